@@ -1,0 +1,101 @@
+"""What a scenario expects, when: one small class for each kind of check."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .topology import GpuRef, LinkRef
+
+
+@dataclass(frozen=True)
+class CountIs:
+    """R4: the card's accepted number of working GPUs."""
+
+    card: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"count of card {self.card} is {self.count}"
+
+
+@dataclass(frozen=True)
+class MembersAre:
+    """Exactly these GPUs of the card are counted; indices ascending."""
+
+    card: str
+    members: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"members of card {self.card} are {list(self.members)}"
+
+
+@dataclass(frozen=True)
+class EntryIs:
+    """R10: the GPU elected among the card's host links."""
+
+    card: str
+    gpu: GpuRef
+
+    def __str__(self) -> str:
+        return f"entry GPU of card {self.card} is {self.gpu}"
+
+
+@dataclass(frozen=True)
+class BoundaryIs:
+    """R9: the GPU elected among the members of one of the card's boundary links."""
+
+    card: str
+    gpu: GpuRef
+
+    def __str__(self) -> str:
+        return f"boundary GPU of card {self.card} is {self.gpu}"
+
+
+@dataclass(frozen=True)
+class BreakIs:
+    """The ring link that is reported broken; None: the ring is reported whole."""
+
+    card: str
+    link: LinkRef | None
+
+    def __str__(self) -> str:
+        return f"break of card {self.card} is {self.link or 'none'}"
+
+
+@dataclass(frozen=True)
+class WorkIs:
+    """Numbers of work units; None: not checked."""
+
+    completed: int | None
+    lost: int | None
+    duplicated: int | None
+
+    def __str__(self) -> str:
+        given = {"completed": self.completed, "lost": self.lost, "duplicated": self.duplicated}
+        return "work units: " + ", ".join(f"{n} {name}" for name, n in given.items() if n is not None)
+
+
+@dataclass(frozen=True)
+class ReachableIs:
+    """Whether the CPU reaches the card."""
+
+    card: str
+    reachable: bool
+
+    def __str__(self) -> str:
+        return f"card {self.card} is {'' if self.reachable else 'not '}reachable"
+
+
+Check = CountIs | MembersAre | EntryIs | BoundaryIs | BreakIs | WorkIs | ReachableIs
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Checks that hold together, `at` a cycle, `by` a cycle at the latest, or at the `end` of the run.
+
+    `cycle` is None for `end` only; `line` is where it stands in the file.
+    """
+
+    kind: Literal["at", "by", "end"]
+    cycle: int | None
+    checks: tuple[Check, ...]
+    line: int

@@ -1,0 +1,109 @@
+"""A finding of pydantic as the one error to report: where, what was found, what the schema allows there."""
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from . import names
+from .errors import ScenarioError, quoted, shown
+from .marks import Loc, Source
+from .schema import schema
+from .suggest import listing, unknown
+
+_KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
+
+
+def explain(error: ValidationError, source: Source) -> ScenarioError:
+    """The first finding in the file; missing keys last, as a misspelt key is a missing one too."""
+    details = error.errors(include_url=False, include_context=False, include_input=False)
+    return _explain(min(details, key=lambda d: (d["type"] == "missing", _place(d, source))), source)
+
+
+def _place(detail: ErrorDetails, source: Source) -> tuple[int, int]:
+    loc, is_key = _loc(detail)
+    return source.mark(loc, key=is_key)
+
+
+def _loc(detail: ErrorDetails) -> tuple[Loc, bool]:
+    loc = detail["loc"]
+    if loc and loc[-1] == _KEY:
+        return loc[:-1], True
+    return loc, detail["type"] == "extra_forbidden"
+
+
+def _explain(detail: ErrorDetails, source: Source) -> ScenarioError:
+    loc, is_key = _loc(detail)
+    found = source.found(loc)
+    match detail["type"]:
+        case "extra_forbidden":
+            return source.error(loc, unknown("key", str(loc[-1]), _at(loc[:-1])["properties"]), key=True)
+        case "missing":
+            return source.error(loc, f"key {quoted(str(loc[-1]))} is missing; needed is {allowed(loc)}")
+        case "greater_than_equal" if loc[-1] in ("at", "by"):
+            return source.error(loc, f"cycle {found} is in the past; allowed is 0 (power-up) or later")
+        case _ if is_key:
+            (pattern,) = _at(loc[:-1])["patternProperties"]
+            return source.error(
+                loc, f"key {quoted(str(loc[-1]))}; allowed is {names.IN_WORDS[pattern]}", key=True
+            )
+    return source.error(loc, f"found {shown(found)}; allowed is {allowed(loc)}")
+
+
+def allowed(loc: Loc) -> str:
+    """What may stand at `loc`, in words."""
+    return words(_at(loc))
+
+
+def _resolve(node: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in node:
+        node = schema()["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    return node
+
+
+def _at(loc: Loc) -> dict[str, Any]:
+    node = _resolve(schema())
+    for step in loc:
+        if "anyOf" in node and "properties" not in node:
+            node = node["anyOf"][-1]  # a list, where a single value stands for a list of one
+        if isinstance(step, int):
+            node = node["items"]
+        elif step in node.get("properties", {}):
+            node = node["properties"][step]
+        else:
+            (node,) = node["patternProperties"].values()
+        node = _resolve(node)
+    return node
+
+
+def words(node: dict[str, Any]) -> str:
+    """What a part of the schema allows, in words."""
+    node = _resolve(node)
+    match node:
+        case {"enum": choices}:
+            return "one of " + listing(choices)
+        case {"const": True}:
+            return "true"
+        case {"properties": keys}:
+            return "a mapping with the keys " + listing(keys)
+        case {"anyOf": choices}:
+            return " or ".join(words(choice) for choice in choices)
+        case {"pattern": pattern}:
+            return names.IN_WORDS[pattern]
+        case {"type": "integer", "minimum": low, "maximum": high}:
+            return f"a whole number, {low} .. {high}"
+        case {"type": "array", "items": items}:
+            return f"a list{' of at least 1 item' if node.get('minItems') else ''}, each {words(items)}"
+        case {"patternProperties": patterns}:
+            ((pattern, value),) = patterns.items()
+            return f"a mapping{_size(node)}: {names.IN_WORDS[pattern]} to {words(value)}"
+        case {"type": "boolean"}:
+            return "true or false"
+        case {"type": "null"}:
+            return "null"
+    raise AssertionError(f"no words for the schema {node}")
+
+
+def _size(node: dict[str, Any]) -> str:
+    low, high = node.get("minProperties"), node.get("maxProperties")
+    return "" if low is None else f" of {low} or more" if high is None else f" of {low} .. {high}"

@@ -1,0 +1,45 @@
+"""Files and text to scenarios."""
+
+import os
+from pathlib import Path
+
+from .check import check
+from .errors import ScenarioError, printable
+from .marks import place_after
+from .scenario import Scenario
+from .yaml_events import MAX_BYTES
+from .yaml_source import parse
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """The scenario in the file at `path`, UTF-8.
+
+    Raises ScenarioError, also when the file can't be read.
+    """
+    path = Path(path)
+    return check(parse(_read(path), str(path)), name=printable(path.stem), folder=path.parent)
+
+
+def loads(text: str, name: str = "<string>") -> Scenario:
+    """The scenario in `text`; `name` stands for the path in messages, relative data paths stay as they are.
+
+    Raises ScenarioError.
+    """
+    return check(parse(text, name), name=printable(Path(name).stem), folder=Path())
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # one more shows that there is more; what is behind it isn't read
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ScenarioError(str(path), None, None, f"cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise ScenarioError(str(path), 1, 1, f"the file is too large; at most {MAX_BYTES} bytes are read")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = place_after(data[: error.start].decode("utf-8"))
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8; allowed is UTF-8 text"
+        raise ScenarioError(str(path), *place, problem) from None

@@ -1,0 +1,224 @@
+"""The file as it is written: which keys there are, their types, ranges and defaults.
+
+The one place for that; the JSON Schema and the messages about wrong values follow from it. What needs a
+look at other parts of the file (does this GPU exist?) is checked afterwards, in the `check` modules.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from ringhil.protocol.registers import REGISTERS
+from ringhil.protocol.wire import GPU_TYPES, MAX_RING
+
+from . import names
+from .faults import FAULTS
+from .topology import Settings as Defaults
+
+MAX_CARDS = 16
+MAX_CYCLE = (1 << 63) - 1
+MAX_UNITS = (1 << 32) - 1  # a unit's id has 32 bits on the wire
+MAX_REGISTER = (1 << 32) - 1
+
+_DEFAULT = Defaults()
+_REGISTER = {register.name: register for register in REGISTERS}
+
+# Keys that exclude one another, and keys of which at least one is needed.
+WORKLOADS: tuple[Literal["units", "data"], ...] = ("units", "data")
+ACTIONS: tuple[Literal["fault", "clear"], ...] = ("fault", "clear")
+TARGETS: tuple[Literal["gpu", "link"], ...] = ("gpu", "link")
+TIMES: tuple[Literal["at", "by", "end"], ...] = ("at", "by", "end")
+CHECKS = ("count", "members", "entry", "boundary", "break", "work", "reachable")
+RESULTS = ("completed", "lost", "duplicated")
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _true(value: bool) -> bool:
+    if not value:
+        raise PydanticCustomError("not_true", "only true says something")
+    return value
+
+
+Cycle = Annotated[int, Field(ge=0, le=MAX_CYCLE)]
+Number = Annotated[int, Field(ge=0, le=MAX_UNITS)]
+Positive = Annotated[int, Field(ge=1, le=MAX_REGISTER)]
+Index = Annotated[int, Field(ge=0, le=MAX_RING - 1)]
+CardName = Annotated[str, Field(pattern=names.CARD)]
+GpuName = Annotated[str, Field(pattern=names.GPU)]
+LinkName = Annotated[str, Field(pattern=names.LINK)]
+IndexOrDefault = Annotated[str, Field(pattern=names.INDEX_OR_DEFAULT)]
+OneLine = Annotated[str, Field(pattern=names.ONE_LINE)]
+Weight = Annotated[int, Field(ge=1, le=65535)]
+TrueOnly = Annotated[  # Literal[True] would take 1, which equals it in Python
+    bool, AfterValidator(_true), WithJsonSchema({"type": "boolean", "const": True})
+]
+# Which of these names exist is checked later: there are better answers than "not in the list".
+GpuType = Annotated[str, WithJsonSchema({"type": "string", "enum": list(GPU_TYPES)})]
+FaultName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(FAULTS)})]
+_GPU_SCHEMA = {"type": "string", "pattern": names.GPU}
+Members = Annotated[
+    list[GpuName],
+    Field(min_length=1),
+    BeforeValidator(_as_list),
+    WithJsonSchema({"anyOf": [_GPU_SCHEMA, {"type": "array", "minItems": 1, "items": _GPU_SCHEMA}]}),
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _not_empty(cls, value: object) -> object:
+        # `fault:` with its value forgotten must not mean "no fault": None is for keys that are left out.
+        if value is None:
+            raise PydanticCustomError("empty", "a key without a value")
+        return value
+
+
+class Card(_Part):
+    """R1: GPUs wired into a closed ring, in ring order 0, 1, 2 ..."""
+
+    gpus: int = Field(ge=2, le=MAX_RING, description="number of GPUs on the ring")
+    host_links: list[Index] = Field(
+        [0],
+        min_length=1,
+        description="indices of the GPUs with a link to the CPU, neighbours in the order of the ring; "
+        "the first is the entry GPU at power-up (R10)",
+    )
+    types: dict[IndexOrDefault, GpuType] = Field(
+        {}, description="GPU type by index; `default` is for the rest (generic)"
+    )
+    weights: dict[IndexOrDefault, Weight] = Field(
+        {}, description="share of work by index, relative to the other GPUs; `default` is for the rest (1)"
+    )
+
+
+class BoundaryLink(_Part):
+    """R9: links between neighbouring GPUs of two cards, wired one to one; together one logical link."""
+
+    from_: Members = Field(alias="from", description="GPUs of one card, neighbours in the order of the ring")
+    to: Members = Field(description="as many GPUs of another card, in the order in which they are wired")
+
+
+def _register(name: str) -> str:
+    register = _REGISTER[name]
+    return f"{register.unit}: {register.doc}"
+
+
+class Settings(_Part):
+    """Times are in cycles."""
+
+    census_period: Positive = Field(_DEFAULT.census_period, description="cycles: time between two counts")
+    firmware_latency: Positive = Field(
+        _DEFAULT.firmware_latency, description="cycles: a GPU's firmware needs this long to react"
+    )
+    host_latency: Positive = Field(
+        _DEFAULT.host_latency, description="cycles: the CPU needs this long to react"
+    )
+    watchdog: Positive = Field(_DEFAULT.watchdog, description=_register("watchdog"))
+    heartbeat: Annotated[int, Field(ge=0, le=MAX_REGISTER)] = Field(
+        _DEFAULT.heartbeat, description=_register("heartbeat")
+    )
+    allowance: Positive = Field(_DEFAULT.allowance, description=_register("allowance"))
+    allowance_period: Positive = Field(
+        _DEFAULT.allowance_period, description="cycles: period of the guardian"
+    )
+    link_restore: Positive = Field(_DEFAULT.link_restore, description=_register("link_restore"))
+    compute_setup: Positive = Field(_DEFAULT.compute_setup, description=_register("compute_setup"))
+    compute_per_flit: Positive = Field(_DEFAULT.compute_per_flit, description=_register("compute_per_flit"))
+    window: int = Field(
+        _DEFAULT.window, ge=1, le=4, description="work units: outstanding for each GPU at a time"
+    )
+    records: Literal["always", "never", "auto"] = Field(
+        _DEFAULT.records, description="whether GPUs append their records to the statistics message"
+    )
+
+
+class Server(_Part):
+    """R1: a CPU and its cards."""
+
+    cards: dict[CardName, Card] = Field(min_length=1, max_length=MAX_CARDS, description="cards by name")
+    boundary_links: list[BoundaryLink] = Field([], description="links between cards")
+    settings: Settings = Field(
+        default_factory=lambda: Settings.model_validate({}),
+        description="times and limits of the hardware and firmware",
+    )
+
+
+class Workload(_Part):
+    """Exactly one of `units` and `data`."""
+
+    units: Number | None = Field(None, description="number of work units, filled from the seed")
+    data: OneLine | None = Field(None, description="file to distribute; relative to this file's folder")
+    size: int = Field(4096, ge=1, le=65536, description="bytes: size of a work unit")
+
+
+class Event(_Part):
+    """Exactly one of `fault` and `clear`, and what it hits."""
+
+    at: Cycle = Field(description="cycle since power-up")
+    fault: FaultName | None = Field(None, description="fault that begins")
+    clear: FaultName | None = Field(None, description="fault that ends")
+    gpu: GpuName | None = Field(None, description="GPU that is hit")
+    link: LinkName | None = Field(None, description="ring link that is hit")
+    count: Positive | None = Field(None, description="frames: the fault ends by itself after so many")
+
+
+class Work(_Part):
+    """At least one of them."""
+
+    completed: Number | None = Field(None, description="work units whose result was accepted")
+    lost: Number | None = Field(None, description="work units whose result never came")
+    duplicated: Number | None = Field(None, description="work units whose result was accepted more than once")
+
+
+class Expectation(_Part):
+    """Exactly one of `at`, `by` and `end`, and at least one thing to check."""
+
+    at: Cycle | None = Field(None, description="cycle since power-up: has to hold then")
+    by: Cycle | None = Field(None, description="cycle since power-up: has to hold then at the latest")
+    end: TrueOnly | None = Field(None, description="has to hold at the end of the run")
+    count: dict[CardName, Annotated[int, Field(ge=0, le=MAX_RING)]] | None = Field(
+        None, min_length=1, description="number of working GPUs by card (R4)"
+    )
+    members: dict[CardName, list[Index]] | None = Field(
+        None, min_length=1, description="indices of the working GPUs by card"
+    )
+    entry: dict[CardName, GpuName] | None = Field(None, min_length=1, description="entry GPU by card (R10)")
+    boundary: dict[CardName, GpuName] | None = Field(
+        None, min_length=1, description="boundary GPU by card (R9)"
+    )
+    break_: dict[CardName, LinkName | None] | None = Field(
+        None, alias="break", min_length=1, description="ring link reported broken by card; null: none"
+    )
+    work: Work | None = Field(None, description="numbers of work units")
+    reachable: dict[CardName, bool] | None = Field(
+        None, min_length=1, description="whether the CPU reaches the card, by card"
+    )
+
+
+class Scenario(_Part):
+    """Server and scenario file of ringhil."""
+
+    name: OneLine | None = Field(None, description="the file's name without its extension unless given")
+    seed: int = Field(1, ge=0, le=(1 << 32) - 1, description="of every random number of the run")
+    server: Server = Field(description="the server that is emulated")
+    workload: Workload | None = Field(None, description="work that the CPU hands out; none unless given")
+    timeline: list[Event] = Field([], description="faults that begin and end, in any order")
+    until: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
+        None, description="cycles since power-up: end of the run"
+    )
+    expect: list[Expectation] = Field([], description="what has to hold, and when")

@@ -1,0 +1,37 @@
+"""How cards, GPUs and links are written, and how such a name is taken apart."""
+
+import re
+
+_CARD = r"[A-Za-z][A-Za-z0-9_-]*"
+_INDEX = r"(?:0|[1-9][0-9]{0,8})"
+
+CARD = f"^{_CARD}$"
+GPU = rf"^{_CARD}\.{_INDEX}$"
+LINK = rf"^{_CARD}\.{_INDEX}-{_CARD}\.{_INDEX}$"
+INDEX_OR_DEFAULT = f"^(?:default|{_INDEX})$"
+ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
+
+IN_WORDS = {
+    CARD: "a card name (a letter, then letters, digits, '-' or '_')",
+    GPU: "a GPU name, card and index, such as a.3",
+    LINK: "a ring link, two neighbouring GPUs, such as a.5-a.6",
+    INDEX_OR_DEFAULT: "'default' or the index of a GPU",
+    ONE_LINE: "one line of text",
+}
+
+_GPU_PARTS = re.compile(rf"({_CARD})\.({_INDEX})")
+_LINK_PARTS = re.compile(rf"({_CARD}\.{_INDEX})-({_CARD}\.{_INDEX})")
+
+
+def split_gpu(text: str) -> tuple[str, int]:
+    """`a.3` as ("a", 3); `text` matches GPU."""
+    found = _GPU_PARTS.fullmatch(text)
+    assert found is not None
+    return found[1], int(found[2])
+
+
+def split_link(text: str) -> tuple[str, str]:
+    """`a.5-a.6` as ("a.5", "a.6"); `text` matches LINK. A card name has no dots, so one split fits."""
+    found = _LINK_PARTS.fullmatch(text)
+    assert found is not None
+    return found[1], found[2]

@@ -1,0 +1,109 @@
+"""A server as a scenario describes it: cards, their rings, the links between them, settings."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ringhil.protocol.registers import REGISTERS
+
+_RESET = {register.name: register.reset for register in REGISTERS}
+
+
+@dataclass(frozen=True, order=True)
+class GpuRef:
+    """One GPU: `a.3`."""
+
+    card: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.card}.{self.index}"
+
+
+@dataclass(frozen=True, order=True)
+class LinkRef:
+    """The ring link from GPU `index` clockwise to the next one: `a.5-a.6`.
+
+    `gpus` is the size of the ring, where the last GPU's next one is GPU 0. In a ring of two, `a.0-a.1` and
+    `a.1-a.0` are two links.
+    """
+
+    card: str
+    index: int
+    gpus: int
+
+    @property
+    def before(self) -> GpuRef:
+        """The GPU whose second port it is."""
+        return GpuRef(self.card, self.index)
+
+    @property
+    def after(self) -> GpuRef:
+        """The GPU whose first port it is."""
+        return GpuRef(self.card, (self.index + 1) % self.gpus)
+
+    def __str__(self) -> str:
+        return f"{self.before}-{self.after}"
+
+
+@dataclass(frozen=True)
+class Card:
+    """R1: `gpus` GPUs in a ring. `types` and `weights` hold one value for each GPU.
+
+    `host_links`: indices of the GPUs that reach the CPU (R10); the first is elected at power-up.
+    """
+
+    name: str
+    gpus: int
+    host_links: tuple[int, ...]
+    types: tuple[str, ...]
+    weights: tuple[int, ...]
+
+    @property
+    def entry_at_power_up(self) -> GpuRef:
+        return GpuRef(self.name, self.host_links[0])
+
+
+@dataclass(frozen=True)
+class BoundaryLink:
+    """R9: first logical link between two cards; GPU i of `from_` is wired to GPU i of `to`."""
+
+    from_: tuple[GpuRef, ...]
+    to: tuple[GpuRef, ...]
+
+    @property
+    def pairs(self) -> tuple[tuple[GpuRef, GpuRef], ...]:
+        return tuple(zip(self.from_, self.to, strict=True))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Times in cycles, `allowance` in frames, `window` in work units; meanings in docs/scenarios.md."""
+
+    census_period: int = 5000
+    firmware_latency: int = 32
+    host_latency: int = 64
+    watchdog: int = _RESET["watchdog"]
+    heartbeat: int = _RESET["heartbeat"]
+    allowance: int = _RESET["allowance"]
+    allowance_period: int = _RESET["allowance_period"]
+    link_restore: int = _RESET["link_restore"]
+    compute_setup: int = _RESET["compute_setup"]
+    compute_per_flit: int = _RESET["compute_per_flit"]
+    window: int = 4
+    records: Literal["always", "never", "auto"] = "auto"
+
+
+@dataclass(frozen=True)
+class Server:
+    """R1: one CPU and its cards, in the order of the file."""
+
+    cards: tuple[Card, ...]
+    boundary_links: tuple[BoundaryLink, ...] = ()
+    settings: Settings = Settings()
+
+    def card(self, name: str) -> Card:
+        """Raises KeyError when there is no such card."""
+        for card in self.cards:
+            if card.name == name:
+                return card
+        raise KeyError(name)

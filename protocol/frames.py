@@ -1,0 +1,209 @@
+"""Typed frames and their struct formats.
+
+Generated from wire.py: do not edit; `make generate` rewrites it.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Fixed fields, bits: id 16, hop 16, state 8, flags 8, gpu_type 16, weight 16, errors 16, tag 32."""
+
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">HHBBHHHI")
+    VARIABLE: ClassVar[str] = ""
+
+    id: int
+    hop: int
+    state: int
+    flags: int
+    gpu_type: int
+    weight: int
+    errors: int
+    tag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, origin 16, epoch 32, sequence 32, count 16,
+    records_count 16, expected 16, record_limit 16, sent_at 64."""
+
+    KIND: ClassVar[int] = 0x11
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHQ")
+    VARIABLE: ClassVar[str] = "records"
+
+    card: int
+    flags: int
+    ttl: int
+    origin: int
+    epoch: int
+    sequence: int
+    count: int
+    expected: int
+    record_limit: int
+    sent_at: int
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Keepalive:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32,
+    my_discriminator 32, your_discriminator 32, role 8, priority 8, multiplier 8, state 8, interval 32,
+    members 64."""
+
+    KIND: ClassVar[int] = 0x12
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIIIBBBBIQ")
+    VARIABLE: ClassVar[str] = ""
+
+    card: int
+    flags: int
+    ttl: int
+    destination: int
+    epoch: int
+    sequence: int
+    my_discriminator: int
+    your_discriminator: int
+    role: int
+    priority: int
+    multiplier: int
+    state: int
+    interval: int
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, candidate 16,
+    priority 8, role 8, lease 32, members 64."""
+
+    KIND: ClassVar[int] = 0x13
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHBBIQ")
+    VARIABLE: ClassVar[str] = ""
+
+    card: int
+    flags: int
+    ttl: int
+    destination: int
+    epoch: int
+    sequence: int
+    candidate: int
+    priority: int
+    role: int
+    lease: int
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
+    attempt 16, segment 16, segment_bytes 16, length 32, compute 16, context 16."""
+
+    KIND: ClassVar[int] = 0x14
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHIHH")
+    VARIABLE: ClassVar[str] = "payload"
+
+    card: int
+    flags: int
+    ttl: int
+    destination: int
+    epoch: int
+    unit: int
+    source: int
+    attempt: int
+    segment: int
+    segment_bytes: int
+    length: int
+    compute: int
+    context: int
+    payload: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
+    attempt 16, status 16, queued 16, digest 64, length 32, cycles 32."""
+
+    KIND: ClassVar[int] = 0x15
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHQII")
+    VARIABLE: ClassVar[str] = ""
+
+    card: int
+    flags: int
+    ttl: int
+    destination: int
+    epoch: int
+    unit: int
+    source: int
+    attempt: int
+    status: int
+    queued: int
+    digest: int
+    length: int
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
+    attempt 16, status 16, queued 16."""
+
+    KIND: ClassVar[int] = 0x16
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHH")
+    VARIABLE: ClassVar[str] = ""
+
+    card: int
+    flags: int
+    ttl: int
+    destination: int
+    epoch: int
+    unit: int
+    source: int
+    attempt: int
+    status: int
+    queued: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, source 16,
+    count 16, size 16, verdict 16, break_after 16, break_before 16, rejected 32, sent_at 64, suspects 16,
+    first_suspect 16, reserved 32."""
+
+    KIND: ClassVar[int] = 0x17
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHHHIQHHI")
+    VARIABLE: ClassVar[str] = "members"
+
+    card: int
+    flags: int
+    ttl: int
+    destination: int
+    epoch: int
+    sequence: int
+    source: int
+    count: int
+    size: int
+    verdict: int
+    break_after: int
+    break_before: int
+    rejected: int
+    sent_at: int
+    suspects: int
+    first_suspect: int
+    reserved: int
+    members: tuple[int, ...] = ()
+
+
+Frame = Statistics | Keepalive | Election | Work | Result | Acknowledgement | Report
+
+
+BY_KIND: dict[int, type[Frame]] = {
+    Statistics.KIND: Statistics,
+    Keepalive.KIND: Keepalive,
+    Election.KIND: Election,
+    Work.KIND: Work,
+    Result.KIND: Result,
+    Acknowledgement.KIND: Acknowledgement,
+    Report.KIND: Report,
+}

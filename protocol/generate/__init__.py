@@ -1,0 +1,17 @@
+"""Generators: what other languages and readers need to know of the wire, written from its definitions."""
+
+from pathlib import Path
+
+from ringhil.protocol.generate import c_header, frames, reference, systemverilog
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def outputs() -> dict[Path, str]:
+    """Path in the source tree -> text that belongs there."""
+    return {
+        ROOT / "protocol" / "frames.py": frames.render(),
+        ROOT / "rtl" / "ringhil_pkg.sv": systemverilog.render(),
+        ROOT / "emulator" / "engine" / "csrc" / "ringhil_wire.h": c_header.render(),
+        ROOT / "docs" / "protocol.md": reference.render(),
+    }

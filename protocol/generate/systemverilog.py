@@ -1,0 +1,85 @@
+"""Writes `rtl/ringhil_pkg.sv`: constants of the wire, the register map and the CRC for one flit per cycle."""
+
+from ringhil.protocol import registers, wire
+from ringhil.protocol.generate import crc_equations
+
+_HEAD = """// Constants of the wire format, the register map and the CRC of one flit per cycle.
+// Generated from protocol/: do not edit; `make generate` rewrites it.
+
+package ringhil_pkg;
+
+  // A design that uses only some of the constants is not at fault.
+  /* verilator lint_off UNUSEDPARAM */
+"""
+
+
+def _const(width: int, name: str, value: int) -> str:
+    return f"  localparam logic [{width - 1}:0] {name} = {width}'h{value:X};"
+
+
+def _crc_function(name: str, bits: int) -> str:
+    lines = [
+        f"  function automatic logic [31:0] {name}("
+        f"input logic [31:0] state, input logic [{bits - 1}:0] data);",
+        f"    logic [{bits - 1}:0] x;",
+        "    logic [31:0] swapped;",
+        "    swapped = {state[7:0], state[15:8], state[23:16], state[31:24]};",
+        "    x = data ^ {swapped, 32'h0};" if bits == 64 else "    x = data ^ swapped;",
+    ]
+    for i, mask in enumerate(crc_equations.masks(bits)):
+        lines.append(f"    {name}[{i}] = ^(x & {bits}'h{mask:0{bits // 4}X});")
+    lines.append("  endfunction")
+    return "\n".join(lines)
+
+
+def render() -> str:
+    """The package's text."""
+    out = [_HEAD]
+    out += [_const(8, f"KIND_{name.upper()}", value) for name, value in wire.KINDS.items()]
+    out.append("")
+    out += [
+        f"  localparam int FLAG_{name.upper()} = {value.bit_length() - 1};  // bit of the flags field"
+        for name, value in wire.FLAGS.items()
+    ]
+    out.append("")
+    out += [
+        f"  localparam int RECORD_{name.upper()} = {value.bit_length() - 1};  // bit of a record's flags"
+        for name, value in wire.RECORD_FLAGS.items()
+    ]
+    out.append("")
+    out += [_const(8, f"STATE_{name.upper()}", value) for name, value in wire.GPU_STATES.items()]
+    out += [_const(16, f"ACK_{name.upper()}", value) for name, value in wire.ACK_STATUS.items()]
+    out += [_const(16, f"RESULT_{name.upper()}", value) for name, value in wire.RESULT_STATUS.items()]
+    out.append("")
+    out.append("  // Fields of a flit that no hop may change: the end-to-end CRC sees the others as zero.")
+    out.append(_const(64, "E2E_FLIT0", ~((wire.MUTABLE_FLAGS << 32) | (0xFFFF << 16)) & 0xFFFFFFFFFFFFFFFF))
+    out.append("")
+    out.append(f"  localparam int SEGMENT_FLITS = {wire.SEGMENT_FLITS};")
+    out.append(f"  localparam int DATA_FRAME_FLITS = {wire.DATA_FRAME_FLITS};")
+    out.append(_const(32, "CRC_INITIAL", 0xFFFFFFFF))
+    out.append("")
+    for register in registers.REGISTERS:
+        out.append(_const(8, f"REG_{register.name.upper()}", register.address))
+    out.append("")
+    for register in registers.REGISTERS:
+        if register.access == "rw":
+            out.append(_const(32, f"RESET_{register.name.upper()}", register.reset))
+    out.append("")
+    for prefix, bits in (
+        ("CONTROL", registers.CONTROL_BITS),
+        ("FAULT", registers.FAULT_BITS),
+        ("LINK_FAULT", registers.LINK_FAULT_BITS),
+        ("LINK", wire.LINK_BITS),
+        ("STATUS", registers.STATUS_BITS),
+    ):
+        out += [f"  localparam int {prefix}_{name.upper()} = {bit};" for name, bit in bits.items()]
+    out.append(f"  localparam int FAULT_PORT_WIDTH = {registers.FAULT_PORT_WIDTH};")
+    out.append("")
+    out.append("  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit.")
+    out.append(_crc_function("crc_flit", 64))
+    out.append("")
+    out.append("  // The same after half a flit.")
+    out.append(_crc_function("crc_half", 32))
+    out.append("")
+    out += ["  /* verilator lint_on UNUSEDPARAM */", "endpackage"]
+    return "\n".join(out) + "\n"

@@ -1,0 +1,89 @@
+"""Register map of a GPU node: 32-bit registers, word addresses, read and written by firmware and debuggers.
+
+Generated from here: the constants in `rtl/ringhil_pkg.sv` and the table in docs/protocol.md.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Register:
+    """One register: `reset` is its value at power-up; `access` is "rw" or "ro"."""
+
+    name: str
+    address: int
+    access: str
+    reset: int
+    unit: str
+    doc: str
+
+
+_RW = (
+    ("control", 0, "bits", "CONTROL_BITS"),
+    ("gpu_type", 0, "", "GPU type as in the statistics record"),
+    ("weight", 1, "", "share of work that this GPU wants, relative to the others"),
+    ("watchdog", 64, "cycles", "W: a control frame that makes no progress for this long trips the switch"),
+    ("heartbeat", 16384, "cycles", "period of the switch's liveness check of its GPU; 0 switches it off"),
+    ("allowance", 16, "frames", "control frames that the GPU may originate per allowance period"),
+    ("allowance_period", 1024, "cycles", "period of the guardian"),
+    ("link_restore", 64, "cycles", "carrier must be back for this long before a wrap ends"),
+    ("compute_setup", 32, "cycles", "fixed cost of a work unit on the compute engine"),
+    ("compute_per_flit", 1, "cycles", "cost of each payload flit on the compute engine"),
+)
+
+_RO = (
+    ("status", "bits", "STATUS_BITS"),
+    ("forwarded", "frames", "statistics frames that this GPU counted itself into"),
+    ("rx_bad_port1", "frames", "control frames that arrived bad on port 1, not marked by an earlier hop"),
+    ("rx_bad_port2", "frames", "the same on port 2"),
+    ("marked_port1", "frames", "control frames that arrived on port 1 with an earlier hop's error mark"),
+    ("marked_port2", "frames", "the same on port 2"),
+    ("ttl_dropped", "frames", "frames dropped because their TTL was used up"),
+    ("purged", "frames", "circulating statistics frames purged by the monitor"),
+    ("trips", "events", "watchdog and heartbeat trips"),
+    ("mutes", "events", "times that the guardian muted the GPU"),
+    ("wraps", "events", "times that a ring port went down"),
+    ("overflowed", "frames", "control frames lost because a buffer was full"),
+    ("data_bad", "frames", "data frames addressed to this GPU that arrived damaged"),
+    ("data_dropped", "frames", "data frames addressed to this GPU while it was bypassed, or with no way out"),
+    ("units_done", "units", "work units computed"),
+    ("units_refused", "units", "work units refused with an acknowledgement"),
+)
+
+REGISTERS: tuple[Register, ...] = tuple(
+    Register(name, address, "rw", reset, unit, doc) for address, (name, reset, unit, doc) in enumerate(_RW)
+) + tuple(Register(name, 0x20 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_RO))
+
+ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
+
+# Bits of `control`.
+CONTROL_BITS = {
+    "entry": 0,  # frames between the CPU and the ring pass through this GPU (R5)
+    "monitor": 1,  # marks circulating statistics frames, purges them at their second time round
+    "entry_capable": 2,  # flag in this GPU's records (R10)
+    "boundary": 3,  # flag in this GPU's records (R8)
+}
+
+# Bits of `status`.
+STATUS_BITS = {
+    "bypass_cw": 0,
+    "bypass_ccw": 1,
+    "tripped": 2,
+    "muted": 3,
+    "healthy": 4,
+    "wrap_port1": 5,
+    "wrap_port2": 6,
+    "host_down": 7,
+}
+
+# Fault port of a node (one bit each) and of the link channel in front of each of its ports.
+FAULT_BITS = {
+    "dead": 0,
+    "hang": 1,
+    "corrupt": 2,
+    "skip_count": 3,
+    "double_count": 4,
+    "babble": 5,
+}
+LINK_FAULT_BITS = {"cut_port1": 0, "cut_port2": 1, "cut_host": 2}
+FAULT_PORT_WIDTH = 16

@@ -1,0 +1,220 @@
+"""Every frame on the wire, as `construct` definitions: the one source of truth.
+
+A frame is a sequence of 64-bit flits, most significant byte first. All kinds share the first flit, so
+that a switch can route, strip, purge or drop a frame the moment its first flit arrives:
+
+    flit 0   kind 8 | card 8 | flags 16 | ttl 16 | home 16
+
+`home` is the GPU that takes the frame off the ring: its origin for a statistics frame (the message
+comes home), its destination for every other kind. The last flit holds the two check sums of `crc.py`.
+The fields that a hop may change (`MUTABLE`) are outside the end-to-end CRC; the link CRC covers all.
+
+The high nibble of `kind` is the version of the wire format (1). Definitions use `this` expressions
+only, never lambdas, so that other tools' dissectors can be generated from them.
+"""
+
+from construct import (
+    Array,
+    Bytes,
+    Const,
+    Enum,
+    FlagsEnum,
+    Int8ub,
+    Int16ub,
+    Int32ub,
+    Int64ub,
+    Rebuild,
+    Struct,
+    len_,
+    this,
+)
+
+FLIT_BYTES = 8
+MAX_RING = 1024  # GPUs on one card (R1)
+MAX_CARDS = 256
+SEGMENT_FLITS = 32  # payload flits of one work frame
+SEGMENT_BYTES = SEGMENT_FLITS * FLIT_BYTES
+WORK_HEADER_FLITS = 4
+DATA_FRAME_FLITS = WORK_HEADER_FLITS + SEGMENT_FLITS + 1  # longest frame of the data channel
+MAX_FRAME_FLITS = 4 + 2 * MAX_RING + 1  # a statistics frame with a record of every GPU
+
+KINDS = {
+    "statistics": 0x11,
+    "keepalive": 0x12,
+    "election": 0x13,
+    "work": 0x14,
+    "result": 0x15,
+    "acknowledgement": 0x16,
+    "report": 0x17,
+}
+DATA_KINDS = ("work", "result", "acknowledgement")  # the kinds that travel on the data channel
+
+FLAGS = {
+    "ccw": 0x0001,  # sent counter-clockwise: leaves port 1, enters port 2
+    "with_records": 0x0002,  # each working GPU appends its record
+    "to_host": 0x0004,  # the home GPU hands the frame to the CPU
+    "last": 0x0008,  # last segment of a work unit
+    "circulating": 0x0100,  # a monitor has seen it once; at the second time it is purged
+    "wrapped": 0x0200,  # turned round at a dead link
+}
+MUTABLE_FLAGS = 0xFF00  # flags that a hop may set
+OVERFLOW = 0x8000  # in `record_limit`: a GPU counted itself in but found no room for its record
+
+GPU_STATES = {"down": 0, "working": 1, "degraded": 2}
+RECORD_FLAGS = {
+    "entry_capable": 0x01,  # R10: this GPU has a link to the CPU
+    "boundary": 0x02,  # R8: this GPU speaks to another card
+    "port2": 0x04,  # the message arrived on the second port
+    "arrived_bad": 0x08,  # it arrived with a wrong link CRC: the link before this GPU is named
+    "arrived_marked": 0x10,  # it arrived with the error mark of an earlier hop
+}
+ACK_STATUS = {"busy": 1, "incomplete": 2, "unknown_kind": 3}
+RESULT_STATUS = {"done": 0}
+VERDICTS = {"none": 0, "ring": 1, "single": 2, "arms": 3}
+
+GPU_TYPES = {"generic": 0, "T4": 1, "V100": 2, "A100": 3, "H100": 4, "H200": 5}
+
+
+def _header(kind: str, home: str) -> tuple[object, ...]:
+    return (
+        "kind" / Const(KINDS[kind], Int8ub),
+        "card" / Int8ub,
+        "flags" / FlagsEnum(Int16ub, **FLAGS),
+        "ttl" / Int16ub,
+        home / Int16ub,
+        "epoch" / Int32ub,
+    )
+
+
+_TRAILER = ("e2e_crc" / Int32ub, "link_crc" / Int32ub)
+
+Record = Struct(
+    "id" / Int16ub,
+    "hop" / Int16ub,  # the count as this GPU left it
+    "state" / Enum(Int8ub, **GPU_STATES),
+    "flags" / FlagsEnum(Int8ub, **RECORD_FLAGS),
+    "gpu_type" / Enum(Int16ub, **GPU_TYPES),
+    "weight" / Int16ub,  # share of work that it wants, relative to the other GPUs
+    "errors" / Int16ub,  # frames that arrived bad at the port of arrival since power-up, modulo 2^16
+    "tag" / Int32ub,  # CRC over epoch, sequence and this record: no later hop can change it unseen
+)
+
+Statistics = Struct(
+    *_header("statistics", "origin"),
+    "sequence" / Int32ub,
+    "count" / Int16ub,  # R2, R3: working GPUs so far, the origin included
+    "records_count" / Rebuild(Int16ub, len_(this.records)),
+    "expected" / Int16ub,  # GPUs wired into the ring
+    "record_limit" / Int16ub,  # most records that may be appended; top bit: overflow
+    "sent_at" / Int64ub,  # cycles
+    "records" / Array(this.records_count, Record),
+    *_TRAILER,
+)
+
+Keepalive = Struct(
+    *_header("keepalive", "destination"),
+    "sequence" / Int32ub,
+    "my_discriminator" / Int32ub,
+    "your_discriminator" / Int32ub,
+    "role" / Int8ub,
+    "priority" / Int8ub,
+    "multiplier" / Int8ub,
+    "state" / Int8ub,
+    "interval" / Int32ub,  # cycles
+    "members" / Int64ub,
+    *_TRAILER,
+)
+
+Election = Struct(
+    *_header("election", "destination"),
+    "sequence" / Int32ub,
+    "candidate" / Int16ub,
+    "priority" / Int8ub,
+    "role" / Int8ub,
+    "lease" / Int32ub,  # cycles
+    "members" / Int64ub,
+    *_TRAILER,
+)
+
+Work = Struct(
+    *_header("work", "destination"),
+    "unit" / Int32ub,
+    "source" / Int16ub,  # the entry GPU: results go back to it
+    "attempt" / Int16ub,
+    "segment" / Int16ub,  # 0, 1, 2 ... of this unit
+    "segment_bytes" / Int16ub,
+    "length" / Int32ub,  # bytes of the whole unit
+    "compute" / Int16ub,  # compute kernel; 0 = digest
+    "context" / Int16ub,  # reserved for sharing: context of the compute engine
+    "payload" / Bytes((this.segment_bytes + 7) // 8 * 8),  # padded with zeros to whole flits
+    *_TRAILER,
+)
+
+Result = Struct(
+    *_header("result", "destination"),
+    "unit" / Int32ub,
+    "source" / Int16ub,
+    "attempt" / Int16ub,
+    "status" / Enum(Int16ub, **RESULT_STATUS),
+    "queued" / Int16ub,  # units still waiting in this GPU
+    "digest" / Int64ub,  # CRC 32 | sum 32 over the padded bytes that arrived
+    "length" / Int32ub,
+    "cycles" / Int32ub,  # time on the compute engine
+    *_TRAILER,
+)
+
+Acknowledgement = Struct(
+    *_header("acknowledgement", "destination"),
+    "unit" / Int32ub,
+    "source" / Int16ub,
+    "attempt" / Int16ub,
+    "status" / Enum(Int16ub, **ACK_STATUS),
+    "queued" / Int16ub,
+    *_TRAILER,
+)
+
+Report = Struct(
+    *_header("report", "destination"),
+    "sequence" / Int32ub,
+    "source" / Int16ub,
+    "count" / Int16ub,
+    "size" / Int16ub,  # GPUs wired into the ring
+    "verdict" / Enum(Int16ub, **VERDICTS),
+    "break_after" / Int16ub,  # verdict "arms": last GPU of the clockwise arm
+    "break_before" / Int16ub,  # verdict "arms": last GPU of the counter-clockwise arm
+    "rejected" / Int32ub,  # statistics frames rejected since power-up
+    "sent_at" / Int64ub,
+    "suspects" / Int16ub,
+    "first_suspect" / Int16ub,
+    "reserved" / Int32ub,
+    "members" / Array((this.size + 63) // 64, Int64ub),  # bit i%64 of word i//64: GPU i is a member
+    *_TRAILER,
+)
+
+FRAMES = {
+    "statistics": Statistics,
+    "keepalive": Keepalive,
+    "election": Election,
+    "work": Work,
+    "result": Result,
+    "acknowledgement": Acknowledgement,
+    "report": Report,
+}
+
+# Outside the end-to-end CRC: what a hop may change. Per kind: field name -> bits that count as zero.
+MUTABLE = {
+    "*": {"flags": MUTABLE_FLAGS, "ttl": 0xFFFF},
+    "statistics": {"count": 0xFFFF, "records_count": 0xFFFF, "record_limit": OVERFLOW},
+}
+
+# Control bits of a link, beside its 64 data bits: what a flit is, and the state of the link behind it.
+LINK_BITS = {
+    "valid": 0,
+    "data": 1,  # virtual channel: data, otherwise control
+    "sof": 2,
+    "eof": 3,
+    "err": 4,  # with eof: an earlier hop found the frame bad
+    "credit": 5,  # one more frame of the data channel may be sent the other way
+    "up": 6,  # carrier
+    "fault": 7,  # remote fault: this end does not use the link
+}

@@ -1,0 +1,77 @@
+// Decides whether the GPU takes part in the ring (R6). It does not while
+//   - it reports itself not working (healthy_i low),
+//   - it is tripped: a watchdog of a lane (trip_i), or no answer to the liveness check, or
+//   - the guardian has muted it.
+//
+// Liveness: every heartbeat_i cycles ping_o changes; a working GPU answers by pong_i of the same value, and
+// one that has not within watchdog_i cycles is tripped. A tripped GPU comes back when it answers again.
+module bypass_switch (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic [63:0] now_i,
+    input  logic [31:0] heartbeat_i,
+    input  logic [31:0] watchdog_i,
+    input  logic        healthy_i,
+    input  logic        muted_i,
+    input  logic        trip_i,
+    input  logic        pong_i,
+    output logic        ping_o,
+    output logic        bypass_o,
+    output logic        tripped_o,
+    output logic        healthy_o,
+    output logic        trips_o,
+    output logic        waiting_o,  // wake_at_o counts
+    output logic [63:0] wake_at_o,
+    output logic [ 3:0] level_o
+);
+  logic healthy_q, tripped_q, ping_q, asked_q;
+  logic [63:0] at_q;  // next question, or the time by which the answer is due
+  logic silent, beating, due;
+
+  assign due     = now_i >= at_q;
+  assign beating = healthy_q && !tripped_q && heartbeat_i != 32'h0;
+  assign silent  = beating && asked_q && pong_i != ping_q && due;
+
+  assign trips_o   = (trip_i || silent) && !tripped_q;
+  assign bypass_o  = !healthy_q || tripped_q || muted_i;
+  assign tripped_o = tripped_q;
+  assign healthy_o = healthy_q;
+  assign ping_o    = ping_q;
+  assign waiting_o = beating;
+  assign wake_at_o = at_q;
+  assign level_o   = {healthy_q, tripped_q, ping_q, asked_q};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      healthy_q <= 1'b1;
+      tripped_q <= 1'b0;
+      ping_q    <= 1'b0;
+      asked_q   <= 1'b0;
+      at_q      <= 64'h0;
+    end else begin
+      healthy_q <= healthy_i;
+      if (trips_o) begin
+        tripped_q <= 1'b1;
+        ping_q    <= !pong_i;
+        asked_q   <= 1'b0;
+      end else if (tripped_q) begin
+        if (pong_i == ping_q) begin
+          tripped_q <= 1'b0;
+          at_q      <= now_i + 64'(heartbeat_i);
+        end
+      end else if (!healthy_q) begin
+        asked_q <= 1'b0;
+        at_q    <= 64'h0;
+      end else if (heartbeat_i != 32'h0) begin
+        if (asked_q && pong_i == ping_q) begin
+          asked_q <= 1'b0;
+          at_q    <= now_i + 64'(heartbeat_i);
+        end else if (!asked_q && due) begin
+          asked_q <= 1'b1;
+          ping_q  <= !ping_q;
+          at_q    <= now_i + 64'(watchdog_i);
+        end
+      end
+    end
+  end
+endmodule

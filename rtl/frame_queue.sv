@@ -1,0 +1,50 @@
+// Queue of whole frames: a frame shows at the output only when its last flit is in. First word falls
+// through. clear_i empties it; the rest of a frame that was being written then is dropped.
+module frame_queue #(
+    parameter int LOG2 = 5
+) (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        clear_i,
+    input  logic        push_i,
+    input  logic        sof_i,
+    input  logic        eof_i,
+    input  logic [63:0] data_i,
+    output logic        ready_o,
+    input  logic        pop_i,
+    output logic        valid_o,
+    output logic        sof_o,
+    output logic        eof_o,
+    output logic [63:0] data_o,
+    output logic        busy_o
+);
+  logic [63:0] mem_q[1<<LOG2];
+  logic [1:0] tag_q[1<<LOG2];
+  logic [LOG2:0] wr_q, rd_q, whole_q;  // whole_q: end of the last whole frame
+  logic open_q, accept;
+
+  assign ready_o = !(wr_q[LOG2] != rd_q[LOG2] && wr_q[LOG2-1:0] == rd_q[LOG2-1:0]);
+  assign accept  = push_i && ready_o && (sof_i || open_q);
+  assign valid_o = rd_q != whole_q;
+  assign {sof_o, eof_o} = valid_o ? tag_q[rd_q[LOG2-1:0]] : 2'b00;
+  assign data_o = valid_o ? mem_q[rd_q[LOG2-1:0]] : 64'h0;
+  assign busy_o = wr_q != rd_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clear_i) begin
+      wr_q    <= '0;
+      rd_q    <= '0;
+      whole_q <= '0;
+      open_q  <= 1'b0;
+    end else begin
+      if (accept) begin
+        mem_q[wr_q[LOG2-1:0]] <= data_i;
+        tag_q[wr_q[LOG2-1:0]] <= {sof_i, eof_i};
+        wr_q   <= wr_q + 1'b1;
+        open_q <= !eof_i;
+        if (eof_i) whole_q <= wr_q + 1'b1;
+      end
+      if (pop_i) rd_q <= rd_q + 1'b1;
+    end
+  end
+endmodule

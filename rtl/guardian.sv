@@ -1,0 +1,45 @@
+// Guardian of the ring against a babbling GPU: of the control frames that the GPU originates, at most
+// allowance_i may pass in each allowance period; the next one is not let through and mutes the GPU (mute_o,
+// for the bypass switch to act on). The GPU is heard again when it has been silent for one whole period.
+//
+// Frames that it was handed to pass on are not originated and do not count. A period begins with the first
+// frame after the last one ended, so nothing needs to run while the GPU is silent.
+module guardian (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic [63:0] now_i,
+    input  logic [31:0] allowance_i,
+    input  logic [31:0] period_i,
+    input  logic        begin_i,   // the GPU offers the first flit of a frame
+    output logic        pass_o,    // it may pass
+    output logic        muted_o,
+    output logic        mute_o,    // becomes muted in this cycle
+    output logic [63:0] wake_at_o  // end of the silence that it takes, while muted
+);
+  logic muted_q;
+  logic [31:0] used_q;
+  logic [63:0] until_q;
+  logic fresh;
+
+  assign fresh  = now_i >= until_q;
+  assign pass_o = !muted_q && (fresh ? allowance_i != 32'h0 : used_q < allowance_i);
+  assign mute_o = begin_i && !pass_o && !muted_q;
+  assign muted_o = muted_q;
+  assign wake_at_o = until_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      muted_q <= 1'b0;
+      used_q  <= 32'h0;
+      until_q <= 64'h0;
+    end else if (muted_q) begin
+      if (begin_i) until_q <= now_i + 64'(period_i);
+      else if (fresh) muted_q <= 1'b0;
+      used_q <= 32'h0;
+    end else if (begin_i) begin
+      muted_q <= !pass_o;
+      used_q  <= fresh ? 32'h1 : used_q + 32'h1;
+      if (fresh || !pass_o) until_q <= now_i + 64'(period_i);
+    end
+  end
+endmodule

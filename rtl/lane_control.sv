@@ -1,0 +1,255 @@
+// Control channel of the bypass switch, one direction: from the receiving port to the transmitting one,
+// through the GPU or past it.
+//
+// THROUGH  flits go to the GPU's statistics unit (g_*) and come back edited (k_*); the switch keeps what it
+//          has handed over until the frame has left the GPU: the shadow copy.
+// BYPASS   flits go straight to the transmitter, one cycle in all; the GPU is held in reset (bypassed_o).
+//
+// TTL is decremented here in both states; a frame whose TTL is used up is dropped at its first flit.
+//
+// Going to BYPASS (bypass_i) happens at once unless a local frame is on its way out. A frame that the GPU had
+// begun to send is ended with a bad flit, and the shadow copy is sent again from its beginning: no hang loses
+// a frame. Only of a frame longer than half the buffer the beginning may be gone by then; it is cut, and
+// nobody accepts it. Going back to THROUGH waits for a frame boundary.
+//
+// Frames of this node's own (l_*, whole frames) leave between transit frames, in turn with them; never while
+// the GPU is bypassed.
+//
+// Watchdog: a flit that the GPU has taken must be acted on (k_ack_i or k_valid_i) within watchdog_i cycles;
+// trip_o is high in the cycle in which that time is up.
+module lane_control
+  import ringhil_pkg::*;
+(
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic [63:0] now_i,
+    input  logic [31:0] watchdog_i,
+    input  logic        bypass_i,
+    output logic        bypassed_o,
+    output logic        trip_o,
+    // From the receiving port.
+    input  logic        c_valid_i,
+    input  logic        c_sof_i,
+    input  logic        c_eof_i,
+    input  logic        c_bad_i,
+    input  logic        c_marked_i,
+    input  logic [63:0] c_data_i,
+    // To the GPU and back.
+    output logic        g_valid_o,
+    output logic        g_sof_o,
+    output logic        g_eof_o,
+    output logic        g_bad_o,
+    output logic        g_marked_o,
+    output logic [63:0] g_data_o,
+    input  logic        k_ack_i,    // the flit in the GPU is done with
+    input  logic        k_last_i,   // and it was its frame's last
+    input  logic        k_valid_i,
+    input  logic        k_sof_i,
+    input  logic        k_eof_i,
+    input  logic        k_bad_i,
+    input  logic        k_flip_i,
+    input  logic [63:0] k_data_i,
+    // Local frames.
+    input  logic        l_valid_i,
+    input  logic        l_sof_i,
+    input  logic        l_eof_i,
+    input  logic [63:0] l_data_i,
+    output logic        l_pop_o,
+    // To the transmitter, which always takes it.
+    output logic        o_valid_o,
+    output logic        o_sof_o,
+    output logic        o_eof_o,
+    output logic        o_bad_o,
+    output logic        o_flip_o,
+    output logic [63:0] o_data_o,
+    output logic        ttl_dropped_o,
+    output logic        overflowed_o,
+    output logic        busy_o
+);
+  localparam int DEPTH = 128;
+  localparam logic [7:0] DEPTH_L = 8'(DEPTH);
+  localparam logic [7:0] HALF = 8'(DEPTH / 2);
+
+  logic [63:0] mem_q[DEPTH];
+  logic [3:0] tag_q[DEPTH];
+  logic [7:0] wr_q, rd_q, base_q, rd_d, base_d, held;
+
+  // Writer. One place is kept for the end of a frame that did not fit.
+  logic skip_q, clip_q;  // the rest of the frame is dropped: all of it / up to a bad end
+  logic write, clip, full;
+  assign held  = wr_q - base_q;
+  assign full  = held >= DEPTH_L - 8'h1;
+  assign clip  = clip_q || full;
+  assign write = c_valid_i && !(c_sof_i ? full : skip_q) && (c_eof_i ? held != DEPTH_L : !clip || c_sof_i);
+  assign overflowed_o = c_valid_i && (c_sof_i ? full : !skip_q && !clip_q && full && !c_eof_i);
+
+  // Head: what has been written, or what is just being written.
+  logic stored, head_valid, head_sof, head_eof, head_bad, head_marked, expired;
+  logic [63:0] head_data, hop_data;
+  assign stored = rd_q != wr_q;
+  assign head_valid = stored || write;
+  always_comb begin
+    if (stored) begin
+      {head_sof, head_eof, head_bad, head_marked} = tag_q[rd_q[6:0]];
+      head_data = mem_q[rd_q[6:0]];
+    end else begin
+      head_sof    = c_sof_i;
+      head_eof    = c_eof_i;
+      head_bad    = c_bad_i || clip_q;
+      head_marked = c_marked_i;
+      head_data   = c_data_i;
+    end
+    hop_data = head_data;
+    if (head_sof) hop_data[31:16] = head_data[31:16] - 16'h1;
+  end
+  assign expired = head_sof && head_data[31:16] == 16'h0;
+
+  // Reader.
+  logic bypass_q, open_q, drop_q, local_q, turn_q, replay_q, handed_q, out_open_q;
+  logic switch_off, switch_on, local_now, idle, pass, drop, feed;
+  logic run_q;
+  logic [63:0] trip_at_q;
+
+  assign switch_off = bypass_i && !bypass_q && (!local_q || l_eof_i);
+  assign switch_on  = !bypass_i && bypass_q && !open_q && !drop_q;
+  assign idle = !open_q && !drop_q && !handed_q && base_q == rd_q;
+  assign local_now = local_q || (!bypass_q && !switch_off && idle && l_valid_i && (turn_q || !head_valid));
+
+  always_comb begin
+    pass = 1'b0;
+    drop = 1'b0;
+    if (head_valid && !switch_off && !switch_on && !local_now) begin
+      if (drop_q) drop = 1'b1;
+      else if (bypass_q) begin
+        drop = expired;
+        pass = !expired;
+      end else if (open_q) pass = !handed_q || k_ack_i;
+      else if (expired) drop = !handed_q;
+      else pass = (!handed_q || k_ack_i) && !(l_valid_i && turn_q);
+    end
+  end
+
+  assign feed = pass && !bypass_q;
+  assign g_valid_o = feed;
+  assign g_sof_o = head_sof;
+  assign g_eof_o = head_eof;
+  assign g_bad_o = head_bad;
+  assign g_marked_o = head_marked;
+  assign g_data_o = hop_data;
+
+  always_comb begin
+    rd_d   = rd_q + 8'(pass || drop);
+    base_d = base_q;
+    if (switch_off) begin
+      if (replay_q) rd_d = base_q;
+      else base_d = rd_q;
+    end else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
+    else if (k_ack_i && handed_q && (k_last_i || held >= HALF)) base_d = rd_q;
+  end
+
+  // Output: local frame, abort of a cut frame, GPU, or straight through.
+  logic abort;
+  assign abort = switch_off && out_open_q;
+  always_comb begin
+    o_valid_o = 1'b0;
+    o_sof_o   = 1'b0;
+    o_eof_o   = 1'b0;
+    o_bad_o   = 1'b0;
+    o_flip_o  = 1'b0;
+    o_data_o  = 64'h0;
+    if (local_now) begin
+      o_valid_o = l_valid_i;
+      o_sof_o   = l_sof_i;
+      o_eof_o   = l_eof_i;
+      o_data_o  = l_data_i;
+    end else if (abort) begin
+      o_valid_o = 1'b1;
+      o_eof_o   = 1'b1;
+      o_bad_o   = 1'b1;
+    end else if (bypass_q) begin
+      o_valid_o = pass;
+      o_sof_o   = head_sof;
+      o_eof_o   = head_eof;
+      o_bad_o   = head_bad;
+      o_data_o  = hop_data;
+    end else if (!switch_off) begin
+      o_valid_o = k_valid_i;
+      o_sof_o   = k_sof_i;
+      o_eof_o   = k_eof_i;
+      o_bad_o   = k_bad_i;
+      o_flip_o  = k_flip_i;
+      o_data_o  = k_data_i;
+    end
+  end
+  assign l_pop_o = local_now && l_valid_i;
+  assign ttl_dropped_o = drop && head_sof;
+
+  logic stalled;
+  assign stalled = handed_q && !k_ack_i && !k_valid_i && !bypass_q;
+  assign trip_o  = stalled && run_q && now_i >= trip_at_q;
+
+  assign bypassed_o = bypass_q;
+  assign busy_o = wr_q != base_q || local_q || (l_valid_i && !bypass_q) || handed_q || bypass_i != bypass_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      wr_q       <= 8'h0;
+      rd_q       <= 8'h0;
+      base_q     <= 8'h0;
+      skip_q     <= 1'b0;
+      clip_q     <= 1'b0;
+      bypass_q   <= 1'b0;
+      open_q     <= 1'b0;
+      drop_q     <= 1'b0;
+      local_q    <= 1'b0;
+      turn_q     <= 1'b0;
+      replay_q   <= 1'b1;
+      handed_q   <= 1'b0;
+      out_open_q <= 1'b0;
+      run_q      <= 1'b0;
+      trip_at_q  <= 64'h0;
+    end else begin
+      if (write) begin
+        mem_q[wr_q[6:0]] <= c_data_i;
+        tag_q[wr_q[6:0]] <= {c_sof_i, c_eof_i, c_bad_i || clip_q, c_marked_i};
+        wr_q <= wr_q + 8'h1;
+      end
+      if (c_valid_i) begin
+        skip_q <= !c_eof_i && (c_sof_i ? full : skip_q);
+        clip_q <= !c_eof_i && !c_sof_i && !skip_q && clip;
+      end
+
+      rd_q   <= rd_d;
+      base_q <= base_d;
+      if (switch_off) begin
+        bypass_q   <= 1'b1;
+        open_q     <= 1'b0;
+        drop_q     <= drop_q || (!replay_q && open_q);
+        handed_q   <= 1'b0;
+        out_open_q <= 1'b0;
+        replay_q   <= 1'b1;
+      end else begin
+        if (switch_on) bypass_q <= 1'b0;
+        if (pass) open_q <= !head_eof;
+        if (drop) drop_q <= !head_eof;
+        handed_q <= feed || (handed_q && !k_ack_i);
+        if (k_valid_i && !bypass_q && !local_now) out_open_q <= !k_eof_i;
+        // Too long to be sent again: from here on only what the GPU still holds is kept.
+        if (k_ack_i && handed_q) begin
+          if (k_last_i) replay_q <= 1'b1;
+          else if (held >= HALF) replay_q <= 1'b0;
+        end
+      end
+
+      if (local_now) local_q <= !l_eof_i;
+      if (l_pop_o && l_eof_i) turn_q <= 1'b0;
+      else if (pass && head_sof) turn_q <= 1'b1;
+
+      if (!stalled) run_q <= 1'b0;
+      else if (!run_q) begin
+        run_q     <= 1'b1;
+        trip_at_q <= now_i + 64'(watchdog_i);
+      end
+    end
+  end
+endmodule

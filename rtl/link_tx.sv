@@ -1,0 +1,86 @@
+// Transmitting end of a link: one flit a cycle, control before data, CRC written at the end of each frame.
+//
+// - The control stream is always taken; the data stream when d_ready_o is high.
+// - A frame that ends bad leaves with the error mark and an inverted link CRC.
+// - On a looped port (loop_i) each frame gets the wrapped flag; the first time, its TTL starts again at
+//   ring_size_i + 1, for it has the whole ring before it once more.
+// - c_flip_i damages the flit behind the CRC's back: the transmitter of a corrupting GPU.
+// All link outputs are registered and zero while idle.
+module link_tx
+  import ringhil_pkg::*;
+(
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        loop_i,
+    input  logic [15:0] ring_size_i,
+    input  logic        c_valid_i,
+    input  logic        c_sof_i,
+    input  logic        c_eof_i,
+    input  logic        c_bad_i,
+    input  logic        c_flip_i,
+    input  logic [63:0] c_data_i,
+    input  logic        d_valid_i,
+    input  logic        d_sof_i,
+    input  logic        d_eof_i,
+    input  logic        d_bad_i,
+    input  logic [63:0] d_data_i,
+    output logic        d_ready_o,
+    input  logic        credit_i,
+    input  logic        fault_i,
+    output logic [63:0] data_o,
+    output logic [ 7:0] ctl_o,
+    output logic        busy_o
+);
+  logic valid, sof, eof, bad;
+  logic [63:0] raw, edited, out;
+  logic [31:0] crc_c_q, crc_d_q, crc, crc_d;
+
+  assign d_ready_o = !c_valid_i;
+  assign valid = c_valid_i || d_valid_i;
+  assign sof   = c_valid_i ? c_sof_i : d_sof_i;
+  assign eof   = c_valid_i ? c_eof_i : d_eof_i;
+  assign bad   = c_valid_i ? c_bad_i : d_bad_i;
+  assign raw   = c_valid_i ? c_data_i : d_data_i;
+  assign crc   = c_valid_i ? crc_c_q : crc_d_q;
+
+  always_comb begin
+    edited = raw;
+    out    = 64'h0;
+    crc_d  = crc;
+    if (valid) begin
+      if (loop_i && sof) begin
+        if (!raw[32+FLAG_WRAPPED]) edited[31:16] = ring_size_i + 16'h1;
+        edited[32+FLAG_WRAPPED] = 1'b1;
+      end
+      if (eof) begin
+        out = {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
+      end else begin
+        crc_d = crc_flit(sof ? CRC_INITIAL : crc, edited);
+        out   = edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      data_o  <= 64'h0;
+      ctl_o   <= 8'h1 << LINK_UP;
+      crc_c_q <= CRC_INITIAL;
+      crc_d_q <= CRC_INITIAL;
+    end else begin
+      data_o <= out;
+      ctl_o[LINK_VALID]  <= valid;
+      ctl_o[LINK_DATA]   <= valid && !c_valid_i;
+      ctl_o[LINK_SOF]    <= valid && sof;
+      ctl_o[LINK_EOF]    <= valid && eof;
+      ctl_o[LINK_ERR]    <= valid && eof && bad;
+      ctl_o[LINK_CREDIT] <= credit_i;
+      ctl_o[LINK_UP]     <= 1'b1;
+      ctl_o[LINK_FAULT]  <= fault_i;
+      if (c_valid_i) crc_c_q <= crc_d;
+      else if (d_valid_i) crc_d_q <= crc_d;
+    end
+  end
+
+  assign busy_o = ctl_o[LINK_VALID] || ctl_o[LINK_CREDIT] || ctl_o[LINK_FAULT] != fault_i;
+endmodule

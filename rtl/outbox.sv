@@ -1,0 +1,121 @@
+// From the GPU's firmware to the wire: frames written flit by flit into the mailbox go, whole and past the
+// guardian, into the queue of the port that they name (0 clockwise, 1 counter-clockwise, 2 CPU).
+//
+// A frame that the guardian stops is swallowed. A babbling GPU (babble_i) takes over the mailbox. A GPU that
+// is frozen writes nothing; one that is bypassed writes into the void.
+module outbox
+  import ringhil_pkg::*;
+(
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic         frozen_i,
+    input  logic         babble_i,
+    input  logic [  2:0] clear_i,
+    input  logic [  7:0] card_id_i,
+    input  logic [ 15:0] node_id_i,
+    input  logic [ 15:0] ring_size_i,
+    input  logic [ 63:0] now_i,
+    input  logic [ 31:0] allowance_i,
+    input  logic [ 31:0] period_i,
+    input  logic         m_valid_i,
+    input  logic         m_sof_i,
+    input  logic         m_eof_i,
+    input  logic [  1:0] m_port_i,
+    input  logic [ 63:0] m_data_i,
+    output logic         m_ready_o,
+    output logic         muted_o,
+    output logic         mute_o,
+    output logic [ 63:0] wake_at_o,
+    output logic [  2:0] valid_o,
+    output logic [  2:0] sof_o,
+    output logic [  2:0] eof_o,
+    output logic [191:0] data_o,
+    input  logic [  2:0] pop_i,
+    output logic         busy_o
+);
+  logic b_valid, b_sof, b_eof, b_open, b_ready;
+  logic [ 1:0] b_port;
+  logic [63:0] b_data;
+  logic writing_q, babbling;
+
+  assign babbling = (babble_i || b_open) && !writing_q && !frozen_i;
+
+  babbler u_babbler (
+      .clk_i,
+      .rst_i,
+      .active_i(babble_i && !writing_q && !frozen_i),
+      .card_id_i,
+      .node_id_i,
+      .ring_size_i,
+      .now_i,
+      .ready_i(b_ready),
+      .valid_o(b_valid),
+      .sof_o(b_sof),
+      .eof_o(b_eof),
+      .port_o(b_port),
+      .data_o(b_data),
+      .open_o(b_open)
+  );
+
+  logic valid, sof, eof, pass, pass_q, ready;
+  logic [ 1:0] port;
+  logic [63:0] data;
+  logic [ 2:0] space, push, queue_busy;
+  assign valid = !frozen_i && (babbling ? b_valid : m_valid_i);
+  assign sof   = babbling ? b_sof : m_sof_i;
+  assign eof   = babbling ? b_eof : m_eof_i;
+  assign port  = babbling ? b_port : m_port_i;
+  assign data  = babbling ? b_data : m_data_i;
+  assign ready = port == 2'd3 || space[port];
+  assign b_ready = babbling && ready;
+  assign m_ready_o = !frozen_i && !babble_i && !b_open && space == 3'b111;
+
+  guardian u_guardian (
+      .clk_i,
+      .rst_i,
+      .now_i,
+      .allowance_i,
+      .period_i,
+      .begin_i(valid && ready && sof),
+      .pass_o (pass),
+      .muted_o,
+      .mute_o,
+      .wake_at_o
+  );
+
+  always_comb begin
+    push = 3'b000;
+    if (valid && ready && (sof ? pass : pass_q) && port != 2'd3) push[port] = 1'b1;
+  end
+
+  for (genvar p = 0; p < 3; p++) begin : g_port
+    frame_queue u_queue (
+        .clk_i,
+        .rst_i,
+        .clear_i(clear_i[p]),
+        .push_i (push[p]),
+        .sof_i  (sof),
+        .eof_i  (eof),
+        .data_i (data),
+        .ready_o(space[p]),
+        .pop_i  (pop_i[p]),
+        .valid_o(valid_o[p]),
+        .sof_o  (sof_o[p]),
+        .eof_o  (eof_o[p]),
+        .data_o (data_o[64*p+:64]),
+        .busy_o (queue_busy[p])
+    );
+  end
+
+  assign busy_o = queue_busy != 3'b000 || babbling;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      writing_q <= 1'b0;
+      pass_q    <= 1'b0;
+    end else if (valid && ready) begin
+      if (sof) pass_q <= pass;
+      if (!babbling) writing_q <= !eof;
+    end
+  end
+endmodule

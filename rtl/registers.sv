@@ -1,0 +1,121 @@
+// Register file of a node: configuration, written by firmware and debugger, and saturating event counters.
+// Reads are combinational, so that a debugger can look without time passing; writes act at the next cycle.
+module registers
+  import ringhil_pkg::*;
+(
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        we_i,
+    input  logic [ 7:0] addr_i,
+    input  logic [31:0] wdata_i,
+    output logic [31:0] rdata_o,
+    input  logic [31:0] status_i,
+    input  logic [ 1:0] counted_i,
+    input  logic [ 1:0] rx_bad_i,
+    input  logic [ 1:0] marked_i,
+    input  logic [ 4:0] ttl_dropped_i,
+    input  logic [ 1:0] purged_i,
+    input  logic        trips_i,
+    input  logic        mutes_i,
+    input  logic [ 1:0] wraps_i,
+    input  logic [ 1:0] overflowed_i,
+    input  logic        data_bad_i,
+    input  logic [ 2:0] data_dropped_i,
+    input  logic        units_done_i,
+    input  logic        units_refused_i,
+    output logic [31:0] control_o,
+    output logic [15:0] gpu_type_o,
+    output logic [15:0] weight_o,
+    output logic [31:0] watchdog_o,
+    output logic [31:0] heartbeat_o,
+    output logic [31:0] allowance_o,
+    output logic [31:0] allowance_period_o,
+    output logic [31:0] link_restore_o,
+    output logic [31:0] compute_setup_o,
+    output logic [31:0] compute_per_flit_o,
+    output logic [15:0] rx_bad_port1_o,
+    output logic [15:0] rx_bad_port2_o
+);
+  localparam int COUNTERS = 15;
+  localparam logic [7:0] FIRST = REG_FORWARDED;
+
+  logic [31:0] count_q[COUNTERS];
+  logic [2:0] add[COUNTERS];
+
+  always_comb begin
+    add[0]  = 3'(counted_i[0]) + 3'(counted_i[1]);
+    add[1]  = 3'(rx_bad_i[0]);
+    add[2]  = 3'(rx_bad_i[1]);
+    add[3]  = 3'(marked_i[0]);
+    add[4]  = 3'(marked_i[1]);
+    add[5]  = 3'(ttl_dropped_i[0]) + 3'(ttl_dropped_i[1]) + 3'(ttl_dropped_i[2]) + 3'(ttl_dropped_i[3])
+              + 3'(ttl_dropped_i[4]);
+    add[6]  = 3'(purged_i[0]) + 3'(purged_i[1]);
+    add[7]  = 3'(trips_i);
+    add[8]  = 3'(mutes_i);
+    add[9]  = 3'(wraps_i[0]) + 3'(wraps_i[1]);
+    add[10] = 3'(overflowed_i[0]) + 3'(overflowed_i[1]);
+    add[11] = 3'(data_bad_i);
+    add[12] = 3'(data_dropped_i[0]) + 3'(data_dropped_i[1]) + 3'(data_dropped_i[2]);
+    add[13] = 3'(units_done_i);
+    add[14] = 3'(units_refused_i);
+  end
+
+  logic [7:0] offset;
+  assign offset = addr_i - FIRST;
+
+  always_comb begin
+    unique case (addr_i)
+      REG_CONTROL: rdata_o = control_o;
+      REG_GPU_TYPE: rdata_o = {16'h0, gpu_type_o};
+      REG_WEIGHT: rdata_o = {16'h0, weight_o};
+      REG_WATCHDOG: rdata_o = watchdog_o;
+      REG_HEARTBEAT: rdata_o = heartbeat_o;
+      REG_ALLOWANCE: rdata_o = allowance_o;
+      REG_ALLOWANCE_PERIOD: rdata_o = allowance_period_o;
+      REG_LINK_RESTORE: rdata_o = link_restore_o;
+      REG_COMPUTE_SETUP: rdata_o = compute_setup_o;
+      REG_COMPUTE_PER_FLIT: rdata_o = compute_per_flit_o;
+      REG_STATUS: rdata_o = status_i;
+      default: rdata_o = offset < 8'(COUNTERS) ? count_q[offset[3:0]] : 32'h0;
+    endcase
+  end
+
+  assign rx_bad_port1_o = count_q[1][15:0];
+  assign rx_bad_port2_o = count_q[2][15:0];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      for (int i = 0; i < COUNTERS; i++) count_q[i] <= 32'h0;
+      control_o          <= RESET_CONTROL;
+      gpu_type_o         <= RESET_GPU_TYPE[15:0];
+      weight_o           <= RESET_WEIGHT[15:0];
+      watchdog_o         <= RESET_WATCHDOG;
+      heartbeat_o        <= RESET_HEARTBEAT;
+      allowance_o        <= RESET_ALLOWANCE;
+      allowance_period_o <= RESET_ALLOWANCE_PERIOD;
+      link_restore_o     <= RESET_LINK_RESTORE;
+      compute_setup_o    <= RESET_COMPUTE_SETUP;
+      compute_per_flit_o <= RESET_COMPUTE_PER_FLIT;
+    end else begin
+      for (int i = 0; i < COUNTERS; i++) begin
+        if (add[i] != 3'h0 && count_q[i] < 32'hFFFF_FFF0) count_q[i] <= count_q[i] + 32'(add[i]);
+      end
+      if (we_i) begin
+        unique case (addr_i)
+          REG_CONTROL: control_o <= wdata_i;
+          REG_GPU_TYPE: gpu_type_o <= wdata_i[15:0];
+          REG_WEIGHT: weight_o <= wdata_i[15:0];
+          REG_WATCHDOG: watchdog_o <= wdata_i;
+          REG_HEARTBEAT: heartbeat_o <= wdata_i;
+          REG_ALLOWANCE: allowance_o <= wdata_i;
+          REG_ALLOWANCE_PERIOD: allowance_period_o <= wdata_i;
+          REG_LINK_RESTORE: link_restore_o <= wdata_i;
+          REG_COMPUTE_SETUP: compute_setup_o <= wdata_i;
+          REG_COMPUTE_PER_FLIT: compute_per_flit_o <= wdata_i;
+          default: ;
+        endcase
+      end
+    end
+  end
+endmodule

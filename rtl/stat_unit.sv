@@ -1,0 +1,177 @@
+// The GPU's part in a statistics message, one direction: counts itself in on the fly (R2, R3, R8).
+//
+// One flit in, at the next cycle one flit out: `count` goes up by one, and where the message carries records
+// this GPU's two flits are slipped in before the trailer (the input then waits). Frames whose home is this
+// GPU go to its firmware instead of the ring (m_*). With monitor_i, a statistics frame of another origin is
+// marked as circulating, and purged when it comes by marked.
+//
+// A frame already turned round at a dead link is not counted into again: its GPUs have been.
+// While frozen_i (the GPU is dead or hangs) nothing moves; flush_i empties the unit.
+module stat_unit
+  import ringhil_pkg::*;
+#(
+    parameter bit PORT2 = 1'b0  // arrivals come from port 2
+) (
+    input  logic                        clk_i,
+    input  logic                        rst_i,
+    input  logic                        flush_i,
+    input  logic                        frozen_i,
+    input  logic [FAULT_PORT_WIDTH-1:0] fault_i,
+    input  logic [                 7:0] card_id_i,
+    input  logic [                15:0] node_id_i,
+    input  logic                        monitor_i,
+    input  logic                        entry_capable_i,
+    input  logic                        boundary_i,
+    input  logic [                15:0] gpu_type_i,
+    input  logic [                15:0] weight_i,
+    input  logic [                15:0] errors_i,
+    input  logic                        valid_i,
+    input  logic                        sof_i,
+    input  logic                        eof_i,
+    input  logic                        bad_i,
+    input  logic                        marked_i,
+    input  logic [                63:0] data_i,
+    output logic                        ack_o,
+    output logic                        last_o,
+    output logic                        valid_o,
+    output logic                        sof_o,
+    output logic                        eof_o,
+    output logic                        bad_o,
+    output logic                        flip_o,
+    output logic [                63:0] data_o,
+    output logic                        m_valid_o,
+    output logic                        m_sof_o,
+    output logic                        m_eof_o,
+    output logic                        m_bad_o,
+    output logic [                63:0] m_data_o,
+    output logic                        counted_o,
+    output logic                        purged_o,
+    output logic                        busy_o
+);
+  // The flit in hand.
+  logic valid_q, sof_q, eof_q, bad_q, marked_q;
+  logic [63:0] data_q;
+  logic [ 2:0] index_q;  // its place in the frame, up to 7
+
+  // What the first flit says of the frame.
+  logic mine_q, purge_q, count_q, records_q, append_q;
+  logic mine, purge, count, mark, foreign;
+  logic [15:0] hop_q;
+  logic [31:0] tag_q;
+  logic [1:0] step_q;
+
+  assign foreign = data_q[63:56] == KIND_STATISTICS && !(data_q[55:48] == card_id_i && data_q[15:0] == node_id_i);
+  always_comb begin
+    mine  = mine_q;
+    purge = purge_q;
+    count = count_q;
+    mark  = 1'b0;
+    if (sof_q) begin
+      mine  = data_q[55:48] == card_id_i && data_q[15:0] == node_id_i;
+      purge = foreign && monitor_i && data_q[32+FLAG_CIRCULATING];
+      mark  = foreign && monitor_i;
+      count = foreign && !data_q[32+FLAG_WRAPPED];
+    end
+  end
+
+  // Third flit: count, records so far, expected, limit of records.
+  logic append;
+  logic [15:0] added;
+  assign append = count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
+  assign added  = fault_i[FAULT_SKIP_COUNT] ? 16'h0 : fault_i[FAULT_DOUBLE_COUNT] ? 16'h2 : 16'h1;
+
+  logic [63:0] record0;
+  logic [31:0] record1;  // its second flit, without the tag
+  assign record0 = {
+    node_id_i,
+    hop_q,
+    STATE_WORKING,
+    3'h0,
+    marked_q,
+    bad_q && !marked_q,
+    PORT2,
+    boundary_i,
+    entry_capable_i,
+    gpu_type_i
+  };
+  assign record1 = {weight_i, errors_i};
+
+  logic acting, inserting;
+  assign acting = valid_q && !frozen_i && !flush_i;
+  assign inserting = eof_q && append_q && index_q >= 3'd4;
+  assign ack_o = acting && (!inserting || step_q == 2'd2);
+  assign last_o = eof_q;
+
+  always_comb begin
+    data_o = data_q;
+    if (sof_q && mark) data_o[32+FLAG_CIRCULATING] = 1'b1;
+    if (index_q == 3'd2 && count) begin
+      data_o[63:48] = data_q[63:48] + added;
+      if (append) data_o[47:32] = data_q[47:32] + 16'h1;
+      else if (records_q) data_o[15] = 1'b1;
+    end
+    if (inserting && step_q == 2'd0) data_o = record0;
+    if (inserting && step_q == 2'd1) data_o = {record1, ~tag_q};
+  end
+  assign valid_o = acting && !mine && !purge;
+  assign sof_o   = sof_q;
+  assign eof_o   = eof_q && (!inserting || step_q == 2'd2);
+  assign bad_o   = bad_q;
+  assign flip_o  = fault_i[FAULT_CORRUPT] && index_q == 3'd2 && !eof_q;
+
+  assign counted_o = ack_o && eof_q && count && !bad_q && index_q >= 3'd4;
+  assign purged_o  = ack_o && sof_q && purge;
+  assign busy_o    = (valid_q && !frozen_i) || m_valid_o;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || flush_i) begin
+      valid_q   <= 1'b0;
+      step_q    <= 2'd0;
+      m_valid_o <= 1'b0;
+      m_sof_o   <= 1'b0;
+      m_eof_o   <= 1'b0;
+      m_bad_o   <= 1'b0;
+      m_data_o  <= 64'h0;
+    end else if (frozen_i) begin
+      m_valid_o <= 1'b0;
+      m_sof_o   <= 1'b0;
+      m_eof_o   <= 1'b0;
+      m_bad_o   <= 1'b0;
+      m_data_o  <= 64'h0;
+    end else begin
+      m_valid_o <= ack_o && mine;
+      m_sof_o   <= ack_o && mine && sof_q;
+      m_eof_o   <= ack_o && mine && eof_q;
+      m_bad_o   <= ack_o && mine && eof_q && bad_q;
+      m_data_o  <= ack_o && mine ? data_q : 64'h0;
+      if (valid_q && inserting && step_q != 2'd2) step_q <= step_q + 2'd1;
+      else step_q <= 2'd0;
+      if (!valid_q || ack_o) valid_q <= valid_i;
+    end
+    if (!rst_i && !flush_i && !frozen_i) begin
+      if (valid_i) begin
+        sof_q    <= sof_i;
+        eof_q    <= eof_i;
+        bad_q    <= bad_i;
+        marked_q <= marked_i;
+        data_q   <= data_i;
+        index_q  <= sof_i ? 3'd0 : index_q == 3'd7 ? 3'd7 : index_q + 3'd1;
+      end
+      if (acting) begin
+        if (sof_q) begin
+          mine_q    <= mine;
+          purge_q   <= purge;
+          count_q   <= count;
+          records_q <= data_q[32+FLAG_WITH_RECORDS];
+          append_q  <= 1'b0;
+        end
+        if (index_q == 3'd1 && count_q) tag_q <= crc_flit(CRC_INITIAL, data_q);
+        if (index_q == 3'd2) begin
+          append_q <= append;
+          hop_q    <= data_o[63:48];
+        end
+        if (inserting && step_q == 2'd0) tag_q <= crc_half(crc_flit(tag_q, record0), record1);
+      end
+    end
+  end
+endmodule

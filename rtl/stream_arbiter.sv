@@ -1,0 +1,60 @@
+// Three frame streams into one, frame by frame, in turn.
+//
+// A stream may begin when want_i and may_start_i are high; it then holds the output until its eof_i.
+// The stream that was served last comes last. No idle cycle between frames. Combinational from the inputs.
+module stream_arbiter (
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic [  2:0] want_i,
+    input  logic [  2:0] may_start_i,
+    input  logic [  2:0] sof_i,
+    input  logic [  2:0] eof_i,
+    input  logic [  2:0] bad_i,
+    input  logic [191:0] data_i,
+    input  logic         ready_i,
+    output logic [  2:0] pop_o,
+    output logic         valid_o,
+    output logic         sof_o,
+    output logic         eof_o,
+    output logic         bad_o,
+    output logic [ 63:0] data_o
+);
+  logic locked_q;
+  logic [1:0] select_q, select;
+  logic [2:0] able;
+
+  assign able = want_i & may_start_i;
+
+  always_comb begin
+    select = select_q;
+    if (!locked_q) begin
+      unique case (select_q)
+        2'd0: select = able[1] ? 2'd1 : able[2] ? 2'd2 : 2'd0;
+        2'd1: select = able[2] ? 2'd2 : able[0] ? 2'd0 : 2'd1;
+        default: select = able[0] ? 2'd0 : able[1] ? 2'd1 : 2'd2;
+      endcase
+    end
+    valid_o = locked_q ? want_i[select] : able[select];
+    sof_o   = sof_i[select] && valid_o;
+    eof_o   = eof_i[select] && valid_o;
+    bad_o   = bad_i[select] && valid_o;
+    unique case (select)
+      2'd0: data_o = data_i[63:0];
+      2'd1: data_o = data_i[127:64];
+      default: data_o = data_i[191:128];
+    endcase
+    pop_o = 3'h0;
+    pop_o[select] = valid_o && ready_i;
+  end
+
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      locked_q <= 1'b0;
+      select_q <= 2'd2;
+    end else if (valid_o && ready_i) begin
+      locked_q <= !eof_o;
+      select_q <= select;
+    end
+  end
+endmodule

@@ -1,0 +1,238 @@
+"""What a file says is what the scenario holds."""
+
+import pickle
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.scenario import (
+    FAULTS,
+    PLANNED,
+    BoundaryIs,
+    BreakIs,
+    CountIs,
+    EntryIs,
+    GpuRef,
+    LinkRef,
+    MembersAre,
+    ReachableIs,
+    ScenarioError,
+    Settings,
+    WorkIs,
+    Workload,
+    load,
+    loads,
+)
+from ringhil.protocol.registers import FAULT_BITS
+
+from .samples import SERVER
+
+
+def timeline(*events: str) -> str:
+    return SERVER + "timeline:\n" + "".join(f"  - {{{event}}}\n" for event in events)
+
+
+def expect(*entries: str) -> str:
+    return SERVER + "expect:\n" + "".join(f"  - {{{entry}}}\n" for entry in entries)
+
+
+def test_everything_but_the_cards_has_a_default() -> None:
+    scenario = loads("server: {cards: {a: {gpus: 3}}}", "folder/small.yaml")
+    (card,) = scenario.server.cards
+    assert (card.name, card.gpus, card.host_links) == ("a", 3, (0,))
+    assert card.types == ("generic",) * 3
+    assert card.weights == (1,) * 3
+    assert scenario.server.boundary_links == ()
+    assert scenario.server.settings == Settings()
+    assert (scenario.name, scenario.seed, scenario.until) == ("small", 1, None)
+    assert (scenario.workload, scenario.timeline, scenario.expect) == (None, (), ())
+
+
+def test_types_and_weights_are_given_by_index_and_by_default() -> None:
+    card = loads(
+        "server: {cards: {a: {gpus: 4, types: {default: H200, 3: T4}, weights: {0: 7}}}}"
+    ).server.card("a")
+    assert card.types == ("H200", "H200", "H200", "T4")
+    assert card.weights == (7, 1, 1, 1)
+
+
+def test_the_first_host_link_is_the_entry_at_power_up_and_links_may_wrap_around() -> None:
+    card = loads("server: {cards: {a: {gpus: 8, host_links: [1, 0, 7]}}}").server.card("a")
+    assert card.host_links == (1, 0, 7)
+    assert card.entry_at_power_up == GpuRef("a", 1)
+
+
+def test_an_unknown_card_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        loads(SERVER).server.card("z")
+
+
+def test_boundary_links_wire_members_one_to_one() -> None:
+    (link,) = loads(SERVER + "  boundary_links: [{from: [a.4, a.5], to: [b.3, b.2]}]").server.boundary_links
+    assert [tuple(map(str, pair)) for pair in link.pairs] == [("a.4", "b.3"), ("a.5", "b.2")]
+
+
+def test_a_single_boundary_member_may_stand_without_brackets() -> None:
+    plain, listed = (
+        loads(SERVER + f"  boundary_links: [{{from: {one}, to: [pair.1]}}]").server.boundary_links
+        for one in ("a.7", "[a.7]")
+    )
+    assert plain == listed
+
+
+def test_settings_override_their_defaults_one_by_one() -> None:
+    settings = loads(SERVER + "  settings: {heartbeat: 0, window: 1, records: never}").server.settings
+    assert settings == Settings(heartbeat=0, window=1, records="never")
+
+
+def test_work_is_a_number_of_units_or_a_file_beside_the_scenario(tmp_path: Path) -> None:
+    assert loads(SERVER + "workload: {units: 10}").workload == Workload(10, None, 4096)
+    file = tmp_path / "some.yaml"
+    file.write_text(SERVER + "workload: {data: in/put.bin, size: 1}")
+    assert load(file).workload == Workload(None, tmp_path / "in/put.bin", 1)
+    file.write_text(SERVER + "workload: {data: /abs/put.bin}")
+    assert load(str(file)).workload == Workload(None, Path("/abs/put.bin"), 4096)
+
+
+def test_the_timeline_is_ordered_by_cycle_and_keeps_the_order_of_the_file_within_one() -> None:
+    events = loads(
+        timeline(
+            "at: 30, clear: dead, gpu: a.3",
+            "at: 20, fault: hang, gpu: b.5",
+            "at: 20, fault: dead, gpu: a.3",
+            "at: 0, fault: corrupt, gpu: a.1, count: 2",
+        )
+    ).timeline
+    assert [(e.at, e.action, e.kind, str(e.target), e.count, e.line) for e in events] == [
+        (0, "fault", "corrupt", "a.1", 2, 10),
+        (20, "fault", "hang", "b.5", None, 8),
+        (20, "fault", "dead", "a.3", None, 9),
+        (30, "clear", "dead", "a.3", None, 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "link"),
+    [
+        ("a.5-a.6", LinkRef("a", 5, 8)),
+        ("a.6-a.5", LinkRef("a", 5, 8)),
+        ("a.7-a.0", LinkRef("a", 7, 8)),
+        ("a.0-a.7", LinkRef("a", 7, 8)),
+        ("pair.0-pair.1", LinkRef("pair", 0, 2)),
+        ("pair.1-pair.0", LinkRef("pair", 1, 2)),
+    ],
+)
+def test_a_link_goes_clockwise_whichever_way_it_is_written(written: str, link: LinkRef) -> None:
+    (event,) = loads(timeline(f"at: 1, fault: link_cut, link: {written}")).timeline
+    assert event.target == link
+
+
+def test_a_link_is_spelt_clockwise_around_the_ring() -> None:
+    assert str(LinkRef("a", 5, 8)) == "a.5-a.6"
+    assert str(LinkRef("a", 7, 8)) == "a.7-a.0"
+
+
+def test_a_link_of_a_card_whose_name_looks_like_a_link_is_found() -> None:
+    (event,) = loads(
+        "server: {cards: {x-1: {gpus: 4}}}\n"
+        "timeline: [{at: 1, fault: link_cut, link: x-1.2-x-1.3}]"
+    ).timeline  # fmt: skip
+    assert event.target == LinkRef("x-1", 2, 4)
+
+
+def test_a_fault_may_come_again_after_it_was_cleared() -> None:
+    again = ["at: 1, fault: dead, gpu: a.3", "at: 2, clear: dead, gpu: a.3", "at: 2, fault: dead, gpu: a.3"]
+    assert len(loads(timeline(*again)).timeline) == 3
+
+
+def test_a_counted_fault_may_come_again_as_it_ends_by_itself() -> None:
+    again = ["at: 1, fault: corrupt, gpu: a.3, count: 1", "at: 2, fault: corrupt, gpu: a.3, count: 2"]
+    assert len(loads(timeline(*again)).timeline) == 2
+
+
+def test_the_two_links_of_a_ring_of_two_are_cut_apart() -> None:
+    both = ["at: 1, fault: link_cut, link: pair.0-pair.1", "at: 2, fault: link_cut, link: pair.1-pair.0"]
+    assert len({event.target for event in loads(timeline(*both)).timeline}) == 2
+
+
+def test_every_fault_that_the_node_has_can_be_asked_for_or_is_announced() -> None:
+    assert FAULT_BITS.keys() <= FAULTS.keys() | PLANNED
+    assert not FAULTS.keys() & PLANNED
+
+
+def test_expectations_hold_typed_checks() -> None:
+    text = SERVER + (
+        "  boundary_links: [{from: [a.4, a.5], to: [b.3, b.2]}]\n"
+        "workload: {units: 9}\n"
+        "expect:\n"
+        "  - {at: 7, count: {a: 7, b: 0}, members: {a: [2, 0]}}\n"
+        "  - {by: 8, entry: {a: a.1}, boundary: {a: a.5, b: b.3}, break: {a: a.0-a.7, b: null}}\n"
+        "  - {end: true, work: {completed: 9, lost: 0}, reachable: {pair: false}}\n"
+    )
+    at, by, end = loads(text).expect
+    assert (at.kind, at.cycle, at.line) == ("at", 7, 9)
+    assert at.checks == (CountIs("a", 7), CountIs("b", 0), MembersAre("a", (0, 2)))
+    assert (by.kind, by.cycle, by.line) == ("by", 8, 10)
+    assert by.checks == (
+        EntryIs("a", GpuRef("a", 1)),
+        BoundaryIs("a", GpuRef("a", 5)),
+        BoundaryIs("b", GpuRef("b", 3)),
+        BreakIs("a", LinkRef("a", 7, 8)),
+        BreakIs("b", None),
+    )
+    assert (end.kind, end.cycle, end.line) == ("end", None, 11)
+    assert end.checks == (WorkIs(9, 0, None), ReachableIs("pair", False))
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("count: {a: 7}", "count of card a is 7"),
+        ("members: {a: [3, 1]}", "members of card a are [1, 3]"),
+        ("entry: {a: a.1}", "entry GPU of card a is a.1"),
+        ("break: {a: null}", "break of card a is none"),
+        ("break: {a: a.0-a.7}", "break of card a is a.7-a.0"),
+        ("work: {completed: 0, lost: 0}", "work units: 0 completed, 0 lost"),
+        ("reachable: {a: false}", "card a is not reachable"),
+        ("reachable: {a: true}", "card a is reachable"),
+    ],
+)
+def test_a_check_says_what_it_expects(entry: str, words: str) -> None:
+    (expectation,) = loads(expect(f"end: true, {entry}")).expect
+    assert [str(check) for check in expectation.checks] == [words]
+
+
+def test_the_boundary_check_says_what_it_expects() -> None:
+    assert str(BoundaryIs("a", GpuRef("a", 4))) == "boundary GPU of card a is a.4"
+
+
+def test_with_a_data_file_the_number_of_units_is_not_known_here() -> None:
+    text = SERVER + "workload: {data: x}\nexpect: [{end: true, work: {completed: 12345}}]"
+    assert loads(text).expect[0].checks == (WorkIs(12345, None, None),)
+
+
+def test_a_scenario_is_frozen_hashable_and_can_be_sent_to_another_process() -> None:
+    scenario = loads(timeline("at: 1, fault: dead, gpu: a.3"))
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
+    assert hash(scenario) == hash(loads(timeline("at: 1, fault: dead, gpu: a.3")))
+    with pytest.raises(FrozenInstanceError):
+        scenario.seed = 2  # type: ignore[misc]
+
+
+def test_an_error_can_be_sent_to_another_process() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        loads("server: {cards: {}}")
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.line, copy.column) == (str(caught.value), 1, 17)
+
+
+def test_a_byte_order_mark_and_dos_line_ends_are_harmless(tmp_path: Path) -> None:
+    file = tmp_path / "dos.yaml"
+    file.write_bytes(b"\xef\xbb\xbf" + SERVER.replace("\n", "\r\n").encode())
+    assert load(file).server == loads(SERVER).server
+
+
+def test_json_is_yaml() -> None:
+    text = '{"server": {"cards": {"a": {"gpus": 4, "types": {"3": "T4"}}}}}'
+    assert loads(text).server.card("a").types[3] == "T4"

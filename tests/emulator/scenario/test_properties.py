@@ -1,0 +1,161 @@
+"""Whatever is read, the answer is a Scenario or a ScenarioError, and nothing else."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringhil.emulator.scenario import Scenario, ScenarioError, load, loads
+
+from .samples import SERVER, Document, documents, unhurried
+
+FULL = (
+    SERVER
+    + """\
+  boundary_links: [{from: [a.4, a.5], to: [b.3, b.2]}]
+  settings: {window: 2, records: never}
+workload: {units: 1000, size: 4096}
+timeline:
+  - {at: 20000, fault: dead, gpu: a.3}
+  - {at: 60000, clear: dead, gpu: a.3}
+  - {at: 80000, fault: link_cut, link: a.5-a.6}
+expect:
+  - {by: 25000, count: {a: 7, b: 6}, members: {a: [0, 1]}}
+  - {end: true, entry: {a: a.0}, boundary: {b: b.3}, break: {a: a.5-a.6}, work: {lost: 0}}
+"""
+)
+
+
+def answer(read: Callable[[], Scenario]) -> None:
+    try:
+        found: Scenario | ScenarioError = read()
+    except ScenarioError as error:
+        found = error
+    assert isinstance(found, Scenario) or str(found).isprintable()
+
+
+TOKENS = [*"{}[],:?-!&*#|>%@`'\"\\~\n\t \r\0", "\ufeff", "\u2028", "\ud800", "  ", "- ", ": ", "...", "---"]
+TOKENS += [
+    "null",
+    "true",
+    ".nan",
+    "-1",
+    "1e999",
+    "0x",
+    "99999999999999999999",
+    "a.9",
+    "<<",
+    "server",
+    "cards",
+]
+tokens = st.sampled_from([*TOKENS, "at", "fault", "expect"])
+
+
+@unhurried
+@given(st.text())
+def test_any_text(text: str) -> None:
+    answer(lambda: loads(text))
+
+
+@unhurried
+@given(st.lists(tokens, max_size=40).map("".join))
+def test_any_yaml_like_text(text: str) -> None:
+    answer(lambda: loads(text))
+
+
+@unhurried
+@given(st.data())
+def test_a_file_with_any_piece_replaced(data: st.DataObject) -> None:
+    begin = data.draw(st.integers(0, len(FULL)))
+    end = data.draw(st.integers(begin, min(len(FULL), begin + 12)))
+    piece = data.draw(st.lists(tokens, max_size=3).map("".join) | st.text(max_size=3))
+    answer(lambda: loads(FULL[:begin] + piece + FULL[end:]))
+
+
+@unhurried
+@given(st.binary() | st.lists(tokens).map(lambda t: "".join(t).encode("utf-8", "surrogatepass")))
+def test_any_bytes(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "any.yaml"
+    file.write_bytes(data)
+    answer(lambda: load(file))
+
+
+def any_tree(keys: list[str]) -> st.SearchStrategy[object]:
+    leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("a.1")
+    return st.recursive(
+        leaf,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(keys), inner, max_size=4),
+        max_leaves=12,
+    )
+
+
+KEYS = [
+    "server",
+    "cards",
+    "a",
+    "gpus",
+    "host_links",
+    "types",
+    "0",
+    "boundary_links",
+    "from",
+    "to",
+    "settings",
+]
+KEYS += [
+    "workload",
+    "units",
+    "timeline",
+    "at",
+    "fault",
+    "gpu",
+    "expect",
+    "end",
+    "count",
+    "break",
+    "work",
+    "lost",
+]
+
+
+@unhurried
+@given(st.fixed_dictionaries({}, optional={key: any_tree(KEYS) for key in ("server", "timeline", "expect")}))
+def test_any_tree_of_known_keys(tree: dict[str, object]) -> None:
+    text = json.dumps({"server": {"cards": {"a": {"gpus": 4}}}} | tree)  # NaN and Infinity are text in YAML
+    answer(lambda: loads(text))
+
+
+@unhurried
+@given(documents())
+def test_what_is_written_is_what_is_held(document: Document) -> None:
+    scenario = loads(json.dumps(document, ensure_ascii=False), "x.yaml")
+    assert scenario.name == document.get("name", "x")
+    assert scenario.seed == document.get("seed", 1)
+    assert scenario.until == document.get("until")
+    for card, written in zip(scenario.server.cards, document["server"]["cards"].items(), strict=True):
+        assert (card.name, card.gpus, list(card.host_links)) == (
+            written[0],
+            written[1]["gpus"],
+            written[1]["host_links"],
+        )
+        assert len(card.types) == len(card.weights) == card.gpus
+    events = [(e.at, e.action, e.kind, str(e.target)) for e in scenario.timeline]
+    assert sorted(events) == sorted(
+        (
+            e["at"],
+            "fault" if "fault" in e else "clear",
+            e.get("fault") or e["clear"],
+            e.get("gpu") or e["link"],
+        )
+        for e in document.get("timeline", [])
+    )
+    assert [e.at for e in scenario.timeline] == sorted(e.at for e in scenario.timeline)
+    assert len(scenario.expect) == len(document.get("expect", []))
+
+
+@pytest.mark.parametrize("end", range(0, len(FULL), 3))
+def test_a_file_that_breaks_off(end: int) -> None:
+    answer(lambda: loads(FULL[:end]))
