@@ -1,0 +1,1 @@
+"""Everything that runs: engine, kernel, host, scenarios, command line."""

@@ -1,0 +1,68 @@
+// What goes into a cell and comes out of it in one cycle. The engine sees cells only through these; a backend
+// carries them to and from the Verilated model.
+#ifndef RINGHIL_CELL_H
+#define RINGHIL_CELL_H
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "ringhil_wire.h"
+
+namespace ringhil {
+
+// One direction of a link: a flit and its control bits (RINGHIL_LINK_*).
+struct Link {
+    uint64_t data = 0;
+    uint8_t ctl = 0;
+};
+
+// Something that a receiver must see at once, whether or not anything else goes on.
+inline bool carries(const Link& link) {
+    return link.ctl & (RINGHIL_LINK_VALID | RINGHIL_LINK_CREDIT);
+}
+
+// A change of state of the link, as opposed to traffic on it.
+inline bool level_differs(const Link& a, const Link& b) {
+    return (a.ctl ^ b.ctl) & (RINGHIL_LINK_UP | RINGHIL_LINK_FAULT);
+}
+
+// Straps: constant after reset.
+struct Strap {
+    uint8_t card = 0;
+    uint16_t node = 0;
+    uint16_t ring_size = 0;
+    uint32_t before = 0;  // cell whose port 2 is wired to this one's port 1
+    uint32_t after = 0;   // cell whose port 1 is wired to this one's port 2
+};
+
+struct Faults {
+    uint16_t node = 0;
+    uint8_t link = 0;
+    std::array<uint16_t, 3> ber{};
+};
+
+constexpr uint8_t MTX_VALID = 1, MTX_SOF = 2, MTX_EOF = 4;  // then 2 bits of port
+constexpr uint8_t MRX_VALID = 1, MRX_SOF = 2, MRX_EOF = 4, MRX_BAD = 8;
+
+struct CellIn {
+    Link p1, p2, host;
+    uint64_t mtx_data = 0;
+    uint8_t mtx_ctl = 0;
+    uint8_t reg_we = 0;
+    uint8_t reg_addr = 0;
+    uint32_t reg_wdata = 0;
+};
+
+struct CellOut {
+    Link p1, p2, host;
+    std::array<uint64_t, 3> mrx_data{};
+    std::array<uint8_t, 3> mrx_ctl{};
+    uint8_t mtx_ready = 0;
+    uint8_t quiescent = 0;
+    uint64_t wake_at = UINT64_MAX;
+};
+
+}  // namespace ringhil
+
+#endif

@@ -1,0 +1,112 @@
+// Node by node: one Verilated cell for each GPU. Exact, because all outputs of a cell are registered: as long
+// as every cell of a cycle reads its neighbours' outputs from before that cycle, order doesn't matter.
+#ifndef RINGHIL_CELLS_BACKEND_H
+#define RINGHIL_CELLS_BACKEND_H
+
+#include <memory>
+#include <string>
+
+#include "Vdut.h"
+#include "Vdut___024root.h"
+#include "cell.h"
+#include "memory_stream.h"
+
+namespace ringhil {
+
+class Backend {
+public:
+    static constexpr bool CAN_SKIP = true;
+
+    explicit Backend(const std::vector<Strap>& straps) {
+        m_models.reserve(straps.size());
+        for (const Strap& strap : straps) {
+            m_models.push_back(std::make_unique<Vdut>(&m_context, "cell"));
+            Vdut& m = *m_models.back();
+            m.card_id_i = strap.card;
+            m.node_id_i = strap.node;
+            m.ring_size_i = strap.ring_size;
+            m.p1_rx_ctl_i = m.p2_rx_ctl_i = m.host_rx_ctl_i = RINGHIL_LINK_UP;
+            m.rst_i = 1;
+            edge(m);
+            edge(m);
+            m.rst_i = 0;
+        }
+    }
+
+    void set_faults(uint32_t cell, const Faults& f) {
+        Vdut& m = *m_models[cell];
+        m.fault_i = f.node;
+        m.link_fault_i = f.link;
+        m.ber_port1_i = f.ber[0];
+        m.ber_port2_i = f.ber[1];
+        m.ber_host_i = f.ber[2];
+    }
+
+    void step(uint64_t now, const std::vector<uint32_t>& active, const std::vector<CellIn>& in) {
+        for (const uint32_t cell : active) {
+            Vdut& m = *m_models[cell];
+            const CellIn& i = in[cell];
+            m.now_i = now;
+            m.p1_rx_data_i = i.p1.data;
+            m.p1_rx_ctl_i = i.p1.ctl;
+            m.p2_rx_data_i = i.p2.data;
+            m.p2_rx_ctl_i = i.p2.ctl;
+            m.host_rx_data_i = i.host.data;
+            m.host_rx_ctl_i = i.host.ctl;
+            m.mtx_data_i = i.mtx_data;
+            m.mtx_valid_i = i.mtx_ctl & 1;
+            m.mtx_sof_i = i.mtx_ctl >> 1 & 1;
+            m.mtx_eof_i = i.mtx_ctl >> 2 & 1;
+            m.mtx_port_i = i.mtx_ctl >> 3 & 3;
+            m.reg_we_i = i.reg_we;
+            m.reg_addr_i = i.reg_addr;
+            m.reg_wdata_i = i.reg_wdata;
+            edge(m);
+        }
+    }
+
+    void read(uint32_t cell, CellOut& out) const {
+        const Vdut& m = *m_models[cell];
+        out.p1 = {m.p1_tx_data_o, m.p1_tx_ctl_o};
+        out.p2 = {m.p2_tx_data_o, m.p2_tx_ctl_o};
+        out.host = {m.host_tx_data_o, m.host_tx_ctl_o};
+        out.mrx_data = {m.mrx0_data_o, m.mrx1_data_o, m.mrx2_data_o};
+        out.mrx_ctl = {m.mrx0_ctl_o, m.mrx1_ctl_o, m.mrx2_ctl_o};
+        out.mtx_ready = m.mtx_ready_o;
+        out.quiescent = m.quiescent_o;
+        out.wake_at = m.wake_at_o;
+    }
+
+    uint32_t peek(uint32_t cell, uint8_t address) {
+        Vdut& m = *m_models[cell];
+        m.reg_addr_i = address;
+        m.reg_we_i = 0;
+        m.eval();  // the clock does not move: only the read path settles
+        return m.reg_rdata_o;
+    }
+
+    void save(std::vector<uint8_t>& sink) {
+        MemorySave os(sink);
+        for (auto& m : m_models) os << *m;
+    }
+
+    void restore(const std::vector<uint8_t>& source) {
+        MemoryRestore os(source);
+        for (auto& m : m_models) os >> *m;
+    }
+
+private:
+    // A rising edge in one evaluation: the model is told that the clock was low before.
+    static void edge(Vdut& m) {
+        m.clk_i = 1;
+        m.rootp->__Vtrigprevexpr___TOP__clk_i__0 = 0;
+        m.eval();
+    }
+
+    VerilatedContext m_context;
+    std::vector<std::unique_ptr<Vdut>> m_models;
+};
+
+}  // namespace ringhil
+
+#endif

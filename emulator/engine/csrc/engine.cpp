@@ -1,0 +1,362 @@
+// The engine: cells, their wires, the CPU's ends, and time. The C ABI is at the end.
+//
+// A cycle: every active cell reads what its neighbours put on the wires before this cycle, then all of them are
+// clocked, then their outputs are looked at to see who is active next. Active are: cells that are not quiescent,
+// cells that something is coming to, cells whose time has come. With nobody active, time leaps.
+//
+// No globals: any number of engines live side by side. Not thread-safe within one engine.
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#ifdef RINGHIL_CARD
+#include "card_backend.h"
+#else
+#include "cells_backend.h"
+#endif
+#include "host_end.h"
+
+namespace ringhil {
+
+// Kinds of Event.
+constexpr uint8_t FROM_RING = 0;  // a frame for a GPU's firmware; port 0, 1 or 2
+constexpr uint8_t TO_CPU = 1;     // a frame for the CPU; port is the virtual channel
+
+struct Event {
+    uint64_t cycle;   // in which the last flit was there
+    uint32_t cell;
+    uint8_t kind;
+    uint8_t port;
+    uint8_t bad;
+    uint8_t reserved;
+    uint64_t offset;  // bytes, in the frame buffer
+    uint64_t length;  // bytes
+};
+static_assert(sizeof(Event) == 32);
+
+struct Write {
+    uint8_t address;
+    uint32_t value;
+};
+
+// All that changes beside the models: copied as a whole by snapshots.
+struct State {
+    uint64_t now = 0;
+    std::vector<CellOut> out;
+    std::vector<Faults> faults;
+    std::vector<HostEnd> hosts;
+    std::vector<std::array<Collector, 3>> mail_in;
+    std::vector<std::deque<Frame>> mail_out;
+    std::vector<size_t> mail_sent;
+    std::vector<std::deque<Write>> writes;
+    std::vector<uint32_t> active;
+    std::vector<uint64_t> stamp;  // cycle + 1 for which a cell has been made active
+    std::vector<uint64_t> wake;   // earliest entry of this cell in `alarms`
+    using Alarm = std::pair<uint64_t, uint32_t>;
+    std::priority_queue<Alarm, std::vector<Alarm>, std::greater<>> alarms;
+    uint64_t evaluations = 0;
+    uint64_t steps = 0;
+};
+
+struct Snapshot {
+    State state;
+    std::vector<uint8_t> models;
+};
+
+class Engine {
+public:
+    explicit Engine(const Strap* straps, uint32_t count) : m_straps(straps, straps + count), m_backend(m_straps) {
+        m_state.out.resize(count);
+        m_state.faults.resize(count);
+        m_state.hosts.resize(count);
+        m_state.mail_in.resize(count);
+        m_state.mail_out.resize(count);
+        m_state.mail_sent.resize(count);
+        m_state.writes.resize(count);
+        m_state.stamp.resize(count);
+        m_state.wake.assign(count, UINT64_MAX);
+        m_in.resize(count);
+        for (uint32_t i = 0; i < count; ++i) {
+            m_backend.read(i, m_state.out[i]);
+            activate(i, 0);
+        }
+    }
+
+    uint32_t size() const { return m_straps.size(); }
+    uint64_t now() const { return m_state.now; }
+    State& state() { return m_state; }
+    std::vector<Event>& events() { return m_events; }
+    std::vector<uint8_t>& bytes() { return m_bytes; }
+
+    void set_skipping(bool on) { m_skipping = on && Backend::CAN_SKIP; }
+
+    void set_faults(uint32_t cell, const Faults& faults) {
+        m_state.faults[cell] = faults;
+        m_backend.set_faults(cell, faults);
+        activate(cell, m_state.now);
+    }
+
+    void send_mail(uint32_t cell, Frame frame) {
+        if (m_state.mail_out[cell].empty()) alarm(cell, frame.at);
+        m_state.mail_out[cell].push_back(std::move(frame));
+    }
+
+    void send_host(uint32_t cell, Frame frame) {
+        m_state.hosts[cell].send(std::move(frame));
+        alarm(cell, m_state.hosts[cell].wake_at(m_state.now));
+    }
+
+    void poke(uint32_t cell, uint8_t address, uint32_t value) {
+        m_state.writes[cell].push_back({address, value});
+        activate(cell, m_state.now);
+    }
+
+    uint32_t peek(uint32_t cell, uint8_t address) { return m_backend.peek(cell, address); }
+
+    Snapshot* save() {
+        auto* snapshot = new Snapshot{m_state, {}};
+        m_backend.save(snapshot->models);
+        return snapshot;
+    }
+
+    void restore(const Snapshot& snapshot) {
+        m_state = snapshot.state;
+        m_backend.restore(snapshot.models);
+        for (uint32_t i = 0; i < size(); ++i) m_backend.set_faults(i, m_state.faults[i]);
+        m_events.clear();
+        m_bytes.clear();
+    }
+
+    // Runs to cycle `until`, or `lookahead` cycles past the first event. Returns the cycle reached.
+    uint64_t run(uint64_t until, uint64_t lookahead) {
+        m_events.clear();
+        m_bytes.clear();
+        uint64_t limit = until;
+        bool seen = false;
+        while (m_state.now < limit) {
+            wake_up();
+            if (m_state.active.empty()) {
+                const uint64_t next = m_state.alarms.empty() ? UINT64_MAX : m_state.alarms.top().first;
+                m_state.now = std::min(next, limit);
+                continue;
+            }
+            step();
+            if (!seen && !m_events.empty()) {
+                seen = true;
+                limit = std::min(limit, m_events.front().cycle + lookahead);
+            }
+        }
+        return m_state.now;
+    }
+
+    // Runs exactly `cycles` cycles and writes down every wire after each: per cycle and cell port 1, port 2, CPU.
+    void trace(uint64_t cycles, uint64_t* data, uint8_t* ctl) {
+        m_events.clear();
+        m_bytes.clear();
+        for (uint64_t c = 0; c < cycles; ++c) {
+            wake_up();
+            if (m_state.active.empty()) ++m_state.now;
+            else step();
+            for (const CellOut& out : m_state.out) {
+                for (const Link* link : {&out.p1, &out.p2, &out.host}) {
+                    *data++ = link->data;
+                    *ctl++ = link->ctl;
+                }
+            }
+        }
+    }
+
+private:
+    void activate(uint32_t cell, uint64_t cycle) {
+        if (m_state.stamp[cell] == cycle + 1) return;
+        m_state.stamp[cell] = cycle + 1;
+        m_state.active.push_back(cell);
+    }
+
+    void alarm(uint32_t cell, uint64_t at) {
+        if (at >= m_state.wake[cell]) return;
+        m_state.wake[cell] = at;
+        m_state.alarms.emplace(at, cell);
+    }
+
+    void wake_up() {
+        if (!m_skipping) {
+            for (uint32_t i = 0; i < size(); ++i) activate(i, m_state.now);
+        }
+        while (!m_state.alarms.empty() && m_state.alarms.top().first <= m_state.now) {
+            const auto [at, cell] = m_state.alarms.top();
+            m_state.alarms.pop();
+            if (m_state.wake[cell] == at) m_state.wake[cell] = UINT64_MAX;
+            activate(cell, m_state.now);
+        }
+    }
+
+    void step() {
+        const uint64_t now = m_state.now;
+        m_running.swap(m_state.active);
+        m_state.active.clear();
+        // Order decides only in which order events of one cycle are told: by cell, always.
+        std::sort(m_running.begin(), m_running.end());
+        for (const uint32_t cell : m_running) gather(cell, now);
+        m_backend.step(now, m_running, m_in);
+        m_state.evaluations += m_running.size();
+        ++m_state.steps;
+        for (const uint32_t cell : m_running) settle(cell, now);
+        m_state.now = now + 1;
+    }
+
+    // Inputs of a cell. Every active cell's are gathered before any cell is clocked.
+    void gather(uint32_t cell, uint64_t now) {
+        CellIn& in = m_in[cell];
+        const Strap& strap = m_straps[cell];
+        in.p1 = m_state.out[strap.before].p2;
+        in.p2 = m_state.out[strap.after].p1;
+        in.host = m_state.hosts[cell].out();
+        in.mtx_ctl = 0;
+        in.mtx_data = 0;
+        auto& mail = m_state.mail_out[cell];
+        if (!mail.empty() && mail.front().at <= now && m_state.out[cell].mtx_ready) {
+            const Frame& frame = mail.front();
+            size_t& sent = m_state.mail_sent[cell];
+            const bool last = sent + 1 == frame.flits.size();
+            in.mtx_data = frame.flits[sent];
+            in.mtx_ctl = MTX_VALID | (sent ? 0 : MTX_SOF) | (last ? MTX_EOF : 0) | frame.port << 3;
+            sent = last ? 0 : sent + 1;
+            if (last) mail.pop_front();
+        }
+        auto& writes = m_state.writes[cell];
+        in.reg_we = !writes.empty();
+        if (in.reg_we) {
+            in.reg_addr = writes.front().address;
+            in.reg_wdata = writes.front().value;
+            writes.pop_front();
+        }
+    }
+
+    // What the cell has put out, and who must act on it.
+    void settle(uint32_t cell, uint64_t now) {
+        const Strap& strap = m_straps[cell];
+        HostEnd& host = m_state.hosts[cell];
+        CellOut& out = m_state.out[cell];
+        const Link old_p1 = out.p1, old_p2 = out.p2, old_out = host.out();
+
+        // The CPU's end is clocked with its cell, on what the cell had put out before.
+        const int channel = host.step(now, out.host);
+        if (channel >= 0) report(now + 1, cell, TO_CPU, channel, host.collector(channel));
+
+        m_backend.read(cell, out);
+        if (carries(out.p1) || level_differs(out.p1, old_p1)) activate(strap.before, now + 1);
+        if (carries(out.p2) || level_differs(out.p2, old_p2)) activate(strap.after, now + 1);
+
+        for (int port = 0; port < 3; ++port) {
+            const uint8_t ctl = out.mrx_ctl[port];
+            if (!(ctl & MRX_VALID)) continue;
+            Collector& mail = m_state.mail_in[cell][port];
+            if (mail.take(out.mrx_data[port], ctl & MRX_SOF, ctl & MRX_EOF, ctl & MRX_BAD))
+                report(now + 1, cell, FROM_RING, port, mail);
+        }
+
+        const bool host_busy = carries(host.out()) || carries(out.host) || level_differs(host.out(), old_out);
+        if (!out.quiescent || host_busy || !m_state.writes[cell].empty() || out.wake_at <= now + 1) {
+            activate(cell, now + 1);
+            return;
+        }
+        uint64_t at = std::min(out.wake_at, host.wake_at(now + 1));
+        const auto& mail = m_state.mail_out[cell];
+        if (!mail.empty() && out.mtx_ready) at = std::min(at, std::max(mail.front().at, now + 1));
+        if (at <= now + 1) activate(cell, now + 1);
+        else if (at != UINT64_MAX) alarm(cell, at);
+    }
+
+    void report(uint64_t cycle, uint32_t cell, uint8_t kind, int port, const Collector& frame) {
+        Event event{cycle, cell, kind, static_cast<uint8_t>(port), frame.bad, 0, m_bytes.size(), 0};
+        event.length = frame.flits.size() * 8;
+        m_bytes.resize(m_bytes.size() + event.length);
+        uint8_t* to = m_bytes.data() + event.offset;
+        for (const uint64_t flit : frame.flits) {
+            for (int i = 0; i < 8; ++i) *to++ = static_cast<uint8_t>(flit >> (56 - 8 * i));
+        }
+        m_events.push_back(event);
+    }
+
+    std::vector<Strap> m_straps;
+    Backend m_backend;
+    State m_state;
+    bool m_skipping = Backend::CAN_SKIP;
+    std::vector<CellIn> m_in;
+    std::vector<uint32_t> m_running;
+    std::vector<Event> m_events;
+    std::vector<uint8_t> m_bytes;
+};
+
+static Frame make_frame(uint64_t at, uint8_t port, const uint8_t* bytes, uint64_t length) {
+    Frame frame{at, port, std::vector<uint64_t>(length / 8)};
+    for (uint64_t& flit : frame.flits) {
+        for (int i = 0; i < 8; ++i) flit = flit << 8 | *bytes++;
+    }
+    return frame;
+}
+
+}  // namespace ringhil
+
+using ringhil::Engine;
+using ringhil::Snapshot;
+
+#define RINGHIL_API extern "C" __attribute__((visibility("default")))
+
+RINGHIL_API Engine* ringhil_create(const uint16_t* cards, const uint16_t* nodes, const uint16_t* sizes,
+                                   const uint32_t* before, const uint32_t* after, uint32_t count) {
+    std::vector<ringhil::Strap> straps(count);
+    for (uint32_t i = 0; i < count; ++i)
+        straps[i] = {static_cast<uint8_t>(cards[i]), nodes[i], sizes[i], before[i], after[i]};
+    return new Engine(straps.data(), count);
+}
+RINGHIL_API void ringhil_destroy(Engine* e) { delete e; }
+RINGHIL_API void ringhil_set_skipping(Engine* e, int on) { e->set_skipping(on); }
+RINGHIL_API uint64_t ringhil_now(const Engine* e) { return e->now(); }
+RINGHIL_API uint64_t ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) { return e->run(until, lookahead); }
+RINGHIL_API void ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_t* ctl) {
+    e->trace(cycles, data, ctl);
+}
+RINGHIL_API uint64_t ringhil_events(Engine* e, const ringhil::Event** events, const uint8_t** bytes, uint64_t* size) {
+    *events = e->events().data();
+    *bytes = e->bytes().data();
+    *size = e->bytes().size();
+    return e->events().size();
+}
+RINGHIL_API void ringhil_send_mail(Engine* e, uint32_t cell, uint64_t at, uint8_t port, const uint8_t* bytes,
+                                   uint64_t length) {
+    e->send_mail(cell, ringhil::make_frame(at, port, bytes, length));
+}
+// `lengths` frames lie one behind the other in `bytes`; each may begin at its own cycle `at`.
+RINGHIL_API void ringhil_send_host(Engine* e, uint32_t cell, uint64_t at, const uint8_t* bytes,
+                                   const uint32_t* lengths, uint32_t frames) {
+    for (uint32_t i = 0; i < frames; ++i) {
+        e->send_host(cell, ringhil::make_frame(at, 0, bytes, lengths[i]));
+        bytes += lengths[i];
+    }
+}
+RINGHIL_API void ringhil_set_faults(Engine* e, uint32_t cell, uint16_t node, uint8_t link, uint16_t ber1,
+                                    uint16_t ber2, uint16_t ber_host) {
+    e->set_faults(cell, {node, link, {ber1, ber2, ber_host}});
+}
+RINGHIL_API void ringhil_poke(Engine* e, uint32_t cell, uint8_t address, uint32_t value) {
+    e->poke(cell, address, value);
+}
+RINGHIL_API uint32_t ringhil_peek(Engine* e, uint32_t cell, uint8_t address) { return e->peek(cell, address); }
+RINGHIL_API Snapshot* ringhil_save(Engine* e) { return e->save(); }
+RINGHIL_API void ringhil_restore(Engine* e, const Snapshot* s) { e->restore(*s); }
+RINGHIL_API void ringhil_forget(Snapshot* s) { delete s; }
+RINGHIL_API uint64_t ringhil_snapshot_bytes(const Snapshot* s) { return s->models.size(); }
+RINGHIL_API void ringhil_counters(Engine* e, uint64_t* evaluations, uint64_t* steps) {
+    *evaluations = e->state().evaluations;
+    *steps = e->state().steps;
+}
+// What the firmware of a GPU that just died had not yet written.
+RINGHIL_API void ringhil_forget_mail(Engine* e, uint32_t cell) {
+    e->state().mail_out[cell].clear();
+    e->state().mail_sent[cell] = 0;
+}

@@ -1,0 +1,235 @@
+"""Rings of RTL nodes under one clock: run until something happens, look, poke, break, save and go back."""
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ringhil.emulator.engine.library import Library
+from ringhil.protocol import registers
+
+FOREVER = 2**64 - 1
+
+# Kinds of event.
+FROM_RING = 0  # a control frame reached the mailbox of a GPU's firmware; port 0, 1 (ring) or 2 (CPU)
+TO_CPU = 1  # a frame reached the CPU from a GPU; port is the virtual channel, 0 control or 1 data
+
+EVENT = np.dtype(
+    [
+        ("cycle", "u8"),  # in which the last flit was there
+        ("cell", "u4"),
+        ("kind", "u1"),
+        ("port", "u1"),
+        ("bad", "u1"),  # it arrived damaged
+        ("reserved", "u1"),
+        ("offset", "u8"),  # bytes, in the frame buffer
+        ("length", "u8"),  # bytes
+    ]
+)
+
+PORTS = {"cw": 0, "ccw": 1, "cpu": 2}  # ways out of a GPU's mailbox
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Cards, by their number of GPUs; cells are numbered through, card by card, in ring order."""
+
+    rings: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        """GPUs in all."""
+        return sum(self.rings)
+
+    def first(self, card: int) -> int:
+        """Cell of GPU 0 of a card."""
+        return sum(self.rings[:card])
+
+    def cell(self, card: int, gpu: int) -> int:
+        """Cell of a GPU."""
+        return self.first(card) + gpu
+
+
+@dataclass(frozen=True)
+class Events:
+    """What a run brought: `table` (dtype EVENT), and the frames' bytes. Valid until the next call of run()."""
+
+    table: NDArray[np.void]
+    buffer: memoryview
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def frame(self, row: "np.void") -> bytes:
+        """Bytes of the frame of one row."""
+        start = int(row["offset"])
+        return bytes(self.buffer[start : start + int(row["length"])])
+
+
+class Snapshot:
+    """The whole state of an engine at one cycle; lives in memory, may be restored any number of times."""
+
+    def __init__(self, calls: Any, handle: int) -> None:
+        self._calls, self.handle = calls, handle
+
+    @property
+    def model_bytes(self) -> int:
+        """Size of the RTL's state (bytes)."""
+        return int(self._calls.ringhil_snapshot_bytes(self.handle))
+
+    def __del__(self) -> None:
+        if self.handle:
+            self._calls.ringhil_forget(self.handle)
+            self.handle = 0
+
+
+class Engine:
+    """One simulation. Any number of them may live in a process; one is for one thread at a time.
+
+    Time is `now`: the cycle that is simulated next. What is set, written or sent takes effect in that
+    cycle at the earliest.
+    """
+
+    def __init__(self, library: Library, topology: Topology, *, skipping: bool = True) -> None:
+        self.library, self.topology = library, topology
+        self._calls = library.calls
+        columns = [
+            (card, gpu, size, topology.cell(card, (gpu - 1) % size), topology.cell(card, (gpu + 1) % size))
+            for card, size in enumerate(topology.rings)
+            for gpu in range(size)
+        ]
+        table = np.array(columns, dtype=np.int64)
+        cards, gpus, sizes = (np.ascontiguousarray(table[:, i], dtype=np.uint16) for i in range(3))
+        before, after = (np.ascontiguousarray(table[:, i], dtype=np.uint32) for i in (3, 4))
+        pointers = [a.ctypes.data for a in (cards, gpus, sizes, before, after)]
+        self._handle = self._calls.ringhil_create(*pointers, topology.cells)
+        self._node_faults = [0] * topology.cells
+        self._link_faults = [0] * topology.cells
+        self._ber = [[0, 0, 0] for _ in range(topology.cells)]
+        self._calls.ringhil_set_skipping(self._handle, skipping)
+
+    def close(self) -> None:
+        """Free the models."""
+        if self._handle:
+            self._calls.ringhil_destroy(self._handle)
+            self._handle = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_handle"):
+            self.close()
+
+    @property
+    def now(self) -> int:
+        """The cycle that is simulated next."""
+        return int(self._calls.ringhil_now(self._handle))
+
+    @property
+    def evaluations(self) -> int:
+        """Node evaluations so far: the real cost of what was simulated."""
+        return self._counters()[0]
+
+    @property
+    def busy_cycles(self) -> int:
+        """Cycles so far in which at least one node was evaluated; the others were leapt over."""
+        return self._counters()[1]
+
+    def _counters(self) -> tuple[int, int]:
+        evaluations, steps = ctypes.c_uint64(), ctypes.c_uint64()
+        self._calls.ringhil_counters(self._handle, ctypes.byref(evaluations), ctypes.byref(steps))
+        return evaluations.value, steps.value
+
+    def run(self, until: int = FOREVER, *, lookahead: int = 1) -> Events:
+        """Run to cycle `until`, or until `lookahead` cycles after the first event, whichever is first."""
+        self._calls.ringhil_run(self._handle, until, lookahead)
+        return self._events()
+
+    def trace(self, cycles: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """Run exactly `cycles` cycles; what every transmitter put on its wires after each of them.
+
+        Two arrays of shape (cycles, GPUs, 3): data, and control bits; ports in the order 1, 2, CPU.
+        """
+        shape = (cycles, self.topology.cells, 3)
+        data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
+        self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data)
+        return data, ctl
+
+    def events(self) -> Events:
+        """What the last run or trace brought."""
+        return self._events()
+
+    def _events(self) -> Events:
+        table, buffer, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
+        refs = (ctypes.byref(table), ctypes.byref(buffer), ctypes.byref(size))
+        count = self._calls.ringhil_events(self._handle, *refs)
+        if not count:
+            return Events(np.empty(0, EVENT), memoryview(b""))
+        rows = (ctypes.c_char * (count * EVENT.itemsize)).from_address(table.value or 0)
+        frames = (ctypes.c_char * size.value).from_address(buffer.value or 0)
+        return Events(np.frombuffer(rows, EVENT), memoryview(frames).cast("B"))
+
+    def send_mail(self, cell: int, port: int, frame: bytes, *, at: int = 0) -> None:
+        """The firmware of a GPU writes a frame into its mailbox, from cycle `at` on; see PORTS."""
+        self._calls.ringhil_send_mail(self._handle, cell, at, port, frame, len(frame))
+
+    def send_from_cpu(self, cell: int, frames: Sequence[bytes], *, at: int = 0) -> None:
+        """The CPU sends frames to a GPU, one after the other, from cycle `at` on."""
+        lengths = np.array([len(f) for f in frames], dtype=np.uint32)
+        self._calls.ringhil_send_host(self._handle, cell, at, b"".join(frames), lengths.ctypes.data, len(frames))
+
+    def forget_mail(self, cell: int) -> None:
+        """Drop what a GPU's firmware had not yet written: it died."""
+        self._calls.ringhil_forget_mail(self._handle, cell)
+
+    def set_fault(self, cell: int, name: str, on: bool) -> None:
+        """Set or clear a fault of a GPU (`registers.FAULT_BITS`)."""
+        self._node_faults[cell] = _with_bit(self._node_faults[cell], registers.FAULT_BITS[name], on)
+        self._apply_faults(cell)
+
+    def set_link_fault(self, cell: int, name: str, on: bool) -> None:
+        """Set or clear a fault of the medium before a GPU's port (`registers.LINK_FAULT_BITS`)."""
+        self._link_faults[cell] = _with_bit(self._link_faults[cell], registers.LINK_FAULT_BITS[name], on)
+        self._apply_faults(cell)
+
+    def cut_link(self, before: int, after: int, on: bool) -> None:
+        """Cut or mend the ring link from port 2 of `before` to port 1 of `after`, both directions."""
+        self.set_link_fault(before, "cut_port2", on)
+        self.set_link_fault(after, "cut_port1", on)
+
+    def set_bit_errors(self, cell: int, port: int, share: int) -> None:
+        """Of 65,536 flits that arrive at a port (0, 1, 2 = CPU), how many arrive with one bit flipped."""
+        self._ber[cell][port] = share
+        self._apply_faults(cell)
+
+    def _apply_faults(self, cell: int) -> None:
+        faults = (self._node_faults[cell], self._link_faults[cell], *self._ber[cell])
+        self._calls.ringhil_set_faults(self._handle, cell, *faults)
+
+    def poke(self, cell: int, register: str, value: int) -> None:
+        """Write a register; it holds from the next cycle on."""
+        self._calls.ringhil_poke(self._handle, cell, registers.ADDRESS[register], value)
+
+    def peek(self, cell: int, register: str) -> int:
+        """Read a register without time passing."""
+        return int(self._calls.ringhil_peek(self._handle, cell, registers.ADDRESS[register]))
+
+    def save(self) -> Snapshot:
+        """The state now."""
+        return Snapshot(self._calls, self._calls.ringhil_save(self._handle))
+
+    def restore(self, snapshot: Snapshot, faults: Iterable[tuple[int, int, list[int]]] | None = None) -> None:
+        """Go back (or forward) to a snapshot of this engine, or of one with the same topology."""
+        self._calls.ringhil_restore(self._handle, snapshot.handle)
+
+
+def _with_bit(value: int, bit: int, on: bool) -> int:
+    return value | 1 << bit if on else value & ~(1 << bit)

@@ -1,0 +1,97 @@
+"""The engine's shared library: built from RTL and C++, loaded with ctypes."""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ringhil.emulator.engine.build import BuildRequest, build, rtl_hash
+from ringhil.emulator.engine.errors import BuildError
+
+RTL = Path(__file__).resolve().parents[2] / "rtl"
+_CSRC = Path(__file__).resolve().parent / "csrc"
+_PACKAGE = "ringhil_pkg.sv"
+
+Progress = Callable[[str], None]
+
+_u8, _u16, _u32, _u64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
+_handle, _pointer, _int = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
+
+_FUNCTIONS: dict[str, tuple[object, list[object]]] = {
+    "create": (_handle, [_pointer] * 5 + [_u32]),
+    "destroy": (None, [_handle]),
+    "set_skipping": (None, [_handle, _int]),
+    "now": (_u64, [_handle]),
+    "run": (_u64, [_handle, _u64, _u64]),
+    "trace": (None, [_handle, _u64, _pointer, _pointer]),
+    "events": (_u64, [_handle, _pointer, _pointer, _pointer]),
+    "send_mail": (None, [_handle, _u32, _u64, _u8, ctypes.c_char_p, _u64]),
+    "send_host": (None, [_handle, _u32, _u64, ctypes.c_char_p, _pointer, _u32]),
+    "set_faults": (None, [_handle, _u32, _u16, _u8, _u16, _u16, _u16]),
+    "poke": (None, [_handle, _u32, _u8, _u32]),
+    "peek": (_u32, [_handle, _u32, _u8]),
+    "save": (_handle, [_handle]),
+    "restore": (None, [_handle, _handle]),
+    "forget": (None, [_handle]),
+    "snapshot_bytes": (_u64, [_handle]),
+    "counters": (None, [_handle, _pointer, _pointer]),
+    "forget_mail": (None, [_handle, _u32]),
+}
+
+
+@dataclass(frozen=True)
+class Library:
+    """A loaded engine library; `rtl` is the hash of the RTL that it runs ("sha256:...")."""
+
+    calls: ctypes.CDLL
+    rtl: str
+    from_cache: bool
+    build_seconds: float
+
+
+def rtl_files(rtl: Path = RTL) -> tuple[Path, ...]:
+    """The SystemVerilog files of a directory, the package of constants first."""
+    files = sorted(rtl.glob("*.sv"), key=lambda f: (f.name != _PACKAGE, f.name))
+    if not files:
+        raise BuildError(f"{rtl}: no SystemVerilog files (*.sv) found")
+    return tuple(files)
+
+
+@cache
+def _load(path: Path) -> ctypes.CDLL:
+    calls = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(calls, f"ringhil_{name}")
+        function.restype = result
+        function.argtypes = arguments
+    return calls
+
+
+def _library(request: BuildRequest, rtl: Path, progress: Progress | None) -> Library:
+    built = build(request, progress=progress)
+    return Library(_load(built.path), rtl_hash(rtl_files(rtl)), built.from_cache, built.seconds)
+
+
+def cells_library(rtl: Path = RTL, *, progress: Progress | None = None) -> Library:
+    """The engine over one Verilated cell per GPU: any topology without a rebuild."""
+    request = BuildRequest(
+        top="ring_cell",
+        rtl=rtl_files(rtl),
+        cpp=(_CSRC / "engine.cpp",),
+        headers=tuple(sorted(_CSRC.glob("*.h"))),
+    )
+    return _library(request, rtl, progress)
+
+
+def card_library(gpus: int, rtl: Path = RTL, *, progress: Progress | None = None) -> Library:
+    """The same engine over one Verilated card of `gpus` GPUs: the yardstick for the other one."""
+    request = BuildRequest(
+        top="card_top",
+        rtl=rtl_files(rtl),
+        cpp=(_CSRC / "engine.cpp",),
+        headers=tuple(sorted(_CSRC.glob("*.h"))),
+        parameters=(("N", gpus),),
+        defines=(("RINGHIL_CARD", "1"),),
+    )
+    return _library(request, rtl, progress)

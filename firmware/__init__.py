@@ -1,0 +1,1 @@
+"""Firmware of a GPU as state machines without clock or I/O."""
