@@ -1,0 +1,78 @@
+"""Runs one GPU's firmware: its actions become frames, timers and observations in virtual time."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ringhil.emulator.engine.engine import PORTS
+from ringhil.emulator.kernel.kernel import Kernel
+from ringhil.firmware.actions import Action, CancelTimer, Send, SetTimer
+
+
+class Firmware(Protocol):
+    """What every firmware can be fed; `now` is for time stamps only."""
+
+    def start(self, now: int) -> list[Action]: ...
+    def on_timer(self, name: str, now: int) -> list[Action]: ...
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]: ...
+
+
+class GpuFirmware:
+    """One GPU's processor. When the GPU fails, its firmware is gone; when it is well again, it boots afresh.
+
+    `boot(n)` makes the firmware of the n-th boot (from 1). `observe` sees every action, after it was done.
+    """
+
+    def __init__(
+        self, kernel: Kernel, cell: int, boot: Callable[[int], Firmware], observe: Callable[[Action], None]
+    ) -> None:
+        self._kernel, self._cell, self._boot, self._observe = kernel, cell, boot, observe
+        self._boots = 0
+        self._timers: dict[str, int] = {}  # name -> the setting that counts; older ones are void
+        self._settings = 0
+        self.running: Firmware | None = None
+
+    def power_up(self) -> None:
+        """Boot."""
+        self._boots += 1
+        self.running = self._boot(self._boots)
+        self._do(self.running.start(self._kernel.now))
+
+    def fail(self) -> None:
+        """The GPU is dead or hangs: nothing it had planned will happen."""
+        self.running = None
+        self._timers.clear()
+        self._kernel.engine.forget_mail(self._cell)
+
+    def mail(self, frame: bytes, port: int, bad: bool) -> None:
+        """A frame has been read from the mailbox."""
+        if self.running is not None:
+            self._do(self.running.on_frame(frame, port, bad, self._kernel.now))
+
+    def _timer(self, name: str, setting: int) -> None:
+        if self.running is not None and self._timers.get(name) == setting:
+            del self._timers[name]
+            self._do(self.running.on_timer(name, self._kernel.now))
+
+    def _do(self, actions: list[Action]) -> None:
+        for action in actions:
+            if isinstance(action, Send):
+                now = self._kernel.now
+                self._kernel.engine.send_mail(self._cell, PORTS[action.port], action.frame, at=now)
+            elif isinstance(action, SetTimer):
+                self._settings += 1
+                setting = self._settings
+                self._timers[action.name] = setting
+                self._kernel.after(action.delay, _Timer(self, action.name, setting))
+            elif isinstance(action, CancelTimer):
+                self._timers.pop(action.name, None)
+            self._observe(action)
+
+
+class _Timer:
+    __slots__ = ("_firmware", "_name", "_setting")
+
+    def __init__(self, firmware: GpuFirmware, name: str, setting: int) -> None:
+        self._firmware, self._name, self._setting = firmware, name, setting
+
+    def __call__(self) -> None:
+        self._firmware._timer(self._name, self._setting)

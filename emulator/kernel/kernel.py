@@ -1,0 +1,81 @@
+"""Runs the engine up to the next thing that Python has to do, does it, and so on."""
+
+import heapq
+from collections.abc import Callable
+
+from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine
+
+Mail = Callable[[int, bytes, int, bool], None]  # cell, frame, port, arrived bad
+
+
+class Kernel:
+    """`firmware_latency` and `cpu_latency` are the cycles between a frame's arrival and the reaction to it.
+
+    Because nobody reacts sooner, the engine may run on that far before it has to ask: frames that arrive
+    close together are handed over together.
+    """
+
+    def __init__(self, engine: Engine, firmware_latency: int, cpu_latency: int) -> None:
+        self.engine = engine
+        self._latency = {True: firmware_latency, False: cpu_latency}
+        self._lookahead = max(1, min(firmware_latency, cpu_latency))
+        self._agenda: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = 0
+        self._stopped = False
+        self.on_firmware_mail: Mail = _ignore
+        self.on_cpu_mail: Mail = _ignore
+
+    @property
+    def now(self) -> int:
+        """The present cycle."""
+        return self.engine.now
+
+    def at(self, cycle: int, act: Callable[[], None]) -> None:
+        """Have something done at a cycle that is not past."""
+        self._order += 1
+        heapq.heappush(self._agenda, (max(cycle, self.engine.now), self._order, act))
+
+    def after(self, delay: int, act: Callable[[], None]) -> None:
+        """Have something done `delay` cycles from now."""
+        self.at(self.engine.now + delay, act)
+
+    def stop(self) -> None:
+        """End `run` after what is being done at this moment."""
+        self._stopped = True
+
+    def run(self, until: int = FOREVER) -> None:
+        """Go on to cycle `until`, or until `stop` is called."""
+        self._stopped = False
+        while not self._stopped:
+            now = self.engine.now
+            if self._agenda and self._agenda[0][0] <= now:
+                if now > until:
+                    return
+                heapq.heappop(self._agenda)[2]()
+                continue
+            if now >= until:
+                return
+            limit = min(until, self._agenda[0][0]) if self._agenda else until
+            self._advance(limit)
+
+    def _advance(self, limit: int) -> None:
+        events = self.engine.run(limit, lookahead=self._lookahead)
+        for cycle, cell, kind, port, bad, _, offset, length in events.table.tolist():
+            frame = bytes(events.buffer[offset : offset + length])
+            ring = kind == FROM_RING
+            deliver = self.on_firmware_mail if ring else self.on_cpu_mail
+            self.at(cycle + self._latency[ring], _Delivery(deliver, cell, frame, port, bool(bad)))
+
+
+class _Delivery:
+    __slots__ = ("_bad", "_cell", "_deliver", "_frame", "_port")
+
+    def __init__(self, deliver: Mail, cell: int, frame: bytes, port: int, bad: bool) -> None:
+        self._deliver, self._cell, self._frame, self._port, self._bad = deliver, cell, frame, port, bad
+
+    def __call__(self) -> None:
+        self._deliver(self._cell, self._frame, self._port, self._bad)
+
+
+def _ignore(cell: int, frame: bytes, port: int, bad: bool) -> None:
+    """Nobody is there to read it."""

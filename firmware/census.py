@@ -1,0 +1,237 @@
+"""Census: the entry GPU counts the ring (R2-R4). A state machine; it knows no clock and does no I/O.
+
+Each period it sends a statistics message in both directions and joins what comes home:
+
+| home come                     | verdict | count                                             |
+|-------------------------------|---------|---------------------------------------------------|
+| both, all the way round       | ring    | the larger; must be the union of both's records    |
+| one, all the way round        | single  | its own (the other was lost or rejected)           |
+| both, turned round at a cut   | arms    | both together, this GPU once; the cut is located   |
+| anything else                 |         | none: rejected, tried again with a new sequence    |
+
+After `attempts` rounds without a count it gives up until the next period, and tells the CPU so.
+"""
+
+from dataclasses import dataclass, field
+
+from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
+from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
+from ringhil.protocol import codec, crc, wire
+from ringhil.protocol.frames import Record, Report, Statistics
+
+_CCW, _WITH_RECORDS = wire.FLAGS["ccw"], wire.FLAGS["with_records"]
+PERIOD, TIMEOUT = "period", "timeout"
+
+
+@dataclass(frozen=True)
+class CensusConfig:
+    """What the firmware of an entry GPU is told at boot. `epoch` rises with every boot; times in cycles."""
+
+    card: int
+    node: int
+    size: int
+    epoch: int
+    period: int
+    timeout: int
+    records: bool = True
+    attempts: int = 3
+    weight: int = 1
+    gpu_type: int = 0
+    back_to_back: bool = False  # begin the next round as soon as one is over
+
+
+@dataclass
+class Census:
+    """The state machine. Feed it `start`, `on_frame` and `on_timer`; do what the returned actions say."""
+
+    config: CensusConfig
+    sequence: int = 0
+    accepted: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    last: Counted | None = None
+    _sent_at: int = 0
+    _attempt: int = 0
+    _arms: dict[bool, Arm | None] | None = None  # by direction; None: rejected. No dict: no round under way
+    _named: list[frozenset[int]] = field(default_factory=list)
+
+    def start(self, now: int) -> list[Action]:
+        """Power-up: the first round."""
+        return self._new_period(now)
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        """A timer that was set has run out."""
+        if name == PERIOD:
+            waiting = [SetTimer(PERIOD, self.config.period)]
+            return list(waiting) if self._arms is not None else self._new_period(now)
+        if name == TIMEOUT and self._arms is not None:
+            return self._conclude(now)
+        return []
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        """A frame came into the mailbox by ring port 0 or 1; `bad`: it arrived damaged."""
+        try:
+            message = codec.decode(frame, check=not bad, link=False)
+        except codec.FrameError:
+            return self._reject("crc")
+        if not isinstance(message, Statistics):
+            return []
+        if bad:
+            return self._spoilt(message, "link", True, now)
+        arm = judge(message, port, self.config.epoch, self.sequence, self.config.node, self.config.size)
+        if arm == "stale" or self._arms is None:
+            return self._reject("stale")
+        if isinstance(arm, str):
+            return self._spoilt(message, arm, False, now)
+        direction = sent_ccw(message)
+        if direction in self._arms:
+            return self._reject("twice")
+        self._arms[direction] = arm
+        return self._conclude(now) if len(self._arms) == 2 else []
+
+    def _spoilt(self, message: Statistics, reason: str, bad: bool, now: int) -> list[Action]:
+        """Our message came home, but not to be believed: no need to wait for it any longer."""
+        actions = self._reject(reason)
+        named = suspects(message, self.config.node, arrived_bad=bad)
+        current = (message.epoch, message.sequence) == (self.config.epoch, self.sequence)
+        if self._arms is None or not current or message.origin != self.config.node:
+            return actions
+        if named:
+            self._named.append(named)
+        self._arms.setdefault(sent_ccw(message), None)
+        return actions + (self._conclude(now) if len(self._arms) == 2 else [])
+
+    def _reject(self, reason: str) -> list[Action]:
+        self.rejected[reason] = self.rejected.get(reason, 0) + 1
+        return [Rejected(reason, self.sequence)]
+
+    def _new_period(self, now: int) -> list[Action]:
+        self._attempt = 0
+        self._named = []
+        return [SetTimer(PERIOD, self.config.period), *self._round(now)]
+
+    def _round(self, now: int) -> list[Action]:
+        self.sequence += 1
+        self._attempt += 1
+        self._sent_at = now
+        self._arms = {}
+        return [
+            Send("cw", self._message(0, now)),
+            Send("ccw", self._message(_CCW, now)),
+            SetTimer(TIMEOUT, self.config.timeout),
+        ]
+
+    def _message(self, direction: int, now: int) -> bytes:
+        c = self.config
+        records: tuple[Record, ...] = ()
+        if c.records:
+            head = (c.node, 1, wire.GPU_STATES["working"], wire.RECORD_FLAGS["entry_capable"], c.gpu_type, c.weight, 0)
+            tag = crc.record_tag(c.epoch, self.sequence, Record.HEAD.pack(*head, 0))
+            records = (Record(*head, tag),)
+        flags = direction | (_WITH_RECORDS if c.records else 0)
+        limit = wire.MAX_RING if c.records else 0
+        return codec.encode(
+            Statistics(c.card, flags, c.size + 1, c.node, c.epoch, self.sequence, 1, c.size, limit, now, records)
+        )
+
+    def _conclude(self, now: int) -> list[Action]:
+        assert self._arms is not None
+        arms = [self._arms.get(False), self._arms.get(True)]
+        joined = _join(arms, self.sequence, self._sent_at)
+        self._arms = None
+        actions: list[Action] = [CancelTimer(TIMEOUT)]
+        if isinstance(joined, Counted):
+            self.accepted += 1
+            self.last = joined
+            actions += [joined, Send("cpu", self._report(joined))]
+            return actions + (self._new_period(now) if self.config.back_to_back else [])
+        actions += self._reject(joined)
+        if self._attempt < self.config.attempts:
+            return actions + self._round(now)
+        suspected = self._suspected()
+        if suspected:
+            actions.append(Suspected(suspected))
+        return [*actions, Send("cpu", self._report(None, suspected))]
+
+    def _suspected(self) -> tuple[int, ...]:
+        """Those whom every naming fits; where no one fits all, everybody named."""
+        if not self._named:
+            return ()
+        common = frozenset.intersection(*self._named)
+        return tuple(sorted(common or frozenset.union(*self._named)))
+
+    def _report(self, counted: Counted | None, suspected: tuple[int, ...] = ()) -> bytes:
+        c = self.config
+        known = counted or self.last
+        members = known.members if known and known.members is not None else ()
+        words = [0] * (-(-c.size // 64))
+        for gpu in members:
+            words[gpu // 64] |= 1 << gpu % 64
+        return codec.encode(
+            Report(
+                card=c.card,
+                flags=wire.FLAGS["to_host"],
+                ttl=1,
+                destination=c.node,
+                epoch=c.epoch,
+                sequence=self.sequence,
+                source=c.node,
+                count=known.count if known else 0,
+                size=c.size,
+                verdict=wire.VERDICTS[counted.verdict if counted else "none"],
+                break_after=_known(counted and counted.break_after),
+                break_before=_known(counted and counted.break_before),
+                rejected=sum(self.rejected.values()),
+                sent_at=self._sent_at,
+                suspects=len(suspected),
+                first_suspect=_known(suspected[0] if suspected else None),
+                reserved=0,
+                members=tuple(words),
+            )
+        )
+
+
+NOBODY = 0xFFFF  # in a report: no GPU
+
+
+def _known(gpu: int | None) -> int:
+    return NOBODY if gpu is None else gpu
+
+
+def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | str:
+    """What the two directions say together; or the reason why that is no count."""
+    cw, ccw = arms
+    if cw is None and ccw is None:
+        return "lost"
+    if cw is None or ccw is None:
+        one = cw or ccw
+        assert one is not None
+        if one.wrapped:
+            return "half"
+        return Counted(one.count, _sorted(one.ids), "single", None, None, sequence, sent_at)
+    if cw.wrapped != ccw.wrapped:
+        return "mixed"
+    if cw.wrapped:
+        return _join_arms(cw, ccw, sequence, sent_at)
+    count = max(cw.count, ccw.count)
+    if cw.ids is None or ccw.ids is None:
+        if cw.count != ccw.count:
+            return "disagree"
+        return Counted(count, None, "ring", None, None, sequence, sent_at)
+    union = set(cw.ids) | set(ccw.ids)
+    if len(union) != count:
+        return "disagree"
+    return Counted(count, tuple(sorted(union)), "ring", None, None, sequence, sent_at)
+
+
+def _join_arms(cw: Arm, ccw: Arm, sequence: int, sent_at: int) -> Counted | str:
+    count = cw.count + ccw.count - 1  # this GPU is in both
+    if cw.ids is None or ccw.ids is None:
+        return Counted(count, None, "arms", None, None, sequence, sent_at)
+    union = set(cw.ids) | set(ccw.ids)
+    if len(union) != count:
+        return "disagree"
+    return Counted(count, tuple(sorted(union)), "arms", cw.ids[-1], ccw.ids[-1], sequence, sent_at)
+
+
+def _sorted(ids: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    return None if ids is None else tuple(sorted(ids))

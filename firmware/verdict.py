@@ -1,0 +1,87 @@
+"""Is one statistics message that came home to be believed? The acceptance rule, as a function.
+
+A message is believed when it is the outstanding one of its direction, home at the right side of its origin,
+not circulating, and when its records prove its count: one for each GPU counted, each with the hop number
+that belongs there and an intact tag, in ring order, so each GPU once, no more than are wired.
+"""
+
+from dataclasses import dataclass
+
+from ringhil.protocol import crc, wire
+from ringhil.protocol.frames import Record, Statistics
+
+_CCW, _WRAPPED, _CIRCULATING = wire.FLAGS["ccw"], wire.FLAGS["wrapped"], wire.FLAGS["circulating"]
+_WITH_RECORDS = wire.FLAGS["with_records"]
+_ARRIVED_BAD = wire.RECORD_FLAGS["arrived_bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """An accepted message: how many GPUs it counted, and who (None when it carried no records)."""
+
+    count: int
+    ids: tuple[int, ...] | None
+    wrapped: bool
+
+
+def sent_ccw(frame: Statistics) -> bool:
+    """In which direction the message set out."""
+    return bool(frame.flags & _CCW)
+
+
+def judge(frame: Statistics, port: int, epoch: int, sequence: int, node: int, size: int) -> Arm | str:
+    """The arm that `frame`, home at port 0 or 1, stands for; or the reason to reject it."""
+    if (frame.epoch, frame.sequence) != (epoch, sequence):
+        return "stale"
+    if frame.origin != node:
+        return "origin"
+    if frame.flags & _CIRCULATING:
+        return "circulating"
+    wrapped = bool(frame.flags & _WRAPPED)
+    if (port == 1) != (sent_ccw(frame) != wrapped):
+        return "port"
+    if frame.expected != size or not 1 <= frame.count <= size:
+        return "count"
+    if not frame.flags & _WITH_RECORDS:
+        return Arm(frame.count, None, wrapped)
+    return _judge_records(frame, node, size, wrapped)
+
+
+def _judge_records(frame: Statistics, node: int, size: int, wrapped: bool) -> Arm | str:
+    records = frame.records
+    overflow = bool(frame.record_limit & wire.OVERFLOW)
+    if not records or (len(records) != frame.count and not overflow) or len(records) > frame.count:
+        return "count"
+    for index, record in enumerate(records):
+        if record.hop != index + 1:
+            return "hop"
+        if record.tag != crc.record_tag(frame.epoch, frame.sequence, Record.HEAD.pack(*_values(record))):
+            return "tag"
+    sign = -1 if sent_ccw(frame) else 1
+    steps = [(record.id - node) * sign % size for record in records]
+    if any(record.id >= size for record in records) or steps[0] != 0:
+        return "order"
+    if any(b <= a for a, b in zip(steps, steps[1:], strict=False)):
+        return "order"
+    return Arm(frame.count, None if overflow else tuple(r.id for r in records), wrapped)
+
+
+def _values(r: Record) -> tuple[int, ...]:
+    return (r.id, r.hop, r.state, r.flags, r.gpu_type, r.weight, r.errors, r.tag)
+
+
+def suspects(frame: Statistics, node: int, *, arrived_bad: bool) -> frozenset[int]:
+    """Who may have spoiled a rejected message, as far as its own records tell.
+
+    A GPU whose record has the wrong hop number has miscounted. A record that says its message arrived with
+    a wrong CRC names the link before it, that is the GPUs at its two ends; `arrived_bad` is the same for the
+    last link, into the origin.
+    """
+    before = node
+    for index, record in enumerate(frame.records):
+        if record.flags & _ARRIVED_BAD:
+            return frozenset({before, record.id})
+        if record.hop != index + 1:
+            return frozenset({record.id})
+        before = record.id
+    return frozenset({before, node}) if arrived_bad else frozenset()
