@@ -9,10 +9,13 @@ Each period it sends a statistics message in both directions and joins what come
 | both, turned round at a cut   | arms    | both together, this GPU once; the cut is located   |
 | anything else                 |         | none: rejected, tried again with a new sequence    |
 
+With `refresh` above 1 most rounds only count, which is fast on large rings; when such a count differs from the
+last one it is not accepted, but looked into by a round with records.
+
 After `attempts` rounds without a count it gives up until the next period, and tells the CPU so.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
@@ -34,6 +37,7 @@ class CensusConfig:
     period: int
     timeout: int
     records: bool = True
+    refresh: int = 1  # records in every so many-th round, and whenever the count has changed; others only count
     attempts: int = 3
     weight: int = 1
     gpu_type: int = 0
@@ -53,6 +57,8 @@ class Census:
     _attempt: int = 0
     _arms: dict[bool, Arm | None] | None = None  # by direction; None: rejected. No dict: no round under way
     _named: list[frozenset[int]] = field(default_factory=list)
+    _look: bool = True  # the next round must carry records
+    _with_records: bool = True
 
     def start(self, now: int) -> list[Action]:
         """Power-up: the first round."""
@@ -114,6 +120,8 @@ class Census:
         self._attempt += 1
         self._sent_at = now
         self._arms = {}
+        c = self.config
+        self._with_records = c.records and (self._look or self.sequence % c.refresh == 0)
         return [
             Send("cw", self._message(0, now)),
             Send("ccw", self._message(_CCW, now)),
@@ -123,12 +131,12 @@ class Census:
     def _message(self, direction: int, now: int) -> bytes:
         c = self.config
         records: tuple[Record, ...] = ()
-        if c.records:
+        if self._with_records:
             head = (c.node, 1, wire.GPU_STATES["working"], wire.RECORD_FLAGS["entry_capable"], c.gpu_type, c.weight, 0)
             tag = crc.record_tag(c.epoch, self.sequence, Record.HEAD.pack(*head, 0))
             records = (Record(*head, tag),)
-        flags = direction | (_WITH_RECORDS if c.records else 0)
-        limit = wire.MAX_RING if c.records else 0
+        flags = direction | (_WITH_RECORDS if records else 0)
+        limit = wire.MAX_RING if records else 0
         return codec.encode(
             Statistics(c.card, flags, c.size + 1, c.node, c.epoch, self.sequence, 1, c.size, limit, now, records)
         )
@@ -139,6 +147,9 @@ class Census:
         joined = _join(arms, self.sequence, self._sent_at)
         self._arms = None
         actions: list[Action] = [CancelTimer(TIMEOUT)]
+        if isinstance(joined, Counted) and self.config.records and joined.members is None:
+            joined = self._same_as_last(joined)
+        self._look = not isinstance(joined, Counted)
         if isinstance(joined, Counted):
             self.accepted += 1
             self.last = joined
@@ -151,6 +162,13 @@ class Census:
         if suspected:
             actions.append(Suspected(suspected))
         return [*actions, Send("cpu", self._report(None, suspected))]
+
+    def _same_as_last(self, joined: Counted) -> Counted | str:
+        """A round that only counted confirms the last one with records, or shows that it must be repeated."""
+        last = self.last
+        if last is None or (last.count, last.verdict == "arms") != (joined.count, joined.verdict == "arms"):
+            return "changed"
+        return replace(last, sequence=joined.sequence, sent_at=joined.sent_at, verdict=joined.verdict)
 
     def _suspected(self) -> tuple[int, ...]:
         """Those whom every naming fits; where no one fits all, everybody named."""

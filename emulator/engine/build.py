@@ -54,8 +54,10 @@ _CXX_FLAGS += ["-fdiagnostics-color=never", "-DVERILATOR=1", "-DVL_TIME_CONTEXT"
 # GNU-unique symbols are shared between libraries, however privately they were loaded.
 _GCC_FLAGS = ["-fno-gnu-unique", "-fmax-errors=20"]
 _CLANG_FLAGS = ["-ferror-limit=20"]
-# Constructors and saving: short enough not to matter, except that snapshots are taken often.
+# Constructors and saving: short enough not to matter, except that snapshots are taken often. Never more
+# optimised than the rest: who asks for little wants a short build.
 _SLOW_OPTIMISE = "-O2"
+_LITTLE = ("-O0", "-O1")
 _LINK_FLAGS = ["-shared", "-pthread", "-Wl,-z,defs"]
 _TRACE_LIBRARIES = {"": [], "vcd": [], "fst": ["-llz4", "-lz"]}
 
@@ -173,7 +175,8 @@ class _Job:
         flags += [f"-D{name}={value}" for name, value in r.defines]
         fast = [*emitted.fast, *(file.absolute() for file in r.cpp)]
         commands: list[list[object]] = []
-        for name, optimise, sources in (("fast", r.optimise, fast), ("slow", _SLOW_OPTIMISE, emitted.slow)):
+        slow = r.optimise if r.optimise in _LITTLE else _SLOW_OPTIMISE
+        for name, optimise, sources in (("fast", r.optimise, fast), ("slow", slow, emitted.slow)):
             unity = work / f"{name}.cpp"
             unity.write_text("".join(f'#include "{source}"\n' for source in sources))
             depends = ["-MMD", "-MF", work / f"{name}.d"]

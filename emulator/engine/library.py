@@ -84,8 +84,13 @@ def cells_library(rtl: Path = RTL, *, progress: Progress | None = None) -> Libra
     return _library(request, rtl, progress)
 
 
-def card_library(gpus: int, rtl: Path = RTL, *, progress: Progress | None = None) -> Library:
-    """The same engine over one Verilated card of `gpus` GPUs: the yardstick for the other one."""
+def card_library(
+    gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress: Progress | None = None
+) -> Library:
+    """The same engine over one Verilated card of `gpus` GPUs: the yardstick for the other one.
+
+    It compiles for the longer the more GPUs there are; `optimise` trades that against speed.
+    """
     request = BuildRequest(
         top="card_top",
         rtl=rtl_files(rtl),
@@ -93,5 +98,6 @@ def card_library(gpus: int, rtl: Path = RTL, *, progress: Progress | None = None
         headers=tuple(sorted(_CSRC.glob("*.h"))),
         parameters=(("N", gpus),),
         defines=(("RINGHIL_CARD", "1"),),
+        optimise=optimise,
     )
     return _library(request, rtl, progress)

@@ -1,0 +1,141 @@
+"""What came of a run, as plain data: `to_json` gives the document of `ringhil run --json`."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CardOutcome:
+    """A card at the end, as its CPU sees it. `break_` is a link such as "a.5-a.6", or None."""
+
+    name: str
+    size: int
+    count: int
+    members: tuple[int, ...]
+    entry: str | None
+    epoch: int
+    break_: str | None
+    cuts: tuple[str, ...]
+    reachable: bool
+    share: int
+    completed: int
+    suspects: tuple[str, ...]
+    accepted: int
+    rejected: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """One event of the timeline and how the card coped. Cycles; `recounted` None: not seen to be over.
+
+    `superseded`: another event changed the card before this one could be seen to be over.
+    """
+
+    fault: str
+    action: str
+    where: str
+    at: int
+    detected: int | None
+    recounted: int | None
+    bound: int
+    transits: float | None
+    superseded: bool
+
+    @property
+    def ok(self) -> bool:
+        """Within its bound, or not to be judged."""
+        if self.superseded:
+            return True
+        return self.recounted is not None and self.recounted - self.at <= self.bound
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An item of `expect` and whether it came true; `found` says what was there instead."""
+
+    index: int
+    ok: bool
+    line: int
+    text: str
+    found: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A whole run."""
+
+    name: str
+    seed: int
+    cycles: int
+    cards: dict[str, CardOutcome]
+    work: dict[str, Any]
+    recoveries: tuple[Recovery, ...]
+    expect: tuple[Expected, ...]
+    wrong_counts: tuple[str, ...]  # accepted counts that were never true: must be empty
+    engine: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why the verdict is not "pass"; empty when it is."""
+        found = [f"wrong count accepted: {text}" for text in self.wrong_counts]
+        found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
+        found += [
+            f"{r.action} {r.fault} of {r.where} at {r.at}: not recovered within {r.bound} cycles"
+            for r in self.recoveries
+            if not r.ok
+        ]
+        if self.work["lost"]:
+            found.append(f"{self.work['lost']} of {self.work['units']} work units were not done")
+        if self.work["duplicated"]:
+            found.append(f"{self.work['duplicated']} work units were done twice")
+        return tuple(found)
+
+    @property
+    def verdict(self) -> str:
+        """"pass" or "fail"."""
+        return "fail" if self.failures else "pass"
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `ringhil run --json`."""
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "cycles": self.cycles,
+            "verdict": self.verdict,
+            "failures": list(self.failures),
+            "cards": {name: _card_json(card) for name, card in self.cards.items()},
+            "work": self.work,
+            "recoveries": [_recovery_json(r) for r in self.recoveries],
+            "expect": [{"index": e.index, "ok": e.ok, "expected": e.text, "found": e.found} for e in self.expect],
+            "engine": self.engine,
+        }
+
+
+def _card_json(card: CardOutcome) -> dict[str, Any]:
+    return {
+        "count": card.count,
+        "members": list(card.members),
+        "entry": card.entry,
+        "epoch": card.epoch,
+        "boundary": {},
+        "break": card.break_,
+        "reachable": card.reachable,
+        "suspects": list(card.suspects),
+        "share": card.share,
+        "completed": card.completed,
+        "census": {"accepted": card.accepted, "rejected": card.rejected},
+    }
+
+
+def _recovery_json(r: Recovery) -> dict[str, Any]:
+    return {
+        "fault": r.fault,
+        "action": r.action,
+        "where": r.where,
+        "at": r.at,
+        "detected": r.detected,
+        "recounted": r.recounted,
+        "bound": r.at + r.bound,
+        "transits": r.transits,
+        "superseded": r.superseded,
+    }

@@ -1,0 +1,258 @@
+"""Seeded trouble for engines, and the comparison of engines that were given the same of it.
+
+An action is a cycle and something done to an engine before that cycle. The same list of actions is played to
+several engines side by side; `differing` looks at every wire after every cycle.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ringhil.emulator.engine.engine import PORTS, Engine, Events
+from ringhil.protocol import codec, crc, frames, registers, wire
+
+PORT_NAMES = ("port 1", "port 2", "CPU port")
+NODE_FAULTS = tuple(registers.FAULT_BITS)
+
+Do = Callable[[Engine], None]
+Told = tuple[int, int, int, int, int, bytes]
+
+
+@dataclass(frozen=True)
+class Action:
+    """`do` is applied when the engine's next cycle is `cycle`; `what` names it in a failure."""
+
+    cycle: int
+    what: str
+    do: Do
+
+
+# ---------------------------------------------------------------------------------------------------- frames
+
+
+def statistics(
+    gpus: int, origin: int, sequence: int, *, ccw: bool = False, records: bool = True, flags: int = 0, ttl: int = 0
+) -> bytes:
+    """A census as the firmware of GPU `origin` sends it; TTL as for one time round unless given."""
+    bits = flags | wire.FLAGS["ccw"] * ccw | wire.FLAGS["with_records"] * records
+    fields = (0, bits, ttl or gpus + 1, origin, 1, sequence, 1, gpus, wire.MAX_RING, 0)
+    return codec.encode(frames.Statistics(*fields, (own_record(origin, sequence),) if records else ()))
+
+
+def own_record(gpu: int, sequence: int) -> frames.Record:
+    """The record with which the origin of a census begins."""
+    head = (gpu, 1, wire.GPU_STATES["working"], 0, 0, 1, 0)
+    tag = crc.record_tag(1, sequence, frames.Record.HEAD.pack(*head, 0))
+    return frames.Record(*head, tag)
+
+
+def unit(gpus: int, home: int, number: int, size: int, content: bytes, *, ccw: bool = False, kind: int = 0) -> list[bytes]:
+    """A work unit of `size` bytes for GPU `home`, cut into its frames."""
+    parts = [content[i : min(i + wire.SEGMENT_BYTES, size)] for i in range(0, size, wire.SEGMENT_BYTES)]
+    answer = []
+    for segment, part in enumerate(parts):
+        last = segment == len(parts) - 1
+        flags = wire.FLAGS["last"] * last | wire.FLAGS["ccw"] * ccw
+        head = (0, flags, gpus + 1, home, 1, number, 0, 0, segment, len(part), size, kind, 0)
+        answer.append(codec.encode(frames.Work(*head, part + bytes(-len(part) % wire.FLIT_BYTES))))
+    return answer
+
+
+# -------------------------------------------------------------------------------------------------- stimulus
+
+
+class Trouble:
+    """Random actions on one card of `gpus` GPUs: messages, work, garbage, register writes and faults.
+
+    GPU 0 is the entry throughout. Faults come with their end, so that the card keeps coming back to life.
+    """
+
+    def __init__(self, seed: int, gpus: int) -> None:
+        self.random = random.Random(f"{seed} {gpus}")
+        self.gpus = gpus
+        self.sequence = 0
+        self.actions = [Action(0, "GPU 0 is the entry", poking(0, "control", 0b0111))]
+
+    def __call__(self, cycles: int, pause: int) -> list[Action]:
+        """Actions for `cycles` cycles, on average `pause` cycles apart, in order."""
+        kinds = [self.census, self.stale, self.garbage, self.work, self.register, self.fault, self.cut, self.noise]
+        weights = [8, 2, 2, 8, 2, 4, 2, 1]
+        cycle = 0
+        while (cycle := cycle + 1 + int(self.random.expovariate(1 / pause))) < cycles:
+            self.random.choices(kinds, weights)[0](cycle)
+        return sorted(self.actions, key=lambda a: a.cycle)
+
+    def add(self, cycle: int, what: str, do: Do) -> None:
+        self.actions.append(Action(cycle, what, do))
+
+    def gpu(self) -> int:
+        return self.random.randrange(self.gpus)
+
+    def for_a_while(self, cycle: int, what: str, switch: Callable[[Engine, bool], None]) -> None:
+        """Switches something on, and off again."""
+        until = cycle + self.random.choice([1, 7, 40, 200, 900])
+        self.add(cycle, f"{what} on", lambda e: switch(e, True))
+        self.add(until, f"{what} off", lambda e: switch(e, False))
+
+    def census(self, cycle: int) -> None:
+        self.sequence += 1
+        origin, records = self.gpu(), self.random.random() < 0.7
+        both = self.random.random() < 0.7
+        for ccw in (False, True) if both else (self.random.random() < 0.5,):
+            frame = statistics(self.gpus, origin, self.sequence, ccw=ccw, records=records)
+            self.mail(cycle, origin, int(ccw), frame)
+
+    def mail(self, cycle: int, gpu: int, port: int, frame: bytes) -> None:
+        at = cycle + self.random.choice([0, 0, 3, 30])
+        self.add(cycle, f"mail of GPU {gpu}", lambda e: e.send_mail(gpu, port, frame, at=at))
+
+    def stale(self, cycle: int) -> None:
+        """What an earlier entry left behind: circulating, wrapped, short-lived, of nobody, for the CPU."""
+        flags = self.random.choice([0, wire.FLAGS["circulating"], wire.FLAGS["wrapped"]])
+        ttl = self.random.choice([1, 2, self.gpus, 3 * self.gpus])
+        origin, port = self.random.choice([self.gpu(), self.gpus + 5]), self.random.choice(list(PORTS.values()))
+        frame = statistics(self.gpus, origin, 0, ccw=port == 1, flags=flags, ttl=ttl)
+        self.mail(cycle, self.gpu(), port, frame)
+
+    def garbage(self, cycle: int) -> None:
+        """Flits without sense, from a mailbox or from the CPU; long ones overrun every buffer."""
+        flits = self.random.choice([1, 2, 3, 5, 9, 30, 60, 200])
+        frame = self.random.randbytes(flits * wire.FLIT_BYTES)
+        gpu = self.gpu()
+        if self.random.random() < 0.6 and flits <= 30:
+            self.mail(cycle, gpu, self.random.choice(list(PORTS.values())), frame)
+        else:
+            self.add(cycle, f"garbage for GPU {gpu}", lambda e: e.send_from_cpu(gpu, [frame], at=cycle))
+
+    def work(self, cycle: int) -> None:
+        self.sequence += 1
+        size = self.random.randint(1, 700)
+        kind = self.random.choice([0] * 9 + [7])
+        ccw = self.random.random() < 0.5
+        parts = unit(self.gpus, self.gpu(), self.sequence, size, self.random.randbytes(size), ccw=ccw, kind=kind)
+        if self.random.random() < 0.1:
+            parts.pop(self.random.randrange(len(parts)))
+        if self.random.random() < 0.1 and parts:
+            parts[0] = damaged(parts[0], self.random)
+        into = 0 if self.random.random() < 0.9 else self.gpu()
+        self.add(cycle, f"work through GPU {into}", lambda e: e.send_from_cpu(into, parts, at=cycle))
+
+    def register(self, cycle: int) -> None:
+        name, values = self.random.choice(
+            [
+                ("weight", [1, 5, 65535]),
+                ("gpu_type", [0, 3]),
+                ("watchdog", [8, 64, 300]),
+                ("heartbeat", [0, 50, 700, 16384]),
+                ("allowance", [0, 1, 16]),
+                ("allowance_period", [10, 200, 1024]),
+                ("link_restore", [0, 1, 64, 500]),
+                ("compute_setup", [0, 1, 32, 900]),
+                ("compute_per_flit", [0, 1, 9]),
+                ("control", [0b0001, 0b0011, 0b1101]),
+            ]
+        )
+        gpu = self.gpu()
+        value = self.random.choice(values) if name != "control" or gpu == 0 else self.random.choice([0, 2, 6, 8])
+        self.add(cycle, f"{name} of GPU {gpu} = {value}", poking(gpu, name, value))
+
+    def fault(self, cycle: int) -> None:
+        gpu, name = self.gpu(), self.random.choice(NODE_FAULTS)
+        self.for_a_while(cycle, f"{name} of GPU {gpu}", lambda e, on: e.set_fault(gpu, name, on))
+
+    def cut(self, cycle: int) -> None:
+        gpu = self.gpu()
+        after = (gpu + 1) % self.gpus
+        one_way = self.random.choice([*registers.LINK_FAULT_BITS])
+        if self.random.random() < 0.6:
+            self.for_a_while(cycle, f"cut {gpu}-{after}", lambda e, on: e.cut_link(gpu, after, on))
+        else:
+            self.for_a_while(cycle, f"{one_way} of GPU {gpu}", lambda e, on: e.set_link_fault(gpu, one_way, on))
+
+    def noise(self, cycle: int) -> None:
+        gpu, port, share = self.gpu(), self.random.randrange(3), self.random.choice([30, 700, 9000, 65535])
+        self.for_a_while(
+            cycle, f"bit errors at GPU {gpu}", lambda e, on: e.set_bit_errors(gpu, port, share if on else 0)
+        )
+
+
+def poking(gpu: int, register: str, value: int) -> Do:
+    """Writes a register."""
+    return lambda e: e.poke(gpu, register, value)
+
+
+def damaged(frame: bytes, rng: random.Random) -> bytes:
+    """One bit of `frame` flipped."""
+    bit = 1 << rng.randrange(8 * len(frame))
+    return (int.from_bytes(frame, "big") ^ bit).to_bytes(len(frame), "big")
+
+
+# ------------------------------------------------------------------------------------------------ comparison
+
+
+def told(events: Events) -> list[Told]:
+    """Events with their frames, to keep and to compare."""
+    return [
+        (*(int(row[name]) for name in ("cycle", "cell", "kind", "port", "bad")), events.frame(row))  # type: ignore[misc]
+        for row in events.table
+    ]
+
+
+@dataclass
+class Seen:
+    """What a comparison went over, so that a test can tell that something happened at all."""
+
+    node_cycles: int = 0
+    flits: int = 0
+    events: int = 0
+
+
+def differing(engines: Sequence[Engine], actions: Iterable[Action], cycles: int, seen: Seen | None = None) -> str:
+    """Run all engines `cycles` cycles, the same done to each; where the first wire or event differs, or ""."""
+    seen = seen or Seen()
+    first = engines[0]
+    end = first.now + cycles
+    pending = [a for a in actions if first.now <= a.cycle < end]
+    done: list[Action] = []
+    while first.now < end:
+        while pending and pending[0].cycle <= first.now:
+            done.append(pending.pop(0))
+            for engine in engines:
+                done[-1].do(engine)
+        until = min(end, pending[0].cycle if pending else end, first.now + 4096)
+        if where := _differing_trace(engines, until - first.now, seen):
+            return f"{where}; before that: " + ", ".join(f"{a.what} at {a.cycle}" for a in done[-5:])
+    return ""
+
+
+def _differing_trace(engines: Sequence[Engine], cycles: int, seen: Seen) -> str:
+    start = engines[0].now
+    data, ctl = engines[0].trace(cycles)
+    events = told(engines[0].events())
+    seen.node_cycles += ctl.shape[0] * ctl.shape[1]
+    seen.flits += int(np.count_nonzero(ctl & (1 << wire.LINK_BITS["valid"])))
+    seen.events += len(events)
+    for which, engine in enumerate(engines[1:], 1):
+        other_data, other_ctl = engine.trace(cycles)
+        if not (np.array_equal(data, other_data) and np.array_equal(ctl, other_ctl)):
+            cycle, cell, port = np.argwhere((data != other_data) | (ctl != other_ctl))[0]
+            at = (cycle, cell, port)
+            values = f"{data[at]:016x}/{ctl[at]:02x} and {other_data[at]:016x}/{other_ctl[at]:02x}"
+            return f"engine {which}: cycle {start + cycle}, GPU {cell}, {PORT_NAMES[port]}: {values}"
+        others = told(engine.events())
+        if events != others:
+            pairs = zip([*events, None], [*others, None], strict=False)
+            return f"engine {which}: events differ: {next(p for p in pairs if p[0] != p[1])}"
+    return ""
+
+
+def differing_registers(engines: Sequence[Engine]) -> str:
+    """The first register that doesn't read the same in every engine, or ""."""
+    for cell in range(engines[0].topology.cells):
+        for name in registers.ADDRESS:
+            values = [engine.peek(cell, name) for engine in engines]
+            if len(set(values)) > 1:
+                return f"{name} of GPU {cell} reads {values}"
+    return ""
