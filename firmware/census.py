@@ -132,7 +132,15 @@ class Census:
         c = self.config
         records: tuple[Record, ...] = ()
         if self._with_records:
-            head = (c.node, 1, wire.GPU_STATES["working"], wire.RECORD_FLAGS["entry_capable"], c.gpu_type, c.weight, 0)
+            head = (
+                c.node,
+                1,
+                wire.GPU_STATES["working"],
+                wire.RECORD_FLAGS["entry_capable"],
+                c.gpu_type,
+                c.weight,
+                0,
+            )
             tag = crc.record_tag(c.epoch, self.sequence, Record.HEAD.pack(*head, 0))
             records = (Record(*head, tag),)
         flags = direction | (_WITH_RECORDS if records else 0)
@@ -196,8 +204,8 @@ class Census:
                 count=known.count if known else 0,
                 size=c.size,
                 verdict=wire.VERDICTS[counted.verdict if counted else "none"],
-                break_after=_known(counted and counted.break_after),
-                break_before=_known(counted and counted.break_before),
+                break_after=_known(counted.break_after if counted else None),
+                break_before=_known(counted.break_before if counted else None),
                 rejected=sum(self.rejected.values()),
                 sent_at=self._sent_at,
                 suspects=len(suspected),

@@ -6,6 +6,7 @@ that belongs there and an intact tag, in ring order, so each GPU once, no more t
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Record, Statistics
@@ -61,7 +62,7 @@ def _judge_records(frame: Statistics, node: int, size: int, wrapped: bool) -> Ar
     steps = [(record.id - node) * sign % size for record in records]
     if any(record.id >= size for record in records) or steps[0] != 0:
         return "order"
-    if any(b <= a for a, b in zip(steps, steps[1:], strict=False)):
+    if any(b <= a for a, b in pairwise(steps)):
         return "order"
     return Arm(frame.count, None if overflow else tuple(r.id for r in records), wrapped)
 

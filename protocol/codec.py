@@ -54,9 +54,7 @@ def _head_names(cls: type[Any]) -> tuple[str, ...]:
 
 
 _NAMES = {cls: _head_names(cls) for cls in (*BY_KIND.values(), Record)}
-_VALUES: dict[type[Any], Callable[[Any], tuple[int, ...]]] = {
-    cls: attrgetter(*names) for cls, names in _NAMES.items()
-}
+_VALUES: dict[type[Any], Callable[[Any], tuple[int, ...]]] = {cls: attrgetter(*names) for cls, names in _NAMES.items()}
 # Where among the header's values, `kind` left out, the length of the variable field is announced.
 _ANNOUNCED_AT: dict[type[Any], int] = {
     cls: [name for name, _ in fixed_fields(wire.FRAMES[_title(cls)])].index(extent.field) - 1

@@ -341,7 +341,9 @@ module gpu_node
       .sof_i(d_sof),
       .eof_i(d_eof),
       .bad_i(d_bad),
-      .data_i({route_data[2], route_data[1], route_data[0]}),
+      .data0_i(route_data[0]),
+      .data1_i(route_data[1]),
+      .data2_i(route_data[2]),
       .ready_i(1'b1),
       .pop_o(e_pop),
       .valid_o(e_valid),
@@ -431,7 +433,7 @@ module gpu_node
   logic [63:0] w_data[3];
   for (genvar w = 0; w < 3; w++) begin : g_way
     logic [2:0] x_want, x_ok, x_sof, x_eof, x_bad;
-    logic [191:0] x_data;
+    logic [63:0] x_data0, x_data2;
     if (w < 2) begin : g_ring
       // The transmitter of lane w is on the other port than its receiver.
       assign x_want = {want[2][w], t_valid && t_to == 2'(w), want[w][w]};
@@ -439,14 +441,16 @@ module gpu_node
       assign x_sof  = {d_sof[2], t_sof, d_sof[w]};
       assign x_eof  = {d_eof[2], t_eof, d_eof[w]};
       assign x_bad  = {d_bad[2], 1'b0, d_bad[w]};
-      assign x_data = {route_data[2], t_data, route_data[w]};
+      assign x_data0 = route_data[w];
+      assign x_data2 = route_data[2];
     end else begin : g_cpu
       assign x_want = {want[1][2], t_valid && t_to == 2'd2, want[0][2]};
       assign x_ok   = {3{transit_ok[2]}};
       assign x_sof  = {d_sof[1], t_sof, d_sof[0]};
       assign x_eof  = {d_eof[1], t_eof, d_eof[0]};
       assign x_bad  = {d_bad[1], 1'b0, d_bad[0]};
-      assign x_data = {route_data[1], t_data, route_data[0]};
+      assign x_data0 = route_data[0];
+      assign x_data2 = route_data[1];
     end
     stream_arbiter u_arbiter (
         .clk_i,
@@ -456,7 +460,9 @@ module gpu_node
         .sof_i(x_sof),
         .eof_i(x_eof),
         .bad_i(x_bad),
-        .data_i(x_data),
+        .data0_i(x_data0),
+        .data1_i(t_data),
+        .data2_i(x_data2),
         .ready_i(w_ready[w]),
         .pop_o(way_pop[w]),
         .valid_o(w_valid[w]),

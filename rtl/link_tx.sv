@@ -32,8 +32,8 @@ module link_tx
     output logic        busy_o
 );
   logic valid, sof, eof, bad;
-  logic [63:0] raw, edited, out;
-  logic [31:0] crc_c_q, crc_d_q, crc, crc_d;
+  logic [63:0] raw, edited;
+  logic [31:0] crc_c_q, crc_d_q, crc;
 
   assign d_ready_o = !c_valid_i;
   assign valid = c_valid_i || d_valid_i;
@@ -45,19 +45,9 @@ module link_tx
 
   always_comb begin
     edited = raw;
-    out    = 64'h0;
-    crc_d  = crc;
-    if (valid) begin
-      if (loop_i && sof) begin
-        if (!raw[32+FLAG_WRAPPED]) edited[31:16] = ring_size_i + 16'h1;
-        edited[32+FLAG_WRAPPED] = 1'b1;
-      end
-      if (eof) begin
-        out = {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
-      end else begin
-        crc_d = crc_flit(sof ? CRC_INITIAL : crc, edited);
-        out   = edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
-      end
+    if (loop_i && sof) begin
+      if (!raw[32+FLAG_WRAPPED]) edited[31:16] = ring_size_i + 16'h1;
+      edited[32+FLAG_WRAPPED] = 1'b1;
     end
   end
 
@@ -68,7 +58,13 @@ module link_tx
       crc_c_q <= CRC_INITIAL;
       crc_d_q <= CRC_INITIAL;
     end else begin
-      data_o <= out;
+      if (!valid) data_o <= 64'h0;
+      else if (eof) data_o <= {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
+      else begin
+        data_o <= edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
+        if (c_valid_i) crc_c_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
+        else crc_d_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
+      end
       ctl_o[LINK_VALID]  <= valid;
       ctl_o[LINK_DATA]   <= valid && !c_valid_i;
       ctl_o[LINK_SOF]    <= valid && sof;
@@ -77,8 +73,6 @@ module link_tx
       ctl_o[LINK_CREDIT] <= credit_i;
       ctl_o[LINK_UP]     <= 1'b1;
       ctl_o[LINK_FAULT]  <= fault_i;
-      if (c_valid_i) crc_c_q <= crc_d;
-      else if (d_valid_i) crc_d_q <= crc_d;
     end
   end
 

@@ -40,26 +40,14 @@ module registers
   localparam logic [7:0] FIRST = REG_FORWARDED;
 
   logic [31:0] count_q[COUNTERS];
-  logic [2:0] add[COUNTERS];
+  // Nothing to count in most cycles.
+  logic event_seen;
+  assign event_seen = {counted_i, rx_bad_i, marked_i, ttl_dropped_i, purged_i, trips_i, mutes_i, wraps_i, overflowed_i,
+                       data_bad_i, data_dropped_i, units_done_i, units_refused_i} != 25'h0;
 
-  always_comb begin
-    add[0]  = 3'(counted_i[0]) + 3'(counted_i[1]);
-    add[1]  = 3'(rx_bad_i[0]);
-    add[2]  = 3'(rx_bad_i[1]);
-    add[3]  = 3'(marked_i[0]);
-    add[4]  = 3'(marked_i[1]);
-    add[5]  = 3'(ttl_dropped_i[0]) + 3'(ttl_dropped_i[1]) + 3'(ttl_dropped_i[2]) + 3'(ttl_dropped_i[3])
-              + 3'(ttl_dropped_i[4]);
-    add[6]  = 3'(purged_i[0]) + 3'(purged_i[1]);
-    add[7]  = 3'(trips_i);
-    add[8]  = 3'(mutes_i);
-    add[9]  = 3'(wraps_i[0]) + 3'(wraps_i[1]);
-    add[10] = 3'(overflowed_i[0]) + 3'(overflowed_i[1]);
-    add[11] = 3'(data_bad_i);
-    add[12] = 3'(data_dropped_i[0]) + 3'(data_dropped_i[1]) + 3'(data_dropped_i[2]);
-    add[13] = 3'(units_done_i);
-    add[14] = 3'(units_refused_i);
-  end
+  function automatic logic [31:0] counted(input logic [31:0] count, input logic [2:0] events);
+    counted = count < 32'hFFFF_FFF0 ? count + 32'(events) : count;
+  endfunction
 
   logic [7:0] offset;
   assign offset = addr_i - FIRST;
@@ -98,8 +86,23 @@ module registers
       compute_setup_o    <= RESET_COMPUTE_SETUP;
       compute_per_flit_o <= RESET_COMPUTE_PER_FLIT;
     end else begin
-      for (int i = 0; i < COUNTERS; i++) begin
-        if (add[i] != 3'h0 && count_q[i] < 32'hFFFF_FFF0) count_q[i] <= count_q[i] + 32'(add[i]);
+      if (event_seen) begin
+        count_q[0]  <= counted(count_q[0], 3'(counted_i[0]) + 3'(counted_i[1]));
+        count_q[1]  <= counted(count_q[1], 3'(rx_bad_i[0]));
+        count_q[2]  <= counted(count_q[2], 3'(rx_bad_i[1]));
+        count_q[3]  <= counted(count_q[3], 3'(marked_i[0]));
+        count_q[4]  <= counted(count_q[4], 3'(marked_i[1]));
+        count_q[5]  <= counted(count_q[5], 3'(ttl_dropped_i[0]) + 3'(ttl_dropped_i[1]) + 3'(ttl_dropped_i[2])
+                               + 3'(ttl_dropped_i[3]) + 3'(ttl_dropped_i[4]));
+        count_q[6]  <= counted(count_q[6], 3'(purged_i[0]) + 3'(purged_i[1]));
+        count_q[7]  <= counted(count_q[7], 3'(trips_i));
+        count_q[8]  <= counted(count_q[8], 3'(mutes_i));
+        count_q[9]  <= counted(count_q[9], 3'(wraps_i[0]) + 3'(wraps_i[1]));
+        count_q[10] <= counted(count_q[10], 3'(overflowed_i[0]) + 3'(overflowed_i[1]));
+        count_q[11] <= counted(count_q[11], 3'(data_bad_i));
+        count_q[12] <= counted(count_q[12], 3'(data_dropped_i[0]) + 3'(data_dropped_i[1]) + 3'(data_dropped_i[2]));
+        count_q[13] <= counted(count_q[13], 3'(units_done_i));
+        count_q[14] <= counted(count_q[14], 3'(units_refused_i));
       end
       if (we_i) begin
         unique case (addr_i)

@@ -111,84 +111,39 @@ package ringhil_pkg;
   localparam int STATUS_HOST_DOWN = 7;
   localparam int FAULT_PORT_WIDTH = 16;
 
-  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit.
+  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the
+  // order sent, first in bit 0; q is the top of w divided by the polynomial; then comes the remainder.
   function automatic logic [31:0] crc_flit(input logic [31:0] state, input logic [63:0] data);
-    logic [63:0] x;
-    logic [31:0] swapped;
-    swapped = {state[7:0], state[15:8], state[23:16], state[31:24]};
-    x = data ^ {swapped, 32'h0};
-    crc_flit[0] = ^(x & 64'h6B069905797EFB89);
-    crc_flit[1] = ^(x & 64'hBC0AAB0E8B820D9A);
-    crc_flit[2] = ^(x & 64'h1313CF186F7BE0BD);
-    crc_flit[3] = ^(x & 64'h4C200734A7883BF2);
-    crc_flit[4] = ^(x & 64'hF346976D376F8C6D);
-    crc_flit[5] = ^(x & 64'hE78D2EDB6EDE18DB);
-    crc_flit[6] = ^(x & 64'hA51DC4B3A4C2CA3F);
-    crc_flit[7] = ^(x & 64'h4A3B88674985957F);
-    crc_flit[8] = ^(x & 64'h947610CF920A2BFF);
-    crc_flit[9] = ^(x & 64'h43EBB99B5C6BAD77);
-    crc_flit[10] = ^(x & 64'h86D67337B9D65AEF);
-    crc_flit[11] = ^(x & 64'h67AB7E6B0BD34E57);
-    crc_flit[12] = ^(x & 64'hCF56FDD616A69DAE);
-    crc_flit[13] = ^(x & 64'hF5AB63A85432C0D4);
-    crc_flit[14] = ^(x & 64'h81515E55D01A7B20);
-    crc_flit[15] = ^(x & 64'h03A3BCAAA035F640);
-    crc_flit[16] = ^(x & 64'h06467955416BEC81);
-    crc_flit[17] = ^(x & 64'h678A6BAFFBA8238A);
-    crc_flit[18] = ^(x & 64'hA5124E5B8E2FBC9D);
-    crc_flit[19] = ^(x & 64'h212305B3652183B2);
-    crc_flit[20] = ^(x & 64'h28409363B23CFDEC);
-    crc_flit[21] = ^(x & 64'h3A86BFC21D070150);
-    crc_flit[22] = ^(x & 64'h740C7F853B0E02A0);
-    crc_flit[23] = ^(x & 64'h831E670F0E62FFC9);
-    crc_flit[24] = ^(x & 64'h6C3B571B65BA051A);
-    crc_flit[25] = ^(x & 64'hD876AE36CA740B34);
-    crc_flit[26] = ^(x & 64'hB0ED5C6D94E91668);
-    crc_flit[27] = ^(x & 64'h60DBB9DA28D32DD0);
-    crc_flit[28] = ^(x & 64'hABB0EAB028D8A029);
-    crc_flit[29] = ^(x & 64'h5761D56151B04153);
-    crc_flit[30] = ^(x & 64'hAFC2AAC3A26083A6);
-    crc_flit[31] = ^(x & 64'h3583CC823CBFFDC4);
+    logic [63:0] w;
+    logic [31:0] q;
+    w = {data[7:0], data[15:8], data[23:16], data[31:24], data[39:32], data[47:40], data[55:48], data[63:56]}
+        ^ 64'(state);
+    q = 32'((w ^ (w << 1) ^ (w << 5) ^ (w << 8) ^ (w << 9) ^ (w << 10)
+        ^ (w << 11) ^ (w << 12) ^ (w << 13) ^ (w << 15) ^ (w << 16) ^ (w << 18)
+        ^ (w << 19) ^ (w << 20) ^ (w << 21) ^ (w << 22) ^ (w << 23) ^ (w << 26)
+        ^ (w << 27) ^ (w << 28) ^ (w << 29) ^ (w << 32) ^ (w << 38) ^ (w << 40)
+        ^ (w << 41) ^ (w << 44) ^ (w << 45) ^ (w << 48) ^ (w << 54) ^ (w << 55)
+        ^ (w << 58) ^ (w << 59) ^ (w << 61) ^ (w << 63)) >> 32);
+    crc_flit = q ^ (q >> 1) ^ (q >> 4) ^ (q >> 8) ^ (q >> 9) ^ (q >> 11)
+        ^ (q >> 12) ^ (q >> 13) ^ (q >> 14) ^ (q >> 15) ^ (q >> 18) ^ (q >> 19)
+        ^ (q >> 21) ^ (q >> 23) ^ (q >> 26) ^ (q >> 28) ^ (q >> 29) ^ (q >> 30)
+        ^ (q >> 31);
   endfunction
 
   // The same after half a flit.
   function automatic logic [31:0] crc_half(input logic [31:0] state, input logic [31:0] data);
-    logic [31:0] x;
-    logic [31:0] swapped;
-    swapped = {state[7:0], state[15:8], state[23:16], state[31:24]};
-    x = data ^ swapped;
-    crc_half[0] = ^(x & 32'h797EFB89);
-    crc_half[1] = ^(x & 32'h8B820D9A);
-    crc_half[2] = ^(x & 32'h6F7BE0BD);
-    crc_half[3] = ^(x & 32'hA7883BF2);
-    crc_half[4] = ^(x & 32'h376F8C6D);
-    crc_half[5] = ^(x & 32'h6EDE18DB);
-    crc_half[6] = ^(x & 32'hA4C2CA3F);
-    crc_half[7] = ^(x & 32'h4985957F);
-    crc_half[8] = ^(x & 32'h920A2BFF);
-    crc_half[9] = ^(x & 32'h5C6BAD77);
-    crc_half[10] = ^(x & 32'hB9D65AEF);
-    crc_half[11] = ^(x & 32'h0BD34E57);
-    crc_half[12] = ^(x & 32'h16A69DAE);
-    crc_half[13] = ^(x & 32'h5432C0D4);
-    crc_half[14] = ^(x & 32'hD01A7B20);
-    crc_half[15] = ^(x & 32'hA035F640);
-    crc_half[16] = ^(x & 32'h416BEC81);
-    crc_half[17] = ^(x & 32'hFBA8238A);
-    crc_half[18] = ^(x & 32'h8E2FBC9D);
-    crc_half[19] = ^(x & 32'h652183B2);
-    crc_half[20] = ^(x & 32'hB23CFDEC);
-    crc_half[21] = ^(x & 32'h1D070150);
-    crc_half[22] = ^(x & 32'h3B0E02A0);
-    crc_half[23] = ^(x & 32'h0E62FFC9);
-    crc_half[24] = ^(x & 32'h65BA051A);
-    crc_half[25] = ^(x & 32'hCA740B34);
-    crc_half[26] = ^(x & 32'h94E91668);
-    crc_half[27] = ^(x & 32'h28D32DD0);
-    crc_half[28] = ^(x & 32'h28D8A029);
-    crc_half[29] = ^(x & 32'h51B04153);
-    crc_half[30] = ^(x & 32'hA26083A6);
-    crc_half[31] = ^(x & 32'h3CBFFDC4);
+    logic [31:0] w;
+    logic [31:0] q;
+    w = {data[7:0], data[15:8], data[23:16], data[31:24]}
+        ^ 32'(state);
+    q = w ^ (w << 1) ^ (w << 5) ^ (w << 8) ^ (w << 9) ^ (w << 10)
+        ^ (w << 11) ^ (w << 12) ^ (w << 13) ^ (w << 15) ^ (w << 16) ^ (w << 18)
+        ^ (w << 19) ^ (w << 20) ^ (w << 21) ^ (w << 22) ^ (w << 23) ^ (w << 26)
+        ^ (w << 27) ^ (w << 28) ^ (w << 29);
+    crc_half = q ^ (q >> 1) ^ (q >> 4) ^ (q >> 8) ^ (q >> 9) ^ (q >> 11)
+        ^ (q >> 12) ^ (q >> 13) ^ (q >> 14) ^ (q >> 15) ^ (q >> 18) ^ (q >> 19)
+        ^ (q >> 21) ^ (q >> 23) ^ (q >> 26) ^ (q >> 28) ^ (q >> 29) ^ (q >> 30)
+        ^ (q >> 31);
   endfunction
 
   /* verilator lint_on UNUSEDPARAM */

@@ -10,7 +10,9 @@ module stream_arbiter (
     input  logic [  2:0] sof_i,
     input  logic [  2:0] eof_i,
     input  logic [  2:0] bad_i,
-    input  logic [191:0] data_i,
+    input  logic [ 63:0] data0_i,
+    input  logic [ 63:0] data1_i,
+    input  logic [ 63:0] data2_i,
     input  logic         ready_i,
     output logic [  2:0] pop_o,
     output logic         valid_o,
@@ -26,27 +28,33 @@ module stream_arbiter (
   assign able = want_i & may_start_i;
 
   always_comb begin
-    select = select_q;
-    if (!locked_q) begin
-      unique case (select_q)
-        2'd0: select = able[1] ? 2'd1 : able[2] ? 2'd2 : 2'd0;
-        2'd1: select = able[2] ? 2'd2 : able[0] ? 2'd0 : 2'd1;
-        default: select = able[0] ? 2'd0 : able[1] ? 2'd1 : 2'd2;
+    select  = select_q;
+    valid_o = 1'b0;
+    sof_o   = 1'b0;
+    eof_o   = 1'b0;
+    bad_o   = 1'b0;
+    data_o  = 64'h0;
+    pop_o   = 3'h0;
+    if (want_i != 3'h0) begin
+      if (!locked_q) begin
+        unique case (select_q)
+          2'd0: select = able[1] ? 2'd1 : able[2] ? 2'd2 : 2'd0;
+          2'd1: select = able[2] ? 2'd2 : able[0] ? 2'd0 : 2'd1;
+          default: select = able[0] ? 2'd0 : able[1] ? 2'd1 : 2'd2;
+        endcase
+      end
+      valid_o = locked_q ? want_i[select] : able[select];
+      sof_o   = sof_i[select] && valid_o;
+      eof_o   = eof_i[select] && valid_o;
+      bad_o   = bad_i[select] && valid_o;
+      unique case (select)
+        2'd0: data_o = data0_i;
+        2'd1: data_o = data1_i;
+        default: data_o = data2_i;
       endcase
+      pop_o[select] = valid_o && ready_i;
     end
-    valid_o = locked_q ? want_i[select] : able[select];
-    sof_o   = sof_i[select] && valid_o;
-    eof_o   = eof_i[select] && valid_o;
-    bad_o   = bad_i[select] && valid_o;
-    unique case (select)
-      2'd0: data_o = data_i[63:0];
-      2'd1: data_o = data_i[127:64];
-      default: data_o = data_i[191:128];
-    endcase
-    pop_o = 3'h0;
-    pop_o[select] = valid_o && ready_i;
   end
-
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

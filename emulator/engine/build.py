@@ -117,9 +117,7 @@ class _Job:
         self.verilator_flags = _verilator_flags(request)
         self.cxx_flags = [*_CXX_FLAGS, *(_CLANG_FLAGS if self.compiler.is_clang else _GCC_FLAGS)]
         options = {k: v for k, v in asdict(request).items() if k not in ("rtl", "cpp", "headers")}
-        self.key = self._key(
-            options, self.rtl_hash, self.sources, self.verilator_flags, _SLOW_OPTIMISE, _LINK_FLAGS
-        )
+        self.key = self._key(options, self.rtl_hash, self.sources, self.verilator_flags, _SLOW_OPTIMISE, _LINK_FLAGS)
         self.library = f"lib{request.prefix}.so"
 
     def make(self) -> tuple[Path, bool]:
@@ -238,9 +236,7 @@ class _Job:
         for name in included_files((work / "fast.d").read_text()):
             file = (work / name).resolve()
             if file not in listed and not file.is_relative_to(own):
-                raise BuildError(
-                    f"{file} is included but isn't among the headers; list it, so that a change rebuilds"
-                )
+                raise BuildError(f"{file} is included but isn't among the headers; list it, so that a change rebuilds")
 
 
 def _verilator_flags(request: BuildRequest) -> list[str]:

@@ -89,9 +89,7 @@ class Store:
         return entry
 
     @contextmanager
-    def claim(
-        self, key: str, *, thorough: bool = False, waiting: Callable[[], None] = lambda: None
-    ) -> Iterator[Claim]:
+    def claim(self, key: str, *, thorough: bool = False, waiting: Callable[[], None] = lambda: None) -> Iterator[Claim]:
         """Hold the lock of `key`; `waiting` is called once if another maker holds it."""
         for name in ("entries", "work", "locks"):
             # Private: what lies here gets loaded as code.

@@ -1,7 +1,8 @@
 """Rings of RTL nodes under one clock: run until something happens, look, poke, break, save and go back."""
 
+import copy
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -70,11 +71,24 @@ class Events:
         return bytes(self.buffer[start : start + int(row["length"])])
 
 
+_Faults = tuple[list[int], list[int], list[list[int]]]
+
+
 class Snapshot:
     """The whole state of an engine at one cycle; lives in memory, may be restored any number of times."""
 
-    def __init__(self, calls: Any, handle: int) -> None:
+    def __init__(self, calls: Any, handle: int, topology: Topology, faults: _Faults) -> None:
         self._calls, self.handle = calls, handle
+        self.topology, self._faults = topology, faults
+
+    def fits(self, calls: Any, topology: Topology) -> bool:
+        """Whether an engine of this library and topology can go on from here."""
+        return self._calls is calls and self.topology == topology
+
+    @property
+    def faults(self) -> _Faults:
+        """Faults that were set: of nodes, of links, and shares of bit errors."""
+        return copy.deepcopy(self._faults)
 
     @property
     def model_bytes(self) -> int:
@@ -224,11 +238,21 @@ class Engine:
 
     def save(self) -> Snapshot:
         """The state now."""
-        return Snapshot(self._calls, self._calls.ringhil_save(self._handle))
+        faults = copy.deepcopy((self._node_faults, self._link_faults, self._ber))
+        return Snapshot(self._calls, self._calls.ringhil_save(self._handle), self.topology, faults)
 
-    def restore(self, snapshot: Snapshot, faults: Iterable[tuple[int, int, list[int]]] | None = None) -> None:
-        """Go back (or forward) to a snapshot of this engine, or of one with the same topology."""
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back (or forward) to a snapshot of this engine, or of one with the same library and topology.
+
+        Raises ValueError for any other.
+        """
+        if not snapshot.fits(self._calls, self.topology):
+            raise ValueError(
+                f"the snapshot is of cards {snapshot.topology.rings}, this engine has {self.topology.rings}; "
+                "cards and engine library must be the same"
+            )
         self._calls.ringhil_restore(self._handle, snapshot.handle)
+        self._node_faults, self._link_faults, self._ber = snapshot.faults
 
 
 def _with_bit(value: int, bit: int, on: bool) -> int:

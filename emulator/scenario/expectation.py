@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from .topology import GpuRef, LinkRef
+from ringhil.emulator.scenario.topology import GpuRef, LinkRef
 
 
 @dataclass(frozen=True)

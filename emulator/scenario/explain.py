@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from . import names
-from .errors import ScenarioError, quoted, shown
-from .marks import Loc, Source
-from .schema import schema
-from .suggest import listing, unknown
+from ringhil.emulator.scenario import names
+from ringhil.emulator.scenario.errors import ScenarioError, quoted, shown
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.schema import schema
+from ringhil.emulator.scenario.suggest import listing, unknown
 
 _KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
 
@@ -44,9 +44,7 @@ def _explain(detail: ErrorDetails, source: Source) -> ScenarioError:
             return source.error(loc, f"cycle {found} is in the past; allowed is 0 (power-up) or later")
         case _ if is_key:
             (pattern,) = _at(loc[:-1])["patternProperties"]
-            return source.error(
-                loc, f"key {quoted(str(loc[-1]))}; allowed is {names.IN_WORDS[pattern]}", key=True
-            )
+            return source.error(loc, f"key {quoted(str(loc[-1]))}; allowed is {names.IN_WORDS[pattern]}", key=True)
     return source.error(loc, f"found {shown(found)}; allowed is {allowed(loc)}")
 
 

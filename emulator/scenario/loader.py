@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from .check import check
-from .errors import ScenarioError, printable
-from .marks import place_after
-from .scenario import Scenario
-from .yaml_events import MAX_BYTES
-from .yaml_source import parse
+from ringhil.emulator.scenario.check import check
+from ringhil.emulator.scenario.errors import ScenarioError, printable
+from ringhil.emulator.scenario.marks import place_after
+from ringhil.emulator.scenario.scenario import Scenario
+from ringhil.emulator.scenario.yaml_events import MAX_BYTES
+from ringhil.emulator.scenario.yaml_source import parse
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

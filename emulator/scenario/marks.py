@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .errors import ScenarioError, printable
+from ringhil.emulator.scenario.errors import ScenarioError, printable
 
 Loc = tuple[str | int, ...]
 

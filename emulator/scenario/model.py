@@ -17,12 +17,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from ringhil.emulator.scenario import names
+from ringhil.emulator.scenario.faults import FAULTS
+from ringhil.emulator.scenario.topology import Settings as Defaults
 from ringhil.protocol.registers import REGISTERS
 from ringhil.protocol.wire import GPU_TYPES, MAX_RING
-
-from . import names
-from .faults import FAULTS
-from .topology import Settings as Defaults
 
 MAX_CARDS = 16
 MAX_CYCLE = (1 << 63) - 1
@@ -125,23 +124,17 @@ class Settings(_Part):
     firmware_latency: Positive = Field(
         _DEFAULT.firmware_latency, description="cycles: a GPU's firmware needs this long to react"
     )
-    host_latency: Positive = Field(
-        _DEFAULT.host_latency, description="cycles: the CPU needs this long to react"
-    )
+    host_latency: Positive = Field(_DEFAULT.host_latency, description="cycles: the CPU needs this long to react")
     watchdog: Positive = Field(_DEFAULT.watchdog, description=_register("watchdog"))
     heartbeat: Annotated[int, Field(ge=0, le=MAX_REGISTER)] = Field(
         _DEFAULT.heartbeat, description=_register("heartbeat")
     )
     allowance: Positive = Field(_DEFAULT.allowance, description=_register("allowance"))
-    allowance_period: Positive = Field(
-        _DEFAULT.allowance_period, description="cycles: period of the guardian"
-    )
+    allowance_period: Positive = Field(_DEFAULT.allowance_period, description="cycles: period of the guardian")
     link_restore: Positive = Field(_DEFAULT.link_restore, description=_register("link_restore"))
     compute_setup: Positive = Field(_DEFAULT.compute_setup, description=_register("compute_setup"))
     compute_per_flit: Positive = Field(_DEFAULT.compute_per_flit, description=_register("compute_per_flit"))
-    window: int = Field(
-        _DEFAULT.window, ge=1, le=4, description="work units: outstanding for each GPU at a time"
-    )
+    window: int = Field(_DEFAULT.window, ge=1, le=4, description="work units: outstanding for each GPU at a time")
     records: Literal["always", "never", "auto"] = Field(
         _DEFAULT.records, description="whether GPUs append their records to the statistics message"
     )
@@ -198,9 +191,7 @@ class Expectation(_Part):
         None, min_length=1, description="indices of the working GPUs by card"
     )
     entry: dict[CardName, GpuName] | None = Field(None, min_length=1, description="entry GPU by card (R10)")
-    boundary: dict[CardName, GpuName] | None = Field(
-        None, min_length=1, description="boundary GPU by card (R9)"
-    )
+    boundary: dict[CardName, GpuName] | None = Field(None, min_length=1, description="boundary GPU by card (R9)")
     break_: dict[CardName, LinkName | None] | None = Field(
         None, alias="break", min_length=1, description="ring link reported broken by card; null: none"
     )

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from .errors import quoted
-from .marks import Loc, Source
-from .names import split_gpu, split_link
-from .suggest import hint, listing
-from .topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.errors import quoted
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.names import split_gpu, split_link
+from ringhil.emulator.scenario.suggest import hint, listing
+from ringhil.emulator.scenario.topology import Card, GpuRef, LinkRef
 
 
 class Resolver:

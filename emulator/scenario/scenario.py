@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .expectation import Expectation
-from .topology import GpuRef, LinkRef, Server
+from ringhil.emulator.scenario.expectation import Expectation
+from ringhil.emulator.scenario.topology import GpuRef, LinkRef, Server
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import copy
 from functools import cache
 from typing import Any
 
-from . import model
+from ringhil.emulator.scenario import model
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-from .errors import printable, quoted
+from ringhil.emulator.scenario.errors import printable, quoted
 
 _LISTED = 24
 _COMPARED_CHARACTERS = 40  # comparing takes quadratic time

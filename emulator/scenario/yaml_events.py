@@ -12,8 +12,8 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import Event
 from ruamel.yaml.reader import ReaderError
 
-from .errors import ScenarioError
-from .marks import Mark, place_after
+from ringhil.emulator.scenario.errors import ScenarioError
+from ringhil.emulator.scenario.marks import Mark, place_after
 
 MAX_BYTES = 4 << 20
 
@@ -31,9 +31,7 @@ def events(text: str, path: str) -> Iterator[Event]:
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise ScenarioError(path, 1, 1, f"the file is too large; at most {MAX_BYTES} bytes are read")
     if unclear := _UNCLEAR_BREAK.search(text):
-        problem = (
-            f"character #x{ord(unclear[0]):04x} ends a line in some tools only; in quotes it can be escaped"
-        )
+        problem = f"character #x{ord(unclear[0]):04x} ends a line in some tools only; in quotes it can be escaped"
         raise ScenarioError(path, *place_after(text[: unclear.start()]), problem)
     for tag in _TAG.finditer(text):
         if len(tag[0]) > _MAX_TAG:

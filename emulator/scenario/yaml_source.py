@@ -23,10 +23,10 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from .errors import ScenarioError, quoted
-from .marks import Loc, Mark, Source, spell
-from .yaml_events import events, mark_of
-from .yaml_scalars import resolve
+from ringhil.emulator.scenario.errors import ScenarioError, quoted
+from ringhil.emulator.scenario.marks import Loc, Mark, Source, spell
+from ringhil.emulator.scenario.yaml_events import events, mark_of
+from ringhil.emulator.scenario.yaml_scalars import resolve
 
 MAX_DEPTH = 20
 
@@ -68,9 +68,7 @@ class _Builder:
             case DocumentStartEvent():
                 self._document(event)
             case AliasEvent():
-                raise self._error(
-                    event, f"alias *{event.anchor}; aliases are not used here, write the value out"
-                )
+                raise self._error(event, f"alias *{event.anchor}; aliases are not used here, write the value out")
             case ScalarEvent():
                 self._scalar(event)
             case MappingStartEvent():
@@ -87,9 +85,7 @@ class _Builder:
         if event.version is not None and tuple(event.version) != (1, 2):
             raise self._error(event, "another version of YAML; allowed is 1.2")
 
-    def _open(
-        self, event: MappingStartEvent | SequenceStartEvent, value: dict[str, object] | list[object]
-    ) -> None:
+    def _open(self, event: MappingStartEvent | SequenceStartEvent, value: dict[str, object] | list[object]) -> None:
         if not event.implicit:
             raise self._tagged(event)
         if self._expects_key():
@@ -112,18 +108,14 @@ class _Builder:
         try:
             value = resolve(text) if event.implicit[0] else text
         except OverflowError as error:
-            raise self._error(
-                event, f"{error}: {quoted(text)}; allowed are numbers of at most 64 bits"
-            ) from None
+            raise self._error(event, f"{error}: {quoted(text)}; allowed are numbers of at most 64 bits") from None
         self._place(event, value)
 
     def _key(self, event: ScalarEvent, key: str) -> None:
         top = self.stack[-1]
         loc = (*top.loc, key)
         if loc in self.keys:
-            raise self._error(
-                event, f"duplicate key {quoted(key)}; line {self.keys[loc].line} has it already"
-            )
+            raise self._error(event, f"duplicate key {quoted(key)}; line {self.keys[loc].line} has it already")
         self.keys[loc] = mark_of(event.start_mark)
         top.key = key
 

@@ -43,6 +43,15 @@ class Bounds:
         s = self.settings
         return timing.round_timeout(self.size, s.watchdog, records=self.records) + s.firmware_latency
 
+    @property
+    def census_frames(self) -> int:
+        """Most control frames that the census makes an entry GPU send in one allowance period."""
+        s = self.settings
+        periods = -(-s.allowance_period // s.census_period) + 1
+        rounds = s.allowance_period // (timing.MESSAGE_FLITS + s.firmware_latency) + 2
+        # Two messages a round, and a report after the last attempt.
+        return min(periods * (2 * ATTEMPTS + 1), rounds * 3)
+
     def recovery(self, action: str, kind: str, others: int = 0) -> int:
         """From the event until a right count is accepted, or for a liar, until it is named.
 

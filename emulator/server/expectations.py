@@ -33,7 +33,11 @@ class Expectations:
     """`link_name(card, after, before)` names the links between two GPUs."""
 
     def __init__(
-        self, items: tuple[Expectation, ...], kernel: Kernel, cpu: Cpu, breaks: Callable[[CardView], tuple[str, ...]]
+        self,
+        items: tuple[Expectation, ...],
+        kernel: Kernel,
+        cpu: Cpu,
+        breaks: Callable[[CardView], tuple[str, ...]],
     ) -> None:
         self._items = [_Item(i, e) for i, e in enumerate(items)]
         self._kernel, self._cpu, self._breaks = kernel, cpu, breaks

@@ -92,7 +92,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """"pass" or "fail"."""
+        """ "pass" or "fail"."""
         return "fail" if self.failures else "pass"
 
     def to_json(self) -> dict[str, Any]:

@@ -22,8 +22,15 @@ from ringhil.protocol import registers, wire
 _REFRESH = 16  # large rings: records in every so many-th round
 _LARGE = 64  # GPUs; above, `records: auto` means now and then
 _CONTROL = {name: 1 << bit for name, bit in registers.CONTROL_BITS.items()}
-_FROM_SETTINGS = ("watchdog", "heartbeat", "allowance", "allowance_period", "link_restore")
-_FROM_SETTINGS += ("compute_setup", "compute_per_flit")
+_FROM_SETTINGS = (
+    "watchdog",
+    "heartbeat",
+    "allowance",
+    "allowance_period",
+    "link_restore",
+    "compute_setup",
+    "compute_per_flit",
+)
 
 
 class Server:
@@ -116,6 +123,8 @@ class Server:
                 values["gpu_type"] = wire.GPU_TYPES[card.types[gpu]]
                 values["weight"] = card.weights[gpu]
                 values["control"] = self._control(card, number, gpu)
+                if gpu == self._entries[number]:
+                    values["allowance"] = max(self._settings.allowance, self._bounds[number].census_frames)
                 for name, value in values.items():
                     if value != resets[name]:
                         self.engine.poke(self.topology.cell(number, gpu), name, value)

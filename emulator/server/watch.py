@@ -98,7 +98,7 @@ class CardWatch:
                 continue
             if counted.count != o.before.count or found not in (None, o.before.members):
                 self._detect(now)
-            begun = counted.sent_at >= o.event.at or not self._liars_now() and o.before != o.target
+            begun = counted.sent_at >= o.event.at or (not self._liars_now() and o.before != o.target)
             liar_begins = o.event.kind in LIARS and o.event.action == "fault"
             cut_seen = (counted.verdict == "arms") == bool(o.target.cuts)
             if begun and not liar_begins and cut_seen and _fits(found, counted.count, o.target):

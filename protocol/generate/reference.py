@@ -61,9 +61,7 @@ def render() -> str:
     out += _bits("Flags of a record", wire.RECORD_FLAGS, True)
     out += _bits("State of a GPU in its record", wire.GPU_STATES, False)
     out += _bits("GPU types", wire.GPU_TYPES, False)
-    out += _bits(
-        "Status of an acknowledgement (a refusal; a result acknowledges success)", wire.ACK_STATUS, False
-    )
+    out += _bits("Status of an acknowledgement (a refusal; a result acknowledges success)", wire.ACK_STATUS, False)
     out += ["## Register map of a node", "", "32-bit registers, word addresses.", ""]
     out += ["| address | name | access | reset | unit | meaning |", "|---:|---|---|---:|---|---|"]
     for r in registers.REGISTERS:

@@ -18,18 +18,27 @@ def _const(width: int, name: str, value: int) -> str:
 
 
 def _crc_function(name: str, bits: int) -> str:
-    lines = [
-        f"  function automatic logic [31:0] {name}("
-        f"input logic [31:0] state, input logic [{bits - 1}:0] data);",
-        f"    logic [{bits - 1}:0] x;",
-        "    logic [31:0] swapped;",
-        "    swapped = {state[7:0], state[15:8], state[23:16], state[31:24]};",
-        "    x = data ^ {swapped, 32'h0};" if bits == 64 else "    x = data ^ swapped;",
-    ]
-    for i, mask in enumerate(crc_equations.masks(bits)):
-        lines.append(f"    {name}[{i}] = ^(x & {bits}'h{mask:0{bits // 4}X});")
-    lines.append("  endfunction")
-    return "\n".join(lines)
+    quotient, remainder = crc_equations.division(bits)
+    in_order = [f"data[{low + 7}:{low}]" for low in range(0, bits, 8)]
+    divided = _sum_of_shifts("w", "<<", quotient)
+    return "\n".join(
+        [
+            f"  function automatic logic [31:0] {name}(input logic [31:0] state, input logic [{bits - 1}:0] data);",
+            f"    logic [{bits - 1}:0] w;",
+            "    logic [31:0] q;",
+            f"    w = {{{', '.join(in_order)}}}",
+            f"        ^ {bits}'(state);",
+            f"    q = 32'(({divided}) >> 32);" if bits == 64 else f"    q = {divided};",
+            f"    {name} = {_sum_of_shifts('q', '>>', remainder)};",
+            "  endfunction",
+        ]
+    )
+
+
+def _sum_of_shifts(operand: str, operator: str, shifts: list[int]) -> str:
+    """Exclusive or of shifted operands, six a line."""
+    terms = [f"({operand} {operator} {shift})" if shift else operand for shift in shifts]
+    return "\n        ^ ".join(" ^ ".join(terms[i : i + 6]) for i in range(0, len(terms), 6))
 
 
 def render() -> str:
@@ -75,7 +84,10 @@ def render() -> str:
         out += [f"  localparam int {prefix}_{name.upper()} = {bit};" for name, bit in bits.items()]
     out.append(f"  localparam int FAULT_PORT_WIDTH = {registers.FAULT_PORT_WIDTH};")
     out.append("")
-    out.append("  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit.")
+    out += [
+        "  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the",
+        "  // order sent, first in bit 0; q is the top of w divided by the polynomial; then comes the remainder.",
+    ]
     out.append(_crc_function("crc_flit", 64))
     out.append("")
     out.append("  // The same after half a flit.")

@@ -163,9 +163,7 @@ def test_seven_wrong_bits_in_what_no_hop_may_change_are_always_seen() -> None:
     assert equal_pairs(triples(single)) == 0
 
 
-@pytest.mark.parametrize(
-    "other", [fastcrc.crc32.iso_hdlc, fastcrc.crc32.iscsi], ids=["Ethernet", "Castagnoli"]
-)
+@pytest.mark.parametrize("other", [fastcrc.crc32.iso_hdlc, fastcrc.crc32.iscsi], ids=["Ethernet", "Castagnoli"])
 def test_other_polynomials_miss_six_wrong_bits_at_the_length_of_the_header(
     other: Callable[[bytes], int],
 ) -> None:
@@ -185,9 +183,7 @@ def test_seven_wrong_bits_in_a_statistics_frame_are_never_accepted() -> None:
     three = triples(single)
     order = np.argsort(three)
     same = np.flatnonzero(three[order][1:] == three[order][:-1])
-    missed = {
-        frozenset(members(len(single), int(order[n])) | members(len(single), int(order[n + 1]))) for n in same
-    }
+    missed = {frozenset(members(len(single), int(order[n])) | members(len(single), int(order[n + 1]))) for n in same}
     assert missed  # the frame is longer than the 274 bits up to which one sum alone would do
     for error in missed:
         damaged = frame

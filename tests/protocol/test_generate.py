@@ -115,9 +115,7 @@ def sv_constants() -> dict[str, int]:
         r"localparam (?:logic \[\d+:0\]|int) (\w+) = (?:\d+'h([0-9A-F]+)|(\d+));", systemverilog.render()
     )
     assert len({name for name, *_ in found}) == len(found), "a name is defined twice"
-    return {
-        name: int(hexadecimal, 16) if hexadecimal else int(decimal) for name, hexadecimal, decimal in found
-    }
+    return {name: int(hexadecimal, 16) if hexadecimal else int(decimal) for name, hexadecimal, decimal in found}
 
 
 def test_the_package_knows_every_kind_flag_register_and_bit() -> None:

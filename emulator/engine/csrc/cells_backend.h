@@ -96,11 +96,12 @@ public:
     }
 
 private:
-    // A rising edge in one evaluation: the model is told that the clock was low before.
+    // A rising edge in one evaluation: the model is told that the clock was low before. Not through m.eval(), whose
+    // message queue takes a lock each time; a model settles in its first m.eval(), in the constructor.
     static void edge(Vdut& m) {
         m.clk_i = 1;
         m.rootp->__Vtrigprevexpr___TOP__clk_i__0 = 0;
-        m.eval();
+        Vdut___024root___eval(m.rootp);
     }
 
     VerilatedContext m_context;

@@ -146,7 +146,8 @@ public:
             step();
             if (!seen && !m_events.empty()) {
                 seen = true;
-                limit = std::min(limit, m_events.front().cycle + lookahead);
+                const uint64_t first = m_events.front().cycle;
+                if (first < limit) limit = first + std::min(lookahead, limit - first);
             }
         }
         return m_state.now;

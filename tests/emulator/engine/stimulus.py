@@ -48,7 +48,9 @@ def own_record(gpu: int, sequence: int) -> frames.Record:
     return frames.Record(*head, tag)
 
 
-def unit(gpus: int, home: int, number: int, size: int, content: bytes, *, ccw: bool = False, kind: int = 0) -> list[bytes]:
+def unit(
+    gpus: int, home: int, number: int, size: int, content: bytes, *, ccw: bool = False, kind: int = 0
+) -> list[bytes]:
     """A work unit of `size` bytes for GPU `home`, cut into its frames."""
     parts = [content[i : min(i + wire.SEGMENT_BYTES, size)] for i in range(0, size, wire.SEGMENT_BYTES)]
     answer = []

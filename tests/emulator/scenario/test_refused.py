@@ -15,9 +15,7 @@ EXPECT = SERVER + "expect:\n  - "
 
 def test_the_line_reads_like_this(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
-    file.write_text(
-        "server:\n  cards:\n    a: {gpus: 8}\ntimeline:\n  - at: 9\n    fault: dead\n    gpu: a.9\n"
-    )
+    file.write_text("server:\n  cards:\n    a: {gpus: 8}\ntimeline:\n  - at: 9\n    fault: dead\n    gpu: a.9\n")
     with pytest.raises(ScenarioError) as caught:
         load(file)
     assert str(caught.value) == f"{file}:7:10: timeline[0].gpu: unknown GPU 'a.9'; card a has a.0 .. a.7"

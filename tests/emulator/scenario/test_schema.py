@@ -105,9 +105,7 @@ def test_what_the_schema_refuses_does_not_load(path: str, value: object) -> None
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 10) | st.sampled_from(["a", "a.3", "dead", "a.1-a.2"]),
-    lambda inner: (
-        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "0", "gpus"]), inner, max_size=2)
-    ),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "0", "gpus"]), inner, max_size=2),
     max_leaves=3,
 )
 places = st.sampled_from(

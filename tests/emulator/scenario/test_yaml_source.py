@@ -43,9 +43,7 @@ def test_yaml_that_says_more_than_plain_values_is_refused(text: str, words: str)
 
 
 def test_aliases_can_not_multiply() -> None:
-    bomb = "a: &a [x, x]\n" + "".join(
-        f"{c}: &{c} [*{p}, *{p}]\n" for p, c in zip("abcdef", "bcdefg", strict=True)
-    )
+    bomb = "a: &a [x, x]\n" + "".join(f"{c}: &{c} [*{p}, *{p}]\n" for p, c in zip("abcdef", "bcdefg", strict=True))
     assert "alias *a" in str(refused(bomb))
 
 
@@ -142,9 +140,7 @@ def test_bytes_that_are_not_utf8_are_told_with_their_place(tmp_path: Path) -> No
         ("a\nb", r"a\\nb"),
     ],
 )
-def test_a_file_that_can_not_be_read_is_told_without_a_position(
-    path: str, reason: str, tmp_path: Path
-) -> None:
+def test_a_file_that_can_not_be_read_is_told_without_a_position(path: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=reason) as caught:
         load(tmp_path / path)
     assert (caught.value.line, caught.value.column) == (None, None)

@@ -1,0 +1,49 @@
+# make run     set up .venv and run the main job on the example server (SERVER=..., DATA=...)
+# make test    set up .venv with the test tools and run the whole test suite
+# make soak    the long campaigns, which `make test` leaves out
+# make lint    ruff, mypy and Verilator's lint alone
+# make generate  rewrite the files that are generated from protocol/
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SERVER ?= examples/real-files.yaml
+DATA ?=
+JOBS ?= 2
+
+.PHONY: run test soak lint generate bench clean
+
+run: $(VENV)/.run
+	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
+
+test: $(VENV)/.test
+	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+
+soak: $(VENV)/.test
+	$(BIN)/pytest -q -n $(JOBS)
+
+lint: $(VENV)/.test
+	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py
+
+generate: $(VENV)/.run
+	$(BIN)/python -m ringhil.protocol.generate
+
+bench: $(VENV)/.run
+	$(BIN)/ringhil bench
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+# The stamps hold what was installed: nothing is set up again while these files stay the same.
+$(VENV)/.run: pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "ringhil needs Python >= 3.11 as '$(PYTHON)'; install one, e.g. apt-get install python3 python3-venv" >&2; exit 2; }
+	@command -v $${CXX:-c++} >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
+	  { echo "ringhil needs a C++ compiler; install one, e.g. apt-get install g++" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
+	@touch $@

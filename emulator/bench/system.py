@@ -1,0 +1,71 @@
+"""What a user waits for: data through a card, start-up, snapshots, memory."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ringhil.emulator.engine.engine import Engine, Topology
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import Server
+
+_ONE_CARD = """
+name: bench
+server: {cards: {a: {gpus: 8}}}
+workload: {units: 64, size: 4096}
+"""
+
+
+def data_rate(library: Library, *, units: int = 500, size: int = 4096) -> dict[str, Any]:
+    """Bytes of work a second through one card of 8 GPUs, results checked; and bytes a cycle."""
+    text = f"server: {{cards: {{a: {{gpus: 8}}}}}}\nworkload: {{units: {units}, size: {size}}}\n"
+    server = Server(loads(text, "bench"), library)
+    began = time.perf_counter()
+    outcome = server.run()
+    spent = time.perf_counter() - began
+    if outcome.work["completed"] != units:
+        raise RuntimeError("work was lost in the benchmark")
+    total = units * size
+    return {"bytes_per_second": total / spent, "bytes_per_cycle": total / outcome.cycles, "bytes": total}
+
+
+def snapshots(library: Library, gpus: int, *, repeats: int = 20) -> dict[str, Any]:
+    """Best time of a snapshot and of going back to it (microseconds), and its size (bytes)."""
+    with Engine(library, Topology((gpus,))) as engine:
+        engine.run(100)
+        saves, restores, size = [], [], 0
+        for _ in range(repeats):
+            t0 = time.perf_counter()
+            snapshot = engine.save()
+            t1 = time.perf_counter()
+            engine.restore(snapshot)
+            t2 = time.perf_counter()
+            saves.append(t1 - t0)
+            restores.append(t2 - t1)
+            size = snapshot.model_bytes
+        return {"gpus": gpus, "save_us": min(saves) * 1e6, "restore_us": min(restores) * 1e6, "bytes": size}
+
+
+def start_up() -> dict[str, float]:
+    """Seconds of `ringhil run` of an 8-GPU server as a process: with an empty cache, and with a full one."""
+    with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
+        server = Path(scratch) / "server.yaml"
+        server.write_text(_ONE_CARD)
+        environment = {**os.environ, "RINGHIL_CACHE": str(Path(scratch) / "cache")}
+        times = []
+        for _ in range(4):
+            began = time.perf_counter()
+            arguments = [sys.executable, "-m", "ringhil.emulator", "run", str(server), "--json"]
+            subprocess.run(arguments, env=environment, check=True, capture_output=True)
+            times.append(time.perf_counter() - began)
+        return {"cold_seconds": times[0], "warm_seconds": min(times[1:])}
+
+
+def peak_memory() -> int:
+    """Most memory that this process has held so far (bytes)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

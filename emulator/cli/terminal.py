@@ -1,0 +1,46 @@
+"""Progress on a terminal, silence in a pipe. All of it goes to stderr."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+errors = Console(stderr=True, highlight=False)
+
+_PIPE_WIDTH = 140  # characters; tables must not be folded where nobody sees them
+
+
+def output() -> Console:
+    """Results, on stdout."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+@contextmanager
+def building() -> Iterator[Callable[[str], None]]:
+    """Shows what a build is doing; a cache hit is over before it would be seen."""
+    if not errors.is_terminal:
+        yield lambda text: None
+        return
+    with errors.status("engine") as status:
+        yield lambda text: status.update(f"building the engine: {text}")
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for `done` of `total`."""
+    if not errors.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,182 @@
+"""Any fault at any cycle: no wrong count is ever accepted, and a right one is found within the bound.
+
+Each kind of fault strikes each GPU or link of a ring of four at every cycle of a round of the census, from
+before its message is sent until its count is with the CPU; and is taken away at every cycle of a round.
+Beside the emulator's own judgement, what reaches the CPU is read by hand and held against sets in this file.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import Outcome, Server
+
+SIZE = 4
+EVERYBODY = frozenset(range(SIZE))
+PERIOD = 400  # cycles from one round to the next
+
+SILENT = ("dead", "hang", "babble")  # the GPU is no longer counted
+LIARS = ("corrupt", "skip_count", "double_count")  # it stays a member; its lies are rejected
+
+# After so many cycles (and the round that was under way) the census must know nothing but the new truth.
+STRIKES = {"dead": 3, "hang": 0, "babble": 1024}
+CLEARS = {"dead": 4, "hang": 4, "babble": 2 * 1024 + 4}
+
+VERDICT_NONE, VERDICT_ARMS, NOBODY = 0, 3, 0xFFFF
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault at a place (GPU, or the link after it); struck at `at`, or cleared then."""
+
+    kind: str
+    place: int
+    at: int
+    action: str
+
+    @property
+    def where(self) -> str:
+        after = (self.place + 1) % SIZE
+        return f"link: a.{self.place}-a.{after}" if self.kind == "link_cut" else f"gpu: a.{self.place}"
+
+    def scenario(self, work: str = "") -> str:
+        struck = self.at if self.action == "fault" else 0
+        events = [f"  - {{at: {struck}, fault: {self.kind}, {self.where}}}"]
+        if self.action == "clear":
+            events.append(f"  - {{at: {self.at}, clear: {self.kind}, {self.where}}}")
+        server = f"server: {{cards: {{a: {{gpus: {SIZE}}}}}, settings: {{census_period: {PERIOD}}}}}"
+        return "\n".join([server, work, "timeline:", *events])
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report as it reached the CPU at cycle `at`, read by hand (docs/protocol.md)."""
+
+    at: int
+    frame: bytes
+
+    def number(self, start: int, size: int) -> int:
+        return int.from_bytes(self.frame[start : start + size], "big")
+
+    @property
+    def members(self) -> frozenset[int]:
+        return frozenset(gpu for gpu in range(64) if self.number(48, 8) >> gpu & 1)
+
+    @property
+    def counts(self) -> bool:
+        return self.number(22, 2) != VERDICT_NONE
+
+    @property
+    def names(self) -> bool:
+        return not self.counts and self.number(40, 2) > 0
+
+
+def play(library: Library, case: Case, work: str = "") -> tuple[Outcome, list[Report]]:
+    server = Server(loads(case.scenario(work)), library)
+    reports: list[Report] = []
+    deliver = server.kernel.on_cpu_mail
+
+    def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
+        if frame[0] == 0x17:
+            reports.append(Report(server.kernel.now, frame))
+        deliver(cell, frame, port, bad)
+
+    server.kernel.on_cpu_mail = mail
+    outcome = server.run()
+    server.engine.close()
+    return outcome, reports
+
+
+def truths(case: Case, report: Report) -> set[frozenset[int]]:
+    """Who may rightly be found by a round: one answer, but while things change either of two."""
+    if case.kind not in SILENT:
+        return {EVERYBODY}
+    without = EVERYBODY - {case.place}
+    struck, cleared = case.action == "fault", case.action == "clear"
+    before, after = (EVERYBODY, without) if struck else (without, EVERYBODY)
+    sent_at = report.number(32, 8)
+    if cleared and sent_at < STRIKES[case.kind]:
+        return {EVERYBODY, without}  # the first round, in which the fault struck
+    if report.at < case.at:
+        return {before}
+    if sent_at >= case.at + (STRIKES if struck else CLEARS)[case.kind]:
+        return {after}
+    return {before, after}
+
+
+def check(case: Case, outcome: Outcome, reports: list[Report]) -> None:
+    assert outcome.wrong_counts == (), case
+    assert outcome.failures == (), case
+    for recovery in outcome.recoveries:
+        # Nothing else happens after the last event: that one has to be over, in time.
+        if recovery.action == case.action:
+            assert not recovery.superseded, case
+            assert recovery.recounted is not None, case
+            assert recovery.recounted - recovery.at <= recovery.bound, case
+
+    counted = [r for r in reports if r.counts]
+    for report in counted:
+        assert report.members in truths(case, report), (case, report.at)
+        assert report.number(18, 2) == len(report.members), case
+        if report.number(22, 2) == VERDICT_ARMS:
+            assert case.kind == "link_cut"
+            assert report.number(24, 2) == case.place, case
+            assert report.number(26, 2) == (case.place + 1) % SIZE, case
+        else:
+            assert (report.number(24, 2), report.number(26, 2)) == (NOBODY, NOBODY)
+
+    struck = case.action == "fault"
+    if case.kind in LIARS and struck:
+        assert reports[-1].names, f"{case}: nobody named"
+        return
+    left = EVERYBODY - {case.place} if struck and case.kind in SILENT else EVERYBODY
+    assert reports[-1].counts, case
+    assert reports[-1].members == left, case
+    assert (reports[-1].number(22, 2) == VERDICT_ARMS) == (struck and case.kind == "link_cut"), case
+
+
+@cache
+def round_trip(library: Library) -> range:
+    """Every cycle of one round of a healthy ring: from sending to the CPU's having the count, and some around."""
+    _, reports = play(library, Case("corrupt", 1, 10 * PERIOD, "fault"))
+    at = next(r.at for r in reports if r.number(32, 8) == 2 * PERIOD)
+    return range(2 * PERIOD - 5, at + 5)
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+PLACES = [(kind, gpu) for kind in (*SILENT, *LIARS) for gpu in range(1, SIZE)]
+PLACES += [("link_cut", link) for link in range(SIZE)]
+
+
+@pytest.mark.parametrize("action", ["fault", "clear"])
+@pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
+def test_at_every_cycle_of_a_round(library: Library, kind: str, place: int, action: str) -> None:
+    cycles = round_trip(library)
+    assert len(cycles) > 100
+    for at in cycles:
+        case = Case(kind, place, at, action)
+        check(case, *play(library, case))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["fault", "clear"])
+@pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
+def test_and_all_work_is_done_once(library: Library, kind: str, place: int, action: str) -> None:
+    """The same while the ring is full of work."""
+    for at in round_trip(library):
+        case = Case(kind, place, at, action)
+        outcome, reports = play(library, case, "workload: {units: 60, size: 300}")
+        assert outcome.wrong_counts == (), case
+        assert outcome.failures == (), case
+        for report in reports:
+            if report.counts:
+                assert report.members in truths(case, report), (case, report.at)
+        assert outcome.work["completed"] == 60
+        assert (outcome.work["lost"], outcome.work["duplicated"]) == (0, 0)

@@ -1,0 +1,166 @@
+"""cocotb bench: a census of a card of N GPUs, written into the mailbox of GPU 0 and awaited there.
+
+Run by test_cocotb_census.py. Nothing is counted in cycles: the bench sleeps until a mailbox shows something.
+"""
+
+from collections.abc import Sequence
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.handle import SimHandleBase
+from cocotb.triggers import Combine, FallingEdge, RisingEdge, ValueChange, with_timeout
+from cocotb.types import LogicArray
+
+from ringhil.protocol import codec, crc, registers, wire
+from ringhil.protocol.frames import Record, Statistics
+
+PERIOD_NS = 2
+PATIENCE_US = 20  # simulated; far beyond the longest way round, every watchdog included
+UP = 1 << wire.LINK_BITS["up"]
+VALID, SOF, EOF = 1, 2, 4  # of a mailbox's control bits
+CW, CCW = 0, 1
+EPOCH = 1
+
+
+class Card:
+    """Drives a card_top: clock, time, and the mailbox of GPU 0."""
+
+    def __init__(self, dut: SimHandleBase) -> None:
+        self.dut = dut
+        self.gpus = len(dut.quiescent_o) // 8
+        self.now = 0
+
+    async def start(self) -> None:
+        """Power up, all links up, no faults."""
+        d = self.dut
+        for name in ("fault_i", "link_fault_i", "ber_port1_i", "ber_port2_i", "ber_host_i", "host_rx_data_i"):
+            getattr(d, name).value = 0
+        for name in ("mtx_ctl_i", "mtx_data_i", "reg_we_i", "reg_addr_i", "reg_wdata_i", "card_id_i", "now_i"):
+            getattr(d, name).value = 0
+        d.host_rx_ctl_i.value = int.from_bytes(bytes([UP] * self.gpus), "big")
+        d.rst_i.value = 1
+        cocotb.start_soon(Clock(d.clk_i, PERIOD_NS, unit="ns").start())
+        for _ in range(2):
+            await FallingEdge(d.clk_i)
+        d.rst_i.value = 0
+        cocotb.start_soon(self._count())
+
+    async def _count(self) -> None:
+        """Time is an input: it changes between the rising edges, as all inputs here do."""
+        while True:
+            await FallingEdge(self.dut.clk_i)
+            self.now += 1
+            self.dut.now_i.value = self.now
+
+    def set_faults(self, gpu: int, *names: str) -> None:
+        """The faults of one GPU, and of that one only."""
+        bits = sum(1 << registers.FAULT_BITS[name] for name in names)
+        self.dut.fault_i.value = bits << registers.FAULT_PORT_WIDTH * gpu
+
+    async def send(self, port: int, frame: bytes) -> None:
+        """GPU 0 writes a frame into its mailbox."""
+        d = self.dut
+        flits = [frame[i : i + 8] for i in range(0, len(frame), 8)]
+        for i, flit in enumerate(flits):
+            while not d.mtx_ready_o.value[0]:
+                await FallingEdge(d.clk_i)
+            d.mtx_data_i.value = int.from_bytes(flit, "big")
+            d.mtx_ctl_i.value = VALID | SOF * (i == 0) | EOF * (i == len(flits) - 1) | port << 3
+            await FallingEdge(d.clk_i)
+        d.mtx_ctl_i.value = 0
+
+    async def receive(self, port: int) -> bytes:
+        """The next frame that comes home to GPU 0 by a port."""
+        ctl, data = ((self.dut.mrx0_ctl_o, self.dut.mrx0_data_o), (self.dut.mrx1_ctl_o, self.dut.mrx1_data_o))[port]
+        frame = b""
+        while not of_gpu0(ctl.value, 8) & VALID:
+            await ValueChange(ctl)
+        while True:
+            # Outputs change at rising edges only.
+            bits = of_gpu0(ctl.value, 8)
+            assert bool(bits & SOF) == (frame == b""), "a frame begins with sof, and only there"
+            frame += of_gpu0(data.value, 64).to_bytes(8, "big")
+            if bits & EOF:
+                assert not bits & 8, "the frame arrived damaged"
+                return frame
+            while True:
+                await RisingEdge(self.dut.clk_i)
+                await FallingEdge(self.dut.clk_i)
+                if of_gpu0(ctl.value, 8) & VALID:
+                    break
+
+    async def census(self, sequence: int) -> tuple[Statistics, Statistics]:
+        """Both directions at once; what came home clockwise and counter-clockwise."""
+        home = [cocotb.start_soon(self.receive(port)) for port in (CW, CCW)]
+        for port in (CW, CCW):
+            await self.send(port, message(self.gpus, sequence, port))
+        await with_timeout(Combine(*home), PATIENCE_US, "us")
+        cw, ccw = (codec.decode(task.result(), link=False) for task in home)
+        assert isinstance(cw, Statistics)
+        assert isinstance(ccw, Statistics)
+        return cw, ccw
+
+
+def of_gpu0(value: LogicArray, width: int) -> int:
+    """The bits of GPU 0 in a port of all GPUs."""
+    return value[width - 1 : 0].to_unsigned()
+
+
+def message(gpus: int, sequence: int, port: int) -> bytes:
+    """A census with records from GPU 0."""
+    head = (0, 1, wire.GPU_STATES["working"], 0, 0, 1, 0)
+    tag = crc.record_tag(EPOCH, sequence, Record.HEAD.pack(*head, 0))
+    flags = wire.FLAGS["with_records"] | wire.FLAGS["ccw"] * port
+    fields = (0, flags, gpus + 1, 0, EPOCH, sequence, 1, gpus, wire.MAX_RING, 0)
+    return codec.encode(Statistics(*fields, (Record(*head, tag),)))
+
+
+def check(answer: Statistics, sequence: int, members: Sequence[int], port: int) -> None:
+    """Count, order, hops and tags of what came home."""
+    assert (answer.origin, answer.epoch, answer.sequence) == (0, EPOCH, sequence)
+    assert answer.count == len(members)
+    assert [r.id for r in answer.records] == list(members)
+    assert [r.hop for r in answer.records] == list(range(1, len(members) + 1))
+    assert not answer.record_limit & wire.OVERFLOW
+    for record in answer.records:
+        packed = Record.HEAD.pack(*(getattr(record, name) for name in Record.__slots__))
+        assert record.tag == crc.record_tag(EPOCH, sequence, packed)
+        assert record.state == wire.GPU_STATES["working"]
+        arrived_at_2 = bool(record.flags & wire.RECORD_FLAGS["port2"])
+        assert arrived_at_2 == (port == CCW and record.id != 0)
+
+
+@cocotb.test()
+async def all_gpus_are_counted(dut: SimHandleBase) -> None:
+    card = Card(dut)
+    await card.start()
+    others = list(range(1, card.gpus))
+    for sequence in (1, 2):
+        cw, ccw = await card.census(sequence)
+        check(cw, sequence, [0, *others], CW)
+        check(ccw, sequence, [0, *reversed(others)], CCW)
+
+
+@cocotb.test()
+async def a_dead_gpu_is_not_counted(dut: SimHandleBase) -> None:
+    card = Card(dut)
+    await card.start()
+    card.set_faults(2, "dead")
+    others = [gpu for gpu in range(1, card.gpus) if gpu != 2]
+    cw, ccw = await card.census(3)
+    check(cw, 3, [0, *others], CW)
+    check(ccw, 3, [0, *reversed(others)], CCW)
+    card.set_faults(2)
+    for sequence in (4, 5):  # it comes back
+        cw, _ = await card.census(sequence)
+    check(cw, 5, range(card.gpus), CW)
+
+
+@cocotb.test()
+async def a_hang_loses_no_message(dut: SimHandleBase) -> None:
+    card = Card(dut)
+    await card.start()
+    card.set_faults(1, "hang")
+    cw, ccw = await card.census(6)
+    check(cw, 6, [gpu for gpu in range(card.gpus) if gpu != 1], CW)
+    check(ccw, 6, [0, *(gpu for gpu in reversed(range(1, card.gpus)) if gpu != 1)], CCW)

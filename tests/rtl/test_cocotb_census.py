@@ -1,0 +1,49 @@
+"""The census on a whole card in cocotb: the same bench on Verilator and on Icarus."""
+
+from pathlib import Path
+
+import pytest
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+from ringhil.emulator.engine.library import rtl_files
+
+from .tools import environment, needs_icarus, needs_perl
+
+GPUS = 4
+TESTS = 3
+
+# -O0 for the C++: compiling is all that takes time here.
+VERILATOR = ["-CFLAGS", "--std=c++20", "-Wno-fatal", "--x-initial", "fast", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0"]
+
+
+@pytest.mark.parametrize(
+    ("simulator", "options"),
+    [
+        pytest.param("verilator", VERILATOR, marks=needs_perl, id="verilator"),
+        pytest.param("icarus", [], marks=needs_icarus, id="icarus"),
+    ],
+)
+def test_census(simulator: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.syspath_prepend(Path(__file__).parent)  # the simulator's Python gets this one's path
+    runner = get_runner(simulator)
+    runner.build(
+        sources=list(rtl_files()),
+        hdl_toplevel="card_top",
+        parameters={"N": GPUS},
+        build_args=options,
+        build_dir=tmp_path,
+        timescale=("1ns", "1ps"),
+    )
+    results = runner.test(
+        test_module="cocotb_census",
+        hdl_toplevel="card_top",
+        build_dir=tmp_path,
+        test_dir=tmp_path,
+        seed=1,
+        timescale=("1ns", "1ps"),
+    )
+    ran, failed = get_results(results)
+    assert (ran, failed) == (TESTS, 0)
