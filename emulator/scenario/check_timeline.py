@@ -32,7 +32,7 @@ def _event(source: Source, resolver: Resolver, loc: Loc, written: model.Event) -
     if written.count is not None and action == "clear":
         raise source.error((*loc, "count"), "'clear' takes no count; 'fault' does", key=True)
     if written.count is not None and not fault.counted:
-        counted = listing(name for name, f in FAULTS.items() if f.counted)
+        counted = listing(name for name, f in FAULTS.items() if f.counted) or "none yet"
         raise source.error((*loc, "count"), f"{kind} takes no count; these faults do: {counted}", key=True)
     return TimelineEvent(written.at, action, kind, target, written.count, source.mark(loc).line)
 

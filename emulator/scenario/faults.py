@@ -20,9 +20,9 @@ class Fault:
 FAULTS: dict[str, Fault] = {
     "dead": Fault("gpu", "the GPU reports itself not working"),
     "hang": Fault("gpu", "the GPU takes frames in and lets none out, without saying so"),
-    "corrupt": Fault("gpu", "the GPU damages statistics frames on their way through", counted=True),
-    "skip_count": Fault("gpu", "the GPU passes statistics frames on uncounted", counted=True),
-    "double_count": Fault("gpu", "the GPU counts itself in twice", counted=True),
+    "corrupt": Fault("gpu", "the GPU damages statistics frames on their way through"),
+    "skip_count": Fault("gpu", "the GPU passes statistics frames on uncounted"),
+    "double_count": Fault("gpu", "the GPU counts itself in twice"),
     "babble": Fault("gpu", "the GPU sends frames without end"),
     "link_cut": Fault("link", "the ring link carries nothing, either way"),
 }

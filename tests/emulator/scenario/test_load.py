@@ -99,11 +99,11 @@ def test_the_timeline_is_ordered_by_cycle_and_keeps_the_order_of_the_file_within
             "at: 30, clear: dead, gpu: a.3",
             "at: 20, fault: hang, gpu: b.5",
             "at: 20, fault: dead, gpu: a.3",
-            "at: 0, fault: corrupt, gpu: a.1, count: 2",
+            "at: 0, fault: corrupt, gpu: a.1",
         )
     ).timeline
     assert [(e.at, e.action, e.kind, str(e.target), e.count, e.line) for e in events] == [
-        (0, "fault", "corrupt", "a.1", 2, 10),
+        (0, "fault", "corrupt", "a.1", None, 10),
         (20, "fault", "hang", "b.5", None, 8),
         (20, "fault", "dead", "a.3", None, 9),
         (30, "clear", "dead", "a.3", None, 7),
@@ -142,11 +142,6 @@ def test_a_link_of_a_card_whose_name_looks_like_a_link_is_found() -> None:
 def test_a_fault_may_come_again_after_it_was_cleared() -> None:
     again = ["at: 1, fault: dead, gpu: a.3", "at: 2, clear: dead, gpu: a.3", "at: 2, fault: dead, gpu: a.3"]
     assert len(loads(timeline(*again)).timeline) == 3
-
-
-def test_a_counted_fault_may_come_again_as_it_ends_by_itself() -> None:
-    again = ["at: 1, fault: corrupt, gpu: a.3, count: 1", "at: 2, fault: corrupt, gpu: a.3, count: 2"]
-    assert len(loads(timeline(*again)).timeline) == 2
 
 
 def test_the_two_links_of_a_ring_of_two_are_cut_apart() -> None:

@@ -181,7 +181,7 @@ WRONG = [
     ),
     (
         EVENTS + "  - {at: 1, fault: dead, gpu: a.1, §count: 1}",
-        "dead takes no count; these faults do: corrupt",
+        "dead takes no count; these faults do: none yet",
     ),
     (EVENTS + "  - {at: 1, clear: corrupt, gpu: a.1, §count: 1}", "'clear' takes no count"),
     (EVENTS + "  - {at: 1, fault: dead, gpu: a.1, §rate: 1}", "unknown key 'rate'"),
