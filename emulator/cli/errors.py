@@ -7,6 +7,7 @@ import click
 
 from ringhil.emulator.engine.errors import BuildError
 from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.recording import RecordingError
 from ringhil.emulator.scenario import ScenarioError
 
 
@@ -15,5 +16,5 @@ def explained() -> Iterator[None]:
     """Turn what may be wrong with input and environment into a message for the user."""
     try:
         yield
-    except (ScenarioError, DataError, BuildError) as error:
+    except (ScenarioError, DataError, BuildError, RecordingError) as error:
         raise click.ClickException(str(error)) from error

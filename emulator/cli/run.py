@@ -10,8 +10,9 @@ from ringhil.emulator.cli import terminal
 from ringhil.emulator.cli.errors import explained
 from ringhil.emulator.cli.report import show
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.recording import Recorder
 from ringhil.emulator.scenario import Scenario, Workload, load
-from ringhil.emulator.server import Server
+from ringhil.emulator.server import Outcome, Server
 
 _SIZE = 4096
 
@@ -25,15 +26,18 @@ _SIZE = 4096
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
+@click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
-def command(server: Path, data: Path | None, seed: int | None, rtl: Path | None, as_json: bool) -> int:
+def command(
+    server: Path, data: Path | None, seed: int | None, rtl: Path | None, record: Path | None, as_json: bool
+) -> int:
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     with explained():
         scenario = _scenario(server, data, seed)
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, progress=progress)
         with terminal.counting("work units") as on_progress:
-            outcome = Server(scenario, library, on_progress=on_progress).run()
+            outcome = _run(Server(scenario, library, on_progress=on_progress), record)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))
     else:
@@ -49,3 +53,15 @@ def _scenario(path: Path, data: Path | None, seed: int | None) -> Scenario:
         size = scenario.workload.size if scenario.workload else _SIZE
         scenario = replace(scenario, workload=Workload(None, data, size))
     return scenario
+
+
+def _run(server: Server, record: Path | None) -> Outcome:
+    if record is None:
+        return server.run()
+    scenario, rtl = server.scenario, server.engine.library.rtl
+    gpus = [f"{card.name}.{gpu}" for card in scenario.server.cards for gpu in range(card.gpus)]
+    with Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus) as recorder:
+        server.kernel.tap = recorder.frame
+        outcome = server.run()
+        recorder.commit()
+    return outcome

@@ -215,7 +215,7 @@ class Cpu:
         ccw = (distance > card.size // 2) != (attempt % 2 == 0)
         route = segments.Route(card.number, card.entry, gpu, ccw, card.size + 1)
         now = self.kernel.now
-        self.kernel.engine.send_from_cpu(card.cell, segments.segments(unit, attempt, data, route), at=now)
+        self.kernel.send_from_cpu(card.cell, segments.segments(unit, attempt, data, route))
         card.link_free_at = max(card.link_free_at, now) + segments.flits(len(data))
         card.load[gpu] = card.load.get(gpu, 0) + 1
         self._outstanding[unit] = _Outstanding(card, gpu, attempt)

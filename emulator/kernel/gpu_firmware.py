@@ -56,8 +56,7 @@ class GpuFirmware:
     def _do(self, actions: list[Action]) -> None:
         for action in actions:
             if isinstance(action, Send):
-                now = self._kernel.now
-                self._kernel.engine.send_mail(self._cell, PORTS[action.port], action.frame, at=now)
+                self._kernel.send_mail(self._cell, PORTS[action.port], action.frame)
             elif isinstance(action, SetTimer):
                 self._settings += 1
                 setting = self._settings

@@ -1,9 +1,13 @@
 """Runs the engine up to the next thing that Python has to do, does it, and so on."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine
+
+# A frame on its way between RTL and Python: cycle, cell, "to_firmware", "from_firmware", "to_cpu" or "from_cpu",
+# port, bytes, arrived bad.
+Tap = Callable[[int, int, str, int, bytes, bool], None]
 
 Mail = Callable[[int, bytes, int, bool], None]  # cell, frame, port, arrived bad
 
@@ -24,6 +28,8 @@ class Kernel:
         self._stopped = False
         self.on_firmware_mail: Mail = _ignore
         self.on_cpu_mail: Mail = _ignore
+        self.tap: Tap | None = None  # is shown every frame
+        self.after_run: Callable[[], None] | None = None  # is called whenever the engine has run on
 
     @property
     def now(self) -> int:
@@ -38,6 +44,19 @@ class Kernel:
     def after(self, delay: int, act: Callable[[], None]) -> None:
         """Have something done `delay` cycles from now."""
         self.at(self.engine.now + delay, act)
+
+    def send_mail(self, cell: int, port: int, frame: bytes) -> None:
+        """A GPU's firmware writes a frame into its mailbox now."""
+        if self.tap is not None:
+            self.tap(self.engine.now, cell, "from_firmware", port, frame, False)
+        self.engine.send_mail(cell, port, frame, at=self.engine.now)
+
+    def send_from_cpu(self, cell: int, frames: Sequence[bytes]) -> None:
+        """The CPU sends frames to a GPU now."""
+        if self.tap is not None:
+            for frame in frames:
+                self.tap(self.engine.now, cell, "from_cpu", 0, frame, False)
+        self.engine.send_from_cpu(cell, frames, at=self.engine.now)
 
     def stop(self) -> None:
         """End `run` after what is being done at this moment."""
@@ -60,9 +79,13 @@ class Kernel:
 
     def _advance(self, limit: int) -> None:
         events = self.engine.run(limit, lookahead=self._lookahead)
+        if self.after_run is not None:
+            self.after_run()
         for cycle, cell, kind, port, bad, _, offset, length in events.table.tolist():
             frame = bytes(events.buffer[offset : offset + length])
             ring = kind == FROM_RING
+            if self.tap is not None:
+                self.tap(cycle, cell, "to_firmware" if ring else "to_cpu", port, frame, bool(bad))
             deliver = self.on_firmware_mail if ring else self.on_cpu_mail
             self.at(cycle + self._latency[ring], _Delivery(deliver, cell, frame, port, bool(bad)))
 

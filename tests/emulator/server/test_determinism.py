@@ -1,0 +1,119 @@
+"""The same scenario gives the same run: every frame in every mailbox at the same cycle, byte for byte."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import Outcome, Server
+
+# A bit of everything: two cards, every fault, work before, during and after.
+SCENARIO = """
+name: a busy day
+seed: 11
+server:
+  cards: {a: {gpus: 6}, b: {gpus: 5, host_links: [2]}}
+  settings: {census_period: 1500}
+workload: {units: 500, size: 700}
+timeline:
+  - {at: 2100, fault: hang, gpu: a.3}
+  - {at: 2105, fault: link_cut, link: b.3-b.4}
+  - {at: 3333, fault: corrupt, gpu: a.1}
+  - {at: 7777, clear: corrupt, gpu: a.1}
+  - {at: 8000, clear: hang, gpu: a.3}
+  - {at: 8000, fault: dead, gpu: b.2}
+  - {at: 9100, fault: babble, gpu: a.5}
+  - {at: 14000, clear: babble, gpu: a.5}
+  - {at: 16000, clear: dead, gpu: b.2}
+  - {at: 17000, clear: link_cut, link: b.3-b.4}
+  - {at: 20000, fault: double_count, gpu: b.0}
+  - {at: 26000, clear: double_count, gpu: b.0}
+"""
+TIMING = ("seconds", "cycles_per_second")  # of the host machine, not of the emulated one
+EFFORT = ("evaluations", "busy_cycles")  # what skipping saves
+
+
+def play(library: Library, *, skipping: bool = True) -> tuple[Outcome, bytes]:
+    """The outcome, and every frame that anybody was handed."""
+    server = Server(loads(SCENARIO), library, skipping=skipping)
+    kernel, stream = server.kernel, bytearray()
+
+    def record(kind: bytes, deliver: Any) -> Any:
+        def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
+            stream.extend(b"%s %d %d %d %d " % (kind, kernel.now, cell, port, bad) + frame + b"\n")
+            deliver(cell, frame, port, bad)
+
+        return mail
+
+    kernel.on_firmware_mail = record(b"gpu", kernel.on_firmware_mail)
+    kernel.on_cpu_mail = record(b"cpu", kernel.on_cpu_mail)
+    return server.run(), bytes(stream)
+
+
+def comparable(outcome: Outcome, *without: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(json.dumps(outcome.to_json()))
+    for key in (*TIMING, *without):
+        del document["engine"][key]
+    return document
+
+
+def print_run() -> None:
+    """In another interpreter: the run as one line of JSON."""
+    outcome, stream = play(cells_library())
+    print(json.dumps([comparable(outcome), hashlib.sha256(stream).hexdigest()]))
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+@pytest.fixture(scope="module")
+def reference(library: Library) -> tuple[Outcome, bytes]:
+    return play(library)
+
+
+def test_the_scenario_is_worth_it(reference: tuple[Outcome, bytes]) -> None:
+    outcome, stream = reference
+    assert outcome.failures == ()
+    assert outcome.work["resent"] > 0
+    assert outcome.cards["a"].rejected
+    assert len(stream) > 50_000
+
+
+def test_two_runs_are_equal(library: Library, reference: tuple[Outcome, bytes]) -> None:
+    outcome, stream = play(library)
+    assert stream == reference[1]
+    assert comparable(outcome) == comparable(reference[0])
+
+
+def test_leaping_over_quiet_time_changes_nothing(library: Library, reference: tuple[Outcome, bytes]) -> None:
+    outcome, stream = play(library, skipping=False)
+    assert stream == reference[1]
+    assert comparable(outcome, *EFFORT) == comparable(reference[0], *EFFORT)
+    assert outcome.engine["evaluations"] > reference[0].engine["evaluations"]
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+def test_another_interpreter_gives_the_same(reference: tuple[Outcome, bytes], hash_seed: str) -> None:
+    """Nothing depends on the order of sets, or on what else this process has done."""
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": _python_path()}
+    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
+    program += "import test_determinism; test_determinism.print_run()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    outcome, stream = reference
+    assert json.loads(done.stdout) == [comparable(outcome), hashlib.sha256(stream).hexdigest()]
+
+
+def _python_path() -> str:
+    return os.pathsep.join(path for path in sys.path if path)
