@@ -1,6 +1,8 @@
 """The generated files: up to date, and computing what Python computes."""
 
 import re
+from functools import reduce
+from operator import xor
 from pathlib import Path
 
 import pytest
@@ -49,41 +51,47 @@ def test_the_equations_are_the_crc(bits: int, words: list[int]) -> None:
 
 
 class SystemVerilogCrc:
-    """Evaluates a CRC function of the generated package: `swapped`, `x`, then one parity for each bit."""
+    """Evaluates a CRC function of the generated package: `w`, `q`, then the result, each a sum of shifts."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, bits: int) -> None:
+        self.bits = bits
         text = systemverilog.render()
         body = re.search(rf"function automatic logic \[31:0\] {name}\((.*?)endfunction", text, re.DOTALL)
         assert body is not None
-        statements = [s.strip() for s in body[1].split(");", 1)[1].split(";")]
+        statements = [" ".join(s.split()) for s in body[1].split(");", 1)[1].split(";")]
         assigned = dict(s.split(" = ", 1) for s in statements if " = " in s)
-        self.swapped, self.x = assigned.pop("swapped"), assigned.pop("x")
-        self.masks = [self._mask(assigned.pop(f"{name}[{i}]")) for i in range(32)]
+        order = re.fullmatch(rf"\{{(.*)\}} \^ {bits}'\(state\)", assigned.pop("w"))
+        assert order is not None
+        slices = [re.fullmatch(r"data\[(\d+):(\d+)\]", part) for part in order[1].split(", ")]
+        self.bytes = [(int(s[1]), int(s[2])) for s in slices if s is not None]
+        assert [high - low for high, low in self.bytes] == [7] * (bits // 8)
+        divided = assigned.pop("q")
+        if bits == 64:
+            top = re.fullmatch(r"32'\(\((.*)\) >> 32\)", divided)
+            assert top is not None
+            divided = top[1]
+        self.quotient = self._shifts(divided, "w", "<<")
+        self.remainder = self._shifts(assigned.pop(name), "q", ">>")
         assert not assigned
 
     @staticmethod
-    def _mask(expression: str) -> int:
-        match = re.fullmatch(r"\^\(x & \d+'h([0-9A-F]+)\)", expression)
-        assert match is not None
-        return int(match[1], 16)
+    def _shifts(expression: str, operand: str, operator: str) -> list[int]:
+        terms = [re.fullmatch(rf"{operand}|\({operand} {operator} (\d+)\)", s) for s in expression.split(" ^ ")]
+        assert all(terms)
+        return [int(term[1] or 0) for term in terms if term is not None]
 
     def step(self, state: int, data: int) -> int:
-        slices = re.fullmatch(r"\{(.*)\}", self.swapped)
-        assert slices is not None
-        swapped = 0
-        for part in slices[1].split(", "):
-            match = re.fullmatch(r"state\[(\d+):(\d+)\]", part)
-            assert match is not None
-            high, low = int(match[1]), int(match[2])
-            width = high - low + 1
-            swapped = swapped << width | (state >> low & (1 << width) - 1)
-        lies_over = {"data ^ {swapped, 32'h0}": swapped << 32, "data ^ swapped": swapped}[self.x]
-        return next_state(self.masks, data ^ lies_over)
+        w = 0
+        for _, low in self.bytes:
+            w = w << 8 | (data >> low & 0xFF)
+        w ^= state
+        q = reduce(xor, (w << shift for shift in self.quotient)) & (1 << self.bits) - 1
+        return reduce(xor, (q >> (self.bits - 32) >> shift for shift in self.remainder))
 
 
 @pytest.mark.parametrize(("name", "bits"), [("crc_flit", 64), ("crc_half", 32)])
 def test_the_systemverilog_functions_are_the_crc(name: str, bits: int) -> None:
-    function = SystemVerilogCrc(name)
+    function = SystemVerilogCrc(name, bits)
 
     @quick
     @given(words=flits)

@@ -15,7 +15,7 @@ from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.protocol import registers
 
-from .stimulus import Action, Seen, Trouble, differing, differing_registers, poking, statistics, told, unit
+from .stimulus import Action, Seen, Trouble, differing, differing_registers, statistics, told, unit
 
 WINDOW = 150  # cycles of every wire, after each leap
 GPU = 1  # the one to which things happen

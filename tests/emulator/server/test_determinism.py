@@ -107,9 +107,7 @@ def test_another_interpreter_gives_the_same(reference: tuple[Outcome, bytes], ha
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": _python_path()}
     program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
     program += "import test_determinism; test_determinism.print_run()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     outcome, stream = reference
     assert json.loads(done.stdout) == [comparable(outcome), hashlib.sha256(stream).hexdigest()]
