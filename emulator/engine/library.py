@@ -80,7 +80,6 @@ def cells_library(rtl: Path = RTL, *, progress: Progress | None = None) -> Libra
         rtl=rtl_files(rtl),
         cpp=(_CSRC / "engine.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
-        optimise="-O2",  # a quarter faster than -O3 here
     )
     return _library(request, rtl, progress)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import cocotb
 from cocotb.clock import Clock
 from cocotb.handle import SimHandleBase
-from cocotb.triggers import Combine, FallingEdge, RisingEdge, ValueChange, with_timeout
+from cocotb.triggers import FallingEdge, ValueChange, gather, with_timeout
 from cocotb.types import LogicArray
 
 from ringhil.protocol import codec, crc, registers, wire
@@ -17,7 +17,7 @@ from ringhil.protocol.frames import Record, Statistics
 PERIOD_NS = 2
 PATIENCE_US = 20  # simulated; far beyond the longest way round, every watchdog included
 UP = 1 << wire.LINK_BITS["up"]
-VALID, SOF, EOF = 1, 2, 4  # of a mailbox's control bits
+VALID, SOF, EOF, BAD = 1, 2, 4, 8  # of a mailbox's control bits
 CW, CCW = 0, 1
 EPOCH = 1
 
@@ -70,32 +70,30 @@ class Card:
         d.mtx_ctl_i.value = 0
 
     async def receive(self, port: int) -> bytes:
-        """The next frame that comes home to GPU 0 by a port."""
-        ctl, data = ((self.dut.mrx0_ctl_o, self.dut.mrx0_data_o), (self.dut.mrx1_ctl_o, self.dut.mrx1_data_o))[port]
+        """The next frame that comes home to GPU 0 by a port; looked at in the middle of a cycle."""
+        d = self.dut
+        ctl, data = ((d.mrx0_ctl_o, d.mrx0_data_o), (d.mrx1_ctl_o, d.mrx1_data_o))[port]
         frame = b""
-        while not of_gpu0(ctl.value, 8) & VALID:
-            await ValueChange(ctl)
         while True:
-            # Outputs change at rising edges only.
             bits = of_gpu0(ctl.value, 8)
+            if not bits & VALID:
+                await ValueChange(ctl)
+                await FallingEdge(d.clk_i)
+                continue
             assert bool(bits & SOF) == (frame == b""), "a frame begins with sof, and only there"
             frame += of_gpu0(data.value, 64).to_bytes(8, "big")
+            await FallingEdge(d.clk_i)
             if bits & EOF:
-                assert not bits & 8, "the frame arrived damaged"
+                assert not bits & BAD, "the frame arrived damaged"
                 return frame
-            while True:
-                await RisingEdge(self.dut.clk_i)
-                await FallingEdge(self.dut.clk_i)
-                if of_gpu0(ctl.value, 8) & VALID:
-                    break
 
     async def census(self, sequence: int) -> tuple[Statistics, Statistics]:
         """Both directions at once; what came home clockwise and counter-clockwise."""
-        home = [cocotb.start_soon(self.receive(port)) for port in (CW, CCW)]
+        home = cocotb.start_soon(gather(self.receive(CW), self.receive(CCW)))
         for port in (CW, CCW):
             await self.send(port, message(self.gpus, sequence, port))
-        await with_timeout(Combine(*home), PATIENCE_US, "us")
-        cw, ccw = (codec.decode(task.result(), link=False) for task in home)
+        frames = await with_timeout(home, PATIENCE_US, "us")
+        cw, ccw = (codec.decode(frame, link=False) for frame in frames)
         assert isinstance(cw, Statistics)
         assert isinstance(ccw, Statistics)
         return cw, ccw

@@ -12,6 +12,7 @@ from .tools import environment, needs_icarus, needs_perl
 
 GPUS = 4
 TESTS = 3
+PATIENCE = 60  # seconds for the simulation; it takes one
 
 # -O0 for the C++: compiling is all that takes time here.
 VERILATOR = ["-CFLAGS", "--std=c++20", "-Wno-fatal", "--x-initial", "fast", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0"]
@@ -27,6 +28,7 @@ VERILATOR = ["-CFLAGS", "--std=c++20", "-Wno-fatal", "--x-initial", "fast", "-MA
 def test_census(simulator: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SIM_CMD_PREFIX", f"timeout -k 1 {PATIENCE}")
     monkeypatch.syspath_prepend(Path(__file__).parent)  # the simulator's Python gets this one's path
     runner = get_runner(simulator)
     runner.build(

@@ -1,0 +1,29 @@
+"""The benchmark measures what it says, checks what it measures, and prints one document."""
+
+import json
+import subprocess
+import sys
+
+from ringhil.emulator.bench import bare, census
+from ringhil.emulator.engine.library import cells_library
+
+
+def test_bench_prints_one_document_with_every_figure() -> None:
+    command = [sys.executable, "-m", "ringhil.emulator", "bench", "--json", "--no-peers", "--gpus", "4"]
+    done = subprocess.run([*command, "--seconds", "0.1"], capture_output=True, text=True, timeout=300, check=True)
+    document = json.loads(done.stdout)
+    (row,) = document["census"]
+    assert row["gpus"] == 4
+    assert row["messages_per_second"] > 0
+    assert row["cycles_per_second"] > row["messages_per_second"]
+    assert document["data"]["bytes_per_second"] > 0
+    assert document["start_up"]["cold_seconds"] > document["start_up"]["warm_seconds"]
+    assert document["snapshots"][0]["bytes"] > 0
+    assert document["peak_memory_bytes"] > 0
+
+
+def test_the_bare_loop_carries_the_same_messages() -> None:
+    rate = census.measure(cells_library(), 3, records=False, seconds=0.05)
+    peer = bare.measure(3, rate.round_cycles, seconds=0.05)  # raises when a message does not come home
+    assert peer.cycles_per_second > 0
+    assert peer.extrapolated(6).cycles_per_second == peer.cycles_per_second / 2

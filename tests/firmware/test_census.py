@@ -1,0 +1,589 @@
+"""The census of an entry GPU, fed by hand: rounds, joins, retries, and what it does with what it must not trust."""
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
+from ringhil.firmware.census import NOBODY, PERIOD, TIMEOUT, Census, CensusConfig
+from ringhil.protocol import codec, wire
+from ringhil.protocol.frames import Record, Report, Statistics
+
+from .messages import (
+    CARD,
+    CCW,
+    EPOCH,
+    NODE,
+    SIZE,
+    WITH_RECORDS,
+    WRAPPED,
+    home_port,
+    message,
+    record,
+)
+
+CONFIG = CensusConfig(card=CARD, node=NODE, size=SIZE, epoch=EPOCH, period=1000, timeout=200)
+ALL = (2, 3, 4, 5, 0, 1)
+
+
+class Bench:
+    """A census under way. What it does is kept: `sent` by the last step, everything in `actions`."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.census = Census(replace(CONFIG, **changes))
+        self.now = 100
+        self.actions: list[Action] = []
+        self.step(self.census.start(self.now))
+
+    def step(self, actions: list[Action]) -> list[Action]:
+        self.actions += actions
+        return actions
+
+    def timer(self, name: str, after: int = 200) -> list[Action]:
+        self.now += after
+        return self.step(self.census.on_timer(name, self.now))
+
+    def home(self, frame: Statistics, *, port: int | None = None, bad: bool = False) -> list[Action]:
+        self.now += 30
+        wire_port = home_port(frame) if port is None else port
+        return self.step(self.census.on_frame(codec.encode(frame), wire_port, bad, self.now))
+
+    def cw(self, ids: Iterable[int] = ALL, **changes: Any) -> list[Action]:
+        return self.home(message(tuple(ids), sequence=self.census.sequence, **changes))
+
+    def ccw(self, ids: Iterable[int] = ALL, **changes: Any) -> list[Action]:
+        """`ids` in clockwise order: they are met the other way round."""
+        first, *others = ids
+        met = (first, *reversed(others))
+        return self.home(message(met, ccw=True, sequence=self.census.sequence, **changes))
+
+    def both(self, ids: Iterable[int] = ALL, **changes: Any) -> list[Action]:
+        ids = tuple(ids)
+        return self.cw(ids, **changes) + self.ccw(ids, **changes)
+
+
+def counted(actions: list[Action]) -> Counted | None:
+    found = [a for a in actions if isinstance(a, Counted)]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def reasons(actions: list[Action]) -> list[str]:
+    return [a.reason for a in actions if isinstance(a, Rejected)]
+
+
+def sent(actions: list[Action]) -> dict[str, Any]:
+    return {a.port: codec.decode(a.frame) for a in actions if isinstance(a, Send)}
+
+
+def report(actions: list[Action]) -> Report:
+    found = sent(actions)["cpu"]
+    assert isinstance(found, Report)
+    return found
+
+
+def timers(actions: list[Action]) -> dict[str, int]:
+    return {a.name: a.delay for a in actions if isinstance(a, SetTimer)}
+
+
+# ---------------------------------------------------------------------------------------------------- one round
+
+
+def test_a_round_begins_with_count_one_in_both_directions() -> None:
+    """R2; the message carries the entry GPU's own record already."""
+    bench = Bench(weight=5, gpu_type=3)
+    out = sent(bench.actions)
+    assert set(out) == {"cw", "ccw"}
+    for port, frame in out.items():
+        assert isinstance(frame, Statistics)
+        assert (frame.count, frame.expected, frame.origin, frame.card) == (1, SIZE, NODE, CARD)
+        assert (frame.epoch, frame.sequence, frame.sent_at) == (EPOCH, 1, 100)
+        assert frame.flags == (CCW if port == "ccw" else 0) | WITH_RECORDS
+        assert [(r.id, r.hop, r.weight, r.gpu_type) for r in frame.records] == [(NODE, 1, 5, 3)]
+        assert frame.ttl > SIZE
+    assert timers(bench.actions) == {PERIOD: 1000, TIMEOUT: 200}
+
+
+def test_both_home_give_a_count_a_report_and_the_end_of_the_timeout() -> None:
+    bench = Bench()
+    assert bench.cw() == []
+    actions = bench.ccw()
+    assert counted(actions) == Counted(6, (0, 1, 2, 3, 4, 5), "ring", None, None, 1, 100)
+    assert CancelTimer(TIMEOUT) in actions
+    told = report(actions)
+    assert (told.count, told.size, told.members, told.rejected) == (6, SIZE, (0b111111,), 0)
+    assert told.verdict == wire.VERDICTS["ring"]
+    assert (told.break_after, told.break_before, told.first_suspect) == (NOBODY, NOBODY, NOBODY)
+    assert bench.census.accepted == 1
+
+
+def test_which_direction_is_home_first_does_not_matter() -> None:
+    bench = Bench()
+    assert bench.ccw((2, 4, 1)) == []
+    found = counted(bench.cw((2, 4, 1)))
+    assert found is not None
+    assert (found.count, found.members) == (3, (1, 2, 4))
+
+
+def test_alone_on_the_ring_it_counts_itself() -> None:
+    found = counted(Bench().both((NODE,)))
+    assert found is not None
+    assert (found.count, found.members) == (1, (NODE,))
+
+
+def test_the_next_round_begins_when_the_period_is_over() -> None:
+    bench = Bench()
+    bench.both()
+    actions = bench.timer(PERIOD)
+    assert {frame.sequence for frame in sent(actions).values()} == {2}
+    assert timers(actions) == {PERIOD: 1000, TIMEOUT: 200}
+    assert counted(bench.both()) is not None
+
+
+def test_a_period_that_ends_while_a_round_is_under_way_starts_no_second_one() -> None:
+    bench = Bench()
+    bench.cw()
+    assert bench.timer(PERIOD) == [SetTimer(PERIOD, 1000)]
+    assert counted(bench.ccw()) is not None
+
+
+def test_back_to_back_the_next_round_begins_at_once() -> None:
+    bench = Bench(back_to_back=True)
+    actions = bench.both()
+    assert counted(actions) is not None
+    assert {"cw", "ccw", "cpu"} == set(sent(actions))
+    assert bench.census.sequence == 2
+
+
+def test_a_timer_of_another_name_or_out_of_time_does_nothing() -> None:
+    bench = Bench()
+    bench.both()
+    assert bench.timer(TIMEOUT) == []
+    assert bench.timer("another") == []
+
+
+# ------------------------------------------------------------------------------------------------- joining two
+
+
+def test_single_when_only_one_comes_home() -> None:
+    for send in (Bench.cw, Bench.ccw):
+        bench = Bench()
+        send(bench, (2, 3, 5))
+        found = counted(bench.timer(TIMEOUT))
+        assert found is not None
+        assert (found.count, found.members, found.verdict) == (3, (2, 3, 5), "single")
+
+
+def test_single_at_once_when_the_other_was_rejected() -> None:
+    """There is nothing to wait for."""
+    bench = Bench()
+    bench.cw((2, 3, 5))
+    actions = bench.ccw((2, 3, 5), count=4)
+    found = counted(actions)
+    assert found is not None
+    assert (found.count, found.verdict) == (3, "single")
+    assert reasons(actions) == ["count"]
+
+
+def test_arms_are_joined_and_the_break_lies_between_their_ends() -> None:
+    bench = Bench()
+    bench.cw((2, 3, 4), wrapped=True)
+    actions = bench.home(message((2, 1, 0), ccw=True, wrapped=True, sequence=1))
+    assert counted(actions) == Counted(5, (0, 1, 2, 3, 4), "arms", 4, 0, 1, 100)
+    assert (report(actions).break_after, report(actions).break_before) == (4, 0)
+    assert report(actions).verdict == wire.VERDICTS["arms"]
+
+
+def test_an_arm_may_be_this_gpu_alone() -> None:
+    """The cut is right beside it."""
+    bench = Bench()
+    bench.cw((2,), wrapped=True)
+    found = counted(bench.home(message((2, 1, 0, 5, 4, 3), ccw=True, wrapped=True, sequence=1)))
+    assert found is not None
+    assert (found.count, found.members, found.break_after, found.break_before) == (6, (0, 1, 2, 3, 4, 5), 2, 3)
+
+
+def test_arms_that_share_a_gpu_disagree() -> None:
+    bench = Bench()
+    bench.cw((2, 3, 4, 5), wrapped=True)
+    actions = bench.home(message((2, 1, 0, 5), ccw=True, wrapped=True, sequence=1))
+    assert counted(actions) is None
+    assert reasons(actions) == ["disagree"]
+
+
+def test_disagree_when_the_directions_met_different_gpus() -> None:
+    """Three each, but four in all: R4's maximum is not the union."""
+    bench = Bench()
+    bench.cw((2, 3, 4))
+    actions = bench.ccw((2, 3, 5))
+    assert counted(actions) is None
+    assert reasons(actions) == ["disagree"]
+
+
+def test_the_larger_count_holds_when_it_is_the_union() -> None:
+    """R4: somebody failed or came back between the two."""
+    bench = Bench()
+    bench.cw((2, 3, 4))
+    found = counted(bench.ccw((2, 3, 4, 5)))
+    assert found is not None
+    assert (found.count, found.members, found.verdict) == (4, (2, 3, 4, 5), "ring")
+
+
+def test_mixed_when_one_went_round_and_one_was_turned() -> None:
+    bench = Bench()
+    bench.cw()
+    actions = bench.home(message((2, 1, 0), ccw=True, wrapped=True, sequence=1))
+    assert (counted(actions), reasons(actions)) == (None, ["mixed"])
+
+
+def test_half_when_only_one_arm_comes_home() -> None:
+    bench = Bench()
+    bench.cw((2, 3), wrapped=True)
+    actions = bench.timer(TIMEOUT)
+    assert (counted(actions), reasons(actions)) == (None, ["half"])
+
+
+def test_lost_when_none_comes_home() -> None:
+    actions = Bench().timer(TIMEOUT)
+    assert (counted(actions), reasons(actions)) == (None, ["lost"])
+
+
+# ------------------------------------------------------------------------------------------- retries and limits
+
+
+def test_a_round_without_a_count_is_tried_again_with_a_new_sequence() -> None:
+    bench = Bench()
+    actions = bench.timer(TIMEOUT)
+    assert {frame.sequence for frame in sent(actions).values()} == {2}
+    assert "cpu" not in sent(actions)
+    assert timers(actions) == {TIMEOUT: 200}
+    found = counted(bench.both())
+    assert found is not None
+    assert found.sequence == 2
+    assert found.sent_at == 300  # of the retry
+
+
+def test_what_comes_home_of_the_round_before_is_stale() -> None:
+    bench = Bench()
+    late = message(ALL, sequence=1)
+    bench.timer(TIMEOUT)
+    assert reasons(bench.home(late)) == ["stale"]
+    assert counted(bench.both()) is not None
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 5])
+def test_it_gives_up_after_the_attempts_and_tells_the_cpu_so(attempts: int) -> None:
+    bench = Bench(attempts=attempts)
+    for _ in range(attempts - 1):
+        assert "cpu" not in sent(bench.timer(TIMEOUT))
+    last = bench.timer(TIMEOUT)
+    assert set(sent(last)) == {"cpu"}
+    assert report(last).verdict == wire.VERDICTS["none"]
+    assert report(last).rejected == attempts
+    assert timers(last) == {}
+    assert bench.timer(TIMEOUT) == []
+
+
+def test_the_next_period_has_all_its_attempts_again() -> None:
+    bench = Bench(attempts=2)
+    bench.timer(TIMEOUT)
+    bench.timer(TIMEOUT)
+    assert set(sent(bench.timer(PERIOD))) == {"cw", "ccw"}
+    assert set(sent(bench.timer(TIMEOUT))) == {"cw", "ccw"}
+    assert set(sent(bench.timer(TIMEOUT))) == {"cpu"}
+
+
+def test_what_was_known_last_stays_in_the_report_of_a_failure() -> None:
+    bench = Bench(attempts=1)
+    bench.both((2, 3, 5))
+    bench.timer(PERIOD)
+    told = report(bench.timer(TIMEOUT))
+    assert (told.verdict, told.count, told.members) == (0, 3, (0b101100,))
+
+
+def test_reasons_are_counted() -> None:
+    bench = Bench(attempts=9)
+    bench.cw(count=3)
+    bench.ccw(count=3)
+    bench.timer(TIMEOUT)
+    bench.step(bench.census.on_frame(b"\x11" * 64, 0, False, bench.now))
+    assert bench.census.rejected == {"count": 2, "lost": 2, "crc": 1}
+
+
+def test_a_second_message_of_one_direction_is_rejected() -> None:
+    bench = Bench()
+    bench.cw((2, 3, 4))
+    actions = bench.cw((2, 3, 4, 5))
+    assert (counted(actions), reasons(actions)) == (None, ["twice"])
+    found = counted(bench.ccw((2, 3, 4)))
+    assert found is not None
+    assert found.count == 3
+
+
+def test_after_the_count_nothing_more_is_taken() -> None:
+    bench = Bench()
+    bench.both((2, 3, 4))
+    assert reasons(bench.cw((2, 3, 4, 5))) == ["stale"]
+    assert reasons(bench.cw((2, 3), count=3)) == ["stale"]
+    assert bench.census.last is not None
+    assert bench.census.last.count == 3
+
+
+def test_a_message_of_somebody_else_ends_nothing() -> None:
+    bench = Bench()
+    actions = bench.cw((2, 3, 4), origin=3)
+    assert reasons(actions) == ["origin"]
+    assert bench.cw((2, 3, 4)) == []
+    assert counted(bench.ccw((2, 3, 4))) is not None
+
+
+def test_frames_of_other_kinds_are_not_its_business() -> None:
+    other = Report(CARD, 0, 1, NODE, EPOCH, 1, NODE, 3, SIZE, 1, 0, 0, 0, 0, 0, 0, 0, (7,))
+    bench = Bench()
+    assert bench.census.on_frame(codec.encode(other), 0, False, 0) == []
+    assert bench.census.rejected == {}
+
+
+# ------------------------------------------------------------------------------------------------ damaged, named
+
+
+def test_a_message_that_arrived_damaged_is_rejected_however_right_it_looks() -> None:
+    bench = Bench()
+    actions = bench.home(message(ALL, sequence=1), bad=True)
+    assert reasons(actions) == ["link"]
+    found = counted(bench.ccw())
+    assert found is not None
+    assert found.verdict == "single"
+
+
+def test_a_wrong_end_to_end_crc_is_rejected() -> None:
+    bench = Bench()
+    frame = bytearray(codec.encode(message(ALL, sequence=1)))
+    frame[-8] ^= 1
+    assert reasons(bench.census.on_frame(bytes(frame), 0, False, 0)) == ["crc"]
+    frame[-8] ^= 1
+    frame[25] ^= 1  # send time: no hop may change it
+    assert reasons(bench.census.on_frame(bytes(frame), 0, False, 0)) == ["crc"]
+
+
+def liar(bench: Bench) -> list[Action]:
+    """GPU 4 has counted itself twice, in both directions."""
+    actions: list[Action] = []
+    for _ in range(bench.census.config.attempts):
+        n = bench.census.sequence
+        cw = (record(2, 1, n), record(3, 2, n), record(4, 4, n), record(5, 5, n))
+        ccw = (record(2, 1, n), record(5, 2, n), record(4, 4, n), record(3, 5, n))
+        actions += bench.home(replace(message((2, 3, 4, 5), sequence=n), count=5, records=cw))
+        actions += bench.home(replace(message((2, 5, 4, 3), ccw=True, sequence=n), count=5, records=ccw))
+    return actions
+
+
+def test_a_liar_is_named_when_the_attempts_are_used_up() -> None:
+    bench = Bench(attempts=2)
+    actions = liar(bench)
+    assert reasons(actions) == ["count", "count", "lost"] * 2
+    assert [a for a in actions if isinstance(a, Suspected)] == [Suspected((4,))]
+    told = report(actions)
+    assert (told.verdict, told.suspects, told.first_suspect) == (0, 1, 4)
+
+
+def test_of_two_namings_what_both_say_is_named() -> None:
+    """A damaged link has two ends; the directions meet them in turn."""
+    bench = Bench(attempts=1)
+    flags = {"flags": wire.RECORD_FLAGS["arrived_bad"]}
+    cw = (record(2, 1, 1), record(3, 2, 1), record(4, 3, 1, **flags))
+    ccw = (record(2, 1, 1), record(5, 2, 1), record(4, 3, 1, **flags))
+    bench.home(replace(message((2, 3, 4), sequence=1), records=cw), bad=True)
+    actions = bench.home(replace(message((2, 5, 4), ccw=True, sequence=1), records=ccw), bad=True)
+    assert Suspected((4,)) in actions
+
+
+def test_when_no_one_fits_all_namings_everybody_named_is() -> None:
+    bench = Bench(attempts=1)
+    flags = {"flags": wire.RECORD_FLAGS["arrived_bad"]}
+    cw = (record(2, 1, 1), record(3, 2, 1, **flags))
+    ccw = (record(2, 1, 1), record(0, 2, 1), record(5, 3, 1, **flags))
+    bench.home(replace(message((2, 3), sequence=1), records=cw), bad=True)
+    actions = bench.home(replace(message((2, 0, 5), ccw=True, sequence=1), records=ccw), bad=True)
+    assert Suspected((0, 2, 3, 5)) in actions
+
+
+def test_suspicions_of_one_period_are_gone_in_the_next() -> None:
+    bench = Bench(attempts=2)
+    liar(bench)
+    bench.timer(PERIOD)
+    bench.timer(TIMEOUT)
+    assert not [a for a in bench.timer(TIMEOUT) if isinstance(a, Suspected)]
+
+
+# ------------------------------------------------------------------------------------------------- only counting
+
+
+def with_records(actions: list[Action]) -> set[bool]:
+    return {bool(f.flags & WITH_RECORDS) for p, f in sent(actions).items() if p != "cpu"}
+
+
+def test_without_records_the_count_alone_is_taken() -> None:
+    bench = Bench(records=False)
+    assert with_records(bench.actions) == {False}
+    actions = bench.both((2, 3, 4), records=False)
+    assert counted(actions) == Counted(3, None, "ring", None, None, 1, 100)
+    assert report(actions).members == (0,)
+
+
+def test_without_records_the_counts_must_agree() -> None:
+    bench = Bench(records=False)
+    bench.cw((2, 3, 4), records=False)
+    actions = bench.ccw((2, 3, 4, 5), records=False)
+    assert (counted(actions), reasons(actions)) == (None, ["disagree"])
+
+
+def test_without_records_arms_are_added_up() -> None:
+    bench = Bench(records=False)
+    bench.cw((2, 3, 4), records=False, wrapped=True)
+    found = counted(bench.ccw((2, 5, 0, 1), records=False, wrapped=True))
+    assert found is not None
+    assert (found.count, found.verdict, found.break_after) == (6, "arms", None)
+
+
+def test_refresh_carries_records_first_and_every_so_often() -> None:
+    bench = Bench(refresh=4)
+    carried = [with_records(bench.actions)]
+    for _ in range(8):
+        bench.both(ALL, records=carried[-1] == {True})
+        carried.append(with_records(bench.timer(PERIOD)))
+    assert [c == {True} for c in carried] == [True, False, False, True, False, False, False, True, False]
+
+
+def test_an_unchanged_count_confirms_the_last_members() -> None:
+    bench = Bench(refresh=100)
+    bench.both((2, 3, 5))
+    bench.timer(PERIOD)
+    found = counted(bench.both((2, 3, 5), records=False))
+    assert found is not None
+    assert (found.count, found.members, found.sequence) == (3, (2, 3, 5), 2)
+
+
+@pytest.mark.parametrize("ids", [(2, 3), (2, 3, 4, 5)])
+def test_a_changed_count_is_not_taken_but_looked_into(ids: tuple[int, ...]) -> None:
+    bench = Bench(refresh=100)
+    bench.both((2, 3, 5))
+    bench.timer(PERIOD)
+    actions = bench.both(ids, records=False)
+    assert (counted(actions), reasons(actions)) == (None, ["changed"])
+    assert with_records(actions) == {True}
+    found = counted(bench.both(ids))
+    assert found is not None
+    assert found.members == tuple(sorted(ids))
+
+
+def test_a_new_cut_is_looked_into_even_when_the_count_is_the_same() -> None:
+    bench = Bench(refresh=100)
+    bench.both((2, 3, 5))
+    bench.timer(PERIOD)
+    bench.cw((2, 3), records=False, wrapped=True)
+    actions = bench.home(message((2, 5), ccw=True, wrapped=True, records=False, sequence=2))
+    assert reasons(actions) == ["changed"]
+    bench.cw((2, 3), wrapped=True)
+    found = counted(bench.home(message((2, 5), ccw=True, wrapped=True, sequence=3)))
+    assert found is not None
+    assert (found.count, found.break_after, found.break_before) == (3, 3, 5)
+
+
+def test_a_failure_is_looked_into() -> None:
+    bench = Bench(refresh=100)
+    bench.both((2, 3, 5))
+    bench.timer(PERIOD)
+    assert with_records(bench.timer(TIMEOUT)) == {True}
+
+
+# --------------------------------------------------------------------------------------------------- properties
+
+
+@given(st.binary(max_size=400), st.integers(0, 2), st.booleans(), st.booleans())
+def test_no_bytes_make_a_count_or_an_error(data: bytes, port: int, bad: bool, look_real: bool) -> None:
+    bench = Bench()
+    frame = b"\x11" + data[1:] if look_real else data
+    assert counted(bench.step(bench.census.on_frame(frame, port, bad, 0))) is None
+    assert counted(bench.timer(TIMEOUT)) is None
+
+
+MESSAGES = st.builds(
+    lambda ids, ccw, wrapped: message(
+        (NODE, *((NODE + (-step if ccw else step)) % SIZE for step in sorted(ids))),
+        ccw=ccw,
+        wrapped=wrapped,
+        sequence=1,
+    ),
+    st.sets(st.integers(1, SIZE - 1)),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(MESSAGES, st.lists(st.tuples(st.integers(0, 500), st.integers(1, 255)), min_size=1, max_size=4), st.data())
+def test_no_damage_to_the_bytes_makes_a_count(
+    frame: Statistics, damage: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Of what a hop may not change; the rest is what the next property is about."""
+    bench, image = Bench(), bytearray(codec.encode(frame))
+    covered = [i for i in (*range(2), *range(6, 16), *range(20, 22), *range(24, 32)) if i < len(image)]
+    for place, flip in damage:
+        image[covered[place % len(covered)]] ^= flip
+    if bytes(image) == codec.encode(frame):
+        return
+    port = data.draw(st.integers(0, 1))
+    assert counted(bench.step(bench.census.on_frame(bytes(image), port, False, 0))) is None
+    assert counted(bench.timer(TIMEOUT)) is None
+
+
+WIDTHS: dict[str, int] = dict(zip([f.name for f in fields(Record)], (16, 16, 8, 8, 16, 16, 16, 32), strict=True))
+
+@st.composite
+def mutations(draw: st.DrawFn) -> tuple[Statistics, Statistics]:
+    """A message, and the same with one field as no honest hop would have left it; both CRCs intact."""
+    frame = draw(MESSAGES)
+    field = draw(st.sampled_from(["ttl", "count", "flags", "record_limit", "drop", "add", *WIDTHS]))
+    if field == "flags":
+        return frame, replace(frame, flags=frame.flags ^ (draw(st.integers(1, 255)) << 8))
+    if field == "record_limit":
+        return frame, replace(frame, record_limit=frame.record_limit | wire.OVERFLOW)
+    if field == "ttl":
+        return frame, replace(frame, ttl=draw(st.integers(0, 0xFFFF)))
+    if field == "count":
+        return frame, replace(frame, count=draw(st.integers(0, 0xFFFF)))
+    at = draw(st.integers(0, len(frame.records) - 1))
+    records = list(frame.records)
+    if field == "drop":
+        del records[at]
+    elif field == "add":
+        records.insert(at, records[draw(st.integers(0, len(records) - 1))])
+    else:
+        records[at] = replace(records[at], **{field: draw(st.integers(0, 2 ** WIDTHS[field] - 1))})
+    return frame, replace(frame, records=tuple(records))
+
+
+@settings(max_examples=600)
+@given(mutations(), st.integers(0, 1), st.booleans())
+def test_no_single_field_that_is_wrong_is_counted_wrongly(
+    pair: tuple[Statistics, Statistics], port: int, other_too: bool
+) -> None:
+    """Alone or together with the right message of the other direction."""
+    right, wrong = pair
+    bench = Bench()
+    working = {r.id for r in right.records}
+    actions = bench.home(wrong, port=port)
+    if other_too and not right.flags & WRAPPED:
+        clockwise = sorted(working, key=lambda gpu: (gpu - NODE) % SIZE)
+        send = Bench.cw if right.flags & CCW else Bench.ccw
+        actions += send(bench, clockwise)
+    actions += bench.timer(TIMEOUT)
+    found = counted(actions)
+    if found is not None:
+        assert found.count == len(working)
+        assert found.members is None or set(found.members) == working
+        assert found.verdict != "arms"
