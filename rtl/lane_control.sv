@@ -115,19 +115,13 @@ module lane_control
   assign idle = !open_q && !drop_q && !handed_q && base_q == rd_q;
   assign local_now = local_q || (!bypass_q && !switch_off && idle && l_valid_i && (turn_q || !head_valid));
 
-  always_comb begin
-    pass = 1'b0;
-    drop = 1'b0;
-    if (head_valid && !switch_off && !switch_on && !local_now) begin
-      if (drop_q) drop = 1'b1;
-      else if (bypass_q) begin
-        drop = expired;
-        pass = !expired;
-      end else if (open_q) pass = !handed_q || k_ack_i;
-      else if (expired) drop = !handed_q;
-      else pass = (!handed_q || k_ack_i) && !(l_valid_i && turn_q);
-    end
-  end
+  // Assignments, not processes that first set a default: Icarus never settles on those here.
+  logic go, taken;
+  assign go    = head_valid && !switch_off && !switch_on && !local_now;
+  assign taken = !handed_q || k_ack_i;  // the GPU can take a flit
+  assign drop  = go && (drop_q || (expired && (bypass_q || (!open_q && !handed_q))));
+  assign pass  = go && !drop_q
+      && (bypass_q ? !expired : open_q ? taken : !expired && taken && !(l_valid_i && turn_q));
 
   assign feed = pass && !bypass_q;
   assign g_valid_o = feed;
@@ -137,14 +131,12 @@ module lane_control
   assign g_marked_o = head_marked;
   assign g_data_o = hop_data;
 
+  assign rd_d = switch_off && replay_q ? base_q : rd_q + 8'(pass || drop);
   always_comb begin
-    rd_d   = rd_q + 8'(pass || drop);
-    base_d = base_q;
-    if (switch_off) begin
-      if (replay_q) rd_d = base_q;
-      else base_d = rd_q;
-    end else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
+    if (switch_off) base_d = replay_q ? base_q : rd_q;
+    else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
     else if (k_ack_i && handed_q && (k_last_i || held >= HALF)) base_d = rd_q;
+    else base_d = base_q;
   end
 
   // Output: local frame, abort of a cut frame, GPU, or straight through.

@@ -9,6 +9,7 @@ from ringhil.emulator.engine.errors import BuildError
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.recording import RecordingError
 from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.waves import WaveError
 
 
 @contextmanager
@@ -16,5 +17,5 @@ def explained() -> Iterator[None]:
     """Turn what may be wrong with input and environment into a message for the user."""
     try:
         yield
-    except (ScenarioError, DataError, BuildError, RecordingError) as error:
+    except (ScenarioError, DataError, BuildError, RecordingError, WaveError) as error:
         raise click.ClickException(str(error)) from error

@@ -32,6 +32,17 @@ EVENT = np.dtype(
     ]
 )
 
+CHANGE = np.dtype(
+    [
+        ("cycle", "u8"),  # from which on it is so
+        ("data", "u8"),
+        ("cell", "u4"),
+        ("port", "u1"),  # 0, 1: ring ports 1 and 2; 2: to the CPU
+        ("ctl", "u1"),  # bits of `wire.LINK_BITS`
+        ("reserved", "u2"),
+    ]
+)
+
 PORTS = {"cw": 0, "ccw": 1, "cpu": 2}  # ways out of a GPU's mailbox
 
 
@@ -176,6 +187,19 @@ class Engine:
         data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
         self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data)
         return data, ctl
+
+    def watch(self) -> None:
+        """From now on every run notes how the wires change; see `changes`."""
+        self._calls.ringhil_watch(self._handle)
+
+    def changes(self) -> NDArray[np.void]:
+        """How the transmitters' wires changed in the last run (dtype CHANGE), in order of time."""
+        table = ctypes.c_void_p()
+        count = self._calls.ringhil_changes(self._handle, ctypes.byref(table))
+        if not count:
+            return np.empty(0, CHANGE)
+        rows = (ctypes.c_char * (count * CHANGE.itemsize)).from_address(table.value or 0)
+        return np.frombuffer(bytes(rows), CHANGE)
 
     def events(self) -> Events:
         """What the last run or trace brought."""

@@ -26,6 +26,8 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "run": (_u64, [_handle, _u64, _u64]),
     "trace": (None, [_handle, _u64, _pointer, _pointer]),
     "events": (_u64, [_handle, _pointer, _pointer, _pointer]),
+    "watch": (None, [_handle]),
+    "changes": (_u64, [_handle, _pointer]),
     "send_mail": (None, [_handle, _u32, _u64, _u8, ctypes.c_char_p, _u64]),
     "send_host": (None, [_handle, _u32, _u64, ctypes.c_char_p, _pointer, _u32]),
     "set_faults": (None, [_handle, _u32, _u16, _u8, _u16, _u16, _u16]),

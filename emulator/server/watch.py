@@ -1,12 +1,16 @@
 """Watches one card's census against the truth: wrong counts, and how long each event took to be dealt with."""
 
 from dataclasses import dataclass
+from itertools import product
 
 from ringhil.emulator.oracle import RingTruth, View
 from ringhil.emulator.scenario import TimelineEvent
 from ringhil.emulator.server.bounds import LIARS, Bounds
 from ringhil.emulator.server.outcome import Recovery
 from ringhil.firmware.actions import Action, Counted, Rejected, Suspected
+
+
+Part = tuple[str, int]  # ("gpu", number) or ("link", number)
 
 
 @dataclass
@@ -18,6 +22,7 @@ class _Open:
     target: View
     others: int
     gpu: int | None
+    part: Part | None  # what it changes; a liar stays a member
     detected: int | None = None
     recounted: int | None = None
     superseded: bool = False
@@ -35,8 +40,8 @@ class CardWatch:
         self._truth = RingTruth(size)
         self._failed: dict[int, set[str]] = {}
         self._liars: dict[int, set[str]] = {}
-        # What was true: from cycle, to cycle (exclusive; None: still), view. The last is the present.
-        self._history: list[list[object]] = [[0, None, self._truth.seen_from(entry)]]
+        # What each part was, and until when it may still be found so: the hardware takes time to settle.
+        self._past: dict[Part, list[tuple[int, bool]]] = {}
         self._events: list[_Open] = []
         self.wrong: list[str] = []
         self.counts: list[tuple[int, Counted]] = []
@@ -45,31 +50,33 @@ class CardWatch:
     @property
     def view(self) -> View:
         """What is true now."""
-        view = self._history[-1][2]
-        assert isinstance(view, View)
-        return view
+        return self._truth.seen_from(self._entry)
 
     def event(self, event: TimelineEvent, gpu: int | None, link: int | None, now: int) -> None:
         """A fault begins or ends at a GPU or a link of this card."""
         before = self.view
         others = sum(map(len, self._failed.values())) + sum(map(len, self._liars.values())) + len(self._truth.cuts)
         begins = event.action == "fault"
+        part: Part | None = None
+        until = now + self._bounds.settling(event.kind)
         if link is not None:
+            part = ("link", link)
+            self._past.setdefault(part, []).append((until, link in self._truth.cuts))
             cuts = self._truth.cuts | {link} if begins else self._truth.cuts - {link}
             self._truth = RingTruth(self._truth.size, self._truth.failed, cuts)
         elif gpu is not None:
             group = self._liars if event.kind in LIARS else self._failed
+            if group is self._failed:
+                part = ("gpu", gpu)
+                self._past.setdefault(part, []).append((until, gpu in self._truth.failed))
             kinds = group.setdefault(gpu, set())
             (kinds.add if begins else kinds.discard)(event.kind)
             failed = frozenset(g for g, k in self._failed.items() if k)
             self._truth = RingTruth(self._truth.size, failed, self._truth.cuts)
         target = self._truth.seen_from(self._entry)
-        # Until the hardware has settled, what was true before may still be found.
-        self._history[-1][1] = now + self._bounds.settling(event.kind)
-        self._history.append([now, None, target])
         for open_ in self._events:
             open_.superseded = open_.superseded or not open_.over
-        self._events.append(_Open(event, before, target, others, gpu))
+        self._events.append(_Open(event, before, target, others, gpu, part))
 
     def action(self, action: Action, now: int) -> None:
         """The entry GPU's firmware has done something."""
@@ -91,7 +98,7 @@ class CardWatch:
     def _counted(self, counted: Counted, now: int) -> None:
         self.counts.append((now, counted))
         found = None if counted.members is None else frozenset(counted.members)
-        if not any(_fits(found, counted.count, view) for view in self._true_since(counted.sent_at)):
+        if not self._fits(counted, None):
             self.wrong.append(f"card {self._name} at cycle {now}: {counted.count} {sorted(found or ())}")
         for o in self._events:
             if o.over:
@@ -101,20 +108,36 @@ class CardWatch:
             begun = counted.sent_at >= o.event.at or (not self._liars_now() and o.before != o.target)
             liar_begins = o.event.kind in LIARS and o.event.action == "fault"
             cut_seen = (counted.verdict == "arms") == bool(o.target.cuts)
-            if begun and not liar_begins and cut_seen and _fits(found, counted.count, o.target):
+            if begun and not liar_begins and cut_seen and self._fits(counted, o.part):
                 o.recounted = now
                 o.detected = o.detected or now
 
     def _liars_now(self) -> bool:
         return any(self._liars.values())
 
-    def _true_since(self, cycle: int) -> list[View]:
-        views = []
-        for _, end, view in self._history:
-            assert isinstance(view, View)
-            if end is None or (isinstance(end, int) and end >= cycle):
-                views.append(view)
-        return views
+    def _fits(self, counted: Counted, settled: Part | None) -> bool:
+        """Whether this may have been found since its round began; the part `settled` has its present state."""
+        parts = {("link", i) for i in self._truth.cuts} | {p for p in self._past if p[0] == "link"}
+        links = sorted(parts)
+        for states in product(*(self._possible(p, counted.sent_at, settled) for p in links)):
+            cuts = frozenset(i for (_, i), cut in zip(links, states, strict=True) if cut)
+            reached = RingTruth(self._truth.size, cuts=cuts).seen_from(self._entry).members
+            failed = {g: self._possible(("gpu", g), counted.sent_at, settled) for g in reached}
+            must = {g for g in reached if True not in failed[g]}
+            may = {g for g in reached if False in failed[g]}
+            if counted.members is None:
+                if len(must) <= counted.count <= len(may):
+                    return True
+            elif len(counted.members) == counted.count and must <= set(counted.members) <= may:
+                return True
+        return False
+
+    def _possible(self, part: Part, since: int, settled: Part | None) -> set[bool]:
+        """Failed or not, cut or not, as far as it may have been found so since then."""
+        kind, number = part
+        present = number in (self._truth.failed if kind == "gpu" else self._truth.cuts)
+        past = self._past.get(part, []) if part != settled else []
+        return {present, *(was for until, was in past if until >= since)}
 
     def recoveries(self) -> tuple[Recovery, ...]:
         """Every event and what became of it."""
@@ -141,8 +164,5 @@ class CardWatch:
         return bool(o.target.members)
 
     def _blinded(self, o: _Open) -> bool:
-        return any(k for g, k in self._liars.items() if g != o.gpu)
-
-
-def _fits(found: frozenset[int] | None, count: int, view: View) -> bool:
-    return count == view.count and (found is None or found == view.members)
+        lies = {(g, kind) for g, kinds in self._liars.items() for kind in kinds}
+        return bool(lies - {(o.gpu, o.event.kind)})

@@ -360,6 +360,18 @@ def test_a_message_that_arrived_damaged_is_rejected_however_right_it_looks() -> 
     assert found.verdict == "single"
 
 
+def test_a_damaged_message_of_the_round_before_ends_nothing() -> None:
+    """The round under way still waits for its own."""
+    bench = Bench()
+    late = message(ALL, sequence=1)
+    bench.timer(TIMEOUT)
+    bench.ccw((2, 3, 4))
+    assert reasons(bench.home(late, bad=True)) == ["link"]
+    found = counted(bench.cw((2, 3, 4)))
+    assert found is not None
+    assert found.verdict == "ring"
+
+
 def test_a_wrong_end_to_end_crc_is_rejected() -> None:
     bench = Bench()
     frame = bytearray(codec.encode(message(ALL, sequence=1)))
@@ -542,6 +554,7 @@ def test_no_damage_to_the_bytes_makes_a_count(
 
 
 WIDTHS: dict[str, int] = dict(zip([f.name for f in fields(Record)], (16, 16, 8, 8, 16, 16, 16, 32), strict=True))
+
 
 @st.composite
 def mutations(draw: st.DrawFn) -> tuple[Statistics, Statistics]:

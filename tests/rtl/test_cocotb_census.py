@@ -12,7 +12,7 @@ from .tools import environment, needs_icarus, needs_perl
 
 GPUS = 4
 TESTS = 3
-PATIENCE = 60  # seconds for the simulation; it takes one
+PATIENCE = 20  # seconds for the simulation; it takes one
 
 # -O0 for the C++: compiling is all that takes time here.
 VERILATOR = ["-CFLAGS", "--std=c++20", "-Wno-fatal", "--x-initial", "fast", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0"]

@@ -27,6 +27,7 @@ public:
             m.ring_size_i = strap.ring_size;
             m.p1_rx_ctl_i = m.p2_rx_ctl_i = m.host_rx_ctl_i = RINGHIL_LINK_UP;
             m.rst_i = 1;
+            m.eval();  // settles the model, once; edge() relies on it
             edge(m);
             edge(m);
             m.rst_i = 0;

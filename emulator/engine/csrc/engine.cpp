@@ -37,6 +37,17 @@ struct Event {
 };
 static_assert(sizeof(Event) == 32);
 
+// A transmitter has put something else on its wires.
+struct Change {
+    uint64_t cycle;
+    uint64_t data;
+    uint32_t cell;
+    uint8_t port;  // 0, 1: ring ports 1 and 2; 2: to the CPU
+    uint8_t ctl;
+    uint16_t reserved;
+};
+static_assert(sizeof(Change) == 24);
+
 struct Write {
     uint8_t address;
     uint32_t value;
@@ -90,6 +101,10 @@ public:
     State& state() { return m_state; }
     std::vector<Event>& events() { return m_events; }
     std::vector<uint8_t>& bytes() { return m_bytes; }
+    std::vector<Change>& changes() { return m_changes; }
+
+    // From now on every run notes how the wires change.
+    void watch() { m_watching = true; }
 
     void set_skipping(bool on) { m_skipping = on && Backend::CAN_SKIP; }
 
@@ -134,6 +149,7 @@ public:
     uint64_t run(uint64_t until, uint64_t lookahead) {
         m_events.clear();
         m_bytes.clear();
+        m_changes.clear();
         uint64_t limit = until;
         bool seen = false;
         while (m_state.now < limit) {
@@ -248,7 +264,13 @@ private:
         const int channel = host.step(now, out.host);
         if (channel >= 0) report(now + 1, cell, TO_CPU, channel, host.collector(channel));
 
+        const Link old_host = out.host;
         m_backend.read(cell, out);
+        if (m_watching) {
+            note(now + 1, cell, 0, old_p1, out.p1);
+            note(now + 1, cell, 1, old_p2, out.p2);
+            note(now + 1, cell, 2, old_host, out.host);
+        }
         if (carries(out.p1) || level_differs(out.p1, old_p1)) activate(strap.before, now + 1);
         if (carries(out.p2) || level_differs(out.p2, old_p2)) activate(strap.after, now + 1);
 
@@ -272,6 +294,11 @@ private:
         else if (at != UINT64_MAX) alarm(cell, at);
     }
 
+    void note(uint64_t cycle, uint32_t cell, uint8_t port, const Link& old, const Link& link) {
+        if (old.ctl != link.ctl || old.data != link.data)
+            m_changes.push_back({cycle, link.data, cell, port, link.ctl, 0});
+    }
+
     void report(uint64_t cycle, uint32_t cell, uint8_t kind, int port, const Collector& frame) {
         Event event{cycle, cell, kind, static_cast<uint8_t>(port), frame.bad, 0, m_bytes.size(), 0};
         event.length = frame.flits.size() * 8;
@@ -291,6 +318,8 @@ private:
     std::vector<uint32_t> m_running;
     std::vector<Event> m_events;
     std::vector<uint8_t> m_bytes;
+    bool m_watching = false;
+    std::vector<Change> m_changes;
 };
 
 static Frame make_frame(uint64_t at, uint8_t port, const uint8_t* bytes, uint64_t length) {
@@ -327,6 +356,11 @@ RINGHIL_API uint64_t ringhil_events(Engine* e, const ringhil::Event** events, co
     *bytes = e->bytes().data();
     *size = e->bytes().size();
     return e->events().size();
+}
+RINGHIL_API void ringhil_watch(Engine* e) { e->watch(); }
+RINGHIL_API uint64_t ringhil_changes(Engine* e, const ringhil::Change** changes) {
+    *changes = e->changes().data();
+    return e->changes().size();
 }
 RINGHIL_API void ringhil_send_mail(Engine* e, uint32_t cell, uint64_t at, uint8_t port, const uint8_t* bytes,
                                    uint64_t length) {

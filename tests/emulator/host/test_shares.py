@@ -1,6 +1,7 @@
 """Work is shared in proportion to the counts (R5), by largest remainder."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +49,7 @@ def test_who_counts_more_never_gets_less(units: int, weights: dict[str, int]) ->
     """R5: positive correlation."""
     result = shares(units, weights)
     by_weight = sorted(weights, key=lambda name: weights[name])
-    for less, more in zip(by_weight, by_weight[1:], strict=False):
+    for less, more in pairwise(by_weight):
         if weights[less] < weights[more]:
             assert result[less] <= result[more]
 
