@@ -115,7 +115,7 @@ module lane_control
   assign idle = !open_q && !drop_q && !handed_q && base_q == rd_q;
   assign local_now = local_q || (!bypass_q && !switch_off && idle && l_valid_i && (turn_q || !head_valid));
 
-  // Assignments, not processes that first set a default: Icarus never settles on those here.
+  // Assignments, not a process that first sets defaults: on such a one Icarus never settles here.
   logic go, taken;
   assign go    = head_valid && !switch_off && !switch_on && !local_now;
   assign taken = !handed_q || k_ack_i;  // the GPU can take a flit
@@ -131,12 +131,14 @@ module lane_control
   assign g_marked_o = head_marked;
   assign g_data_o = hop_data;
 
-  assign rd_d = switch_off && replay_q ? base_q : rd_q + 8'(pass || drop);
   always_comb begin
-    if (switch_off) base_d = replay_q ? base_q : rd_q;
-    else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
+    rd_d   = rd_q + 8'(pass || drop);
+    base_d = base_q;
+    if (switch_off) begin
+      if (replay_q) rd_d = base_q;
+      else base_d = rd_q;
+    end else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
     else if (k_ack_i && handed_q && (k_last_i || held >= HALF)) base_d = rd_q;
-    else base_d = base_q;
   end
 
   // Output: local frame, abort of a cut frame, GPU, or straight through.

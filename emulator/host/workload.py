@@ -1,6 +1,7 @@
 """Where work units come from: generated, or a file or directory of any size, read piece by piece."""
 
 import bisect
+import os
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -60,7 +61,7 @@ class Files:
             if not path.is_dir():
                 with path.open("rb"):
                     pass
-            for file in sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]:
+            for file in _below(path) if path.is_dir() else [path]:
                 length = file.stat().st_size
                 if length:
                     self._files.append((file, length))
@@ -92,6 +93,16 @@ class Files:
         if self._open:
             self._open[1].close()
             self._open = None
+
+
+def _below(path: Path) -> list[Path]:
+    """All files below a directory, sorted. Raises OSError for a directory that can't be listed."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    walk = os.walk(path, onerror=refuse)
+    return sorted(file for folder, _, names in walk for name in names if (file := Path(folder, name)).is_file())
 
 
 def digest(data: bytes) -> int:

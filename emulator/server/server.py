@@ -176,10 +176,12 @@ class Server:
             return self.scenario.until
         horizon = max(self._settings.census_period, *(2 * b.timeout for b in self._bounds))
         events = self.scenario.timeline
+        settled = 0  # by then what came before has settled, on any card
         for event in events:
             number = next(i for i, c in enumerate(self._cards) if c.name == event.target.card)
             bound = self._bounds[number].recovery(event.action, event.kind, len(events))
-            horizon = max(horizon, event.at + bound + 1)
+            horizon = max(horizon, max(event.at, settled) + bound + 1)
+            settled = max(settled, event.at + self._bounds[number].settling(event.kind))
         return max(horizon, self.expectations.last_cycle + 1)
 
     def _on_done(self) -> None:

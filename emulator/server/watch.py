@@ -9,7 +9,6 @@ from ringhil.emulator.server.bounds import LIARS, Bounds
 from ringhil.emulator.server.outcome import Recovery
 from ringhil.firmware.actions import Action, Counted, Rejected, Suspected
 
-
 Part = tuple[str, int]  # ("gpu", number) or ("link", number)
 
 
@@ -23,6 +22,7 @@ class _Open:
     others: int
     gpu: int | None
     part: Part | None  # what it changes; a liar stays a member
+    waiting: int  # cycles until what was before it has settled
     detected: int | None = None
     recounted: int | None = None
     superseded: bool = False
@@ -58,6 +58,9 @@ class CardWatch:
         others = sum(map(len, self._failed.values())) + sum(map(len, self._liars.values())) + len(self._truth.cuts)
         begins = event.action == "fault"
         part: Part | None = None
+        # What earlier events have left unsettled has to settle first.
+        unsettled = max((at for past in self._past.values() for at, _ in past), default=now)
+        waiting = max(0, unsettled - now)
         until = now + self._bounds.settling(event.kind)
         if link is not None:
             part = ("link", link)
@@ -71,12 +74,15 @@ class CardWatch:
                 self._past.setdefault(part, []).append((until, gpu in self._truth.failed))
             kinds = group.setdefault(gpu, set())
             (kinds.add if begins else kinds.discard)(event.kind)
+            if part is not None and not begins and "babble" in kinds:
+                # Only now is it heard babbling: until it is muted it takes part.
+                self._past[part].append((now + self._bounds.settling("babble"), False))
             failed = frozenset(g for g, k in self._failed.items() if k)
             self._truth = RingTruth(self._truth.size, failed, self._truth.cuts)
         target = self._truth.seen_from(self._entry)
         for open_ in self._events:
             open_.superseded = open_.superseded or not open_.over
-        self._events.append(_Open(event, before, target, others, gpu, part))
+        self._events.append(_Open(event, before, target, others, gpu, part, waiting))
 
     def action(self, action: Action, now: int) -> None:
         """The entry GPU's firmware has done something."""
@@ -144,10 +150,10 @@ class CardWatch:
         return tuple(self._recovery(o) for o in self._events)
 
     def _recovery(self, o: _Open) -> Recovery:
-        bound = self._bounds.recovery(o.event.action, o.event.kind, o.others)
+        bound = self._bounds.recovery(o.event.action, o.event.kind, o.others) + o.waiting
         took = None if o.recounted is None else o.recounted - o.event.at
         # With its own entry GPU gone, or lied to by somebody else, a card can't count: nothing to be judged.
-        judged = self._entry_works(o) and not (o.recounted is None and self._blinded(o))
+        judged = self._entry_works(o) and not (o.recounted is None and (self._blinded(o) or self._mute_liar(o)))
         return Recovery(
             fault=o.event.kind,
             action=o.event.action,
@@ -162,6 +168,10 @@ class CardWatch:
 
     def _entry_works(self, o: _Open) -> bool:
         return bool(o.target.members)
+
+    def _mute_liar(self, o: _Open) -> bool:
+        """It would lie, but its messages pass it by, or it isn't reached."""
+        return o.event.kind in LIARS and o.gpu not in o.target.members
 
     def _blinded(self, o: _Open) -> bool:
         lies = {(g, kind) for g, kinds in self._liars.items() for kind in kinds}

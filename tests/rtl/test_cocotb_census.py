@@ -11,7 +11,9 @@ from ringhil.emulator.engine.library import rtl_files
 from .tools import environment, needs_icarus, needs_perl
 
 GPUS = 4
-TESTS = 3
+ALL = ["all_gpus_are_counted", "a_dead_gpu_is_not_counted", "a_hang_loses_no_message"]
+# Icarus 11 never gets past the cycle in which a watchdog trips: it re-runs processes for ever in zero time.
+ICARUS = ALL[:2]
 PATIENCE = 20  # seconds for the simulation; it takes one
 
 # -O0 for the C++: compiling is all that takes time here.
@@ -19,13 +21,15 @@ VERILATOR = ["-CFLAGS", "--std=c++20", "-Wno-fatal", "--x-initial", "fast", "-MA
 
 
 @pytest.mark.parametrize(
-    ("simulator", "options"),
+    ("simulator", "options", "tests"),
     [
-        pytest.param("verilator", VERILATOR, marks=needs_perl, id="verilator"),
-        pytest.param("icarus", [], marks=needs_icarus, id="icarus"),
+        pytest.param("verilator", VERILATOR, ALL, marks=needs_perl, id="verilator"),
+        pytest.param("icarus", [], ICARUS, marks=needs_icarus, id="icarus"),
     ],
 )
-def test_census(simulator: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_census(
+    simulator: str, options: list[str], tests: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SIM_CMD_PREFIX", f"timeout -k 1 {PATIENCE}")
@@ -45,7 +49,8 @@ def test_census(simulator: str, options: list[str], tmp_path: Path, monkeypatch:
         build_dir=tmp_path,
         test_dir=tmp_path,
         seed=1,
+        testcase=tests,
         timescale=("1ns", "1ps"),
     )
     ran, failed = get_results(results)
-    assert (ran, failed) == (TESTS, 0)
+    assert (ran, failed) == (len(tests), 0)

@@ -258,13 +258,12 @@ private:
         const Strap& strap = m_straps[cell];
         HostEnd& host = m_state.hosts[cell];
         CellOut& out = m_state.out[cell];
-        const Link old_p1 = out.p1, old_p2 = out.p2, old_out = host.out();
+        const Link old_p1 = out.p1, old_p2 = out.p2, old_host = out.host;
 
         // The CPU's end is clocked with its cell, on what the cell had put out before.
         const int channel = host.step(now, out.host);
         if (channel >= 0) report(now + 1, cell, TO_CPU, channel, host.collector(channel));
 
-        const Link old_host = out.host;
         m_backend.read(cell, out);
         if (m_watching) {
             note(now + 1, cell, 0, old_p1, out.p1);
@@ -282,7 +281,7 @@ private:
                 report(now + 1, cell, FROM_RING, port, mail);
         }
 
-        const bool host_busy = carries(host.out()) || carries(out.host) || level_differs(host.out(), old_out);
+        const bool host_busy = carries(host.out()) || carries(out.host) || level_differs(out.host, old_host);
         if (!out.quiescent || host_busy || !m_state.writes[cell].empty() || out.wake_at <= now + 1) {
             activate(cell, now + 1);
             return;

@@ -1,5 +1,8 @@
 // The CPU's end of a link to a GPU: frames out, with credits for the data channel and the link CRC; frames in,
 // checked. The same rules as rtl/link_tx.sv and rtl/port_rx.sv, which answer it.
+//
+// While the GPU's end marks the link as faulty nothing goes out and nothing that comes in counts; a frame cut
+// by that is lost, those behind it wait. Credits start afresh when the mark goes off, at both ends.
 #ifndef RINGHIL_HOST_END_H
 #define RINGHIL_HOST_END_H
 
@@ -46,6 +49,7 @@ public:
     // Next cycle in which this end has something to do, if nothing arrives.
     uint64_t wake_at(uint64_t now) const {
         if (carries(m_out) || m_owed) return now;
+        if (m_down) return UINT64_MAX;
         uint64_t at = UINT64_MAX;
         if (!m_queue[0].empty()) at = m_queue[0].front().at;
         if (!m_queue[1].empty() && (m_credits || m_sent[1])) at = std::min(at, m_queue[1].front().at);
@@ -58,9 +62,12 @@ public:
     // One clock edge. Returns the channel (0 control, 1 data) on which a whole frame has come in, or -1.
     int step(uint64_t now, const Link& in) {
         int arrived = -1;
+        const bool down = in.ctl & RINGHIL_LINK_FAULT;
+        if (down != m_down) restart(down);
+        m_out = Link{0, RINGHIL_LINK_UP};
+        if (down) return arrived;
         if (in.ctl & RINGHIL_LINK_CREDIT) ++m_credits;
         if (in.ctl & RINGHIL_LINK_VALID) arrived = receive(in);
-        m_out = Link{0, RINGHIL_LINK_UP};
         if (m_owed) {
             --m_owed;
             m_out.ctl |= RINGHIL_LINK_CREDIT;
@@ -75,6 +82,17 @@ private:
         return kind == RINGHIL_KIND_WORK || kind == RINGHIL_KIND_RESULT || kind == RINGHIL_KIND_ACKNOWLEDGEMENT;
     }
 
+    void restart(bool down) {
+        m_down = down;
+        m_credits = 0;
+        m_owed = down ? 0 : SLOTS;
+        for (int channel : {0, 1}) {
+            m_in[channel].open = false;
+            if (m_sent[channel]) m_queue[channel].pop_front();
+            m_sent[channel] = 0;
+        }
+    }
+
     int receive(const Link& in) {
         const int channel = in.ctl & RINGHIL_LINK_DATA ? 1 : 0;
         const bool sof = in.ctl & RINGHIL_LINK_SOF, eof = in.ctl & RINGHIL_LINK_EOF;
@@ -84,7 +102,8 @@ private:
         if (eof) {
             crc = ringhil_crc(crc, in.data, 4);
             bad = bad || ~crc != static_cast<uint32_t>(in.data);
-            if (channel) ++m_owed;
+            // Of a frame begun while the link was down the end brings no credit: it took none.
+            if (channel && (sof || m_in[channel].open)) ++m_owed;
         } else {
             crc = ringhil_crc(crc, in.data, 8);
         }
@@ -124,6 +143,7 @@ private:
     uint32_t m_crc_in[2] = {0, 0}, m_crc_out[2] = {0, 0};
     int m_credits = SLOTS;
     int m_owed = 0;
+    bool m_down = false;
 };
 
 }  // namespace ringhil

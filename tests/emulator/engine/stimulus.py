@@ -121,7 +121,9 @@ class Trouble:
     def garbage(self, cycle: int) -> None:
         """Flits without sense, from a mailbox or from the CPU; long ones overrun every buffer."""
         flits = self.random.choice([1, 2, 3, 5, 9, 30, 60, 200])
-        frame = self.random.randbytes(flits * wire.FLIT_BYTES)
+        # With any TTL it would go round for a quarter of a million cycles and drown the rest.
+        head = self.random.randbytes(4) + self.random.randrange(3 * self.gpus).to_bytes(2, "big")
+        frame = head + self.random.randbytes(flits * wire.FLIT_BYTES - len(head))
         gpu = self.gpu()
         if self.random.random() < 0.6 and flits <= 30:
             self.mail(cycle, gpu, self.random.choice(list(PORTS.values())), frame)

@@ -27,12 +27,12 @@ def test_cells_and_card_put_the_same_on_every_wire(cells: Library, gpus: int) ->
     cycles = NODE_CYCLES // len(SIZES) // gpus // 2
     for seed, pause in ((1, 25), (2, 250)):
         seen = Seen()
-        with Engine(cells, topology) as leaping, Engine(card, topology) as whole:
-            with Engine(cells, topology, skipping=False) as plain:
-                engines = [leaping, whole, plain]
-                assert differing(engines, Trouble(seed, gpus)(cycles, pause), cycles, seen) == ""
-                assert differing_registers(engines) == ""
-                assert leaping.evaluations < plain.evaluations == whole.evaluations
+        leaping, whole = Engine(cells, topology), Engine(card, topology)
+        plain = Engine(cells, topology, skipping=False)
+        engines = [leaping, whole, plain]
+        assert differing(engines, Trouble(seed, gpus)(cycles, pause), cycles, seen) == ""
+        assert differing_registers(engines) == ""
+        assert leaping.evaluations < plain.evaluations == whole.evaluations
         assert seen.node_cycles == gpus * cycles
-        assert seen.flits > cycles // 10
+        assert seen.flits > cycles // 20
         assert seen.events > cycles // 2000

@@ -102,7 +102,7 @@ def silence(engine: Engine) -> None:
     engine.send_mail(GPU, 0, statistics(engine.topology.cells, GPU, 1), at=engine.now + 6_000)
 
 
-TIMERS = {
+TIMERS: dict[Callable[[Engine], None], tuple[str, int]] = {
     beating: ("trips", 1),
     computing: ("units_done", 1),
     muted: ("mutes", 1),
@@ -140,7 +140,7 @@ def test_a_quiet_card_is_not_evaluated_at_all_but_for_its_liveness_checks() -> N
 
 
 # The comparison must be able to fail: RTL that forgets to announce one of its timers.
-FORGOTTEN = {
+FORGOTTEN: dict[Callable[[Engine], None], str] = {
     computing: "if (compute_waiting && compute_wake < wake_at_o) wake_at_o = compute_wake;",
     muted: "if (muted && mute_wake < wake_at_o) wake_at_o = mute_wake;",
 }

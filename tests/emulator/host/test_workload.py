@@ -1,8 +1,10 @@
 """Units of work: generated ones, and files of any size, read piece by piece."""
 
+import errno
 import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,13 +91,26 @@ def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         Files(tmp_path / "nowhere", 100)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "data"
-    path.write_bytes(b"x")
-    path.chmod(0)
-    with pytest.raises(DataError, match="cannot be read: Permission denied"):
-        Files(path, 100)
+def test_a_path_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(DataError, match="loop: cannot be read: Too many levels of symbolic links"):
+        Files(tmp_path / "loop", 100)
+
+
+def test_a_directory_that_cannot_be_listed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files must not be left out in silence."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "data").write_bytes(b"x")
+    listing = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listing(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(DataError, match="closed: cannot be read: Permission denied"):
+        Files(tmp_path, 100)
 
 
 def test_a_huge_file_is_opened_without_being_read(tmp_path: Path) -> None:
