@@ -1,5 +1,6 @@
 // Queue of whole frames: a frame shows at the output only when its last flit is in. First word falls
-// through. clear_i empties it; the rest of a frame that was being written then is dropped.
+// through. clear_i empties it; the rest of a frame that was being written then is dropped. A frame that is longer
+// than the queue is dropped too: it could never become whole.
 module frame_queue #(
     parameter int LOG2 = 5
 ) (
@@ -21,14 +22,16 @@ module frame_queue #(
   logic [63:0] mem_q[1<<LOG2];
   logic [1:0] tag_q[1<<LOG2];
   logic [LOG2:0] wr_q, rd_q, whole_q;  // whole_q: end of the last whole frame
-  logic open_q, accept;
+  logic open_q, accept, endless;
 
   assign ready_o = !(wr_q[LOG2] != rd_q[LOG2] && wr_q[LOG2-1:0] == rd_q[LOG2-1:0]);
   assign accept  = push_i && ready_o && (sof_i || open_q);
   assign valid_o = rd_q != whole_q;
   assign {sof_o, eof_o} = valid_o ? tag_q[rd_q[LOG2-1:0]] : 2'b00;
   assign data_o = valid_o ? mem_q[rd_q[LOG2-1:0]] : 64'h0;
-  assign busy_o = wr_q != rd_q;
+  assign endless = !ready_o && open_q && rd_q == whole_q;
+  // Half a frame is no work: it waits for its rest, which is an input.
+  assign busy_o  = valid_o || endless;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || clear_i) begin
@@ -37,7 +40,10 @@ module frame_queue #(
       whole_q <= '0;
       open_q  <= 1'b0;
     end else begin
-      if (accept) begin
+      if (endless) begin
+        wr_q   <= whole_q;
+        open_q <= 1'b0;
+      end else if (accept) begin
         mem_q[wr_q[LOG2-1:0]] <= data_i;
         tag_q[wr_q[LOG2-1:0]] <= {sof_i, eof_i};
         wr_q   <= wr_q + 1'b1;

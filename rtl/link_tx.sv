@@ -4,6 +4,7 @@
 // - A frame that ends bad leaves with the error mark and an inverted link CRC.
 // - On a looped port (loop_i) each frame gets the wrapped flag; the first time, its TTL starts again at
 //   ring_size_i + 1, for it has the whole ring before it once more.
+// - No frame leaves with a larger TTL than that, whatever a GPU or the CPU wrote into it: none circles for long.
 // - c_flip_i damages the flit behind the CRC's back: the transmitter of a corrupting GPU.
 // All link outputs are registered and zero while idle.
 module link_tx
@@ -34,7 +35,9 @@ module link_tx
   logic valid, sof, eof, bad;
   logic [63:0] raw, edited;
   logic [31:0] crc_c_q, crc_d_q, crc;
+  logic [15:0] longest;
 
+  assign longest = ring_size_i + 16'h1;
   assign d_ready_o = !c_valid_i;
   assign valid = c_valid_i || d_valid_i;
   assign sof   = c_valid_i ? c_sof_i : d_sof_i;
@@ -45,9 +48,9 @@ module link_tx
 
   always_comb begin
     edited = raw;
-    if (loop_i && sof) begin
-      if (!raw[32+FLAG_WRAPPED]) edited[31:16] = ring_size_i + 16'h1;
-      edited[32+FLAG_WRAPPED] = 1'b1;
+    if (sof) begin
+      if (raw[31:16] > longest || (loop_i && !raw[32+FLAG_WRAPPED])) edited[31:16] = longest;
+      if (loop_i) edited[32+FLAG_WRAPPED] = 1'b1;
     end
   end
 

@@ -135,7 +135,7 @@ class Settings(_Part):
     compute_setup: Positive = Field(_DEFAULT.compute_setup, description=_register("compute_setup"))
     compute_per_flit: Positive = Field(_DEFAULT.compute_per_flit, description=_register("compute_per_flit"))
     window: int = Field(_DEFAULT.window, ge=1, le=4, description="work units: outstanding for each GPU at a time")
-    records: Literal["always", "never", "auto"] = Field(
+    records: Literal["always", "sometimes", "never"] = Field(
         _DEFAULT.records, description="whether GPUs append their records to the statistics message"
     )
 

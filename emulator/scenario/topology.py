@@ -90,7 +90,7 @@ class Settings:
     compute_setup: int = _RESET["compute_setup"]
     compute_per_flit: int = _RESET["compute_per_flit"]
     window: int = 4
-    records: Literal["always", "never", "auto"] = "auto"
+    records: Literal["always", "sometimes", "never"] = "always"
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.protocol import registers, wire
 
-_REFRESH = 16  # large rings: records in every so many-th round
-_LARGE = 64  # GPUs; above, `records: auto` means now and then
+_REFRESH = 16  # `records: sometimes`: in every so many-th round
 _CONTROL = {name: 1 << bit for name, bit in registers.CONTROL_BITS.items()}
 _FROM_SETTINGS = (
     "watchdog",
@@ -103,7 +102,7 @@ class Server:
                     period=s.census_period,
                     timeout=self._bounds[number].timeout,
                     records=s.records != "never",
-                    refresh=1 if s.records == "always" or card.gpus <= _LARGE else _REFRESH,
+                    refresh=1 if s.records == "always" else _REFRESH,
                     attempts=ATTEMPTS,
                     weight=card.weights[entry],
                     gpu_type=wire.GPU_TYPES[card.types[entry]],

@@ -110,7 +110,7 @@ WRONG = [
         "settings.heartbeat: found -1; allowed is a whole number, 0 ..",
     ),
     (SERVER + "  settings: {window: §5}", "settings.window: found 5; allowed is a whole number, 1 .. 4"),
-    (SERVER + "  settings: {records: §no}", "found 'no'; allowed is one of always, never, auto"),
+    (SERVER + "  settings: {records: §no}", "found 'no'; allowed is one of always, sometimes, never"),
     # Workload.
     (
         SERVER + "workload: §{size: 1}",

@@ -1,5 +1,6 @@
 """A wave file shows on every wire, in every cycle, what the engine's own trace shows."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pylibfst
@@ -50,7 +51,7 @@ def test_frames_on_the_wire_are_in_the_file(tmp_path: Path) -> None:
     assert wire.KINDS["statistics"] in first_flits
     # The entry hands a frame on at the first valid flit, and the next GPU two cycles later.
     rises = [next(t for t, v in found[f"a.gpu{gpu}.p2_tx.valid"] if v) for gpu in (0, 1, 2)]
-    assert [b - a for a, b in zip(rises, rises[1:], strict=False)] == [2, 2]
+    assert [b - a for a, b in pairwise(rises)] == [2, 2]
 
 
 def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
