@@ -48,9 +48,13 @@ def test_two_runs_give_the_same_file_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), Recorder(tmp_path / "r", name="r", seed=1, rtl="", gpus=["a.0"]) as recorder:
-        recorder.frame(1, 0, "to_cpu", 0, b"\0" * 8, False)
-        raise RuntimeError
+    def failing_run() -> None:
+        with Recorder(tmp_path / "r", name="r", seed=1, rtl="", gpus=["a.0"]) as recorder:
+            recorder.frame(1, 0, "to_cpu", 0, bytes(8), False)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        failing_run()
     assert not list(tmp_path.iterdir())
 
 
