@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_CODE = ["protocol", "firmware", "emulator", "tests"]
+_CODE = ["protocol", "firmware", "emulator", "tests", "benchmarks"]
 _PACKAGES = ["ringhil.protocol", "ringhil.firmware", "ringhil.emulator"]
 
 

@@ -13,6 +13,8 @@ from ringhil.firmware.actions import Send
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.protocol import registers
 
+# More makes large cards take many times as long to compile, and none of them measurably faster.
+_OPTIMISE = "-O1"
 _ALLOWANCE = registers.ADDRESS["allowance"]
 _CSRC = Path(__file__).resolve().parents[1] / "engine" / "csrc"
 
@@ -46,6 +48,7 @@ def measure(gpus: int, round_cycles: int, *, seconds: float, progress: Progress 
         headers=(_CSRC / "cell.h", _CSRC / "ringhil_wire.h"),
         parameters=(("N", gpus),),
         savable=False,
+        optimise=_OPTIMISE,
     )
     built = build(request, progress=progress)
     bare = ctypes.CDLL(str(built.path)).ringhil_bare
