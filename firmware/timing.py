@@ -5,7 +5,7 @@
 | H | healthy hop: first flit in to first flit out |
 | B | bypassed hop |
 | R | how much later a message that carries records ends after each working GPU: its record's flits |
-| L | flits of a message without records |
+| M | flits of a message as it sets out, with its origin's own record |
 | S | switch-over: from the decision to the first flit on the new path |
 """
 

@@ -43,7 +43,7 @@ module data_route
     to = 4'b0000;
     if (open_q) to = to_q;
     else if (FROM_CPU) begin
-      if (entry_i && !bypassed_i) begin
+      if (entry_i && !bypassed_i && (mine || !expired)) begin
         if (mine) to[3] = 1'b1;
         else if (data_i[32+FLAG_CCW]) to[1] = 1'b1;
         else to[0] = 1'b1;

@@ -10,9 +10,11 @@
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import NoReturn
 
 import click
 
@@ -60,13 +62,22 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    # A pipeline that cancels a job sends SIGTERM: clean up like after an interrupt.
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(_run(arguments))
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="ringhil", standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        return 2
     except click.UsageError as error:
         where = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
         return _complain(f"ringhil{where}: {error.format_message()}")

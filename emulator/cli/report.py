@@ -78,7 +78,7 @@ def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
             r.where,
             f"{r.at:,}",
             _since(r.detected, r.at),
-            _since(r.recounted, r.at) if r.recounted is not None else "overtaken" if r.superseded else "[red]no[/red]",
+            _since(r.recounted, r.at) if r.recounted is not None else "not judged" if r.superseded else "[red]no[/red]",
             f"{r.bound:,}",
             "-" if r.transits is None else f"{r.transits:g}",
         )

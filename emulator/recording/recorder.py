@@ -5,7 +5,7 @@
 | cycle | when its last flit was there (`to_*`), or from when on it was to be sent (`from_*`) |
 | gpu | at which GPU, such as "a.3" |
 | way | "to_firmware", "from_firmware", "to_cpu", "from_cpu" |
-| port | mailbox port, or virtual channel to the CPU |
+| port | mailbox port; with `to_cpu` the virtual channel (0 control, 1 data); with `from_cpu` always 0 |
 | bad | true when it arrived damaged |
 | frame | its bytes, hexadecimal |
 

@@ -20,7 +20,7 @@ class Fault:
 FAULTS: dict[str, Fault] = {
     "dead": Fault("gpu", "the GPU reports itself not working"),
     "hang": Fault("gpu", "the GPU takes frames in and lets none out, without saying so"),
-    "corrupt": Fault("gpu", "the GPU damages statistics frames on their way through"),
+    "corrupt": Fault("gpu", "the GPU damages control frames on their way through, and its own results"),
     "skip_count": Fault("gpu", "the GPU passes statistics frames on uncounted"),
     "double_count": Fault("gpu", "the GPU counts itself in twice"),
     "babble": Fault("gpu", "the GPU sends frames without end"),

@@ -8,7 +8,7 @@ to react, one period, one round, and the firmware's own latency.
 |---|---|
 | dead | S |
 | hang | W + S + B; and one timeout when the message is too long for the shadow copy |
-| babble | the allowance period, in which the guardian mutes it, + S |
+| babble | two allowance periods: in the first the guardian mutes it, in the second its last frames die; + S |
 | link_cut | S, a round that travels twice as far, and one timeout for the message that was cut |
 | corrupt, skip_count, double_count | rejected and named after all attempts of a round |
 | clearing | the time after which the hardware trusts the part again |

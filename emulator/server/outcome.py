@@ -28,7 +28,8 @@ class CardOutcome:
 class Recovery:
     """One event of the timeline and how the card coped. Cycles; `recounted` None: not seen to be over.
 
-    `superseded`: another event changed the card before this one could be seen to be over.
+    `superseded`: not to be judged, for another event changed the card within the bound, or nobody could have seen it
+    to be over (the entry GPU itself has failed, or another GPU's lies spoil every census).
     """
 
     fault: str

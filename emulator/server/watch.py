@@ -81,7 +81,9 @@ class CardWatch:
             self._truth = RingTruth(self._truth.size, failed, self._truth.cuts)
         target = self._truth.seen_from(self._entry)
         for open_ in self._events:
-            open_.superseded = open_.superseded or not open_.over
+            # One whose time was up before is late, whatever happens now.
+            in_time = now - open_.event.at <= self._bound(open_)
+            open_.superseded = open_.superseded or (not open_.over and in_time)
         self._events.append(_Open(event, before, target, others, gpu, part, waiting))
 
     def action(self, action: Action, now: int) -> None:
@@ -150,7 +152,7 @@ class CardWatch:
         return tuple(self._recovery(o) for o in self._events)
 
     def _recovery(self, o: _Open) -> Recovery:
-        bound = self._bounds.recovery(o.event.action, o.event.kind, o.others) + o.waiting
+        bound = self._bound(o)
         took = None if o.recounted is None else o.recounted - o.event.at
         # With its own entry GPU gone, or lied to by somebody else, a card can't count: nothing to be judged.
         judged = self._entry_works(o) and not (o.recounted is None and (self._blinded(o) or self._mute_liar(o)))
@@ -165,6 +167,9 @@ class CardWatch:
             transits=None if took is None else round(took / self._bounds.ring_time, 2),
             superseded=o.superseded or not judged,
         )
+
+    def _bound(self, o: _Open) -> int:
+        return self._bounds.recovery(o.event.action, o.event.kind, o.others) + o.waiting
 
     def _entry_works(self, o: _Open) -> bool:
         return bool(o.target.members)

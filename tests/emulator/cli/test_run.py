@@ -166,3 +166,20 @@ def test_the_published_schema_is_the_loaders() -> None:
     done = ringhil("schema")
     assert done.returncode == 0
     assert "server" in json.loads(done.stdout)["properties"]
+
+
+def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
+    file, out = tmp_path / "s.yaml", tmp_path / "out"
+    out.mkdir()
+    file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
+    options = ["--record", str(out / "r.jsonl"), "--waves", str(out / "w.fst")]
+    command = [sys.executable, "-m", "ringhil.emulator", "run", str(file), *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if len(list(out.iterdir())) > 1:
+            break
+        time.sleep(0.1)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not any(out.iterdir())

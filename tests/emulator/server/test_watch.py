@@ -107,3 +107,13 @@ def test_nobody_is_judged_while_another_fault_of_the_same_gpu_lies() -> None:
     bench.event(1100, "fault", "corrupt", 3)
     bench.event(5000, "clear", "dead", 3)
     assert bench.watch.recoveries()[-1].ok
+
+
+def test_an_event_whose_time_was_up_is_late_whatever_happens_later() -> None:
+    late, overtaken = Bench(), Bench()
+    bound = BOUNDS.recovery("fault", "dead")
+    for bench, next_event in ((late, 1000 + bound + 1), (overtaken, 1000 + bound)):
+        bench.event(1000, "fault", "dead", 3)
+        bench.event(next_event, "fault", "dead", 2)
+    assert not late.watch.recoveries()[0].ok
+    assert overtaken.watch.recoveries()[0].ok
