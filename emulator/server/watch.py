@@ -54,6 +54,10 @@ class CardWatch:
 
     def event(self, event: TimelineEvent, gpu: int | None, link: int | None, now: int) -> None:
         """A fault begins or ends at a GPU or a link of this card."""
+        for open_ in self._events:
+            # One whose time was up before is late, whatever happens now; unless lies have kept it from being seen.
+            excused = now - open_.event.at <= self._bound(open_) or self._blinded(open_) or self._mute_liar(open_)
+            open_.superseded = open_.superseded or (not open_.over and excused)
         before = self.view
         others = sum(map(len, self._failed.values())) + sum(map(len, self._liars.values())) + len(self._truth.cuts)
         begins = event.action == "fault"
@@ -80,10 +84,6 @@ class CardWatch:
             failed = frozenset(g for g, k in self._failed.items() if k)
             self._truth = RingTruth(self._truth.size, failed, self._truth.cuts)
         target = self._truth.seen_from(self._entry)
-        for open_ in self._events:
-            # One whose time was up before is late, whatever happens now.
-            in_time = now - open_.event.at <= self._bound(open_)
-            open_.superseded = open_.superseded or (not open_.over and in_time)
         self._events.append(_Open(event, before, target, others, gpu, part, waiting))
 
     def action(self, action: Action, now: int) -> None:
