@@ -1,60 +1,106 @@
-"""Prints the table of recoveries in docs/reliability.md: every fault, at every cycle of one census period's round.
+"""Prints the tables of docs/reliability.md: every fault of the catalogue at random cycles, alone and in pairs.
 
-    python benchmarks/recovery.py [GPUS]
+    python -m benchmarks.recovery [RUNS [PAIR_RUNS]] [--jobs N]
 
-Each run powers up one card, sets one fault at one cycle and clears it later. Cycles from the event until a right
-count is accepted; for a GPU that lies, until it is named.
+The cases are those of tests/emulator/server/campaign.py: two cards at work, short periods. For a fault alone: cycles
+from the event until all is as it must be (a right count, a role with a GPU that can hold it, a liar named), over
+every run in which something had to happen. Cases with a wrong count, a split brain, a missed bound, lost or
+duplicated work are printed to stderr, and the exit code is then 1.
 """
 
+import argparse
 import sys
-from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import product
 
-from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.scenario import FAULTS, loads
-from ringhil.emulator.server import Server
-from ringhil.firmware import timing
+from tests.emulator.server.campaign import KINDS, SIZES, case
 
-FIRST = 5000  # the second round begins here
-CLEAR = 9_000  # cycles later
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.scenario import Settings
+from ringhil.emulator.server.bounds import Bounds
 
+_TRANSIT = Bounds(SIZES["a"], Settings(), True).ring_time  # cycles
 
-def scenario(gpus: int, kind: str, place: int, at: int) -> str:
-    """One fault and its end."""
-    where = f"link: a.{place}-a.{(place + 1) % gpus}" if FAULTS[kind].target == "link" else f"gpu: a.{place}"
-    return (
-        f"server: {{cards: {{a: {{gpus: {gpus}}}}}}}\ntimeline:\n"
-        f"  - {{at: {at}, fault: {kind}, {where}}}\n  - {{at: {at + CLEAR}, clear: {kind}, {where}}}\n"
-    )
+Found = list[tuple[int, int, int]]  # of the first event: cycles to recover, to detect, percent of the bound
 
 
-def runs(gpus: int, kind: str) -> Iterator[tuple[int, int, int]]:
-    """(cycles to recover from the fault, from its end, worst share of the bound in percent) of every run."""
-    library = cells_library()
-    for offset in range(-2, timing.ring_time(gpus, records=True) + 40):
-        place = 1 + offset % (gpus - 1)
-        outcome = Server(loads(scenario(gpus, kind, place, FIRST + offset)), library).run()
-        if outcome.wrong_counts:
-            raise SystemExit(f"{kind} at {FIRST + offset}: {outcome.wrong_counts}")
-        begins, ends = outcome.recoveries
-        if begins.recounted is None or ends.recounted is None:
-            raise SystemExit(f"{kind} at {FIRST + offset}: not recovered")
-        took = (begins.recounted - begins.at, ends.recounted - ends.at)
-        yield (*took, max(100 * took[0] // begins.bound, 100 * took[1] // ends.bound))
+@cache
+def _library() -> Library:
+    return cells_library()
+
+
+def play(kinds: tuple[str, ...], seeds: range) -> tuple[Found, list[str]]:
+    """Run cases; what they took, of those events that could be judged, and the cases that failed."""
+    found, failed = [], []
+    for seed in seeds:
+        chosen = case(kinds, seed)
+        outcome = chosen.run(_library())
+        if outcome.failures:
+            failed.append(f"{kinds}, seed {seed}: {outcome.failures}\n{chosen.text}")
+        for event in outcome.recoveries:
+            if event.action == "fault" and event.fault == kinds[0] and event.recounted is not None:
+                took = event.recounted - event.at
+                found.append((took, (event.detected or event.recounted) - event.at, 100 * took // event.bound))
+    return found, failed
+
+
+def percentile(values: list[int], percent: int) -> int:
+    """Of sorted values."""
+    return values[min(len(values) - 1, len(values) * percent // 100)]
+
+
+def row(kind: str, runs: int, found: Found) -> str:
+    """A line of the table of single faults."""
+    if not found:
+        return f"| {kind} | {runs} | 0 | - | - | - | - | - | - |"
+    took, detected = sorted(f[0] for f in found), sorted(f[1] for f in found)
+    p50, p99, most = percentile(took, 50), percentile(took, 99), took[-1]
+    transits = " / ".join(f"{value / _TRANSIT:.1f}" for value in (p50, p99, most))
+    share = max(f[2] for f in found)
+    fields = (kind, runs, len(found), percentile(detected, 50), p50, p99, most, transits, f"{share} %")
+    return "| " + " | ".join(map(str, fields)) + " |"
+
+
+def show(failed: list[str]) -> list[str]:
+    """Print cases that failed, as soon as they are known."""
+    for text in failed:
+        print(text, file=sys.stderr, flush=True)
+    return failed
 
 
 def main() -> None:
-    """Print the table."""
-    gpus = int(sys.argv[1]) if len(sys.argv) > 1 else 4
-    transit = timing.ring_time(gpus, records=True)
-    print("| fault | runs | p50 | p99 | max | max, ring transits | cleared, max | worst share of its bound |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for kind in FAULTS:
-        results = list(runs(gpus, kind))
-        took = sorted(r[0] for r in results)
-        p50, p99 = took[len(took) // 2], took[min(len(took) - 1, len(took) * 99 // 100)]
-        cleared, share = max(r[1] for r in results), max(r[2] for r in results)
-        row = (kind, len(took), p50, p99, took[-1], f"{took[-1] / transit:.1f}", cleared, f"{share} %")
-        print("| " + " | ".join(map(str, row)) + " |")
+    """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", type=int, nargs="?", default=500)
+    parser.add_argument("pair_runs", type=int, nargs="?", default=50)
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    _library()
+    print("| fault | runs | judged | detected, p50 | recovered, p50 | p99 | max | the same in transits | of bound |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    with ProcessPoolExecutor(asked.jobs) as pool:
+        singles = [(kind,) for kind in KINDS]
+        failed = []
+        for kinds, (found, bad) in zip(
+            singles, pool.map(play, singles, [range(asked.runs)] * len(singles)), strict=True
+        ):
+            print(row(kinds[0], asked.runs, found), flush=True)
+            failed += show(bad)
+        pairs = [*product(KINDS, KINDS)]
+        results: Found = []
+        for found, bad in pool.map(play, pairs, [range(asked.pair_runs)] * len(pairs), chunksize=4):
+            results += found
+            failed += show(bad)
+    took = sorted(f[0] for f in results)
+    print(f"\n{len(pairs)} ordered pairs, {len(pairs) * asked.pair_runs} runs, {len(took)} first faults judged:")
+    if took:
+        figures = [percentile(took, 50), percentile(took, 99), took[-1]]
+        cycles = " / ".join(map(str, figures))
+        transits = " / ".join(f"{value / _TRANSIT:.1f}" for value in figures)
+        worst = max(f[2] for f in results)
+        print(f"p50 / p99 / max {cycles} cycles, {transits} transits; at most {worst} % of the bound")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

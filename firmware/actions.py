@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ringhil.protocol.frames import Election, Keepalive
+
 
 @dataclass(frozen=True, slots=True)
 class Send:
@@ -33,6 +35,9 @@ class Counted:
     `members` are GPU numbers in ring order, None where the message carried no records; `verdict` is "ring"
     (both directions came home), "single" (one did) or "arms" (both were turned round at a cut, which lies
     between `break_after` and `break_before`). `sent_at` is the cycle in which the round began.
+
+    From the records: `degraded` members compute slowly; `boundaries` are pairs of a boundary GPU and the card
+    that it speaks to (R8); `weight` is that of all members, in quarters, a degraded one counting a quarter.
     """
 
     count: int
@@ -42,6 +47,17 @@ class Counted:
     break_before: int | None
     sequence: int
     sent_at: int
+    degraded: tuple[int, ...] = ()
+    boundaries: tuple[tuple[int, int], ...] = ()
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a register of this GPU's node (`protocol.registers`)."""
+
+    register: str
+    value: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +75,89 @@ class Suspected:
     gpus: tuple[int, ...]
 
 
-Action = Send | SetTimer | CancelTimer | Counted | Rejected | Suspected
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Send a message by a way out: "cw", "ccw", "cpu" or "boundary"; whoever carries it out encodes it."""
+
+    port: str
+    message: Keepalive | Election
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """This member holds the lease of its group from now on, under this epoch (R9, R10)."""
+
+    role: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deposed:
+    """This member holds the lease no longer: it ran out ("lease"), a higher epoch is known ("fenced"), or
+    it was given back for the sake of a better member ("handover")."""
+
+    role: str
+    epoch: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The grantor has given the lease to the member of this rank, `until` this cycle unless it is renewed."""
+
+    role: str
+    epoch: int
+    rank: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lapsed:
+    """A granted lease has ended for the grantor: "lease" (not renewed), "release" or "fenced"."""
+
+    role: str
+    epoch: int
+    rank: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Keep this epoch where a crash of the GPU does not reach it, before any later action is carried out."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeerDown:
+    """Nothing has been heard of this GPU for a whole detection time."""
+
+    role: str
+    gpu: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeerUp:
+    """This GPU is heard: for the first time, or again for long enough."""
+
+    role: str
+    gpu: int
+
+
+Action = (
+    Send
+    | SetTimer
+    | CancelTimer
+    | Counted
+    | Rejected
+    | Suspected
+    | Write
+    | Tell
+    | Elected
+    | Deposed
+    | Granted
+    | Lapsed
+    | Remember
+    | PeerDown
+    | PeerUp
+)

@@ -15,14 +15,18 @@ last one it is not accepted, but looked into by a round with records.
 After `attempts` rounds without a count it gives up until the next period, and tells the CPU so.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
+from ringhil.firmware.links import LinkHealth
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
-from ringhil.protocol import codec, crc, wire
+from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Record, Report, Statistics
 
 _CCW, _WITH_RECORDS = wire.FLAGS["ccw"], wire.FLAGS["with_records"]
+_DEGRADED, _BOUNDARY = wire.GPU_STATES["degraded"], wire.RECORD_FLAGS["boundary"]
+_STATUS_DEGRADED = 1 << registers.STATUS_BITS["degraded"]
 PERIOD, TIMEOUT = "period", "timeout"
 
 
@@ -41,6 +45,7 @@ class CensusConfig:
     attempts: int = 3
     weight: int = 1
     gpu_type: int = 0
+    entry_capable: bool = True
     back_to_back: bool = False  # begin the next round as soon as one is over
 
 
@@ -53,12 +58,18 @@ class Census:
     accepted: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     last: Counted | None = None
+    degraded: bool = False  # this GPU itself computes slowly
+    peer: int = wire.NO_CARD  # card that this GPU itself speaks to as a boundary GPU
+    links: LinkHealth = field(init=False)
     _sent_at: int = 0
     _attempt: int = 0
     _arms: dict[bool, Arm | None] | None = None  # by direction; None: rejected. No dict: no round under way
     _named: list[frozenset[int]] = field(default_factory=list)
     _look: bool = True  # the next round must carry records
     _with_records: bool = True
+
+    def __post_init__(self) -> None:
+        self.links = LinkHealth(self.config.node, self.config.size)
 
     def start(self, now: int) -> list[Action]:
         """Power-up: the first round."""
@@ -72,6 +83,10 @@ class Census:
         if name == TIMEOUT and self._arms is not None:
             return self._conclude(now)
         return []
+
+    def on_status(self, status: int) -> None:
+        """The node's status register has been read."""
+        self.degraded = bool(status & _STATUS_DEGRADED)
 
     def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
         """A frame came into the mailbox by ring port 0 or 1; `bad`: it arrived damaged."""
@@ -97,7 +112,7 @@ class Census:
     def _spoilt(self, message: Statistics, reason: str, bad: bool, now: int) -> list[Action]:
         """Our message came home, but not to be believed: no need to wait for it any longer."""
         actions = self._reject(reason)
-        named = suspects(message, self.config.node, arrived_bad=bad)
+        named = suspects(message, self.config.node, self.config.size, arrived_bad=bad)
         current = (message.epoch, message.sequence) == (self.config.epoch, self.sequence)
         if self._arms is None or not current or message.origin != self.config.node:
             return actions
@@ -132,15 +147,11 @@ class Census:
         c = self.config
         records: tuple[Record, ...] = ()
         if self._with_records:
-            head = (
-                c.node,
-                1,
-                wire.GPU_STATES["working"],
-                wire.RECORD_FLAGS["entry_capable"],
-                c.gpu_type,
-                c.weight,
-                0,
-            )
+            state = wire.GPU_STATES["degraded" if self.degraded else "working"]
+            flags = wire.RECORD_FLAGS["entry_capable"] if c.entry_capable else 0
+            if self.peer != wire.NO_CARD:
+                flags |= wire.RECORD_FLAGS["boundary"]
+            head = (c.node, 1, state, flags, c.gpu_type, 0, c.weight, 0, self.peer)
             tag = crc.record_tag(c.epoch, self.sequence, Record.HEAD.pack(*head, 0))
             records = (Record(*head, tag),)
         flags = direction | (_WITH_RECORDS if records else 0)
@@ -159,6 +170,10 @@ class Census:
             joined = self._same_as_last(joined)
         self._look = not isinstance(joined, Counted)
         if isinstance(joined, Counted):
+            for arm in arms:
+                if arm is not None:
+                    self.links.look(arm.records, self._sent_at, wrapped=arm.wrapped)
+            self.links.round_over()
             self.accepted += 1
             self.last = joined
             actions += [joined, Send("cpu", self._report(joined))]
@@ -189,9 +204,7 @@ class Census:
         c = self.config
         known = counted or self.last
         members = known.members if known and known.members is not None else ()
-        words = [0] * (-(-c.size // 64))
-        for gpu in members:
-            words[gpu // 64] |= 1 << gpu % 64
+        sets = [members, known.degraded if known else (), [gpu for gpu, _ in known.boundaries] if known else ()]
         return codec.encode(
             Report(
                 card=c.card,
@@ -210,13 +223,24 @@ class Census:
                 sent_at=self._sent_at,
                 suspects=len(suspected),
                 first_suspect=_known(suspected[0] if suspected else None),
+                slow_link=_known(self.links.slow),
+                noisy_link=_known(self.links.noisy),
+                weight=known.weight or 4 * known.count if known else 0,
                 reserved=0,
-                members=tuple(words),
+                sets=tuple(word for gpus in sets for word in _words(gpus, c.size)),
             )
         )
 
 
 NOBODY = 0xFFFF  # in a report: no GPU
+
+
+def _words(gpus: Iterable[int], size: int) -> list[int]:
+    """A set of GPUs as 64-bit words."""
+    words = [0] * (-(-size // 64))
+    for gpu in gpus:
+        words[gpu // 64] |= 1 << gpu % 64
+    return words
 
 
 def _known(gpu: int | None) -> int:
@@ -233,7 +257,7 @@ def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | str:
         assert one is not None
         if one.wrapped:
             return "half"
-        return Counted(one.count, _sorted(one.ids), "single", None, None, sequence, sent_at)
+        return Counted(one.count, _sorted(one.ids), "single", None, None, sequence, sent_at, *_told([one]))
     if cw.wrapped != ccw.wrapped:
         return "mixed"
     if cw.wrapped:
@@ -246,7 +270,7 @@ def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | str:
     union = set(cw.ids) | set(ccw.ids)
     if len(union) != count:
         return "disagree"
-    return Counted(count, tuple(sorted(union)), "ring", None, None, sequence, sent_at)
+    return Counted(count, tuple(sorted(union)), "ring", None, None, sequence, sent_at, *_told([cw, ccw]))
 
 
 def _join_arms(cw: Arm, ccw: Arm, sequence: int, sent_at: int) -> Counted | str:
@@ -256,7 +280,17 @@ def _join_arms(cw: Arm, ccw: Arm, sequence: int, sent_at: int) -> Counted | str:
     union = set(cw.ids) | set(ccw.ids)
     if len(union) != count:
         return "disagree"
-    return Counted(count, tuple(sorted(union)), "arms", cw.ids[-1], ccw.ids[-1], sequence, sent_at)
+    members, told = tuple(sorted(union)), _told([cw, ccw])
+    return Counted(count, members, "arms", cw.ids[-1], ccw.ids[-1], sequence, sent_at, *told)
+
+
+def _told(arms: list[Arm]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]:
+    """What the records say of their GPUs: who is degraded, who speaks to which card, the weight of all."""
+    records = {record.id: record for arm in arms for record in arm.records}
+    degraded = tuple(sorted(gpu for gpu, r in records.items() if r.state == _DEGRADED))
+    boundaries = tuple(sorted((gpu, r.peer) for gpu, r in records.items() if r.flags & _BOUNDARY))
+    weight = sum(r.weight * (1 if r.state == _DEGRADED else 4) for r in records.values())
+    return degraded, boundaries, weight
 
 
 def _sorted(ids: tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -9,11 +9,14 @@
 | S | switch-over: from the decision to the first flit on the new path |
 """
 
+from ringhil.protocol.registers import MAX_LINK_DELAY
+
 HEALTHY_HOP = 2
 BYPASS_HOP = 1
 RECORD_FLITS = 2
 MESSAGE_FLITS = 7  # header, the entry's own record, trailer
 SWITCH_OVER = 3
+KEEPALIVE_FLITS = 7
 
 
 def ring_time(gpus: int, *, records: bool, working: int | None = None) -> int:
@@ -34,6 +37,8 @@ def round_timeout(gpus: int, watchdog: int, *, records: bool) -> int:
     """Retry a census after this long: N*max(H, B) and a margin.
 
     The margin covers a message turned round at a cut (it travels nearly twice as far), the other direction's
-    message being written first, and one watchdog.
+    message being written first, one watchdog, a link that delays as much as one can, and keepalives that leave
+    first.
     """
-    return 2 * ring_time(gpus, records=records) + watchdog + SWITCH_OVER + MESSAGE_FLITS
+    margin = watchdog + SWITCH_OVER + MESSAGE_FLITS + 2 * MAX_LINK_DELAY + 8 * KEEPALIVE_FLITS
+    return 2 * ring_time(gpus, records=records) + margin

@@ -5,6 +5,7 @@ not circulating, and when its records prove its count: one for each GPU counted,
 that belongs there and an intact tag, in ring order, so each GPU once, no more than are wired.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,11 +19,15 @@ _ARRIVED_BAD = wire.RECORD_FLAGS["arrived_bad"]
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An accepted message: how many GPUs it counted, and who (None when it carried no records)."""
+    """An accepted message: how many GPUs it counted, and who (None when it carried no records, or not all).
+
+    `records` are those that it carried, the origin's first.
+    """
 
     count: int
     ids: tuple[int, ...] | None
     wrapped: bool
+    records: tuple[Record, ...] = ()
 
 
 def sent_ccw(frame: Statistics) -> bool:
@@ -64,20 +69,25 @@ def _judge_records(frame: Statistics, node: int, size: int, wrapped: bool) -> Ar
         return "order"
     if any(b <= a for a, b in pairwise(steps)):
         return "order"
-    return Arm(frame.count, None if overflow else tuple(r.id for r in records), wrapped)
+    return Arm(frame.count, None if overflow else tuple(r.id for r in records), wrapped, records)
 
 
 def _values(r: Record) -> tuple[int, ...]:
-    return (r.id, r.hop, r.state, r.flags, r.gpu_type, r.weight, r.errors, r.tag)
+    return (r.id, r.hop, r.state, r.flags, r.gpu_type, r.stamp, r.weight, r.errors, r.peer, r.tag)
 
 
-def suspects(frame: Statistics, node: int, *, arrived_bad: bool) -> frozenset[int]:
+def suspects(frame: Statistics, node: int, size: int, *, arrived_bad: bool) -> frozenset[int]:
     """Who may have spoiled a rejected message, as far as its own records tell.
 
     A GPU whose record has the wrong hop number has miscounted. A record that says its message arrived with
     a wrong CRC names the link before it, that is the GPUs at its two ends; `arrived_bad` is the same for the
-    last link, into the origin.
+    last link, into the origin. Of two with the same number one has stolen it.
     """
+    ids = [record.id for record in frame.records]
+    twice = {gpu for gpu, times in Counter(ids).items() if times > 1}
+    for gpu in twice:
+        # One of the two is somebody else: a neighbour who is not among them.
+        return frozenset({gpu, *({(gpu - 1) % size, (gpu + 1) % size} - set(ids))})
     before = node
     for index, record in enumerate(frame.records):
         if record.flags & _ARRIVED_BAD:

@@ -39,7 +39,7 @@ class _Extent:
 _EXTENTS: dict[type[Any], _Extent] = {
     Statistics: _Extent("records_count", "records", wire.MAX_RING, 1, Record.HEAD.size),
     Work: _Extent("segment_bytes", "payload bytes", wire.SEGMENT_BYTES, wire.FLIT_BYTES, wire.FLIT_BYTES),
-    Report: _Extent("size", "GPUs", wire.MAX_RING, 64, 8),
+    Report: _Extent("size", "GPUs", wire.MAX_RING, 64, 24),
 }
 
 
@@ -94,12 +94,12 @@ def _pack_record(index: int, record: Record) -> bytes:
         raise _misfit(f"statistics: record {index}", _NAMES[Record], form, values) from None
 
 
-def _pack_members(members: Sequence[int]) -> bytes:
+def _pack_sets(sets: Sequence[int]) -> bytes:
     try:
-        return struct.pack(f">{len(members)}Q", *members)
+        return struct.pack(f">{len(sets)}Q", *sets)
     except struct.error:
-        names = [f"members[{i}]" for i in range(len(members))]
-        raise _misfit("report", names, "Q" * len(members), members) from None
+        names = [f"sets[{i}]" for i in range(len(sets))]
+        raise _misfit("report", names, "Q" * len(sets), sets) from None
 
 
 def _pack_head(frame: Frame) -> bytes:
@@ -118,7 +118,7 @@ def encode(frame: Frame) -> bytes:
     """Wire bytes of `frame`, both CRCs computed.
 
     Raises FrameError when a value doesn't fit its field, or the variable field isn't as long as the header
-    says: a work payload is `segment_bytes` padded to whole flits, a report has a word for each 64 GPUs.
+    says: a work payload is `segment_bytes` padded to whole flits, a report has three words for each 64 GPUs.
     """
     head = _pack_head(frame)
     if isinstance(frame, Statistics):
@@ -128,8 +128,8 @@ def encode(frame: Frame) -> bytes:
         _check_extent(Work, frame.segment_bytes, len(frame.payload))
         return seal(head + frame.payload)
     if isinstance(frame, Report):
-        _check_extent(Report, frame.size, len(frame.members) * 8)
-        return seal(head + _pack_members(frame.members))
+        _check_extent(Report, frame.size, len(frame.sets) * 8)
+        return seal(head + _pack_sets(frame.sets))
     return seal(head)
 
 

@@ -10,9 +10,10 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Fixed fields, bits: id 16, hop 16, state 8, flags 8, gpu_type 16, weight 16, errors 16, tag 32."""
+    """Fixed fields, bits: id 16, hop 16, state 8, flags 8, gpu_type 8, stamp 8, weight 16, errors 8,
+    peer 8, tag 32."""
 
-    HEAD: ClassVar[struct.Struct] = struct.Struct(">HHBBHHHI")
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">HHBBBBHBBI")
     VARIABLE: ClassVar[str] = ""
 
     id: int
@@ -20,8 +21,10 @@ class Record:
     state: int
     flags: int
     gpu_type: int
+    stamp: int
     weight: int
     errors: int
+    peer: int
     tag: int
 
 
@@ -51,10 +54,10 @@ class Statistics:
 class Keepalive:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32,
     my_discriminator 32, your_discriminator 32, role 8, priority 8, multiplier 8, state 8, interval 32,
-    members 64."""
+    members 64, echo 32, holder 32."""
 
     KIND: ClassVar[int] = 0x12
-    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIIIBBBBIQ")
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIIIBBBBIQII")
     VARIABLE: ClassVar[str] = ""
 
     card: int
@@ -71,12 +74,14 @@ class Keepalive:
     state: int
     interval: int
     members: int
+    echo: int
+    holder: int
 
 
 @dataclass(frozen=True, slots=True)
 class Election:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, candidate 16,
-    priority 8, role 8, lease 32, members 64."""
+    operation 8, role 8, lease 32, members 64."""
 
     KIND: ClassVar[int] = 0x13
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHBBIQ")
@@ -89,7 +94,7 @@ class Election:
     epoch: int
     sequence: int
     candidate: int
-    priority: int
+    operation: int
     role: int
     lease: int
     members: int
@@ -98,10 +103,10 @@ class Election:
 @dataclass(frozen=True, slots=True)
 class Work:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
-    attempt 16, segment 16, segment_bytes 16, length 32, compute 16, context 16."""
+    attempt 16, segment 16, segment_bytes 16, length 32, compute 8, source_card 8, context 16."""
 
     KIND: ClassVar[int] = 0x14
-    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHIHH")
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHIBBH")
     VARIABLE: ClassVar[str] = "payload"
 
     card: int
@@ -116,6 +121,7 @@ class Work:
     segment_bytes: int
     length: int
     compute: int
+    source_card: int
     context: int
     payload: bytes = b""
 
@@ -123,10 +129,10 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Result:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
-    attempt 16, status 16, queued 16, digest 64, length 32, cycles 32."""
+    attempt 16, status 16, source_card 8, queued 8, digest 64, length 32, cycles 32."""
 
     KIND: ClassVar[int] = 0x15
-    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHQII")
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHBBQII")
     VARIABLE: ClassVar[str] = ""
 
     card: int
@@ -138,6 +144,7 @@ class Result:
     source: int
     attempt: int
     status: int
+    source_card: int
     queued: int
     digest: int
     length: int
@@ -147,10 +154,10 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
-    attempt 16, status 16, queued 16."""
+    attempt 16, status 16, source_card 8, queued 8."""
 
     KIND: ClassVar[int] = 0x16
-    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHH")
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHBB")
     VARIABLE: ClassVar[str] = ""
 
     card: int
@@ -162,6 +169,7 @@ class Acknowledgement:
     source: int
     attempt: int
     status: int
+    source_card: int
     queued: int
 
 
@@ -169,11 +177,11 @@ class Acknowledgement:
 class Report:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, source 16,
     count 16, size 16, verdict 16, break_after 16, break_before 16, rejected 32, sent_at 64, suspects 16,
-    first_suspect 16, reserved 32."""
+    first_suspect 16, slow_link 16, noisy_link 16, weight 32, reserved 32."""
 
     KIND: ClassVar[int] = 0x17
-    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHHHIQHHI")
-    VARIABLE: ClassVar[str] = "members"
+    HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHHHIQHHHHII")
+    VARIABLE: ClassVar[str] = "sets"
 
     card: int
     flags: int
@@ -191,8 +199,11 @@ class Report:
     sent_at: int
     suspects: int
     first_suspect: int
+    slow_link: int
+    noisy_link: int
+    weight: int
     reserved: int
-    members: tuple[int, ...] = ()
+    sets: tuple[int, ...] = ()
 
 
 Frame = Statistics | Keepalive | Election | Work | Result | Acknowledgement | Report

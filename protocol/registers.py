@@ -26,9 +26,19 @@ _RW = (
     ("heartbeat", 16384, "cycles", "period of the switch's liveness check of its GPU; 0 switches it off"),
     ("allowance", 16, "frames", "control frames that the GPU may originate per allowance period"),
     ("allowance_period", 1024, "cycles", "period of the guardian"),
-    ("link_restore", 64, "cycles", "carrier must be back for this long before a wrap ends"),
+    (
+        "link_restore",
+        136,
+        "cycles",
+        "carrier must be back for so long before a wrap ends; more than a link's round trip",
+    ),
     ("compute_setup", 32, "cycles", "fixed cost of a work unit on the compute engine"),
     ("compute_per_flit", 1, "cycles", "cost of each payload flit on the compute engine"),
+    ("gpu_restore", 64, "cycles", "a GPU must be well again for this long before its switch lets it take part"),
+    ("boundary_peer", 255, "card", "a boundary GPU's: the card at the other end of its link, as in its records"),
+    ("crossings", 0, "cards", "a boundary GPU's: bit i set: frames for card i leave by its boundary port"),
+    ("exits", 0, "cards", "an entry GPU's: bit i set: its card has a boundary GPU for card i (R8)"),
+    ("memory", 0, "", "kept by the switch while the GPU is down: the highest epoch that its firmware has granted"),
 )
 
 _RO = (
@@ -48,6 +58,8 @@ _RO = (
     ("data_dropped", "frames", "data frames addressed to this GPU while it was bypassed, or with no way out"),
     ("units_done", "units", "work units computed"),
     ("units_refused", "units", "work units refused with an acknowledgement"),
+    ("crossed", "frames", "data frames sent to another card"),
+    ("stalled", "frames", "data frames dropped because the way to another card stayed blocked"),
 )
 
 REGISTERS: tuple[Register, ...] = tuple(
@@ -61,7 +73,8 @@ CONTROL_BITS = {
     "entry": 0,  # frames between the CPU and the ring pass through this GPU (R5)
     "monitor": 1,  # marks circulating statistics frames, purges them at their second time round
     "entry_capable": 2,  # flag in this GPU's records (R10)
-    "boundary": 3,  # flag in this GPU's records (R8)
+    "boundary": 3,  # this GPU speaks to another card: its boundary port is open, and its records say so (R8)
+    "from_above": 4,  # the card at the boundary port is nearer to the root of the tree of cards, or beside it
 }
 
 # Bits of `status`.
@@ -74,6 +87,10 @@ STATUS_BITS = {
     "wrap_port1": 5,
     "wrap_port2": 6,
     "host_down": 7,
+    "boundary_down": 8,
+    "restoring": 9,
+    "stuck": 10,
+    "degraded": 11,
 }
 
 # Fault port of a node (one bit each) and of the link channel in front of each of its ports.
@@ -84,6 +101,12 @@ FAULT_BITS = {
     "skip_count": 3,
     "double_count": 4,
     "babble": 5,
+    "duplicate_id": 6,
+    "slow": 7,
+    "switch_stuck_through": 8,
+    "switch_stuck_bypass": 9,
+    "keepalive_loss": 10,
 }
-LINK_FAULT_BITS = {"cut_port1": 0, "cut_port2": 1, "cut_host": 2}
+LINK_FAULT_BITS = {"cut_port1": 0, "cut_port2": 1, "cut_host": 2, "cut_boundary": 3}
+MAX_LINK_DELAY = 63  # cycles that a link can be delayed by
 FAULT_PORT_WIDTH = 16

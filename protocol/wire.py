@@ -58,6 +58,8 @@ FLAGS = {
     "wrapped": 0x0200,  # turned round at a dead link
 }
 MUTABLE_FLAGS = 0xFF00  # flags that a hop may set
+CROSSINGS_SHIFT = 12  # the top four flags count how many boundary links a data frame has crossed
+MAX_CROSSINGS = 15
 OVERFLOW = 0x8000  # in `record_limit`: a GPU counted itself in but found no room for its record
 
 GPU_STATES = {"down": 0, "working": 1, "degraded": 2}
@@ -70,6 +72,16 @@ RECORD_FLAGS = {
 }
 ACK_STATUS = {"busy": 1, "incomplete": 2, "unknown_kind": 3}
 RESULT_STATUS = {"done": 0}
+ROLES = {"entry": 1, "boundary": 2}  # what is elected: who speaks to the CPU (R10), who to another card (R9)
+MEMBER_STATES = {"follower": 0, "candidate": 1, "holder": 2}
+STATE_FLAGS = {
+    "uplink": 0x10,  # the sender hears the other end of its own link
+    "reluctant": 0x20,  # it is the entry GPU, and a boundary GPU only if nobody else can be (R7)
+    "granting": 0x40,  # it has granted a lease that is running
+}
+NO_HOLDER = 0xFFFFFFFF
+OPERATIONS = {"claim": 1, "grant": 2, "refuse": 3, "release": 4}
+NO_CARD = 0xFF
 VERDICTS = {"none": 0, "ring": 1, "single": 2, "arms": 3}
 
 GPU_TYPES = {"generic": 0, "T4": 1, "V100": 2, "A100": 3, "H100": 4, "H200": 5}
@@ -93,9 +105,11 @@ Record = Struct(
     "hop" / Int16ub,  # the count as this GPU left it
     "state" / Enum(Int8ub, **GPU_STATES),
     "flags" / FlagsEnum(Int8ub, **RECORD_FLAGS),
-    "gpu_type" / Enum(Int16ub, **GPU_TYPES),
+    "gpu_type" / Enum(Int8ub, **GPU_TYPES),
+    "stamp" / Int8ub,  # cycle in which the message reached this GPU, modulo 2^8
     "weight" / Int16ub,  # share of work that it wants, relative to the other GPUs
-    "errors" / Int16ub,  # frames that arrived bad at the port of arrival since power-up, modulo 2^16
+    "errors" / Int8ub,  # frames that arrived bad at the port of arrival since power-up, modulo 2^8
+    "peer" / Int8ub,  # a boundary GPU's: the card at the other end of its link; otherwise NO_CARD
     "tag" / Int32ub,  # CRC over epoch, sequence and this record: no later hop can change it unseen
 )
 
@@ -114,24 +128,26 @@ Statistics = Struct(
 Keepalive = Struct(
     *_header("keepalive", "destination"),
     "sequence" / Int32ub,
-    "my_discriminator" / Int32ub,
-    "your_discriminator" / Int32ub,
-    "role" / Int8ub,
-    "priority" / Int8ub,
+    "my_discriminator" / Int32ub,  # sender's GPU number 16 | its boots, modulo 2^16
+    "your_discriminator" / Int32ub,  # the last one heard of the receiver; 0: none. In an answer: see echo
+    "role" / Enum(Int8ub, **ROLES),
+    "priority" / Int8ub,  # rank in the group: 0 is elected first
     "multiplier" / Int8ub,
-    "state" / Int8ub,
+    "state" / Int8ub,  # MEMBER_STATES, and STATE_FLAGS
     "interval" / Int32ub,  # cycles
-    "members" / Int64ub,
+    "members" / Int64ub,  # bit i: member of rank i is heard
+    "echo" / Int32ub,  # an answer of who grants: `sequence` of the keepalive that it answers
+    "holder" / Int32ub,  # an answer: who holds the lease, as a rank; NO_HOLDER when nobody does
     *_TRAILER,
 )
 
 Election = Struct(
     *_header("election", "destination"),
     "sequence" / Int32ub,
-    "candidate" / Int16ub,
-    "priority" / Int8ub,
-    "role" / Int8ub,
-    "lease" / Int32ub,  # cycles
+    "candidate" / Int16ub,  # GPU number
+    "operation" / Enum(Int8ub, **OPERATIONS),
+    "role" / Enum(Int8ub, **ROLES),
+    "lease" / Int32ub,  # cycles; of a refusal: those that the running lease has left
     "members" / Int64ub,
     *_TRAILER,
 )
@@ -139,12 +155,13 @@ Election = Struct(
 Work = Struct(
     *_header("work", "destination"),
     "unit" / Int32ub,
-    "source" / Int16ub,  # the entry GPU: results go back to it
+    "source" / Int16ub,  # the entry GPU that it came through: results go back to it
     "attempt" / Int16ub,
     "segment" / Int16ub,  # 0, 1, 2 ... of this unit
     "segment_bytes" / Int16ub,
     "length" / Int32ub,  # bytes of the whole unit
-    "compute" / Int16ub,  # compute kernel; 0 = digest
+    "compute" / Int8ub,  # compute kernel; 0 = digest
+    "source_card" / Int8ub,  # the card of `source`
     "context" / Int16ub,  # reserved for sharing: context of the compute engine
     "payload" / Bytes((this.segment_bytes + 7) // 8 * 8),  # padded with zeros to whole flits
     *_TRAILER,
@@ -156,7 +173,8 @@ Result = Struct(
     "source" / Int16ub,
     "attempt" / Int16ub,
     "status" / Enum(Int16ub, **RESULT_STATUS),
-    "queued" / Int16ub,  # units still waiting in this GPU
+    "source_card" / Int8ub,  # the card of `source`
+    "queued" / Int8ub,  # units still waiting in this GPU
     "digest" / Int64ub,  # CRC 32 | sum 32 over the padded bytes that arrived
     "length" / Int32ub,
     "cycles" / Int32ub,  # time on the compute engine
@@ -169,7 +187,8 @@ Acknowledgement = Struct(
     "source" / Int16ub,
     "attempt" / Int16ub,
     "status" / Enum(Int16ub, **ACK_STATUS),
-    "queued" / Int16ub,
+    "source_card" / Int8ub,
+    "queued" / Int8ub,
     *_TRAILER,
 )
 
@@ -186,8 +205,13 @@ Report = Struct(
     "sent_at" / Int64ub,
     "suspects" / Int16ub,
     "first_suspect" / Int16ub,
+    "slow_link" / Int16ub,  # the link from this GPU clockwise takes longer than it should
+    "noisy_link" / Int16ub,  # messages arrive damaged over the link from this GPU clockwise
+    "weight" / Int32ub,  # of all members together, in quarters: a degraded one counts one, the others four
     "reserved" / Int32ub,
-    "members" / Array((this.size + 63) // 64, Int64ub),  # bit i%64 of word i//64: GPU i is a member
+    # Three sets of GPUs, one after the other: members, degraded ones, boundary GPUs. Bit i%64 of word i//64 of a
+    # set: GPU i is in it.
+    "sets" / Array((this.size + 63) // 64 * 3, Int64ub),
     *_TRAILER,
 )
 

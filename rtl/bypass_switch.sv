@@ -1,16 +1,18 @@
 // Decides whether the GPU takes part in the ring (R6). It does not while
 //   - it reports itself not working (healthy_i low),
-//   - it is tripped: a watchdog of a lane (trip_i), or no answer to the liveness check, or
-//   - the guardian has muted it.
+//   - it is tripped: a watchdog of a lane (trip_i), or no answer to the liveness check,
+//   - the guardian has muted it, or
+//   - less than restore_i cycles have passed since the last of these: a GPU that flaps stays out.
 //
 // Liveness: every heartbeat_i cycles ping_o changes; a working GPU answers by pong_i of the same value, and
-// one that has not within watchdog_i cycles is tripped. A tripped GPU comes back when it answers again.
+// one that has not within watchdog_i cycles is tripped. A tripped GPU is trusted again when it answers again.
 module bypass_switch (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic [63:0] now_i,
     input  logic [31:0] heartbeat_i,
     input  logic [31:0] watchdog_i,
+    input  logic [31:0] restore_i,
     input  logic        healthy_i,
     input  logic        muted_i,
     input  logic        trip_i,
@@ -19,27 +21,48 @@ module bypass_switch (
     output logic        bypass_o,
     output logic        tripped_o,
     output logic        healthy_o,
+    output logic        restoring_o,
     output logic        trips_o,
     output logic        waiting_o,  // wake_at_o counts
     output logic [63:0] wake_at_o,
-    output logic [ 3:0] level_o
+    output logic [ 5:0] level_o
 );
-  logic healthy_q, tripped_q, ping_q, asked_q;
+  logic healthy_q, tripped_q, ping_q, asked_q, restoring_q, timing_q;
   logic [63:0] at_q;  // next question, or the time by which the answer is due
-  logic silent, beating, due;
+  logic [63:0] restored_at_q;
+  logic silent, beating, due, bad;
 
   assign due     = now_i >= at_q;
   assign beating = healthy_q && !tripped_q && heartbeat_i != 32'h0;
   assign silent  = beating && asked_q && pong_i != ping_q && due;
+  assign bad     = !healthy_q || tripped_q || muted_i;
 
-  assign trips_o   = (trip_i || silent) && !tripped_q;
-  assign bypass_o  = !healthy_q || tripped_q || muted_i;
-  assign tripped_o = tripped_q;
-  assign healthy_o = healthy_q;
-  assign ping_o    = ping_q;
-  assign waiting_o = beating;
-  assign wake_at_o = at_q;
-  assign level_o   = {healthy_q, tripped_q, ping_q, asked_q};
+  assign trips_o     = (trip_i || silent) && !tripped_q;
+  assign bypass_o    = bad || restoring_q;
+  assign tripped_o   = tripped_q;
+  assign healthy_o   = healthy_q;
+  assign restoring_o = restoring_q;
+  assign ping_o      = ping_q;
+  assign waiting_o   = beating || timing_q;
+  assign wake_at_o   = !beating || (timing_q && restored_at_q < at_q) ? restored_at_q : at_q;
+  assign level_o     = {restoring_q, timing_q, healthy_q, tripped_q, ping_q, asked_q};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      restoring_q   <= 1'b0;
+      timing_q      <= 1'b0;
+      restored_at_q <= 64'h0;
+    end else if (bad) begin
+      restoring_q <= restore_i != 32'h0;
+      timing_q    <= 1'b0;
+    end else if (restoring_q && !timing_q) begin
+      timing_q      <= 1'b1;
+      restored_at_q <= now_i + 64'(restore_i);
+    end else if (timing_q && now_i >= restored_at_q) begin
+      restoring_q <= 1'b0;
+      timing_q    <= 1'b0;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -16,10 +16,16 @@ module card_top
     input  logic [                16*N-1:0] ber_port1_i,
     input  logic [                16*N-1:0] ber_port2_i,
     input  logic [                16*N-1:0] ber_host_i,
+    input  logic [                16*N-1:0] ber_boundary_i,
+    input  logic [                32*N-1:0] link_delay_i,
     input  logic [                64*N-1:0] host_rx_data_i,
     input  logic [                 8*N-1:0] host_rx_ctl_i,
     output logic [                64*N-1:0] host_tx_data_o,
     output logic [                 8*N-1:0] host_tx_ctl_o,
+    input  logic [                64*N-1:0] boundary_rx_data_i,
+    input  logic [                 8*N-1:0] boundary_rx_ctl_i,
+    output logic [                64*N-1:0] boundary_tx_data_o,
+    output logic [                 8*N-1:0] boundary_tx_ctl_o,
     input  logic [                 8*N-1:0] mtx_ctl_i,       // port 2, eof, sof, valid (bits 4:0)
     input  logic [                64*N-1:0] mtx_data_i,
     output logic [                 8*N-1:0] mtx_ready_o,
@@ -29,6 +35,8 @@ module card_top
     output logic [                 8*N-1:0] mrx1_ctl_o,
     output logic [                64*N-1:0] mrx2_data_o,
     output logic [                 8*N-1:0] mrx2_ctl_o,
+    output logic [                64*N-1:0] mrx3_data_o,
+    output logic [                 8*N-1:0] mrx3_ctl_o,
     input  logic [                 8*N-1:0] reg_we_i,
     input  logic [                 8*N-1:0] reg_addr_i,
     input  logic [                32*N-1:0] reg_wdata_i,
@@ -50,7 +58,7 @@ module card_top
 
   for (genvar i = 0; i < N; i++) begin : g_cell
     localparam int BEFORE = (i + N - 1) % N;
-    logic [3:0] mrx0_ctl, mrx1_ctl, mrx2_ctl;
+    logic [3:0] mrx0_ctl, mrx1_ctl, mrx2_ctl, mrx3_ctl;
     logic ready, quiescent, unused_ok;
     assign unused_ok = &{mtx_ctl_i[8*i+5+:3], reg_we_i[8*i+1+:7]};
 
@@ -66,6 +74,8 @@ module card_top
         .ber_port1_i(ber_port1_i[16*i+:16]),
         .ber_port2_i(ber_port2_i[16*i+:16]),
         .ber_host_i(ber_host_i[16*i+:16]),
+        .ber_boundary_i(ber_boundary_i[16*i+:16]),
+        .link_delay_i(link_delay_i[32*i+:32]),
         .p1_rx_data_i(g_link[BEFORE].cw_data),
         .p1_rx_ctl_i(g_link[BEFORE].cw_ctl),
         .p1_tx_data_o(g_link[BEFORE].ccw_data),
@@ -78,6 +88,10 @@ module card_top
         .host_rx_ctl_i(host_rx_ctl_i[8*i+:8]),
         .host_tx_data_o(host_tx_data_o[64*i+:64]),
         .host_tx_ctl_o(host_tx_ctl_o[8*i+:8]),
+        .boundary_rx_data_i(boundary_rx_data_i[64*i+:64]),
+        .boundary_rx_ctl_i(boundary_rx_ctl_i[8*i+:8]),
+        .boundary_tx_data_o(boundary_tx_data_o[64*i+:64]),
+        .boundary_tx_ctl_o(boundary_tx_ctl_o[8*i+:8]),
         .mtx_valid_i(mtx_ctl_i[8*i]),
         .mtx_sof_i(mtx_ctl_i[8*i+1]),
         .mtx_eof_i(mtx_ctl_i[8*i+2]),
@@ -90,6 +104,8 @@ module card_top
         .mrx1_ctl_o(mrx1_ctl),
         .mrx2_data_o(mrx2_data_o[64*i+:64]),
         .mrx2_ctl_o(mrx2_ctl),
+        .mrx3_data_o(mrx3_data_o[64*i+:64]),
+        .mrx3_ctl_o(mrx3_ctl),
         .reg_we_i(reg_we_i[8*i]),
         .reg_addr_i(reg_addr_i[8*i+:8]),
         .reg_wdata_i(reg_wdata_i[32*i+:32]),
@@ -102,6 +118,7 @@ module card_top
     assign mrx0_ctl_o[8*i+:8] = {4'h0, mrx0_ctl};
     assign mrx1_ctl_o[8*i+:8] = {4'h0, mrx1_ctl};
     assign mrx2_ctl_o[8*i+:8] = {4'h0, mrx2_ctl};
+    assign mrx3_ctl_o[8*i+:8] = {4'h0, mrx3_ctl};
     assign quiescent_o[8*i+:8] = {7'h0, quiescent};
     assign p1_tx_data_o[64*i+:64] = g_link[BEFORE].ccw_data;
     assign p1_tx_ctl_o[8*i+:8] = g_link[BEFORE].ccw_ctl;

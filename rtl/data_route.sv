@@ -1,80 +1,136 @@
-// Where the frame at the head of a data buffer goes: on round the ring, to this GPU, to the CPU, or nowhere.
+// Where the frame at the head of a data buffer goes: on round the ring, to this GPU, to the CPU, to another
+// card, or nowhere.
 //
-// | frame                                        | from the ring              | from the CPU            |
-// |----------------------------------------------|----------------------------|-------------------------|
-// | home is this GPU, flag to_host               | CPU, when this is the entry| GPU                     |
-// | home is this GPU                             | GPU                        | GPU                     |
-// | any other                                    | on, TTL less one           | ring, lane by its flag  |
-// | GPU bypassed and named as home; TTL used up  | dropped                    | dropped                 |
-// | from the CPU, and this is not the entry      |                            | dropped                 |
+// | frame                              | from the ring          | from the CPU          | from another card       |
+// |------------------------------------|------------------------|-----------------------|-------------------------|
+// | home is this GPU, flag to_host     | CPU, if this is entry  | GPU                   | CPU, if this is entry   |
+// | home is this GPU                   | GPU                    | GPU                   | GPU                     |
+// | home is another GPU of this card   | on, TTL less one       | ring, lane by its flag| ring, ccw               |
+// | for a card that this GPU speaks to | other card             | other card            | dropped (whence it came)|
+// | for any other card                 | on, TTL less one       | ring, cw, if it has an| ring, ccw if it came    |
+// |                                    |                        | exit (R8)             | from above, otherwise cw|
+// | TTL used up                        | dropped                | dropped               |                         |
 //
-// want_o has one bit a way out: clockwise, counter-clockwise, CPU, GPU. The choice holds for the whole frame.
+// From the CPU only the entry GPU takes frames, from another card only a boundary GPU; a bypassed GPU neither.
+//
+// No deadlock between cards: a frame goes cw in the ring where it starts and on its way up the tree of cards,
+// ccw on its way down and in the ring where it ends, where it always sinks. So lanes wait for each other in one
+// order only; for the same reason no frame leaves the ccw lane by a link from above. (A link that is no part of
+// the tree counts as from above at both ends.) Where a wrap joins both lanes the order no longer holds: there a
+// frame that waits for another card longer than PATIENCE cycles is dropped (stalled_o), and its sender's timer
+// has it sent again.
+//
+// want_o has one bit a way out: clockwise, counter-clockwise, CPU, GPU, other card. The choice holds for the
+// whole frame.
 module data_route
   import ringhil_pkg::*;
 #(
-    parameter bit FROM_CPU = 1'b0,
-    parameter bit CCW = 1'b0  // the lane that the buffer belongs to
+    parameter logic [1:0] FROM = 2'd0  // lane cw, lane ccw, CPU, other card
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        bypassed_i,
     input  logic        entry_i,
+    input  logic        boundary_i,
+    input  logic        from_above_i,
+    input  logic [15:0] crossings_i,
+    input  logic [15:0] exits_i,
     input  logic [ 7:0] card_id_i,
     input  logic [15:0] node_id_i,
+    input  logic [15:0] ring_size_i,
     input  logic        valid_i,
     input  logic        sof_i,
     input  logic        eof_i,
     input  logic [63:0] data_i,
     output logic        pop_o,
-    output logic [ 3:0] want_o,
+    output logic [ 4:0] want_o,
     output logic [63:0] data_o,
-    input  logic [ 3:0] pop_i,
+    input  logic [ 4:0] pop_i,
     output logic        dropped_o,
-    output logic        expired_o
+    output logic        expired_o,
+    output logic        stalled_o
 );
-  logic open_q, mine, expired, drop;
-  logic [3:0] to_q, to;
+  localparam int CW = 0;
+  localparam int CCW = 1;
+  localparam int CPU = 2;
+  localparam int GPU = 3;
+  localparam int CARD = 4;
+  localparam logic [11:0] PATIENCE = 12'd4000;
 
-  assign mine = data_i[55:48] == card_id_i && data_i[15:0] == node_id_i;
-  assign expired = data_i[31:16] == 16'h0;
+  logic open_q, home, mine, known, leaves, has_exit, expired, drop, stalled;
+  logic [4:0] to_q, to;
+  logic [11:0] waited_q;
+
+  assign home     = data_i[55:48] == card_id_i;
+  assign mine     = home && data_i[15:0] == node_id_i;
+  assign expired  = data_i[31:16] == 16'h0;
+  assign known    = !home && data_i[55:52] == 4'h0;
+  assign leaves   = known && boundary_i && !bypassed_i && crossings_i[data_i[51:48]]
+      && !(FROM == 2'd1 && from_above_i && !data_i[32+FLAG_WRAPPED]);
+  assign has_exit = known && exits_i[data_i[51:48]];
 
   // No bit set means: drop.
   always_comb begin
-    to = 4'b0000;
+    to = 5'b00000;
     if (open_q) to = to_q;
-    else if (FROM_CPU) begin
-      if (entry_i && !bypassed_i && (mine || !expired)) begin
-        if (mine) to[3] = 1'b1;
-        else if (data_i[32+FLAG_CCW]) to[1] = 1'b1;
-        else to[0] = 1'b1;
+    else if (FROM == 2'd2) begin
+      if (entry_i && !bypassed_i) begin
+        if (mine) to[GPU] = 1'b1;
+        else if (leaves) to[CARD] = 1'b1;
+        else if (!expired && (home || has_exit)) begin
+          if (home && data_i[32+FLAG_CCW]) to[CCW] = 1'b1;
+          else to[CW] = 1'b1;
+        end
+      end
+    end else if (FROM == 2'd3) begin
+      if (boundary_i && !bypassed_i && data_i[32+CROSSINGS+:4] != MAX_CROSSINGS) begin
+        if (mine) begin
+          if (data_i[32+FLAG_TO_HOST]) to[CPU] = entry_i;
+          else to[GPU] = 1'b1;
+        end else if (home || from_above_i) to[CCW] = !leaves;
+        else to[CW] = !leaves;
       end
     end else if (mine) begin
       if (!bypassed_i) begin
-        if (!data_i[32+FLAG_TO_HOST]) to[3] = 1'b1;
-        else to[2] = entry_i;
+        if (!data_i[32+FLAG_TO_HOST]) to[GPU] = 1'b1;
+        else to[CPU] = entry_i;
       end
-    end else if (!expired) begin
-      if (CCW) to[1] = 1'b1;
-      else to[0] = 1'b1;
-    end
+    end else if (leaves) to[CARD] = 1'b1;
+    else if (!expired) to[FROM == 2'd1 ? CCW : CW] = 1'b1;
+    if (stalled) to = 5'b00000;
   end
 
   always_comb begin
     data_o = data_i;
-    if (!open_q && !mine) data_o[31:16] = data_i[31:16] - 16'h1;
+    if (!open_q && !mine) begin
+      if (FROM == 2'd3) begin
+        // A ring of its own: time to live and wraps start afresh.
+        data_o[31:16] = ring_size_i + 16'h1;
+        data_o[32+FLAG_WRAPPED] = 1'b0;
+        data_o[32+CROSSINGS+:4] = data_i[32+CROSSINGS+:4] + 4'h1;
+      end else data_o[31:16] = data_i[31:16] - 16'h1;
+    end
   end
 
-  assign drop = valid_i && to == 4'b0000;
-  assign want_o = valid_i ? to : 4'b0000;
-  assign pop_o = drop || pop_i != 4'b0000;
-  assign dropped_o = drop && sof_i && (mine || !expired);
-  assign expired_o = drop && sof_i && !mine && expired;
+  assign stalled = !open_q && leaves && FROM != 2'd3 && waited_q == PATIENCE;
+  assign drop = valid_i && to == 5'b00000;
+  assign want_o = valid_i ? to : 5'b00000;
+  assign pop_o = drop || pop_i != 5'b00000;
+  assign stalled_o = drop && sof_i && stalled;
+  assign dropped_o = drop && sof_i && !stalled && (mine || !expired);
+  assign expired_o = drop && sof_i && !stalled && !mine && expired;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) open_q <= 1'b0;
-    else if (pop_o) begin
-      open_q <= !eof_i;
-      to_q   <= to;
+    if (rst_i) begin
+      open_q   <= 1'b0;
+      waited_q <= 12'd0;
+    end else begin
+      if (pop_o) begin
+        open_q <= !eof_i;
+        to_q   <= to;
+      end
+      // Something waits here, so the node is awake and every cycle is counted.
+      waited_q <= want_o[CARD] && !pop_o ? waited_q + 12'd1 : 12'd0;
     end
   end
 endmodule

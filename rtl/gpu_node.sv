@@ -1,4 +1,5 @@
-// One GPU of a card with its bypass switch: two ring ports, one port to the CPU, a mailbox to its firmware.
+// One GPU of a card with its bypass switch: two ring ports, one port to the CPU, one to another card, a mailbox
+// to its firmware.
 //
 // Clockwise frames enter port 1 and leave port 2, counter-clockwise frames the other way. All link and mailbox
 // outputs are registered, on the bypass path too, so nodes can be simulated apart from each other and no ring
@@ -20,7 +21,7 @@ module gpu_node
     input  logic [                15:0] node_id_i,
     input  logic [                15:0] ring_size_i,
     input  logic [FAULT_PORT_WIDTH-1:0] fault_i,
-    // Ring port 1, ring port 2, port to the CPU.
+    // Ring port 1, ring port 2, port to the CPU, boundary port (to another card).
     input  logic [                63:0] p1_rx_data_i,
     input  logic [                 7:0] p1_rx_ctl_i,
     output logic [                63:0] p1_tx_data_o,
@@ -33,7 +34,11 @@ module gpu_node
     input  logic [                 7:0] host_rx_ctl_i,
     output logic [                63:0] host_tx_data_o,
     output logic [                 7:0] host_tx_ctl_o,
-    // Mailbox: frames from the firmware (mtx), frames to it (mrx, from port 1, port 2 and the CPU).
+    input  logic [                63:0] boundary_rx_data_i,
+    input  logic [                 7:0] boundary_rx_ctl_i,
+    output logic [                63:0] boundary_tx_data_o,
+    output logic [                 7:0] boundary_tx_ctl_o,
+    // Mailbox: frames from the firmware (mtx), frames to it (mrx, from port 1, port 2, the CPU, the other card).
     input  logic                        mtx_valid_i,
     input  logic                        mtx_sof_i,
     input  logic                        mtx_eof_i,
@@ -46,6 +51,8 @@ module gpu_node
     output logic [                 3:0] mrx1_ctl_o,
     output logic [                63:0] mrx2_data_o,
     output logic [                 3:0] mrx2_ctl_o,
+    output logic [                63:0] mrx3_data_o,
+    output logic [                 3:0] mrx3_ctl_o,
     // Registers.
     input  logic                        reg_we_i,
     input  logic [                 7:0] reg_addr_i,
@@ -58,16 +65,23 @@ module gpu_node
   localparam int CCW = 1;
 
   logic [31:0] control, watchdog, heartbeat, allowance, allowance_period, link_restore;
-  logic [15:0] gpu_type, weight;
-  logic [31:0] compute_setup, compute_per_flit;
-  logic [15:0] rx_bad_count[2];
-  logic entry;
+  logic [15:0] weight, crossings, exits;
+  logic [ 7:0] gpu_type, boundary_peer;
+  logic [31:0] compute_setup, compute_per_flit, gpu_restore;
+  logic [ 7:0] rx_bad_count[2];
+  logic entry, boundary;
   assign entry = control[CONTROL_ENTRY];
+  assign boundary = control[CONTROL_BOUNDARY];
+
+  // The number that the GPU takes for its own.
+  logic [15:0] my_id;
+  assign my_id = !fault_i[FAULT_DUPLICATE_ID] ? node_id_i : node_id_i == 16'h0 ? ring_size_i - 16'h1 : node_id_i - 16'h1;
 
   // ---------------------------------------------------------------------------------------- state of the GPU
-  logic frozen, pong_q, ping, bypass, tripped, healthy, trips, switch_waiting, muted, mute, out_of_ring;
-  logic [63:0] switch_wake, mute_wake;
-  logic [ 3:0] switch_level;
+  logic frozen, pong_q, ping, bypass, tripped, healthy, restoring, trips, switch_waiting, muted, mute, out_of_ring;
+  logic stuck, silent, position_waiting, move;
+  logic [63:0] switch_wake, mute_wake, position_wake;
+  logic [ 5:0] switch_level;
   logic [1:0] bypassed, lane_trip;
   assign frozen = fault_i[FAULT_DEAD] || fault_i[FAULT_HANG];
   assign out_of_ring = bypassed != 2'b00;
@@ -83,6 +97,7 @@ module gpu_node
       .now_i,
       .heartbeat_i(heartbeat),
       .watchdog_i(watchdog),
+      .restore_i(gpu_restore),
       .healthy_i(!fault_i[FAULT_DEAD]),
       .muted_i(muted),
       .trip_i(lane_trip != 2'b00),
@@ -91,21 +106,38 @@ module gpu_node
       .bypass_o(bypass),
       .tripped_o(tripped),
       .healthy_o(healthy),
+      .restoring_o(restoring),
       .trips_o(trips),
       .waiting_o(switch_waiting),
       .wake_at_o(switch_wake),
       .level_o(switch_level)
   );
 
+  // Where the switch is told to stand, and where a broken one does.
+  assign move = fault_i[FAULT_SWITCH_STUCK_BYPASS] || (bypass && !fault_i[FAULT_SWITCH_STUCK_THROUGH]);
+
+  switch_position u_position (
+      .clk_i,
+      .rst_i,
+      .now_i,
+      .watchdog_i(watchdog),
+      .bypass_i(bypass),
+      .bypassed_i(bypassed),
+      .stuck_o(stuck),
+      .silent_o(silent),
+      .waiting_o(position_waiting),
+      .wake_at_o(position_wake)
+  );
+
   // --------------------------------------------------------------------------------------------- receivers
-  logic [63:0] rx_data[3], tx_data[3], c_data[3], d_data[3], port_wake[3];
-  logic [7:0] rx_ctl[3], tx_ctl[3];
-  logic [2:0] c_valid, c_sof, c_eof, c_bad, c_marked;
-  logic [2:0] d_pop, d_valid, d_sof, d_eof, d_bad;
-  logic [2:0] start, transit_ok, inject_ok, credit, fault, active, down, port_waiting, port_busy;
+  logic [63:0] rx_data[4], tx_data[4], c_data[4], d_data[4], port_wake[4];
+  logic [7:0] rx_ctl[4], tx_ctl[4];
+  logic [3:0] c_valid, c_sof, c_eof, c_bad, c_marked;
+  logic [3:0] d_pop, d_valid, d_sof, d_eof, d_bad;
+  logic [3:0] start, transit_ok, inject_ok, credit, fault, active, down, port_waiting, port_busy;
   logic unused_ok;
-  assign unused_ok = &{c_marked[2], inject_ok[2], down[2], control[31:4]};
-  logic [14:0] port_level;
+  assign unused_ok = &{c_marked[3:2], inject_ok[3:2], down[3:2], start, control[31:5]};
+  logic [19:0] port_level;
 
   assign rx_data[0] = p1_rx_data_i;
   assign rx_ctl[0]  = p1_rx_ctl_i;
@@ -119,8 +151,12 @@ module gpu_node
   assign tx_ctl[1]  = p2_tx_ctl_o;
   assign tx_data[2] = host_tx_data_o;
   assign tx_ctl[2]  = host_tx_ctl_o;
+  assign rx_data[3] = boundary_rx_data_i;
+  assign rx_ctl[3]  = boundary_rx_ctl_i;
+  assign tx_data[3] = boundary_tx_data_o;
+  assign tx_ctl[3]  = boundary_tx_ctl_o;
 
-  for (genvar p = 0; p < 3; p++) begin : g_rx
+  for (genvar p = 0; p < 4; p++) begin : g_rx
     port_rx #(
         .LOOP(p < 2)
     ) u_rx (
@@ -159,8 +195,8 @@ module gpu_node
   end
 
   // --------------------------------------------------------------------------------- control channel, lanes
-  logic [2:0] l_valid, l_sof, l_eof, l_pop;
-  logic [191:0] l_data;
+  logic [3:0] l_valid, l_sof, l_eof, l_pop;
+  logic [255:0] l_data;
   logic [1:0] g_valid, g_sof, g_eof, g_bad, g_marked, k_ack, k_last, k_valid, k_sof, k_eof, k_bad, k_flip;
   logic [1:0] o_valid, o_sof, o_eof, o_bad, o_flip, ttl_dropped, overflowed, lane_busy, stat_busy, counted, purged;
   logic [63:0] g_data[2], k_data[2], o_data[2], m_data[2];
@@ -172,7 +208,7 @@ module gpu_node
         .rst_i,
         .now_i,
         .watchdog_i(watchdog),
-        .bypass_i(bypass),
+        .bypass_i(move),
         .bypassed_o(bypassed[d]),
         .trip_o(lane_trip[d]),
         .c_valid_i(c_valid[d]),
@@ -219,14 +255,16 @@ module gpu_node
         .flush_i(bypassed[d]),
         .frozen_i(frozen),
         .fault_i,
+        .now_i(now_i[7:0]),
         .card_id_i,
-        .node_id_i,
+        .node_id_i(my_id),
         .monitor_i(control[CONTROL_MONITOR]),
         .entry_capable_i(control[CONTROL_ENTRY_CAPABLE]),
-        .boundary_i(control[CONTROL_BOUNDARY]),
+        .boundary_i(boundary),
         .gpu_type_i(gpu_type),
         .weight_i(weight),
         .errors_i(rx_bad_count[d]),
+        .peer_i(boundary_peer),
         .valid_i(g_valid[d]),
         .sof_i(g_sof[d]),
         .eof_i(g_eof[d]),
@@ -257,14 +295,19 @@ module gpu_node
   assign mrx1_data_o = m_data[CCW];
   assign mrx1_ctl_o  = {m_bad[CCW], m_eof[CCW], m_sof[CCW], m_valid[CCW]};
 
-  // Control frames from the CPU are for the firmware.
-  logic host_mail;
+  // Control frames from the CPU and from the other card are for the firmware.
+  logic host_mail, boundary_mail;
   assign host_mail = c_valid[2] && !frozen && !out_of_ring;
+  assign boundary_mail = c_valid[3] && !frozen && !out_of_ring;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       mrx2_data_o <= 64'h0;
       mrx2_ctl_o  <= 4'h0;
+      mrx3_data_o <= 64'h0;
+      mrx3_ctl_o  <= 4'h0;
     end else begin
+      mrx3_data_o <= boundary_mail ? c_data[3] : 64'h0;
+      mrx3_ctl_o  <= boundary_mail ? {c_bad[3], c_eof[3], c_sof[3], 1'b1} : 4'h0;
       mrx2_data_o <= host_mail ? c_data[2] : 64'h0;
       mrx2_ctl_o  <= host_mail ? {c_bad[2], c_eof[2], c_sof[2], 1'b1} : 4'h0;
     end
@@ -276,9 +319,10 @@ module gpu_node
       .rst_i,
       .frozen_i(frozen),
       .babble_i(fault_i[FAULT_BABBLE]),
-      .clear_i({out_of_ring, bypassed}),
+      .lose_i(fault_i[FAULT_KEEPALIVE_LOSS]),
+      .clear_i({out_of_ring, out_of_ring, bypassed}),
       .card_id_i,
-      .node_id_i,
+      .node_id_i(my_id),
       .ring_size_i,
       .now_i,
       .allowance_i(allowance),
@@ -299,23 +343,29 @@ module gpu_node
       .pop_i(l_pop),
       .busy_o(outbox_busy)
   );
-  assign l_pop[2] = l_valid[2];
+  assign l_pop[3:2] = l_valid[3:2];
 
   // ------------------------------------------------------------------------------------------- data channel
-  logic [3:0] want[3], pop[3];
-  logic [63:0] route_data[3];
-  logic [2:0] dropped, expired;
-  for (genvar p = 0; p < 3; p++) begin : g_route
+  logic [4:0] want[4], pop[4];
+  logic [63:0] route_data[4];
+  logic [3:0] dropped, expired, stalled;
+  logic unused_route;
+  assign unused_route = stalled[3];
+  for (genvar p = 0; p < 4; p++) begin : g_route
     data_route #(
-        .FROM_CPU(p == 2),
-        .CCW(p == 1)
+        .FROM(2'(p))
     ) u_route (
         .clk_i,
         .rst_i,
         .bypassed_i(out_of_ring),
         .entry_i(entry),
+        .boundary_i(boundary),
+        .from_above_i(control[CONTROL_FROM_ABOVE]),
+        .crossings_i(crossings),
+        .exits_i(exits),
         .card_id_i,
-        .node_id_i,
+        .node_id_i(my_id),
+        .ring_size_i,
         .valid_i(d_valid[p]),
         .sof_i(d_sof[p]),
         .eof_i(d_eof[p]),
@@ -325,25 +375,24 @@ module gpu_node
         .data_o(route_data[p]),
         .pop_i(pop[p]),
         .dropped_o(dropped[p]),
-        .expired_o(expired[p])
+        .expired_o(expired[p]),
+        .stalled_o(stalled[p])
     );
   end
 
   logic e_valid, e_sof, e_eof, e_bad;
   logic [63:0] e_data;
   logic [ 1:0] e_from;
-  logic [ 2:0] e_pop;
+  logic [ 3:0] e_pop;
   stream_arbiter u_eject (
       .clk_i,
       .rst_i,
-      .want_i({want[2][3], want[1][3], want[0][3]}),
-      .may_start_i(3'b111),
+      .want_i({want[3][3], want[2][3], want[1][3], want[0][3]}),
+      .may_start_i(4'b1111),
       .sof_i(d_sof),
       .eof_i(d_eof),
       .bad_i(d_bad),
-      .data0_i(route_data[0]),
-      .data1_i(route_data[1]),
-      .data2_i(route_data[2]),
+      .data_i({route_data[3], route_data[2], route_data[1], route_data[0]}),
       .ready_i(1'b1),
       .pop_o(e_pop),
       .valid_o(e_valid),
@@ -353,11 +402,12 @@ module gpu_node
       .data_o(e_data)
   );
 
-  assign e_from = e_pop[2] ? 2'd2 : {1'b0, e_pop[1]};
+  assign e_from = {e_pop[3] || e_pop[2], e_pop[3] || e_pop[1]};
 
   logic r_valid, r_ack, r_take, units_done, units_refused, data_bad, compute_waiting, compute_busy;
   logic [63:0] r_unit, r_digest, compute_wake;
-  logic [15:0] r_home, r_attempt, r_status, r_queued;
+  logic [15:0] r_home, r_attempt, r_status;
+  logic [7:0] r_card, r_queued;
   logic [31:0] r_length, r_cycles;
   logic [ 1:0] r_from;
   compute_engine u_compute (
@@ -366,7 +416,9 @@ module gpu_node
       .flush_i(out_of_ring),
       .frozen_i(frozen),
       .corrupt_i(fault_i[FAULT_CORRUPT]),
+      .slow_i(fault_i[FAULT_SLOW]),
       .now_i,
+      .card_id_i,
       .setup_i(compute_setup),
       .per_flit_i(compute_per_flit),
       .e_valid_i(e_valid),
@@ -379,6 +431,7 @@ module gpu_node
       .r_ack_o(r_ack),
       .r_unit_o(r_unit),
       .r_home_o(r_home),
+      .r_card_o(r_card),
       .r_attempt_o(r_attempt),
       .r_status_o(r_status),
       .r_queued_o(r_queued),
@@ -398,18 +451,20 @@ module gpu_node
   logic t_valid, t_sof, t_eof;
   logic [63:0] t_data;
   logic [ 1:0] t_to;
-  logic [ 2:0] t_pop;
+  logic [ 3:0] t_pop;
   result_tx u_result (
       .clk_i,
       .rst_i,
       .bypassed_i(out_of_ring),
       .card_id_i,
-      .node_id_i,
+      .node_id_i(my_id),
       .ring_size_i,
       .valid_i(r_valid),
       .ack_i(r_ack),
       .unit_i(r_unit),
       .home_i(r_home),
+      .home_card_i(r_card),
+      .crossings_i(boundary ? crossings : 16'h0),
       .attempt_i(r_attempt),
       .status_i(r_status),
       .queued_i(r_queued),
@@ -423,34 +478,45 @@ module gpu_node
       .eof_o(t_eof),
       .data_o(t_data),
       .to_o(t_to),
-      .pop_i(t_pop != 3'b000)
+      .pop_i(t_pop != 4'b0000)
   );
 
-  // Ways out: 0 the clockwise lane by port 2, 1 the counter-clockwise lane by port 1, 2 the CPU.
-  // Into a ring: what is on its way in it, this GPU's results, frames from the CPU. To the CPU: from both lanes,
-  // and this GPU's results. x_* is stream x of way out w.
-  logic [2:0] way_pop[3], w_valid, w_sof, w_eof, w_bad, w_ready;
-  logic [63:0] w_data[3];
-  for (genvar w = 0; w < 3; w++) begin : g_way
-    logic [2:0] x_want, x_ok, x_sof, x_eof, x_bad;
-    logic [63:0] x_data0, x_data2;
+  // Ways out: 0 the clockwise lane by port 2, 1 the counter-clockwise lane by port 1, 2 the CPU, 3 another card.
+  // Four streams compete for each: into a ring what is on its way in it, this GPU's results, frames from the CPU
+  // and frames from another card; to the CPU from both lanes, results, and from another card; to another card
+  // from both lanes, results, and from the CPU. x_* is stream x.
+  logic [3:0] way_pop[4], w_valid, w_sof, w_eof, w_bad, w_ready;
+  logic [63:0] w_data[4];
+  for (genvar w = 0; w < 4; w++) begin : g_way
+    logic [3:0] x_want, x_ok, x_sof, x_eof, x_bad;
+    logic [255:0] x_data;
     if (w < 2) begin : g_ring
+      logic give_way;
+      injection_turn u_turn (
+          .clk_i,
+          .rst_i,
+          .waiting_i(x_want[3:1] != 3'b000),
+          .transit_ok_i(transit_ok[1-w]),
+          .inject_ok_i(inject_ok[1-w]),
+          .begin_i(start[1-w]),
+          .hold_o(give_way)
+      );
       // The transmitter of lane w is on the other port than its receiver.
-      assign x_want = {want[2][w], t_valid && t_to == 2'(w), want[w][w]};
-      assign x_ok   = {inject_ok[1-w], inject_ok[1-w], transit_ok[1-w]};
-      assign x_sof  = {d_sof[2], t_sof, d_sof[w]};
-      assign x_eof  = {d_eof[2], t_eof, d_eof[w]};
-      assign x_bad  = {d_bad[2], 1'b0, d_bad[w]};
-      assign x_data0 = route_data[w];
-      assign x_data2 = route_data[2];
-    end else begin : g_cpu
-      assign x_want = {want[1][2], t_valid && t_to == 2'd2, want[0][2]};
-      assign x_ok   = {3{transit_ok[2]}};
-      assign x_sof  = {d_sof[1], t_sof, d_sof[0]};
-      assign x_eof  = {d_eof[1], t_eof, d_eof[0]};
-      assign x_bad  = {d_bad[1], 1'b0, d_bad[0]};
-      assign x_data0 = route_data[0];
-      assign x_data2 = route_data[1];
+      assign x_want = {want[3][w], want[2][w], t_valid && t_to == 2'(w), want[w][w]};
+      assign x_ok   = {{3{inject_ok[1-w]}}, transit_ok[1-w] && !give_way};
+      assign x_sof  = {d_sof[3:2], t_sof, d_sof[w]};
+      assign x_eof  = {d_eof[3:2], t_eof, d_eof[w]};
+      assign x_bad  = {d_bad[3:2], 1'b0, d_bad[w]};
+      assign x_data = {route_data[3], route_data[2], t_data, route_data[w]};
+    end else begin : g_out
+      localparam int OTHER = 5 - w;  // the receiver of the other link that leaves the ring
+      localparam int BIT = w == 2 ? 2 : 4;
+      assign x_want = {want[OTHER][BIT], want[1][BIT], t_valid && t_to == 2'(w), want[0][BIT]};
+      assign x_ok   = {4{transit_ok[w]}};
+      assign x_sof  = {d_sof[OTHER], d_sof[1], t_sof, d_sof[0]};
+      assign x_eof  = {d_eof[OTHER], d_eof[1], t_eof, d_eof[0]};
+      assign x_bad  = {d_bad[OTHER], d_bad[1], 1'b0, d_bad[0]};
+      assign x_data = {route_data[OTHER], route_data[1], t_data, route_data[0]};
     end
     stream_arbiter u_arbiter (
         .clk_i,
@@ -460,9 +526,7 @@ module gpu_node
         .sof_i(x_sof),
         .eof_i(x_eof),
         .bad_i(x_bad),
-        .data0_i(x_data0),
-        .data1_i(t_data),
-        .data2_i(x_data2),
+        .data_i(x_data),
         .ready_i(w_ready[w]),
         .pop_o(way_pop[w]),
         .valid_o(w_valid[w]),
@@ -473,19 +537,23 @@ module gpu_node
     );
     assign t_pop[w] = way_pop[w][1];
   end
-  assign pop[0]   = {e_pop[0], way_pop[2][0], 1'b0, way_pop[0][0]};
-  assign pop[1]   = {e_pop[1], way_pop[2][2], way_pop[1][0], 1'b0};
-  assign pop[2]   = {e_pop[2], 1'b0, way_pop[1][2], way_pop[0][2]};
+  // By receiver: other card, GPU, CPU, ccw, cw.
+  assign pop[0]   = {way_pop[3][0], e_pop[0], way_pop[2][0], 1'b0, way_pop[0][0]};
+  assign pop[1]   = {way_pop[3][2], e_pop[1], way_pop[2][2], way_pop[1][0], 1'b0};
+  assign pop[2]   = {way_pop[3][3], e_pop[2], 1'b0, way_pop[1][2], way_pop[0][2]};
+  assign pop[3]   = {1'b0, e_pop[3], way_pop[2][3], way_pop[1][3], way_pop[0][3]};
   assign start[1] = w_valid[0] && w_ready[0] && w_sof[0];
   assign start[0] = w_valid[1] && w_ready[1] && w_sof[1];
   assign start[2] = w_valid[2] && w_ready[2] && w_sof[2];
+  assign start[3] = w_valid[3] && w_ready[3] && w_sof[3];
 
   // ------------------------------------------------------------------------------------------ transmitters
-  logic [2:0] tx_busy;
+  logic [3:0] tx_busy;
   link_tx u_tx1 (
       .clk_i,
       .rst_i,
       .loop_i(!active[0]),
+      .silent_i(silent),
       .ring_size_i,
       .c_valid_i(o_valid[CCW]),
       .c_sof_i(o_sof[CCW]),
@@ -510,6 +578,7 @@ module gpu_node
       .clk_i,
       .rst_i,
       .loop_i(!active[1]),
+      .silent_i(silent),
       .ring_size_i,
       .c_valid_i(o_valid[CW]),
       .c_sof_i(o_sof[CW]),
@@ -534,6 +603,7 @@ module gpu_node
       .clk_i,
       .rst_i,
       .loop_i(1'b0),
+      .silent_i(1'b0),
       .ring_size_i,
       .c_valid_i(l_valid[2]),
       .c_sof_i(l_sof[2]),
@@ -554,6 +624,31 @@ module gpu_node
       .busy_o(tx_busy[2])
   );
 
+  link_tx u_tx_boundary (
+      .clk_i,
+      .rst_i,
+      .loop_i(1'b0),
+      .silent_i(1'b0),
+      .ring_size_i,
+      .c_valid_i(l_valid[3]),
+      .c_sof_i(l_sof[3]),
+      .c_eof_i(l_eof[3]),
+      .c_bad_i(1'b0),
+      .c_flip_i(1'b0),
+      .c_data_i(l_data[255:192]),
+      .d_valid_i(w_valid[3]),
+      .d_sof_i(w_sof[3]),
+      .d_eof_i(w_eof[3]),
+      .d_bad_i(w_bad[3]),
+      .d_data_i(w_data[3]),
+      .d_ready_o(w_ready[3]),
+      .credit_i(credit[3]),
+      .fault_i(fault[3]),
+      .data_o(boundary_tx_data_o),
+      .ctl_o(boundary_tx_ctl_o),
+      .busy_o(tx_busy[3])
+  );
+
   // --------------------------------------------------------------------------------------------- registers
   registers u_registers (
       .clk_i,
@@ -562,7 +657,21 @@ module gpu_node
       .addr_i(reg_addr_i),
       .wdata_i(reg_wdata_i),
       .rdata_o(reg_rdata_o),
-      .status_i({24'h0, !active[2], !active[1], !active[0], healthy, muted, tripped, bypassed[CCW], bypassed[CW]}),
+      .status_i({
+        20'h0,
+        fault_i[FAULT_SLOW],
+        stuck,
+        restoring,
+        !active[3],
+        !active[2],
+        !active[1],
+        !active[0],
+        healthy,
+        muted,
+        tripped,
+        bypassed[CCW],
+        bypassed[CW]
+      }),
       .counted_i(counted),
       .rx_bad_i(c_valid[1:0] & c_eof[1:0] & c_bad[1:0] & ~c_marked[1:0]),
       .marked_i(c_valid[1:0] & c_eof[1:0] & c_marked[1:0]),
@@ -576,6 +685,8 @@ module gpu_node
       .data_dropped_i(dropped),
       .units_done_i(units_done),
       .units_refused_i(units_refused),
+      .crossed_i(start[3]),
+      .stalled_i(stalled[2:0]),
       .control_o(control),
       .gpu_type_o(gpu_type),
       .weight_o(weight),
@@ -586,6 +697,10 @@ module gpu_node
       .link_restore_o(link_restore),
       .compute_setup_o(compute_setup),
       .compute_per_flit_o(compute_per_flit),
+      .gpu_restore_o(gpu_restore),
+      .boundary_peer_o(boundary_peer),
+      .crossings_o(crossings),
+      .exits_o(exits),
       .rx_bad_port1_o(rx_bad_count[0]),
       .rx_bad_port2_o(rx_bad_count[1])
   );
@@ -593,13 +708,13 @@ module gpu_node
   // -------------------------------------------------------------------------------------------- quiescence
   // Queues and pipelines say when they are busy. What is left are levels: they are at rest when the last clock
   // edge changed none of them.
-  logic [22:0] level, level_q;
+  logic [31:0] level, level_q;
   logic configured_q;
-  assign level = {muted, pong_q, bypassed, switch_level, port_level};
+  assign level = {stuck, position_waiting, muted, pong_q, bypassed, switch_level, port_level};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      level_q      <= 23'h0;
+      level_q      <= 32'h0;
       configured_q <= 1'b0;
     end else begin
       level_q      <= level;
@@ -607,15 +722,16 @@ module gpu_node
     end
   end
 
-  assign quiescent_o = level == level_q && !configured_q && tx_busy == 3'b000 && port_busy == 3'b000
+  assign quiescent_o = level == level_q && !configured_q && tx_busy == 4'b0000 && port_busy == 4'b0000
       && lane_busy == 2'b00 && stat_busy == 2'b00 && !outbox_busy && !compute_busy && !t_valid
-      && !mrx2_ctl_o[0];
+      && !mrx2_ctl_o[0] && !mrx3_ctl_o[0];
 
   always_comb begin
     wake_at_o = 64'hFFFF_FFFF_FFFF_FFFF;
     if (switch_waiting) wake_at_o = switch_wake;
     if (muted && mute_wake < wake_at_o) wake_at_o = mute_wake;
     if (compute_waiting && compute_wake < wake_at_o) wake_at_o = compute_wake;
-    for (int p = 0; p < 3; p++) if (port_waiting[p] && port_wake[p] < wake_at_o) wake_at_o = port_wake[p];
+    if (position_waiting && position_wake < wake_at_o) wake_at_o = position_wake;
+    for (int p = 0; p < 4; p++) if (port_waiting[p] && port_wake[p] < wake_at_o) wake_at_o = port_wake[p];
   end
 endmodule

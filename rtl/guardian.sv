@@ -1,6 +1,7 @@
 // Guardian of the ring against a babbling GPU: of the control frames that the GPU originates, at most
 // allowance_i may pass in each allowance period; the next one is not let through and mutes the GPU (mute_o,
-// for the bypass switch to act on). The GPU is heard again when it has been silent for one whole period.
+// for the bypass switch to act on). The GPU is heard again when it has kept to its allowance for one whole period:
+// its firmware, which knows nothing of this, may go on sending keepalives all the while.
 //
 // Frames that it was handed to pass on are not originated and do not count. A period begins with the first
 // frame after the last one ended, so nothing needs to run while the GPU is silent.
@@ -14,7 +15,7 @@ module guardian (
     output logic        pass_o,    // it may pass
     output logic        muted_o,
     output logic        mute_o,    // becomes muted in this cycle
-    output logic [63:0] wake_at_o  // end of the silence that it takes, while muted
+    output logic [63:0] wake_at_o  // end of the period, while muted
 );
   logic muted_q;
   logic [31:0] used_q;
@@ -33,12 +34,14 @@ module guardian (
       used_q  <= 32'h0;
       until_q <= 64'h0;
     end else if (muted_q) begin
-      if (begin_i) until_q <= now_i + 64'(period_i);
-      else if (fresh) muted_q <= 1'b0;
-      used_q <= 32'h0;
+      if (fresh) begin
+        muted_q <= used_q > allowance_i;
+        used_q  <= 32'(begin_i);
+        until_q <= now_i + 64'(period_i);
+      end else used_q <= used_q + 32'(begin_i);
     end else if (begin_i) begin
       muted_q <= !pass_o;
-      used_q  <= fresh ? 32'h1 : used_q + 32'h1;
+      used_q  <= fresh || !pass_o ? 32'h1 : used_q + 32'h1;
       if (fresh || !pass_o) until_q <= now_i + 64'(period_i);
     end
   end

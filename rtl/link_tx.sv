@@ -5,6 +5,7 @@
 // - On a looped port (loop_i) each frame gets the wrapped flag; the first time, its TTL starts again at
 //   ring_size_i + 1, for it has the whole ring before it once more.
 // - No frame leaves with a larger TTL than that, whatever a GPU or the CPU wrote into it: none circles for long.
+// - silent_i: no carrier, nothing goes out.
 // - c_flip_i damages the flit behind the CRC's back: the transmitter of a corrupting GPU.
 // All link outputs are registered and zero while idle.
 module link_tx
@@ -13,6 +14,7 @@ module link_tx
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        loop_i,
+    input  logic        silent_i,
     input  logic [15:0] ring_size_i,
     input  logic        c_valid_i,
     input  logic        c_sof_i,
@@ -76,8 +78,13 @@ module link_tx
       ctl_o[LINK_CREDIT] <= credit_i;
       ctl_o[LINK_UP]     <= 1'b1;
       ctl_o[LINK_FAULT]  <= fault_i;
+      if (silent_i) begin
+        data_o <= 64'h0;
+        ctl_o  <= 8'h0;
+      end
     end
   end
 
-  assign busy_o = ctl_o[LINK_VALID] || ctl_o[LINK_CREDIT] || ctl_o[LINK_FAULT] != fault_i;
+  assign busy_o = ctl_o[LINK_VALID] || ctl_o[LINK_CREDIT] || ctl_o[LINK_UP] == silent_i
+      || ctl_o[LINK_FAULT] != (fault_i && !silent_i);
 endmodule

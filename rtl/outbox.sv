@@ -1,7 +1,7 @@
 // From the GPU's firmware to the wire: frames written flit by flit into the mailbox go, whole and past the
-// guardian, into the queue of the port that they name (0 clockwise, 1 counter-clockwise, 2 CPU).
+// guardian, into the queue of the port that they name (0 clockwise, 1 counter-clockwise, 2 CPU, 3 other card).
 //
-// A frame that the guardian stops is swallowed. A babbling GPU (babble_i) takes over the mailbox. A GPU that
+// A frame that the guardian stops is swallowed; a keepalive too while lose_i is high. A babbling GPU (babble_i) takes over the mailbox. A GPU that
 // is frozen writes nothing; one that is bypassed writes into the void.
 module outbox
   import ringhil_pkg::*;
@@ -10,7 +10,8 @@ module outbox
     input  logic         rst_i,
     input  logic         frozen_i,
     input  logic         babble_i,
-    input  logic [  2:0] clear_i,
+    input  logic         lose_i,
+    input  logic [  3:0] clear_i,
     input  logic [  7:0] card_id_i,
     input  logic [ 15:0] node_id_i,
     input  logic [ 15:0] ring_size_i,
@@ -26,11 +27,11 @@ module outbox
     output logic         muted_o,
     output logic         mute_o,
     output logic [ 63:0] wake_at_o,
-    output logic [  2:0] valid_o,
-    output logic [  2:0] sof_o,
-    output logic [  2:0] eof_o,
-    output logic [191:0] data_o,
-    input  logic [  2:0] pop_i,
+    output logic [  3:0] valid_o,
+    output logic [  3:0] sof_o,
+    output logic [  3:0] eof_o,
+    output logic [255:0] data_o,
+    input  logic [  3:0] pop_i,
     output logic         busy_o
 );
   logic b_valid, b_sof, b_eof, b_open, b_ready;
@@ -57,18 +58,21 @@ module outbox
       .open_o(b_open)
   );
 
-  logic valid, sof, eof, pass, pass_q, ready;
+  logic valid, sof, eof, pass, pass_q, ready, lost, wanted;
   logic [ 1:0] port;
   logic [63:0] data;
-  logic [ 2:0] space, push, queue_busy;
+  logic [ 3:0] space, push, queue_busy;
   assign valid = !frozen_i && (babbling ? b_valid : m_valid_i);
   assign sof   = babbling ? b_sof : m_sof_i;
   assign eof   = babbling ? b_eof : m_eof_i;
   assign port  = babbling ? b_port : m_port_i;
   assign data  = babbling ? b_data : m_data_i;
-  assign ready = port == 2'd3 || space[port];
+  assign lost  = lose_i && !babbling && data[63:56] == KIND_KEEPALIVE;
+  assign wanted = pass && !lost;
+  assign ready = space[port];
   assign b_ready = babbling && ready;
-  assign m_ready_o = !frozen_i && !babble_i && !b_open && space == 3'b111;
+  // A frame that the firmware has begun is finished first, even by a GPU that begins to babble.
+  assign m_ready_o = !frozen_i && (writing_q || (!babble_i && !b_open)) && space == 4'b1111;
 
   guardian u_guardian (
       .clk_i,
@@ -84,12 +88,15 @@ module outbox
   );
 
   always_comb begin
-    push = 3'b000;
-    if (valid && ready && (sof ? pass : pass_q) && port != 2'd3) push[port] = 1'b1;
+    push = 4'b0000;
+    if (valid && ready && (sof ? wanted : pass_q)) push[port] = 1'b1;
   end
 
-  for (genvar p = 0; p < 3; p++) begin : g_port
-    frame_queue u_queue (
+  for (genvar p = 0; p < 4; p++) begin : g_port
+    // A report to the CPU with the sets of a ring of 1,024 is the longest that a GPU sends.
+    frame_queue #(
+        .LOG2(p == 2 ? 6 : 5)
+    ) u_queue (
         .clk_i,
         .rst_i,
         .clear_i(clear_i[p]),
@@ -107,14 +114,14 @@ module outbox
     );
   end
 
-  assign busy_o = queue_busy != 3'b000 || babbling;
+  assign busy_o = queue_busy != 4'b0000 || babbling;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       writing_q <= 1'b0;
       pass_q    <= 1'b0;
     end else if (valid && ready) begin
-      if (sof) pass_q <= pass;
+      if (sof) pass_q <= wanted;
       if (!babbling) writing_q <= !eof;
     end
   end

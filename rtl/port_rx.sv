@@ -138,5 +138,5 @@ module port_rx
   assign active_o = active;
   assign down_o = restart && active;
   assign level_o = {c_open, d_open, state};
-  assign busy_o = fifo_busy || state[1:0] == 2'd2;
+  assign busy_o = fifo_busy;
 endmodule

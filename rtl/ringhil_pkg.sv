@@ -34,7 +34,10 @@ package ringhil_pkg;
   localparam logic [15:0] ACK_INCOMPLETE = 16'h2;
   localparam logic [15:0] ACK_UNKNOWN_KIND = 16'h3;
   localparam logic [15:0] RESULT_DONE = 16'h0;
+  localparam logic [7:0] NO_CARD = 8'hFF;
 
+  localparam int CROSSINGS = 12;  // lowest of the four flags that count
+  localparam logic [3:0] MAX_CROSSINGS = 4'hF;
   // Fields of a flit that no hop may change: the end-to-end CRC sees the others as zero.
   localparam logic [63:0] E2E_FLIT0 = 64'hFFFF00FF0000FFFF;
 
@@ -52,6 +55,11 @@ package ringhil_pkg;
   localparam logic [7:0] REG_LINK_RESTORE = 8'h7;
   localparam logic [7:0] REG_COMPUTE_SETUP = 8'h8;
   localparam logic [7:0] REG_COMPUTE_PER_FLIT = 8'h9;
+  localparam logic [7:0] REG_GPU_RESTORE = 8'hA;
+  localparam logic [7:0] REG_BOUNDARY_PEER = 8'hB;
+  localparam logic [7:0] REG_CROSSINGS = 8'hC;
+  localparam logic [7:0] REG_EXITS = 8'hD;
+  localparam logic [7:0] REG_MEMORY = 8'hE;
   localparam logic [7:0] REG_STATUS = 8'h20;
   localparam logic [7:0] REG_FORWARDED = 8'h21;
   localparam logic [7:0] REG_RX_BAD_PORT1 = 8'h22;
@@ -68,6 +76,8 @@ package ringhil_pkg;
   localparam logic [7:0] REG_DATA_DROPPED = 8'h2D;
   localparam logic [7:0] REG_UNITS_DONE = 8'h2E;
   localparam logic [7:0] REG_UNITS_REFUSED = 8'h2F;
+  localparam logic [7:0] REG_CROSSED = 8'h30;
+  localparam logic [7:0] REG_STALLED = 8'h31;
 
   localparam logic [31:0] RESET_CONTROL = 32'h0;
   localparam logic [31:0] RESET_GPU_TYPE = 32'h0;
@@ -76,23 +86,35 @@ package ringhil_pkg;
   localparam logic [31:0] RESET_HEARTBEAT = 32'h4000;
   localparam logic [31:0] RESET_ALLOWANCE = 32'h10;
   localparam logic [31:0] RESET_ALLOWANCE_PERIOD = 32'h400;
-  localparam logic [31:0] RESET_LINK_RESTORE = 32'h40;
+  localparam logic [31:0] RESET_LINK_RESTORE = 32'h88;
   localparam logic [31:0] RESET_COMPUTE_SETUP = 32'h20;
   localparam logic [31:0] RESET_COMPUTE_PER_FLIT = 32'h1;
+  localparam logic [31:0] RESET_GPU_RESTORE = 32'h40;
+  localparam logic [31:0] RESET_BOUNDARY_PEER = 32'hFF;
+  localparam logic [31:0] RESET_CROSSINGS = 32'h0;
+  localparam logic [31:0] RESET_EXITS = 32'h0;
+  localparam logic [31:0] RESET_MEMORY = 32'h0;
 
   localparam int CONTROL_ENTRY = 0;
   localparam int CONTROL_MONITOR = 1;
   localparam int CONTROL_ENTRY_CAPABLE = 2;
   localparam int CONTROL_BOUNDARY = 3;
+  localparam int CONTROL_FROM_ABOVE = 4;
   localparam int FAULT_DEAD = 0;
   localparam int FAULT_HANG = 1;
   localparam int FAULT_CORRUPT = 2;
   localparam int FAULT_SKIP_COUNT = 3;
   localparam int FAULT_DOUBLE_COUNT = 4;
   localparam int FAULT_BABBLE = 5;
+  localparam int FAULT_DUPLICATE_ID = 6;
+  localparam int FAULT_SLOW = 7;
+  localparam int FAULT_SWITCH_STUCK_THROUGH = 8;
+  localparam int FAULT_SWITCH_STUCK_BYPASS = 9;
+  localparam int FAULT_KEEPALIVE_LOSS = 10;
   localparam int LINK_FAULT_CUT_PORT1 = 0;
   localparam int LINK_FAULT_CUT_PORT2 = 1;
   localparam int LINK_FAULT_CUT_HOST = 2;
+  localparam int LINK_FAULT_CUT_BOUNDARY = 3;
   localparam int LINK_VALID = 0;
   localparam int LINK_DATA = 1;
   localparam int LINK_SOF = 2;
@@ -109,6 +131,10 @@ package ringhil_pkg;
   localparam int STATUS_WRAP_PORT1 = 5;
   localparam int STATUS_WRAP_PORT2 = 6;
   localparam int STATUS_HOST_DOWN = 7;
+  localparam int STATUS_BOUNDARY_DOWN = 8;
+  localparam int STATUS_RESTORING = 9;
+  localparam int STATUS_STUCK = 10;
+  localparam int STATUS_DEGRADED = 11;
   localparam int FAULT_PORT_WIDTH = 16;
 
   // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the

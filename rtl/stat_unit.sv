@@ -17,14 +17,16 @@ module stat_unit
     input  logic                        flush_i,
     input  logic                        frozen_i,
     input  logic [FAULT_PORT_WIDTH-1:0] fault_i,
+    input  logic [                 7:0] now_i,  // the low bits of time
     input  logic [                 7:0] card_id_i,
     input  logic [                15:0] node_id_i,
     input  logic                        monitor_i,
     input  logic                        entry_capable_i,
     input  logic                        boundary_i,
-    input  logic [                15:0] gpu_type_i,
+    input  logic [                 7:0] gpu_type_i,
     input  logic [                15:0] weight_i,
-    input  logic [                15:0] errors_i,
+    input  logic [                 7:0] errors_i,
+    input  logic [                 7:0] peer_i,
     input  logic                        valid_i,
     input  logic                        sof_i,
     input  logic                        eof_i,
@@ -57,6 +59,7 @@ module stat_unit
   logic mine_q, purge_q, count_q, records_q, append_q;
   logic mine, purge, count, mark, foreign;
   logic [15:0] hop_q;
+  logic [ 7:0] stamp_q;
   logic [31:0] tag_q;
   logic [1:0] step_q;
 
@@ -85,16 +88,17 @@ module stat_unit
   assign record0 = {
     node_id_i,
     hop_q,
-    STATE_WORKING,
+    fault_i[FAULT_SLOW] ? STATE_DEGRADED : STATE_WORKING,
     3'h0,
     marked_q,
     bad_q && !marked_q,
     PORT2,
     boundary_i,
     entry_capable_i,
-    gpu_type_i
+    gpu_type_i,
+    stamp_q
   };
-  assign record1 = {weight_i, errors_i};
+  assign record1 = {weight_i, errors_i, boundary_i ? peer_i : NO_CARD};
 
   logic acting, inserting;
   assign acting = valid_q && !frozen_i && !flush_i;
@@ -133,6 +137,8 @@ module stat_unit
       m_bad_o   <= 1'b0;
       m_data_o  <= 64'h0;
     end else if (frozen_i) begin
+      // The flit that the switch hands over just then is kept: should the switch be stuck, the frame goes on later.
+      if (valid_i) valid_q <= 1'b1;
       m_valid_o <= 1'b0;
       m_sof_o   <= 1'b0;
       m_eof_o   <= 1'b0;
@@ -148,13 +154,14 @@ module stat_unit
       else step_q <= 2'd0;
       if (!valid_q || ack_o) valid_q <= valid_i;
     end
-    if (!rst_i && !flush_i && !frozen_i) begin
+    if (!rst_i && !flush_i) begin
       if (valid_i) begin
         sof_q    <= sof_i;
         eof_q    <= eof_i;
         bad_q    <= bad_i;
         marked_q <= marked_i;
         data_q   <= data_i;
+        if (sof_i) stamp_q <= now_i;
         index_q  <= sof_i ? 3'd0 : index_q == 3'd7 ? 3'd7 : index_q + 3'd1;
       end
       if (acting) begin

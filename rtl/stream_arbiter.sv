@@ -1,20 +1,19 @@
-// Three frame streams into one, frame by frame, in turn.
+// Four frame streams into one, frame by frame, in turn.
 //
 // A stream may begin when want_i and may_start_i are high; it then holds the output until its eof_i.
 // The stream that was served last comes last. No idle cycle between frames. Combinational from the inputs.
+// data_i: stream s at [64*s +: 64].
 module stream_arbiter (
     input  logic         clk_i,
     input  logic         rst_i,
-    input  logic [  2:0] want_i,
-    input  logic [  2:0] may_start_i,
-    input  logic [  2:0] sof_i,
-    input  logic [  2:0] eof_i,
-    input  logic [  2:0] bad_i,
-    input  logic [ 63:0] data0_i,
-    input  logic [ 63:0] data1_i,
-    input  logic [ 63:0] data2_i,
+    input  logic [  3:0] want_i,
+    input  logic [  3:0] may_start_i,
+    input  logic [  3:0] sof_i,
+    input  logic [  3:0] eof_i,
+    input  logic [  3:0] bad_i,
+    input  logic [255:0] data_i,
     input  logic         ready_i,
-    output logic [  2:0] pop_o,
+    output logic [  3:0] pop_o,
     output logic         valid_o,
     output logic         sof_o,
     output logic         eof_o,
@@ -23,7 +22,7 @@ module stream_arbiter (
 );
   logic locked_q;
   logic [1:0] select_q, select;
-  logic [2:0] able;
+  logic [3:0] able;
 
   assign able = want_i & may_start_i;
 
@@ -34,24 +33,21 @@ module stream_arbiter (
     eof_o   = 1'b0;
     bad_o   = 1'b0;
     data_o  = 64'h0;
-    pop_o   = 3'h0;
-    if (want_i != 3'h0) begin
+    pop_o   = 4'h0;
+    if (want_i != 4'h0) begin
       if (!locked_q) begin
         unique case (select_q)
-          2'd0: select = able[1] ? 2'd1 : able[2] ? 2'd2 : 2'd0;
-          2'd1: select = able[2] ? 2'd2 : able[0] ? 2'd0 : 2'd1;
-          default: select = able[0] ? 2'd0 : able[1] ? 2'd1 : 2'd2;
+          2'd0: select = able[1] ? 2'd1 : able[2] ? 2'd2 : able[3] ? 2'd3 : 2'd0;
+          2'd1: select = able[2] ? 2'd2 : able[3] ? 2'd3 : able[0] ? 2'd0 : 2'd1;
+          2'd2: select = able[3] ? 2'd3 : able[0] ? 2'd0 : able[1] ? 2'd1 : 2'd2;
+          default: select = able[0] ? 2'd0 : able[1] ? 2'd1 : able[2] ? 2'd2 : 2'd3;
         endcase
       end
       valid_o = locked_q ? want_i[select] : able[select];
       sof_o   = sof_i[select] && valid_o;
       eof_o   = eof_i[select] && valid_o;
       bad_o   = bad_i[select] && valid_o;
-      unique case (select)
-        2'd0: data_o = data0_i;
-        2'd1: data_o = data1_i;
-        default: data_o = data2_i;
-      endcase
+      data_o  = data_i[64*select+:64];
       pop_o[select] = valid_o && ready_i;
     end
   end
@@ -59,7 +55,7 @@ module stream_arbiter (
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       locked_q <= 1'b0;
-      select_q <= 2'd2;
+      select_q <= 2'd3;
     end else if (valid_o && ready_i) begin
       locked_q <= !eof_o;
       select_q <= select;

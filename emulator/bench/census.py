@@ -49,7 +49,7 @@ def measure(library: Library, gpus: int, *, records: bool, seconds: float) -> Ce
                     raise RuntimeError(f"counted {action.count} of {gpus}")
                 ends.append(kernel.now)
 
-        def boot(boots: int) -> Census:
+        def boot(boots: int, memory: int) -> Census:
             timeout = timing.round_timeout(gpus, 64, records=records) + LATENCY
             period = 10**9
             return Census(CensusConfig(0, 0, gpus, boots, period, timeout, records=records, back_to_back=True))

@@ -15,6 +15,7 @@ def show(outcome: Outcome, console: Console) -> None:
     console.print(_cards(outcome))
     for card in outcome.cards.values():
         _ring(card, console)
+    console.print(_links(outcome))
     if outcome.recoveries:
         console.print(_recoveries(outcome.recoveries))
     if outcome.work["units"]:
@@ -35,7 +36,6 @@ def _cards(outcome: Outcome) -> Table:
         "card",
         "GPUs",
         "working",
-        "entry",
         "break",
         "share",
         "done",
@@ -43,13 +43,12 @@ def _cards(outcome: Outcome) -> Table:
         "rejected",
         "suspects",
     ):
-        table.add_column(name, justify="left" if name in ("card", "entry", "break", "suspects") else "right")
+        table.add_column(name, justify="left" if name in ("card", "break", "suspects") else "right")
     for card in outcome.cards.values():
         table.add_row(
             card.name,
             str(card.size),
             str(card.count) if card.reachable else "unreachable",
-            card.entry or "-",
             card.break_ or "-",
             f"{card.share:,}",
             f"{card.completed:,}",
@@ -60,12 +59,36 @@ def _cards(outcome: Outcome) -> Table:
     return table
 
 
+def _links(outcome: Outcome) -> Table:
+    """The logical links: each card's to the CPU, and those between cards."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("logical link", "members", "held by", "epoch", "elections", "frames across"):
+        table.add_column(name, justify="left" if name in ("logical link", "members", "held by") else "right")
+    for card in outcome.cards.values():
+        members = ", ".join(card.host)
+        table.add_row(f"CPU - {card.name}", members, card.entry or "-", str(card.epoch), str(card.elections), "")
+    for link in outcome.links:
+        name, members = " - ".join(link.cards), ", ".join(link.members)
+        table.add_row(name, members, link.active or "-", str(link.epoch), str(link.elections), f"{link.frames:,}")
+    return table
+
+
 def _ring(card: CardOutcome, console: Console) -> None:
     entry = int(card.entry.split(".")[1]) if card.entry else None
     cuts = {int(link.split("-")[0].split(".")[1]) for link in card.cuts}
-    for number, line in enumerate(ring(card.size, set(card.members), entry, cuts)):
+    boundary = {int(gpu.split(".")[1]) for gpu in card.boundary.values()}
+    for number, line in enumerate(ring(card.size, set(card.members), entry, cuts, boundary)):
         label = card.name if number == 0 else ""
         console.print(f"{label:>6} {line}", markup=False, highlight=False, no_wrap=True)
+    for what, gpus in (
+        ("cut off from the entry GPU", card.stranded),
+        ("healthy but isolated by their own switch", card.isolated),
+        ("degraded", card.degraded),
+        ("link slower than it should be", (card.slow_link,) if card.slow_link else ()),
+        ("link that damages messages", (card.noisy_link,) if card.noisy_link else ()),
+    ):
+        if gpus:
+            console.print(f"{'':>6} {what}: {', '.join(gpus)}", markup=False, highlight=False)
 
 
 def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
@@ -91,7 +114,8 @@ def _since(cycle: int | None, at: int) -> str:
 
 def _work(outcome: Outcome) -> str:
     w = outcome.work
-    extra = ", ".join(f"{w[name]:,} {name}" for name in ("resent", "refused", "wrong", "late") if w[name])
+    others = ("crossed", "resent", "refused", "wrong", "late", "fenced")
+    extra = ", ".join(f"{w[name]:,} {name}" for name in others if w[name])
     return f"work: {w['completed']:,} of {w['units']:,} units done, {w['lost']} lost, {w['duplicated']} duplicated" + (
         f" ({extra})" if extra else ""
     )

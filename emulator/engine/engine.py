@@ -16,7 +16,8 @@ from ringhil.protocol import registers
 FOREVER = 2**64 - 1
 
 # Kinds of event.
-FROM_RING = 0  # a control frame reached the mailbox of a GPU's firmware; port 0, 1 (ring) or 2 (CPU)
+# A control frame reached the mailbox of a GPU's firmware; port 0, 1 (ring), 2 (CPU) or 3 (another card).
+FROM_RING = 0
 TO_CPU = 1  # a frame reached the CPU from a GPU; port is the virtual channel, 0 control or 1 data
 
 EVENT = np.dtype(
@@ -37,20 +38,24 @@ CHANGE = np.dtype(
         ("cycle", "u8"),  # from which on it is so
         ("data", "u8"),
         ("cell", "u4"),
-        ("port", "u1"),  # 0, 1: ring ports 1 and 2; 2: to the CPU
+        ("port", "u1"),  # 0, 1: ring ports 1 and 2; 2: to the CPU; 3: to another card
         ("ctl", "u1"),  # bits of `wire.LINK_BITS`
         ("reserved", "u2"),
     ]
 )
 
-PORTS = {"cw": 0, "ccw": 1, "cpu": 2}  # ways out of a GPU's mailbox
+PORTS = {"cw": 0, "ccw": 1, "cpu": 2, "boundary": 3}  # ways out of a GPU's mailbox
 
 
 @dataclass(frozen=True)
 class Topology:
-    """Cards, by their number of GPUs; cells are numbered through, card by card, in ring order."""
+    """Cards, by their number of GPUs; cells are numbered through, card by card, in ring order.
+
+    `crossings`: pairs of cells whose boundary ports are wired to each other.
+    """
 
     rings: tuple[int, ...]
+    crossings: tuple[tuple[int, int], ...] = ()
 
     @property
     def cells(self) -> int:
@@ -64,6 +69,14 @@ class Topology:
     def cell(self, card: int, gpu: int) -> int:
         """Cell of a GPU."""
         return self.first(card) + gpu
+
+    @property
+    def peers(self) -> tuple[int | None, ...]:
+        """For each cell the one at the other end of its boundary port."""
+        peers: list[int | None] = [None] * self.cells
+        for a, b in self.crossings:
+            peers[a], peers[b] = b, a
+        return tuple(peers)
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,21 @@ class Events:
         return bytes(self.buffer[start : start + int(row["length"])])
 
 
-_Faults = tuple[list[int], list[int], list[list[int]]]
+_NOBODY = 2**32 - 1
+
+
+@dataclass
+class _Faults:
+    """What is set, by cell."""
+
+    nodes: list[int]
+    links: list[int]
+    bit_errors: "NDArray[np.uint16]"  # by cell and port
+    delays: "NDArray[np.uint8]"
+
+    @classmethod
+    def none(cls, cells: int) -> "_Faults":
+        return cls([0] * cells, [0] * cells, np.zeros((cells, 4), np.uint16), np.zeros((cells, 4), np.uint8))
 
 
 class Snapshot:
@@ -98,7 +125,7 @@ class Snapshot:
 
     @property
     def faults(self) -> _Faults:
-        """Faults that were set: of nodes, of links, and shares of bit errors."""
+        """Faults that were set."""
         return copy.deepcopy(self._faults)
 
     @property
@@ -130,11 +157,10 @@ class Engine:
         table = np.array(columns, dtype=np.int64)
         cards, gpus, sizes = (np.ascontiguousarray(table[:, i], dtype=np.uint16) for i in range(3))
         before, after = (np.ascontiguousarray(table[:, i], dtype=np.uint32) for i in (3, 4))
-        pointers = [a.ctypes.data for a in (cards, gpus, sizes, before, after)]
+        peers = np.array([_NOBODY if p is None else p for p in topology.peers], dtype=np.uint32)
+        pointers = [a.ctypes.data for a in (cards, gpus, sizes, before, after, peers)]
         self._handle = self._calls.ringhil_create(*pointers, topology.cells)
-        self._node_faults = [0] * topology.cells
-        self._link_faults = [0] * topology.cells
-        self._ber = [[0, 0, 0] for _ in range(topology.cells)]
+        self._faults = _Faults.none(topology.cells)
         self._calls.ringhil_set_skipping(self._handle, skipping)
 
     def close(self) -> None:
@@ -181,9 +207,9 @@ class Engine:
     def trace(self, cycles: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """Run exactly `cycles` cycles; what every transmitter put on its wires after each of them.
 
-        Two arrays of shape (cycles, GPUs, 3): data, and control bits; ports in the order 1, 2, CPU.
+        Two arrays of shape (cycles, GPUs, 4): data, and control bits; ports in the order 1, 2, CPU, other card.
         """
-        shape = (cycles, self.topology.cells, 3)
+        shape = (cycles, self.topology.cells, 4)
         data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
         self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data)
         return data, ctl
@@ -230,12 +256,12 @@ class Engine:
 
     def set_fault(self, cell: int, name: str, on: bool) -> None:
         """Set or clear a fault of a GPU (`registers.FAULT_BITS`)."""
-        self._node_faults[cell] = _with_bit(self._node_faults[cell], registers.FAULT_BITS[name], on)
+        self._faults.nodes[cell] = _with_bit(self._faults.nodes[cell], registers.FAULT_BITS[name], on)
         self._apply_faults(cell)
 
     def set_link_fault(self, cell: int, name: str, on: bool) -> None:
         """Set or clear a fault of the medium before a GPU's port (`registers.LINK_FAULT_BITS`)."""
-        self._link_faults[cell] = _with_bit(self._link_faults[cell], registers.LINK_FAULT_BITS[name], on)
+        self._faults.links[cell] = _with_bit(self._faults.links[cell], registers.LINK_FAULT_BITS[name], on)
         self._apply_faults(cell)
 
     def cut_link(self, before: int, after: int, on: bool) -> None:
@@ -244,13 +270,20 @@ class Engine:
         self.set_link_fault(after, "cut_port1", on)
 
     def set_bit_errors(self, cell: int, port: int, share: int) -> None:
-        """Of 65,536 flits that arrive at a port (0, 1, 2 = CPU), how many arrive with one bit flipped."""
-        self._ber[cell][port] = share
+        """Of 65,536 flits that arrive at a port (0, 1, 2 = CPU, 3 = card), how many arrive with one bit flipped."""
+        self._faults.bit_errors[cell, port] = share
+        self._apply_faults(cell)
+
+    def set_delay(self, cell: int, port: int, cycles: int) -> None:
+        """By how many cycles (to MAX_LINK_DELAY) later everything arrives at a port (0, 1, 2 = CPU, 3 = card)."""
+        self._faults.delays[cell, port] = cycles
         self._apply_faults(cell)
 
     def _apply_faults(self, cell: int) -> None:
-        faults = (self._node_faults[cell], self._link_faults[cell], *self._ber[cell])
-        self._calls.ringhil_set_faults(self._handle, cell, *faults)
+        f = self._faults
+        shares, delays = f.bit_errors[cell], f.delays[cell]
+        pointers = (shares.ctypes.data, delays.ctypes.data)
+        self._calls.ringhil_set_faults(self._handle, cell, f.nodes[cell], f.links[cell], *pointers)
 
     def poke(self, cell: int, register: str, value: int) -> None:
         """Write a register; it holds from the next cycle on."""
@@ -262,7 +295,7 @@ class Engine:
 
     def save(self) -> Snapshot:
         """The state now."""
-        faults = copy.deepcopy((self._node_faults, self._link_faults, self._ber))
+        faults = copy.deepcopy(self._faults)
         return Snapshot(self._calls, self._calls.ringhil_save(self._handle), self.topology, faults)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -272,11 +305,11 @@ class Engine:
         """
         if not snapshot.fits(self._calls, self.topology):
             raise ValueError(
-                f"the snapshot is of cards {snapshot.topology.rings}, this engine has {self.topology.rings}; "
-                "cards and engine library must be the same"
+                f"the snapshot is of {snapshot.topology}, this engine has {self.topology}; "
+                "cards, crossings and engine library must be the same"
             )
         self._calls.ringhil_restore(self._handle, snapshot.handle)
-        self._node_faults, self._link_faults, self._ber = snapshot.faults
+        self._faults = snapshot.faults
 
 
 def _with_bit(value: int, bit: int, on: bool) -> int:

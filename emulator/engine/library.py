@@ -1,7 +1,7 @@
 """The engine's shared library: built from RTL and C++, loaded with ctypes."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ _u8, _u16, _u32, _u64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes
 _handle, _pointer, _int = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
 
 _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
-    "create": (_handle, [_pointer] * 5 + [_u32]),
+    "create": (_handle, [_pointer] * 6 + [_u32]),
     "destroy": (None, [_handle]),
     "set_skipping": (None, [_handle, _int]),
     "now": (_u64, [_handle]),
@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "changes": (_u64, [_handle, _pointer]),
     "send_mail": (None, [_handle, _u32, _u64, _u8, ctypes.c_char_p, _u64]),
     "send_host": (None, [_handle, _u32, _u64, ctypes.c_char_p, _pointer, _u32]),
-    "set_faults": (None, [_handle, _u32, _u16, _u8, _u16, _u16, _u16]),
+    "set_faults": (None, [_handle, _u32, _u16, _u8, _pointer, _pointer]),
     "poke": (None, [_handle, _u32, _u8, _u32]),
     "peek": (_u32, [_handle, _u32, _u8]),
     "save": (_handle, [_handle]),
@@ -98,6 +98,32 @@ def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress:
         headers=tuple(sorted(_CSRC.glob("*.h"))),
         parameters=(("N", gpus),),
         defines=(("RINGHIL_CARD", "1"),),
+        optimise=optimise,
+    )
+    return _library(request, rtl, progress)
+
+
+def server_library(
+    cards: int,
+    gpus: int,
+    peers: Sequence[int | None],
+    rtl: Path = RTL,
+    *,
+    optimise: str = "-O3",
+    progress: Progress | None = None,
+) -> Library:
+    """The same engine over one Verilated server of `cards` cards of `gpus` GPUs each.
+
+    `peers`: for each cell the one that its boundary port is wired to.
+    """
+    wiring = "".join(f"{0xFFFF if peer is None else peer:04x}" for peer in reversed(peers))
+    request = BuildRequest(
+        top="server_top",
+        rtl=rtl_files(rtl),
+        cpp=(_CSRC / "engine.cpp",),
+        headers=tuple(sorted(_CSRC.glob("*.h"))),
+        parameters=(("CARDS", cards), ("N", gpus), ("PEERS", f"{16 * cards * gpus}'h{wiring}")),
+        defines=(("RINGHIL_CARD", "1"), ("RINGHIL_SERVER", "1")),
         optimise=optimise,
     )
     return _library(request, rtl, progress)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ringhil.emulator.engine.errors import BuildError
 
+_LITERAL = re.compile(r"[1-9]\d*'h[0-9a-f]+", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -20,7 +21,7 @@ class BuildRequest:
     | `rtl` | `.sv` files, packages first; `.vlt` waivers may stand among them |
     | `cpp` | our C++ sources, compiled together with the model |
     | `headers` | what those include; their directories are searched |
-    | `parameters` | of `top`; 32 bits, signed |
+    | `parameters` | of `top`; 32 bits, signed; or wider, as a sized literal such as 96'h0123 |
     | `defines` | for the C++ compiler |
     | `savable` | the model can be saved and restored (snapshots) |
     | `trace` | the model can write waveforms |
@@ -32,7 +33,7 @@ class BuildRequest:
     rtl: tuple[Path, ...]
     cpp: tuple[Path, ...]
     headers: tuple[Path, ...] = ()
-    parameters: tuple[tuple[str, int], ...] = ()
+    parameters: tuple[tuple[str, int | str], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     savable: bool = True
     trace: Literal["", "vcd", "fst"] = ""
@@ -47,7 +48,10 @@ def check(request: BuildRequest) -> None:
         if not _IDENTIFIER.fullmatch(name):
             raise BuildError(f"{name!r} isn't a name (letters, digits and '_', no digit first)")
     for name, value in request.parameters:
-        if not -(2**31) <= value < 2**31:
+        if isinstance(value, str):
+            if not _LITERAL.fullmatch(value):
+                raise BuildError(f"parameter {name}={value!r} is no sized literal (such as 96'h0123)")
+        elif not -(2**31) <= value < 2**31:
             raise BuildError(f"parameter {name}={value} is out of range (32 bits, signed)")
     if not re.fullmatch(r"-O\w*", request.optimise):
         raise BuildError(f"optimise is {request.optimise!r}; allowed are -O0, -O1, -O2, -O3, -Os and -Ofast")

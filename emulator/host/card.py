@@ -1,9 +1,10 @@
-"""What the CPU knows of one card, from its reports alone."""
+"""What the CPU knows of one card, from its keepalives, claims and reports alone."""
 
 from dataclasses import dataclass, field
 
 from ringhil.emulator.host.backlog import Backlog
 from ringhil.firmware.census import NOBODY
+from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Report
 
@@ -12,19 +13,29 @@ _VERDICT = {value: name for name, value in wire.VERDICTS.items()}
 
 @dataclass
 class CardView:
-    """One card as the CPU sees it. `number` is its place in the server, `entry` the GPU that talks to the CPU."""
+    """One card as the CPU sees it. `number` is its place in the server; `host` are the GPUs with a link to the CPU
+    in their order of priority, `cells` the same as cells of the engine; `grantor` decides who of them is the entry
+    GPU."""
 
     name: str
     number: int
     size: int
-    entry: int
-    cell: int  # of the entry GPU
+    host: tuple[int, ...]
+    cells: tuple[int, ...]
+    grantor: Grantor
+    rank: int | None = None  # of the entry GPU among `host`; None: nobody holds a lease
+    epoch: int = 0  # the one last granted
     count: int = 0
+    weight: int = 0  # of all members, in quarters
     members: tuple[int, ...] = ()
+    degraded: frozenset[int] = frozenset()
+    boundaries: tuple[int, ...] = ()
     known: bool = False  # it has reported at least once
     reachable: bool = False
     break_after: int | None = None
     break_before: int | None = None
+    slow_link: int | None = None
+    noisy_link: int | None = None
     suspects: tuple[int, ...] = ()
     reported_at: int = 0
     share: int = 0  # units given to it when work was first handed out
@@ -35,26 +46,69 @@ class CardView:
     barred: dict[int, int] = field(default_factory=dict)  # GPU -> cycle until which it gets no work
     link_free_at: int = 0  # when what has been sent to it will have left the CPU
 
+    @property
+    def entry(self) -> int | None:
+        """The entry GPU; None: nobody holds a lease."""
+        return None if self.rank is None else self.host[self.rank]
+
+    @property
+    def cell(self) -> int | None:
+        """Cell of the entry GPU."""
+        return None if self.rank is None else self.cells[self.rank]
+
+    def granted(self, rank: int, epoch: int) -> None:
+        """Another GPU is the entry GPU from now on; what it finds is not known yet."""
+        self.rank, self.epoch = rank, epoch
+        self.link_free_at = 0
+
     def update(self, report: Report, now: int) -> tuple[int, ...]:
         """Take a report in; GPUs that were members and are no more."""
         self.reported_at, self.known, self.reachable = now, True, True
+        self.slow_link, self.noisy_link = _gpu(report.slow_link), _gpu(report.noisy_link)
         if _VERDICT.get(report.verdict, "none") == "none":
             self.suspects = () if report.first_suspect == NOBODY else (report.first_suspect,)
             return ()
-        members = tuple(i for i in range(report.size) if report.members[i // 64] >> i % 64 & 1)
+        members, degraded, boundaries = _sets(report)
         if not members and report.count:
             # Counted without records: nobody is named, so as long as all are there all may be given work.
             members = tuple(range(report.size)) if report.count == report.size else self.members
         gone = tuple(set(self.members) - set(members))
-        self.count, self.members = report.count, members
+        self.count, self.weight, self.members = report.count, report.weight, members
+        self.degraded, self.boundaries = frozenset(degraded), boundaries
         self.suspects = ()
         arms = _VERDICT[report.verdict] == "arms"
-        self.break_after = report.break_after if arms and report.break_after != NOBODY else None
-        self.break_before = report.break_before if arms and report.break_before != NOBODY else None
+        self.break_after = _gpu(report.break_after) if arms else None
+        self.break_before = _gpu(report.break_before) if arms else None
         return gone
 
     def lost(self) -> tuple[int, ...]:
         """Nothing has been heard of it for too long: it has no members now. Those that it had."""
         gone, self.members = self.members, ()
-        self.count, self.reachable = 0, False
+        self.count = self.weight = 0
+        self.degraded, self.boundaries = frozenset(), ()
+        self.break_after = self.break_before = self.slow_link = self.noisy_link = None
+        self.reachable = False
         return gone
+
+    @property
+    def stranded(self) -> tuple[int, ...]:
+        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order."""
+        if self.break_after is None or self.break_before is None:
+            return ()
+        gap = (self.break_before - self.break_after - 1) % self.size
+        between = ((self.break_after + 1 + step) % self.size for step in range(gap))
+        return tuple(sorted(set(between) - set(self.members)))
+
+    def window(self, gpu: int, full: int) -> int:
+        """Units that a GPU may have outstanding, of at most `full`: a slow one takes them one by one."""
+        return 1 if gpu in self.degraded else full
+
+
+def _gpu(number: int) -> int | None:
+    return None if number == NOBODY else number
+
+
+def _sets(report: Report) -> list[tuple[int, ...]]:
+    words = len(report.sets) // 3
+    parts = [report.sets[i * words : (i + 1) * words] for i in range(3)]
+    return [tuple(i for i in range(report.size) if part[i // 64] >> i % 64 & 1) for part in parts]

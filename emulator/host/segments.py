@@ -15,13 +15,16 @@ _WORDS = struct.Struct(">II")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a unit goes: from the CPU to the `entry` GPU of a card, on to GPU `gpu`, clockwise or not."""
+    """Where a unit goes: from the CPU to the `entry` GPU of card `via`, in its `epoch`, on to GPU `gpu` of `card`,
+    clockwise or not (within one card)."""
 
     card: int
+    via: int
     entry: int
     gpu: int
     ccw: bool
     ttl: int
+    epoch: int
 
 
 def segments(unit: int, attempt: int, data: bytes, route: Route) -> list[bytes]:
@@ -41,7 +44,7 @@ def segments(unit: int, attempt: int, data: bytes, route: Route) -> list[bytes]:
             flags,
             0,
             route.gpu,
-            0,
+            route.epoch,
             unit,
             route.entry,
             attempt,
@@ -49,6 +52,7 @@ def segments(unit: int, attempt: int, data: bytes, route: Route) -> list[bytes]:
             len(part),
             length,
             0,
+            route.via,
             0,
         )
         body = head + part + bytes(-len(part) % 8)

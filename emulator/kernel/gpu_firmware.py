@@ -1,11 +1,11 @@
-"""Runs one GPU's firmware: its actions become frames, timers and observations in virtual time."""
+"""Runs one GPU's firmware: its actions become frames, register writes, timers and observations in virtual time."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel.kernel import Kernel
-from ringhil.firmware.actions import Action, CancelTimer, Send, SetTimer
+from ringhil.firmware.actions import Action, CancelTimer, Send, SetTimer, Write
 
 
 class Firmware(Protocol):
@@ -14,16 +14,18 @@ class Firmware(Protocol):
     def start(self, now: int) -> list[Action]: ...
     def on_timer(self, name: str, now: int) -> list[Action]: ...
     def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]: ...
+    def on_status(self, status: int) -> None: ...
 
 
 class GpuFirmware:
     """One GPU's processor. When the GPU fails, its firmware is gone; when it is well again, it boots afresh.
 
-    `boot(n)` makes the firmware of the n-th boot (from 1). `observe` sees every action, after it was done.
+    `boot(n, memory)` makes the firmware of the n-th boot (from 1); `memory` is the switch's register of that name,
+    which outlives a failure. `observe` sees every action before it is done.
     """
 
     def __init__(
-        self, kernel: Kernel, cell: int, boot: Callable[[int], Firmware], observe: Callable[[Action], None]
+        self, kernel: Kernel, cell: int, boot: Callable[[int, int], Firmware], observe: Callable[[Action], None]
     ) -> None:
         self._kernel, self._cell, self._boot, self._observe = kernel, cell, boot, observe
         self._boots = 0
@@ -34,7 +36,7 @@ class GpuFirmware:
     def power_up(self) -> None:
         """Boot."""
         self._boots += 1
-        self.running = self._boot(self._boots)
+        self.running = self._boot(self._boots, self._kernel.engine.peek(self._cell, "memory"))
         self._do(self.running.start(self._kernel.now))
 
     def fail(self) -> None:
@@ -51,12 +53,16 @@ class GpuFirmware:
     def _timer(self, name: str, setting: int) -> None:
         if self.running is not None and self._timers.get(name) == setting:
             del self._timers[name]
+            self.running.on_status(self._kernel.engine.peek(self._cell, "status"))
             self._do(self.running.on_timer(name, self._kernel.now))
 
     def _do(self, actions: list[Action]) -> None:
         for action in actions:
+            self._observe(action)
             if isinstance(action, Send):
                 self._kernel.send_mail(self._cell, PORTS[action.port], action.frame)
+            elif isinstance(action, Write):
+                self._kernel.engine.poke(self._cell, action.register, action.value)
             elif isinstance(action, SetTimer):
                 self._settings += 1
                 setting = self._settings
@@ -64,7 +70,6 @@ class GpuFirmware:
                 self._kernel.after(action.delay, _Timer(self, action.name, setting))
             elif isinstance(action, CancelTimer):
                 self._timers.pop(action.name, None)
-            self._observe(action)
 
 
 class _Timer:

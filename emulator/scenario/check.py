@@ -1,5 +1,6 @@
 """Parsed file to Scenario: types and ranges by `model`, then what needs a look at other parts of the file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,9 +11,13 @@ from ringhil.emulator.scenario.check_server import check_server
 from ringhil.emulator.scenario.check_timeline import check_timeline
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.explain import explain
+from ringhil.emulator.scenario.faults import PARAMETERS
 from ringhil.emulator.scenario.marks import Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import Scenario, Workload
+from ringhil.emulator.scenario.topology import Server
+
+_LINK_STATES = 8  # cycles that the two ends of a link need to see each other's state
 
 
 def check(source: Source, *, name: str, folder: Path) -> Scenario:
@@ -22,8 +27,9 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
     except ValidationError as error:
         raise explain(error, source) from None
     server = check_server(source, written.server)
-    resolver = Resolver(source, {card.name: card for card in server.cards})
-    workload = _workload(source, written.workload, folder)
+    resolver = Resolver(source, {card.name: card for card in server.cards}, server.boundary_links)
+    workload = _workload(source, written.workload, server, folder)
+    _check_delays(source, written.timeline, server)
     return Scenario(
         name=written.name or name,
         seed=written.seed,
@@ -31,12 +37,26 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         workload=workload,
         timeline=check_timeline(source, resolver, written.timeline),
         until=written.until,
-        expect=ExpectChecker(source, resolver, server.boundary_links, workload).all(written.expect),
+        expect=ExpectChecker(source, resolver, workload).all(written.expect),
     )
 
 
-def _workload(source: Source, written: model.Workload | None, folder: Path) -> Workload | None:
+def _check_delays(source: Source, timeline: Sequence[model.Event], server: Server) -> None:
+    """The two ends of a link agree only when it is back for longer than its round trip takes."""
+    most = (server.settings.link_restore - _LINK_STATES) // 2
+    for n, event in enumerate(timeline):
+        if event.fault == "link_delay" and (delay := event.delay or PARAMETERS["delay"].default) > most:
+            problem = f"found {delay}; with a link_restore of {server.settings.link_restore} allowed are 1 .. {most}"
+            given = event.delay is not None
+            raise source.error(("timeline", n, "delay" if given else "fault"), f"link_delay: {problem}")
+
+
+def _workload(source: Source, written: model.Workload | None, server: Server, folder: Path) -> Workload | None:
     if written is None:
         return None
     exactly_one(source, ("workload",), model.WORKLOADS)
-    return Workload(written.units, None if written.data is None else folder / written.data, written.size)
+    if written.across and not server.boundary_links:
+        problem = f"found {written.across}; there are no boundary links to cross, so allowed is 0"
+        raise source.error(("workload", "across"), problem)
+    data = None if written.data is None else folder / written.data
+    return Workload(written.units, data, written.size, written.across)

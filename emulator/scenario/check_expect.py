@@ -11,16 +11,19 @@ from ringhil.emulator.scenario.expectation import (
     Check,
     CountIs,
     EntryIs,
+    EpochIs,
     Expectation,
+    IsolatedAre,
     MembersAre,
     ReachableIs,
+    StrandedAre,
     WorkIs,
 )
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import Workload
 from ringhil.emulator.scenario.suggest import listing
-from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef
+from ringhil.emulator.scenario.topology import Card, GpuRef
 
 T = TypeVar("T")
 
@@ -28,12 +31,9 @@ T = TypeVar("T")
 class ExpectChecker:
     """Checks the entries of `expect` against the rest of the file; every method raises ScenarioError."""
 
-    def __init__(
-        self, source: Source, resolver: Resolver, links: Sequence[BoundaryLink], workload: Workload | None
-    ) -> None:
+    def __init__(self, source: Source, resolver: Resolver, workload: Workload | None) -> None:
         self.source = source
         self.resolver = resolver
-        self.links = links
         self.workload = workload
 
     def all(self, written: Sequence[model.Expectation]) -> tuple[Expectation, ...]:
@@ -54,13 +54,20 @@ class ExpectChecker:
         for place, card, count in self._by_card(loc, "count", written.count):
             yield CountIs(card.name, self._count(place, card, count))
         for place, card, members in self._by_card(loc, "members", written.members):
-            yield MembersAre(card.name, self._members(place, card, members))
+            yield MembersAre(card.name, self._indices(place, card, members))
         for place, card, name in self._by_card(loc, "entry", written.entry):
-            yield EntryIs(card.name, self._entry(place, card, name))
-        for place, card, name in self._by_card(loc, "boundary", written.boundary):
-            yield BoundaryIs(card.name, self._boundary(place, card, name))
+            yield EntryIs(card.name, None if name is None else self._entry(place, card, name))
+        for place, card, names in self._by_card(loc, "boundary", written.boundary):
+            for gpu in (None,) if names is None else self._boundary(place, card, names):
+                yield BoundaryIs(card.name, gpu)
+        for _, card, epoch in self._by_card(loc, "epoch", written.epoch):
+            yield EpochIs(card.name, epoch)
         for place, card, link in self._by_card(loc, "break", written.break_):
-            yield BreakIs(card.name, None if link is None else self.resolver.link(place, link, on=card))
+            yield BreakIs(card.name, None if link is None else self.resolver.ring_link(place, link, on=card))
+        for place, card, gpus in self._by_card(loc, "stranded", written.stranded):
+            yield StrandedAre(card.name, self._indices(place, card, gpus))
+        for place, card, gpus in self._by_card(loc, "isolated", written.isolated):
+            yield IsolatedAre(card.name, self._indices(place, card, gpus))
         if written.work is not None:
             yield self._work((*loc, "work"), written.work)
         for _, card, reachable in self._by_card(loc, "reachable", written.reachable):
@@ -76,31 +83,38 @@ class ExpectChecker:
             raise self.source.error(loc, f"found {count}; card {card.name} has {card.gpus} GPUs")
         return count
 
-    def _members(self, loc: Loc, card: Card, members: Sequence[int]) -> tuple[int, ...]:
-        for i, index in enumerate(members):
+    def _indices(self, loc: Loc, card: Card, indices: Sequence[int]) -> tuple[int, ...]:
+        for i, index in enumerate(indices):
             self.resolver.index((*loc, i), card, index)
         seen = set[int]()
-        for i, index in enumerate(members):
+        for i, index in enumerate(indices):
             if index in seen:
                 raise self.source.error((*loc, i), f"GPU {index} stands here twice; each may once")
             seen.add(index)
         return tuple(sorted(seen))
 
     def _entry(self, loc: Loc, card: Card, name: str) -> GpuRef:
-        gpu = self.resolver.gpu(loc, name, on=card)
-        if gpu.index not in card.host_links:
-            candidates = listing(str(GpuRef(card.name, index)) for index in card.host_links)
-            raise self.source.error(loc, f"{gpu} has no link to the CPU; host links of card {card.name}: {candidates}")
-        return gpu
+        return self.resolver.host_linked(loc, self.resolver.gpu(loc, name, on=card))
 
-    def _boundary(self, loc: Loc, card: Card, name: str) -> GpuRef:
-        gpu = self.resolver.gpu(loc, name, on=card)
-        members = [m for link in self.links for m in (*link.from_, *link.to) if m.card == card.name]
-        if gpu not in members:
-            candidates = listing(map(str, members)) or "none"
-            problem = f"{gpu} is in no boundary link; members on card {card.name}: {candidates}"
-            raise self.source.error(loc, problem)
-        return gpu
+    def _boundary(self, loc: Loc, card: Card, names: Sequence[str]) -> Iterator[GpuRef]:
+        """One GPU of a link at most: its members elect one."""
+        links = self.resolver.boundary_links
+        chosen: dict[int, GpuRef] = {}
+        for i, name in enumerate(names):
+            place = (*loc, i)
+            gpu = self.resolver.gpu(place, name, on=card)
+            link = next((n for n, link in enumerate(links) if gpu in (*link.from_, *link.to)), None)
+            if link is None:
+                candidates = listing(map(str, self.resolver.boundary_members(card))) or "none"
+                problem = f"{gpu} is in no boundary link; members on card {card.name}: {candidates}"
+                raise self.source.error(place, problem)
+            if gpu == chosen.get(link):
+                raise self.source.error(place, f"{gpu} stands here twice; each may once")
+            if link in chosen:
+                problem = f"{gpu} is in boundary_links[{link}] as {chosen[link]} is; one GPU speaks for a link"
+                raise self.source.error(place, problem)
+            chosen[link] = gpu
+            yield gpu
 
     def _work(self, loc: Loc, written: model.Work) -> WorkIs:
         work = WorkIs(written.completed, written.lost, written.duplicated)

@@ -19,8 +19,28 @@ def check_server(source: Source, written: model.Server) -> Server:
     return Server(
         cards=tuple(cards.values()),
         boundary_links=_boundary_links(source, Resolver(source, cards), written.boundary_links),
-        settings=Settings(**written.settings.model_dump()),
+        settings=_settings(source, written.settings),
     )
+
+
+def _settings(source: Source, written: model.Settings) -> Settings:
+    """Losing `multiplier` keepalives must always be noticed, and losing one less never.
+
+    The silence lasts `multiplier + 1` intervals or more, each as short as jitter makes it, or `multiplier` full
+    ones or less: these must be told apart, with a quarter of an interval to spare.
+    """
+    settings = Settings(**written.model_dump())
+    multiplier, jitter = settings.keepalive_multiplier, settings.keepalive_jitter
+    limit = max(j for j in range(100) if (multiplier + 1) * (100 - j) > 100 * multiplier + 25)
+    if jitter > limit:
+        loc: Loc = ("server", "settings")
+        given = (*loc, "keepalive_jitter") in source.keys
+        problem = (
+            f"a keepalive_multiplier of {multiplier} allows a keepalive_jitter of at most {limit} percent; "
+            f"found {jitter}{'' if given else ', the default'}"
+        )
+        raise source.error((*loc, "keepalive_jitter" if given else "keepalive_multiplier"), problem)
+    return settings
 
 
 def _card(source: Source, name: str, written: model.Card) -> Card:

@@ -1,16 +1,19 @@
 """The timeline of a file: faults and targets that exist, set and cleared in an order that makes sense."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.choice import exactly_one
-from ringhil.emulator.scenario.errors import quoted
-from ringhil.emulator.scenario.faults import FAULTS, PLANNED, Fault
+from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import TimelineEvent
 from ringhil.emulator.scenario.suggest import listing, unknown
-from ringhil.emulator.scenario.topology import GpuRef, LinkRef
+from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef
+
+_EXAMPLES = {"ring link": "link: a.5-a.6", "boundary link": "link: a.4-b.3", "link": "link: a.5-a.6"}
+_CUTS = {"ring link": "link_cut", "boundary link": "boundary_link_cut"}
 
 
 def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.Event]) -> tuple[TimelineEvent, ...]:
@@ -27,51 +30,89 @@ def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.E
 def _event(source: Source, resolver: Resolver, loc: Loc, written: model.Event) -> TimelineEvent:
     action = exactly_one(source, loc, model.ACTIONS)
     kind = written.fault or written.clear or ""
-    fault = _fault(source, (*loc, action), kind)
-    target = _target(source, resolver, loc, written, action, kind, fault)
-    if written.count is not None and action == "clear":
-        raise source.error((*loc, "count"), "'clear' takes no count; 'fault' does", key=True)
-    if written.count is not None and not fault.counted:
-        counted = listing(name for name, f in FAULTS.items() if f.counted) or "none yet"
-        raise source.error((*loc, "count"), f"{kind} takes no count; these faults do: {counted}", key=True)
-    return TimelineEvent(written.at, action, kind, target, written.count, source.mark(loc).line)
+    if kind not in FAULTS:
+        raise source.error((*loc, action), unknown("fault", kind, FAULTS))
+    target, against = _target(source, resolver, loc, written, action, kind)
+    value = _value(source, loc, written, action, kind)
+    return TimelineEvent(
+        at=written.at,
+        action=action,
+        kind=kind,
+        target=target,
+        count=written.count,
+        line=source.mark(loc).line,
+        value=value,
+        reverse=against and kind == "link_one_way",
+    )
 
 
-def _fault(source: Source, loc: Loc, kind: str) -> Fault:
-    if kind in FAULTS:
-        return FAULTS[kind]
-    if kind in PLANNED:
-        raise source.error(loc, f"fault {quoted(kind)} is not supported yet; supported: {listing(FAULTS)}")
-    raise source.error(loc, unknown("fault", kind, FAULTS))
+def _value(source: Source, loc: Loc, written: model.Event, action: Literal["fault", "clear"], kind: str) -> int | None:
+    """The parameter of the fault; nothing is given that it doesn't take."""
+    parameter = FAULTS[kind].parameter
+    for key in ("count", *PARAMETERS):
+        if getattr(written, key) is None:
+            continue
+        if action == "clear":
+            raise source.error((*loc, key), f"'clear' takes no {key}; 'fault' does", key=True)
+        takers = [name for name, fault in FAULTS.items() if key in fault.takes]
+        if kind not in takers:
+            problem = f"{kind} takes no {key}; these faults do: {listing(takers)}"
+            raise source.error((*loc, key), problem, key=True)
+    if parameter is None or action == "clear":
+        return None
+    given: int | None = getattr(written, parameter)
+    return PARAMETERS[parameter].default if given is None else given
 
 
 def _target(
-    source: Source, resolver: Resolver, loc: Loc, written: model.Event, action: str, kind: str, fault: Fault
-) -> GpuRef | LinkRef:
+    source: Source, resolver: Resolver, loc: Loc, written: model.Event, action: str, kind: str
+) -> tuple[GpuRef | LinkRef | CrossRef, bool]:
+    """What is hit, and whether a link is written against its own direction."""
+    fault = FAULTS[kind]
     for wrong in model.TARGETS:
         if wrong != fault.target and getattr(written, wrong) is not None:
             raise source.error((*loc, wrong), f"{kind} takes no {wrong}; it takes a {fault.target}", key=True)
+    place = (*loc, fault.target)
     if fault.target == "link" and written.link is not None:
-        return resolver.link((*loc, "link"), written.link)
+        return _link(source, resolver, place, written.link, kind)
     if fault.target == "gpu" and written.gpu is not None:
-        return resolver.gpu((*loc, "gpu"), written.gpu)
-    example = "link: a.5-a.6" if fault.target == "link" else "gpu: a.3"
+        return _gpu(resolver, place, written.gpu, fault), False
+    example = _EXAMPLES.get(fault.hits, "gpu: a.3")
     raise source.error((*loc, action), f"{kind} without a {fault.target}; say where, e.g. {example}")
 
 
+def _gpu(resolver: Resolver, loc: Loc, text: str, fault: Fault) -> GpuRef:
+    gpu = resolver.gpu(loc, text)
+    match fault.hits:
+        case "GPU with a host link":
+            return resolver.host_linked(loc, gpu)
+        case "GPU with keepalives":
+            return resolver.with_keepalives(loc, gpu)
+    return gpu
+
+
+def _link(source: Source, resolver: Resolver, loc: Loc, text: str, kind: str) -> tuple[LinkRef | CrossRef, bool]:
+    hits = FAULTS[kind].hits
+    link, against = resolver.link(loc, text, hits)
+    found = "ring link" if isinstance(link, LinkRef) else "boundary link"
+    if hits not in (found, "link"):
+        raise source.error(loc, f"{kind} takes a {hits}, and {text} is a {found}; use {_CUTS[found]} there")
+    return link, against
+
+
 def _check_order(source: Source, events: Sequence[tuple[Loc, TimelineEvent]]) -> None:
-    active: dict[tuple[str, GpuRef | LinkRef], TimelineEvent] = {}
+    active: dict[tuple[str, GpuRef | LinkRef | CrossRef, bool], TimelineEvent] = {}
     for loc, event in events:
-        what = (event.kind, event.target)
+        what = (event.kind, event.target, event.reverse)
         since = active.get(what)
         if event.action == "clear":
             if since is None:
-                problem = f"{event.kind} is not active at {event.target} at cycle {event.at}; set it first"
+                problem = f"{event.kind} is not active at {event.where} at cycle {event.at}; set it first"
                 raise source.error((*loc, "clear"), problem)
             del active[what]
         elif since is not None and since.count is None:
             problem = (
-                f"{event.kind} is active at {event.target} since cycle {since.at} (line {since.line}); "
+                f"{event.kind} is active at {event.where} since cycle {since.at} (line {since.line}); "
                 "clear it before setting it again"
             )
             raise source.error((*loc, "fault"), problem)

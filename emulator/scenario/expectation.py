@@ -30,24 +30,38 @@ class MembersAre:
 
 @dataclass(frozen=True)
 class EntryIs:
-    """R10: the GPU elected among the card's host links."""
+    """R10: the GPU elected among the card's host links; None: the card has no entry GPU."""
 
     card: str
-    gpu: GpuRef
+    gpu: GpuRef | None
 
     def __str__(self) -> str:
-        return f"entry GPU of card {self.card} is {self.gpu}"
+        return f"entry GPU of card {self.card} is {self.gpu or 'none'}"
 
 
 @dataclass(frozen=True)
 class BoundaryIs:
-    """R9: the GPU elected among the members of one of the card's boundary links."""
+    """R9: the GPU elected among the members of one of the card's boundary links; None: the card has none at all.
+
+    A card with several boundary links has a boundary GPU for each: about the others it says nothing.
+    """
 
     card: str
-    gpu: GpuRef
+    gpu: GpuRef | None
 
     def __str__(self) -> str:
-        return f"boundary GPU of card {self.card} is {self.gpu}"
+        return f"boundary GPU of card {self.card} is {self.gpu or 'none'}"
+
+
+@dataclass(frozen=True)
+class EpochIs:
+    """The epoch of the card's entry GPU."""
+
+    card: str
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"epoch of card {self.card} is {self.epoch}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,28 @@ class BreakIs:
 
     def __str__(self) -> str:
         return f"break of card {self.card} is {self.link or 'none'}"
+
+
+@dataclass(frozen=True)
+class StrandedAre:
+    """Exactly these GPUs of the card are cut off from its entry GPU; indices ascending."""
+
+    card: str
+    gpus: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"stranded GPUs of card {self.card} are {list(self.gpus)}"
+
+
+@dataclass(frozen=True)
+class IsolatedAre:
+    """Exactly these GPUs of the card are healthy and kept out by their own switch; indices ascending."""
+
+    card: str
+    gpus: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"isolated GPUs of card {self.card} are {list(self.gpus)}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +121,9 @@ class ReachableIs:
         return f"card {self.card} is {'' if self.reachable else 'not '}reachable"
 
 
-Check = CountIs | MembersAre | EntryIs | BoundaryIs | BreakIs | WorkIs | ReachableIs
+Check = (
+    CountIs | MembersAre | EntryIs | BoundaryIs | EpochIs | BreakIs | StrandedAre | IsolatedAre | WorkIs | ReachableIs
+)
 
 
 @dataclass(frozen=True)

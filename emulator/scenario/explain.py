@@ -62,9 +62,8 @@ def _resolve(node: dict[str, Any]) -> dict[str, Any]:
 def _at(loc: Loc) -> dict[str, Any]:
     node = _resolve(schema())
     for step in loc:
-        if "anyOf" in node and "properties" not in node:
-            node = node["anyOf"][-1]  # a list, where a single value stands for a list of one
         if isinstance(step, int):
+            node = _list(node)
             node = node["items"]
         elif step in node.get("properties", {}):
             node = node["properties"][step]
@@ -72,6 +71,13 @@ def _at(loc: Loc) -> dict[str, Any]:
             (node,) = node["patternProperties"].values()
         node = _resolve(node)
     return node
+
+
+def _list(node: dict[str, Any]) -> dict[str, Any]:
+    """The list among the choices, where a single value may stand for a list of one, or null for none."""
+    if "anyOf" not in node:
+        return node
+    return next(found for choice in node["anyOf"] if "items" in (found := _list(_resolve(choice))))
 
 
 def words(node: dict[str, Any]) -> str:

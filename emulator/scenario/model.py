@@ -4,7 +4,7 @@ The one place for that; the JSON Schema and the messages about wrong values foll
 look at other parts of the file (does this GPU exist?) is checked afterwards, in the `check` modules.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ringhil.emulator.scenario import names
-from ringhil.emulator.scenario.faults import FAULTS
+from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, ParameterName
 from ringhil.emulator.scenario.topology import Settings as Defaults
 from ringhil.protocol.registers import REGISTERS
 from ringhil.protocol.wire import GPU_TYPES, MAX_RING
@@ -36,7 +36,18 @@ WORKLOADS: tuple[Literal["units", "data"], ...] = ("units", "data")
 ACTIONS: tuple[Literal["fault", "clear"], ...] = ("fault", "clear")
 TARGETS: tuple[Literal["gpu", "link"], ...] = ("gpu", "link")
 TIMES: tuple[Literal["at", "by", "end"], ...] = ("at", "by", "end")
-CHECKS = ("count", "members", "entry", "boundary", "break", "work", "reachable")
+CHECKS = (
+    "count",
+    "members",
+    "entry",
+    "boundary",
+    "epoch",
+    "break",
+    "stranded",
+    "isolated",
+    "work",
+    "reachable",
+)
 RESULTS = ("completed", "lost", "duplicated")
 
 
@@ -132,6 +143,25 @@ class Settings(_Part):
     allowance: Positive = Field(_DEFAULT.allowance, description=_register("allowance"))
     allowance_period: Positive = Field(_DEFAULT.allowance_period, description="cycles: period of the guardian")
     link_restore: Positive = Field(_DEFAULT.link_restore, description=_register("link_restore"))
+    gpu_restore: Positive = Field(_DEFAULT.gpu_restore, description=_register("gpu_restore"))
+    keepalive_interval: Positive = Field(
+        _DEFAULT.keepalive_interval, description="cycles: time between two keepalives of a member of a logical link"
+    )
+    keepalive_multiplier: int = Field(
+        _DEFAULT.keepalive_multiplier,
+        ge=2,
+        le=10,
+        description="keepalives: a member is down when so many in a row are missing",
+    )
+    keepalive_jitter: int = Field(
+        _DEFAULT.keepalive_jitter,
+        ge=0,
+        le=25,
+        description="percent: an interval is shorter by up to that, at random",
+    )
+    wait_to_restore: Positive = Field(
+        _DEFAULT.wait_to_restore, description="cycles: a member must be heard again for this long before it is up"
+    )
     compute_setup: Positive = Field(_DEFAULT.compute_setup, description=_register("compute_setup"))
     compute_per_flit: Positive = Field(_DEFAULT.compute_per_flit, description=_register("compute_per_flit"))
     window: int = Field(_DEFAULT.window, ge=1, le=4, description="work units: outstanding for each GPU at a time")
@@ -157,6 +187,17 @@ class Workload(_Part):
     units: Number | None = Field(None, description="number of work units, filled from the seed")
     data: OneLine | None = Field(None, description="file to distribute; relative to this file's folder")
     size: int = Field(4096, ge=1, le=65536, description="bytes: size of a work unit")
+    across: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="percent: share of the units that enter by another card's entry GPU and cross boundary links",
+    )
+
+
+def _parameter(name: ParameterName) -> Any:
+    of = PARAMETERS[name]
+    return Field(None, ge=of.low, le=of.high, description=f"{of.doc} ({of.default} unless given)")
 
 
 class Event(_Part):
@@ -166,8 +207,15 @@ class Event(_Part):
     fault: FaultName | None = Field(None, description="fault that begins")
     clear: FaultName | None = Field(None, description="fault that ends")
     gpu: GpuName | None = Field(None, description="GPU that is hit")
-    link: LinkName | None = Field(None, description="ring link that is hit")
-    count: Positive | None = Field(None, description="frames: the fault ends by itself after so many")
+    link: LinkName | None = Field(
+        None, description="ring link (a.5-a.6) or boundary link (a.4-b.3) that is hit, by the GPUs at its ends"
+    )
+    count: Positive | None = Field(
+        None, description="keepalive intervals: the fault ends by itself after so many; cleared unless given"
+    )
+    period: int | None = _parameter("period")
+    rate: int | None = _parameter("rate")
+    delay: int | None = _parameter("delay")
 
 
 class Work(_Part):
@@ -190,10 +238,23 @@ class Expectation(_Part):
     members: dict[CardName, list[Index]] | None = Field(
         None, min_length=1, description="indices of the working GPUs by card"
     )
-    entry: dict[CardName, GpuName] | None = Field(None, min_length=1, description="entry GPU by card (R10)")
-    boundary: dict[CardName, GpuName] | None = Field(None, min_length=1, description="boundary GPU by card (R9)")
+    entry: dict[CardName, GpuName | None] | None = Field(
+        None, min_length=1, description="entry GPU by card; null: none (R10)"
+    )
+    boundary: dict[CardName, Members | None] | None = Field(
+        None, min_length=1, description="boundary GPU by card, or a list, one for each link; null: none (R9)"
+    )
+    epoch: dict[CardName, Number] | None = Field(
+        None, min_length=1, description="epoch of the entry GPU by card: how often one was elected"
+    )
     break_: dict[CardName, LinkName | None] | None = Field(
         None, alias="break", min_length=1, description="ring link reported broken by card; null: none"
+    )
+    stranded: dict[CardName, list[Index]] | None = Field(
+        None, min_length=1, description="indices of the GPUs that are cut off from the entry GPU, by card"
+    )
+    isolated: dict[CardName, list[Index]] | None = Field(
+        None, min_length=1, description="indices of the healthy GPUs that their own switch keeps out, by card"
     )
     work: Work | None = Field(None, description="numbers of work units")
     reachable: dict[CardName, bool] | None = Field(

@@ -14,7 +14,7 @@ ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 IN_WORDS = {
     CARD: "a card name (a letter, then letters, digits, '-' or '_')",
     GPU: "a GPU name, card and index, such as a.3",
-    LINK: "a ring link, two neighbouring GPUs, such as a.5-a.6",
+    LINK: "a link, the two GPUs at its ends, such as a.5-a.6",
     INDEX_OR_DEFAULT: "'default' or the index of a GPU",
     ONE_LINE: "one line of text",
 }

@@ -1,20 +1,23 @@
 """Names of cards, GPUs and links in a file to the things that they name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ringhil.emulator.scenario.errors import quoted
+from ringhil.emulator.scenario.errors import ScenarioError, quoted
+from ringhil.emulator.scenario.faults import Hits
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.names import split_gpu, split_link
 from ringhil.emulator.scenario.suggest import hint, listing
-from ringhil.emulator.scenario.topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef
 
 
 class Resolver:
-    """Looks names up among `cards`; an unknown one raises the error of its place in the file."""
+    """Looks names up among cards and boundary links; an unknown one raises the error of its place in the file."""
 
-    def __init__(self, source: Source, cards: Mapping[str, Card]) -> None:
+    def __init__(self, source: Source, cards: Mapping[str, Card], boundary_links: Sequence[BoundaryLink] = ()) -> None:
         self.source = source
         self.cards = cards
+        self.boundary_links = boundary_links
+        self._crosses = dict.fromkeys(cross for link in boundary_links for cross in link.refs)
 
     def card(self, loc: Loc) -> Card:
         """The card that the last key of `loc` names."""
@@ -37,17 +40,76 @@ class Resolver:
             raise self.source.error(loc, f"{text} is not on card {on.name}, which has {_range(on)}")
         return GpuRef(name, index)
 
-    def link(self, loc: Loc, text: str, on: Card | None = None) -> LinkRef:
-        """The ring link `text`, its GPUs in either order; where both fit (a ring of two) as given."""
+    def ring_link(self, loc: Loc, text: str, on: Card) -> LinkRef:
+        """The ring link `text` of card `on`, its GPUs in either order; where both fit (a ring of two) as given."""
         first, second = (self.gpu(loc, half, on) for half in split_link(text))
-        card = self.cards[first.card]
+        found = self._ring_link(first, second)
+        if found is None:
+            raise self._no_link(loc, text, first, "ring link")
+        return found[0]
+
+    def link(self, loc: Loc, text: str, kind: Hits) -> tuple[LinkRef | CrossRef, bool]:
+        """The link `text`, of any kind, and whether it is written against its own direction.
+
+        `kind` is what is looked for: it matters for what is said when there is no such link.
+        """
+        first, second = (self.gpu(loc, half) for half in split_link(text))
+        found = self._ring_link(first, second) or self._cross(first, second)
+        if found is None:
+            raise self._no_link(loc, text, first, kind)
+        return found
+
+    def host_linked(self, loc: Loc, gpu: GpuRef) -> GpuRef:
+        """`gpu`, which has a link to the CPU."""
+        if gpu not in (able := _host_linked(self.cards[gpu.card])):
+            problem = f"{gpu} has no link to the CPU; host links of card {gpu.card}: {listing(map(str, able))}"
+            raise self.source.error(loc, problem)
+        return gpu
+
+    def with_keepalives(self, loc: Loc, gpu: GpuRef) -> GpuRef:
+        """`gpu`, which sends keepalives: to the other members of a logical link."""
+        card = self.cards[gpu.card]
+        senders = dict.fromkeys((*_host_linked(card), *self.boundary_members(card)))
+        if gpu not in senders:
+            problem = (
+                f"{gpu} sends no keepalives; host links and boundary members of card {card.name} do: "
+                f"{listing(map(str, senders))}"
+            )
+            raise self.source.error(loc, problem)
+        return gpu
+
+    def boundary_members(self, card: Card) -> list[GpuRef]:
+        """The GPUs of `card` that are in a boundary link."""
+        return [gpu for link in self.boundary_links for gpu in (*link.from_, *link.to) if gpu.card == card.name]
+
+    def _ring_link(self, first: GpuRef, second: GpuRef) -> tuple[LinkRef, bool] | None:
         if first.card == second.card:
-            for before, after in ((first, second), (second, first)):
-                if after.index == (before.index + 1) % card.gpus:
-                    return LinkRef(card.name, before.index, card.gpus)
-        neighbours = {GpuRef(card.name, (first.index + step) % card.gpus): None for step in (-1, 1)}
-        problem = f"no ring link {quoted(text)}; {first} is linked with {listing(map(str, neighbours))}"
-        raise self.source.error(loc, problem)
+            gpus = self.cards[first.card].gpus
+            for before, after, reverse in ((first, second, False), (second, first, True)):
+                if after.index == (before.index + 1) % gpus:
+                    return LinkRef(before.card, before.index, gpus), reverse
+        return None
+
+    def _cross(self, first: GpuRef, second: GpuRef) -> tuple[CrossRef, bool] | None:
+        for cross, reverse in ((CrossRef(first, second), False), (CrossRef(second, first), True)):
+            if cross in self._crosses:
+                return cross, reverse
+        return None
+
+    def _no_link(self, loc: Loc, text: str, first: GpuRef, kind: Hits) -> ScenarioError:
+        gpus = self.cards[first.card].gpus
+        linked: dict[GpuRef, None] = {}
+        if kind != "boundary link":
+            linked |= {GpuRef(first.card, (first.index + step) % gpus): None for step in (-1, 1)}
+        if kind != "ring link":
+            ends = [(cross.from_, cross.to) for cross in self._crosses]
+            linked |= {to if from_ == first else from_: None for from_, to in ends if first in (from_, to)}
+        problem = f"no {kind} {quoted(text)}; "
+        if linked:
+            problem += f"{first} is linked with {listing(map(str, linked))}"
+        else:
+            problem += f"boundary links are {listing(map(str, self._crosses))}" if self._crosses else "there are none"
+        return self.source.error(loc, problem)
 
     def _card(self, name: str, loc: Loc, *, key: bool = False) -> Card:
         card = self.cards.get(name)
@@ -60,3 +122,7 @@ class Resolver:
 
 def _range(card: Card) -> str:
     return f"{GpuRef(card.name, 0)} .. {GpuRef(card.name, card.gpus - 1)}"
+
+
+def _host_linked(card: Card) -> list[GpuRef]:
+    return [GpuRef(card.name, index) for index in card.host_links]

@@ -5,34 +5,49 @@ from pathlib import Path
 from typing import Literal
 
 from ringhil.emulator.scenario.expectation import Expectation
-from ringhil.emulator.scenario.topology import GpuRef, LinkRef, Server
+from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
 
 
 @dataclass(frozen=True)
 class Workload:
     """`units` work units of `size` bytes each, or the file `data` cut into units of at most `size` bytes.
 
-    Exactly one of `units` and `data` is set.
+    Exactly one of `units` and `data` is set. `across`: percent of the units that enter the server by another
+    card's entry GPU and so cross boundary links.
     """
 
     units: int | None
     data: Path | None
     size: int
+    across: int = 0
 
 
 @dataclass(frozen=True)
 class TimelineEvent:
     """At cycle `at` after power-up, the fault `kind` begins (`fault`) or ends (`clear`) at `target`.
 
-    `count`: the fault ends by itself after so many frames; None: it stays. `line`: of the file.
+    `count`: the fault ends by itself after so many keepalive intervals; None: it stays. `line`: of the file.
+    `value`: the fault's parameter (`PARAMETERS`), its default filled in; None: it takes none, or the event clears it.
+    `reverse`: link_one_way only; the dead direction is against the target's own, which is clockwise for a LinkRef
+    and `from_` to `to` for a CrossRef.
     """
 
     at: int
     action: Literal["fault", "clear"]
     kind: str
-    target: GpuRef | LinkRef
+    target: GpuRef | LinkRef | CrossRef
     count: int | None
     line: int
+    value: int | None = None
+    reverse: bool = False
+
+    @property
+    def where(self) -> str:
+        """The target in the file's words: `a.6-a.5` when nothing gets from a.6 to a.5."""
+        match self.target:
+            case LinkRef(before=first, after=second) | CrossRef(from_=first, to=second) if self.reverse:
+                return f"{second}-{first}"
+        return str(self.target)
 
 
 @dataclass(frozen=True)

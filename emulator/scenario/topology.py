@@ -45,6 +45,22 @@ class LinkRef:
         return f"{self.before}-{self.after}"
 
 
+@dataclass(frozen=True, order=True)
+class CrossRef:
+    """The boundary link between two GPUs of two cards, in the order of the file's `boundary_links`: `a.4-b.3`."""
+
+    from_: GpuRef
+    to: GpuRef
+
+    @property
+    def card(self) -> str:
+        """The card of `from_`."""
+        return self.from_.card
+
+    def __str__(self) -> str:
+        return f"{self.from_}-{self.to}"
+
+
 @dataclass(frozen=True)
 class Card:
     """R1: `gpus` GPUs in a ring. `types` and `weights` hold one value for each GPU.
@@ -74,10 +90,17 @@ class BoundaryLink:
     def pairs(self) -> tuple[tuple[GpuRef, GpuRef], ...]:
         return tuple(zip(self.from_, self.to, strict=True))
 
+    @property
+    def refs(self) -> tuple[CrossRef, ...]:
+        """The physical links that it is made of."""
+        return tuple(CrossRef(from_, to) for from_, to in self.pairs)
+
 
 @dataclass(frozen=True)
 class Settings:
-    """Times in cycles, `allowance` in frames, `window` in work units; meanings in docs/scenarios.md."""
+    """Times in cycles, `allowance` in frames, `window` in work units, `keepalive_multiplier` in keepalives,
+    `keepalive_jitter` in percent; meanings in docs/scenarios.md.
+    """
 
     census_period: int = 5000
     firmware_latency: int = 32
@@ -87,6 +110,11 @@ class Settings:
     allowance: int = _RESET["allowance"]
     allowance_period: int = _RESET["allowance_period"]
     link_restore: int = _RESET["link_restore"]
+    gpu_restore: int = _RESET["gpu_restore"]
+    keepalive_interval: int = 1000
+    keepalive_multiplier: int = 3
+    keepalive_jitter: int = 12
+    wait_to_restore: int = 4000
     compute_setup: int = _RESET["compute_setup"]
     compute_per_flit: int = _RESET["compute_per_flit"]
     window: int = 4

@@ -12,10 +12,13 @@ from ringhil.emulator.scenario import (
     Check,
     CountIs,
     EntryIs,
+    EpochIs,
     Expectation,
     GpuRef,
+    IsolatedAre,
     MembersAre,
     ReachableIs,
+    StrandedAre,
     WorkIs,
 )
 from ringhil.emulator.server.outcome import Expected
@@ -30,7 +33,8 @@ class _Item:
 
 
 class Expectations:
-    """`link_name(card, after, before)` names the links between two GPUs."""
+    """`breaks` names the links of which one is cut, `boundaries` the boundary GPUs by neighbouring card, `isolated`
+    the GPUs that their own switches keep out."""
 
     def __init__(
         self,
@@ -38,9 +42,12 @@ class Expectations:
         kernel: Kernel,
         cpu: Cpu,
         breaks: Callable[[CardView], tuple[str, ...]],
+        boundaries: Callable[[CardView], dict[str, str]],
+        isolated: Callable[[CardView], tuple[int, ...]],
     ) -> None:
         self._items = [_Item(i, e) for i, e in enumerate(items)]
         self._kernel, self._cpu, self._breaks = kernel, cpu, breaks
+        self._boundaries, self._isolated = boundaries, isolated
         for item in self._items:
             cycle = item.expectation.cycle
             if cycle is not None:
@@ -96,14 +103,23 @@ class Expectations:
         if isinstance(check, ReachableIs):
             return None if card.reachable == check.reachable else f"reachable {card.reachable}"
         if isinstance(check, EntryIs):
-            entry = GpuRef(card.name, card.entry) if card.reachable else None
+            entry = None if card.entry is None else GpuRef(card.name, card.entry)
             return None if entry == check.gpu else f"entry {entry or 'none'}"
         if isinstance(check, BreakIs):
             links = self._breaks(card)
             held = str(check.link) in links if check.link else not links
             return None if held else f"break {' or '.join(links) or 'none'}"
+        if isinstance(check, EpochIs):
+            return None if card.epoch == check.epoch else f"epoch {card.epoch}"
+        if isinstance(check, StrandedAre):
+            return None if card.stranded == check.gpus else f"stranded {list(card.stranded)}"
+        if isinstance(check, IsolatedAre):
+            found = self._isolated(card)
+            return None if found == check.gpus else f"isolated {list(found)}"
         assert isinstance(check, BoundaryIs)
-        return "no boundary election in this version"
+        gpus = self._boundaries(card).values()
+        held = str(check.gpu) in gpus if check.gpu is not None else not gpus
+        return None if held else f"boundary {', '.join(gpus) or 'none'}"
 
 
 class _Look:

@@ -13,15 +13,35 @@ class CardOutcome:
     count: int
     members: tuple[int, ...]
     entry: str | None
+    host: tuple[str, ...]  # members of the second logical link, by priority
     epoch: int
+    elections: int
+    boundary: dict[str, str]  # by neighbouring card
     break_: str | None
     cuts: tuple[str, ...]
+    stranded: tuple[str, ...]
+    isolated: tuple[str, ...]
+    degraded: tuple[str, ...]
+    slow_link: str | None
+    noisy_link: str | None
     reachable: bool
     share: int
     completed: int
     suspects: tuple[str, ...]
     accepted: int
     rejected: dict[str, int]
+
+
+@dataclass(frozen=True)
+class LinkOutcome:
+    """A first logical link at the end: between two cards, over one of its `members` or none."""
+
+    cards: tuple[str, str]
+    members: tuple[str, ...]
+    active: str | None
+    epoch: int
+    elections: int
+    frames: int  # data frames that crossed it, either way
 
 
 @dataclass(frozen=True)
@@ -69,16 +89,21 @@ class Outcome:
     seed: int
     cycles: int
     cards: dict[str, CardOutcome]
+    links: tuple[LinkOutcome, ...]
     work: dict[str, Any]
     recoveries: tuple[Recovery, ...]
     expect: tuple[Expected, ...]
     wrong_counts: tuple[str, ...]  # accepted counts that were never true: must be empty
+    split_brain: tuple[str, ...]  # two holders of a role at a time, or an epoch twice: must be empty
+    unsettled: tuple[str, ...]  # what is not as it must be long after the last event: must be empty
     engine: dict[str, Any] = field(default_factory=dict)
 
     @property
     def failures(self) -> tuple[str, ...]:
         """Why the verdict is not "pass"; empty when it is."""
         found = [f"wrong count accepted: {text}" for text in self.wrong_counts]
+        found += [f"split brain: {text}" for text in self.split_brain]
+        found += [f"at the end: {text}" for text in self.unsettled]
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
         found += [
             f"{r.action} {r.fault} of {r.where} at {r.at}: not recovered within {r.bound} cycles"
@@ -105,6 +130,7 @@ class Outcome:
             "verdict": self.verdict,
             "failures": list(self.failures),
             "cards": {name: _card_json(card) for name, card in self.cards.items()},
+            "links": [_link_json(link) for link in self.links],
             "work": self.work,
             "recoveries": [_recovery_json(r) for r in self.recoveries],
             "expect": [{"index": e.index, "ok": e.ok, "expected": e.text, "found": e.found} for e in self.expect],
@@ -118,13 +144,30 @@ def _card_json(card: CardOutcome) -> dict[str, Any]:
         "members": list(card.members),
         "entry": card.entry,
         "epoch": card.epoch,
-        "boundary": {},
+        "elections": card.elections,
+        "boundary": card.boundary,
         "break": card.break_,
+        "stranded": list(card.stranded),
+        "isolated": list(card.isolated),
+        "degraded": list(card.degraded),
+        "slow_link": card.slow_link,
+        "noisy_link": card.noisy_link,
         "reachable": card.reachable,
         "suspects": list(card.suspects),
         "share": card.share,
         "completed": card.completed,
         "census": {"accepted": card.accepted, "rejected": card.rejected},
+    }
+
+
+def _link_json(link: LinkOutcome) -> dict[str, Any]:
+    return {
+        "cards": list(link.cards),
+        "members": list(link.members),
+        "active": link.active,
+        "epoch": link.epoch,
+        "elections": link.elections,
+        "frames": link.frames,
     }
 
 

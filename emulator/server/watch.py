@@ -1,15 +1,24 @@
-"""Watches one card's census against the truth: wrong counts, and how long each event took to be dealt with."""
+"""Watches a run against the truth: wrong counts, and how long each event of the timeline took to be dealt with.
 
-from dataclasses import dataclass
-from itertools import product
+An event may need several things before it is over: the census of a card to be right again, its entry role or the
+boundary role of a link to be with a GPU that can hold it, a slow GPU or link to be reported. Its bound is that of
+the slowest.
+"""
 
-from ringhil.emulator.oracle import RingTruth, View
-from ringhil.emulator.scenario import TimelineEvent
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent
 from ringhil.emulator.server.bounds import LIARS, Bounds
 from ringhil.emulator.server.outcome import Recovery
-from ringhil.firmware.actions import Action, Counted, Rejected, Suspected
+from ringhil.emulator.server.roles import RoleWatch
+from ringhil.emulator.server.truth import CUT, OK, CardTruth, Part
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.actions import Counted, Rejected, Suspected
 
-Part = tuple[str, int]  # ("gpu", number) or ("link", number)
+Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
+_SILENT = frozenset({"keepalive_loss", "host_link_cut"})  # of a GPU that can't be heard by the CPU any more
 
 
 @dataclass
@@ -17,12 +26,12 @@ class _Open:
     """An event whose end has not been seen."""
 
     event: TimelineEvent
-    before: View
-    target: View
-    others: int
-    gpu: int | None
-    part: Part | None  # what it changes; a liar stays a member
-    waiting: int  # cycles until what was before it has settled
+    cards: frozenset[int]
+    gpu: int | None  # of the first card
+    part: Part | None
+    needs: set[Need]
+    before: dict[int, object]  # by card: what was to be found
+    bound: int
     detected: int | None = None
     recounted: int | None = None
     superseded: bool = False
@@ -32,152 +41,338 @@ class _Open:
         return self.recounted is not None or self.superseded
 
 
+@dataclass
 class CardWatch:
-    """`entry` is the GPU that counts. Feed it every event of the timeline and every action of the firmware."""
+    """What was found on one card."""
 
-    def __init__(self, name: str, size: int, entry: int, bounds: Bounds) -> None:
-        self._name, self._entry, self._bounds = name, entry, bounds
-        self._truth = RingTruth(size)
-        self._failed: dict[int, set[str]] = {}
-        self._liars: dict[int, set[str]] = {}
-        # What each part was, and until when it may still be found so: the hardware takes time to settle.
-        self._past: dict[Part, list[tuple[int, bool]]] = {}
+    name: str
+    truth: CardTruth
+    role: RoleWatch
+    wrong: list[str] = field(default_factory=list)
+    counts: list[tuple[int, Counted]] = field(default_factory=list)
+    rejected: dict[str, int] = field(default_factory=dict)
+
+
+class Watch:
+    """Feed it every event of the timeline and every action of the firmware. `views` are the CPU's."""
+
+    def __init__(self, wiring: Wiring, bounds: list[Bounds], views: list[CardView], multiplier: int) -> None:
+        self._wiring, self._bounds, self._views, self._multiplier = wiring, bounds, views, multiplier
+        self.cards = [
+            CardWatch(card.name, CardTruth(card.gpus, b), RoleWatch(f"entry of card {card.name}"))
+            for card, b in zip(wiring.cards, bounds, strict=True)
+        ]
+        names = [(wiring.cards[a].name, wiring.cards[b].name) for a, b in map(wiring.ends, wiring.links)]
+        self.links = [RoleWatch(f"boundary of cards {a} and {b}") for a, b in names]
+        self._cross: dict[CrossRef, set[str]] = {}  # active faults of links between cards
         self._events: list[_Open] = []
-        self.wrong: list[str] = []
-        self.counts: list[tuple[int, Counted]] = []
-        self.rejected: dict[str, int] = {}
+        self._last_event = [0] * len(self.cards)
 
-    @property
-    def view(self) -> View:
-        """What is true now."""
-        return self._truth.seen_from(self._entry)
+    # ------------------------------------------------------------------------------------------- who can do what
 
-    def event(self, event: TimelineEvent, gpu: int | None, link: int | None, now: int) -> None:
-        """A fault begins or ends at a GPU or a link of this card."""
+    def can_be_entry(self, card: int, gpu: int) -> bool:
+        """Whether a GPU with a link to the CPU can hold the role, when all has settled."""
+        faults = self.cards[card].truth.gpus.get(gpu, set())
+        return self.cards[card].truth.state(("gpu", gpu)) == OK and not faults & (_SILENT | {"flap"})
+
+    def _entry_candidates(self, card: int) -> list[int]:
+        return [gpu for gpu in self._wiring.cards[card].host_links if self.can_be_entry(card, gpu)]
+
+    def _boundary_candidates(self, group: int) -> list[int]:
+        """GPUs of the electing side whose link and far end work too."""
+        link = self._wiring.links[group]
+        return [ref.from_.index for ref in link.refs if self._crosses(ref)]
+
+    def _crosses(self, ref: CrossRef) -> bool:
+        if self._cross.get(ref, set()) & {"boundary_link_cut", "link_one_way", "link_one_way reverse"}:
+            return False
+        ends = ((self._wiring.number(gpu.card), gpu.index) for gpu in (ref.from_, ref.to))
+        return all(
+            self.cards[card].truth.state(("gpu", gpu)) == OK
+            and not self.cards[card].truth.gpus.get(gpu, set()) & {"keepalive_loss", "flap"}
+            for card, gpu in ends
+        )
+
+    def _uncertain(self, group: int) -> bool:
+        """A noisy or flapping part makes it a matter of luck who holds the link."""
+        link = self._wiring.links[group]
+        noisy = any("link_bit_errors" in self._cross.get(ref, ()) for ref in link.refs)
+        return noisy or any(self._disturbed(card) for card in self._wiring.ends(link))
+
+    def _disturbed(self, card: int) -> bool:
+        truth = self.cards[card].truth
+        return truth.noisy or truth.flapping or bool(truth.liars)
+
+    # -------------------------------------------------------------------------------------------------- events
+
+    def event(self, event: TimelineEvent, now: int) -> None:
+        """A fault begins or ends: call it when it has been applied to the hardware."""
+        on = event.action == "fault"
+        cards, gpu, part = self._place(event)
         for open_ in self._events:
-            # One whose time was up before is late, whatever happens now; unless lies have kept it from being seen.
-            excused = now - open_.event.at <= self._bound(open_) or self._blinded(open_) or self._mute_liar(open_)
-            open_.superseded = open_.superseded or (not open_.over and excused)
-        before = self.view
-        others = sum(map(len, self._failed.values())) + sum(map(len, self._liars.values())) + len(self._truth.cuts)
-        begins = event.action == "fault"
-        part: Part | None = None
-        # What earlier events have left unsettled has to settle first.
-        unsettled = max((at for past in self._past.values() for at, _ in past), default=now)
-        waiting = max(0, unsettled - now)
-        until = now + self._bounds.settling(event.kind)
-        if link is not None:
-            part = ("link", link)
-            self._past.setdefault(part, []).append((until, link in self._truth.cuts))
-            cuts = self._truth.cuts | {link} if begins else self._truth.cuts - {link}
-            self._truth = RingTruth(self._truth.size, self._truth.failed, cuts)
-        elif gpu is not None:
-            group = self._liars if event.kind in LIARS else self._failed
-            if group is self._failed:
-                part = ("gpu", gpu)
-                self._past.setdefault(part, []).append((until, gpu in self._truth.failed))
-            kinds = group.setdefault(gpu, set())
-            (kinds.add if begins else kinds.discard)(event.kind)
-            if part is not None and not begins and "babble" in kinds:
-                # Only now is it heard babbling: until it is muted it takes part.
-                self._past[part].append((now + self._bounds.settling("babble"), False))
-            failed = frozenset(g for g, k in self._failed.items() if k)
-            self._truth = RingTruth(self._truth.size, failed, self._truth.cuts)
-        target = self._truth.seen_from(self._entry)
-        self._events.append(_Open(event, before, target, others, gpu, part, waiting))
+            if open_.cards & cards and not open_.over:
+                open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
+        roles_before = self._roles()
+        before: dict[int, object] = {card: self._seen(card) for card in cards}
+        others = sum(self.cards[card].truth.faults for card in cards)
+        waiting = max(max(0, self.cards[card].truth.unsettled - now) for card in cards)
+        fault = event.kind + (" reverse" if event.reverse else "")
+        if part is None:
+            assert isinstance(event.target, CrossRef)
+            faults = self._cross.setdefault(event.target, set())
+            (faults.add if on else faults.discard)(fault)
+        else:
+            (card,) = cards
+            if event.count is None or event.count >= self._enough(event):
+                self.cards[card].truth.change(part, fault, on, event.kind, now)
+        needs = self._needs(event, cards, gpu, part, before, roles_before)
+        first = not any(o.cards & cards for o in self._events)
+        bound = self._bound(event, needs, others, first) + waiting
+        for card in cards:
+            self._last_event[card] = now + bound
+        opened = _Open(event, cards, gpu, part, needs, before, bound)
+        # What can't be seen to be over by its nature: nothing has to happen, or it is a matter of luck.
+        opened.superseded = not needs
+        self._events.append(opened)
+        self.roles_changed(now)
 
-    def action(self, action: Action, now: int) -> None:
-        """The entry GPU's firmware has done something."""
-        if isinstance(action, Counted):
-            self._counted(action, now)
-        elif isinstance(action, Rejected):
-            self.rejected[action.reason] = self.rejected.get(action.reason, 0) + 1
-            self._detect(now)
-        elif isinstance(action, Suspected):
-            for o in self._events:
-                if not o.over and o.event.kind in LIARS and o.gpu in action.gpus:
-                    o.recounted = now
+    def _enough(self, event: TimelineEvent) -> int:
+        """Lost rounds of keepalives that surely move a role; fewer than the multiplier must change nothing.
 
-    def _detect(self, now: int) -> None:
-        for o in self._events:
-            if not o.over and o.detected is None:
-                o.detected = now
+        A warden's rounds and those of the member that it answers are not in step.
+        """
+        assert isinstance(event.target, GpuRef)
+        crossing = self._wiring.crossings.get(self._wiring.cell_of(event.target))
+        return self._multiplier + (2 if crossing is not None and not crossing.leads else 0)
 
-    def _counted(self, counted: Counted, now: int) -> None:
-        self.counts.append((now, counted))
-        found = None if counted.members is None else frozenset(counted.members)
-        if not self._fits(counted, None):
-            self.wrong.append(f"card {self._name} at cycle {now}: {counted.count} {sorted(found or ())}")
-        for o in self._events:
-            if o.over:
+    def _place(self, event: TimelineEvent) -> tuple[frozenset[int], int | None, Part | None]:
+        target = event.target
+        if isinstance(target, CrossRef):
+            ends = (target.from_, target.to)
+            return frozenset(self._wiring.number(gpu.card) for gpu in ends), None, None
+        card = frozenset({self._wiring.number(target.card)})
+        if isinstance(target, LinkRef):
+            return card, None, ("link", target.index)
+        assert isinstance(target, GpuRef)
+        return card, target.index, ("gpu", target.index)
+
+    def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
+        """A flapping GPU has failed or recovered."""
+        self.cards[card].truth.change(("gpu", gpu), "flapped", failed, "flap", now)
+
+    def loss_over(self, card: int, gpu: int, now: int) -> None:
+        """A counted loss of keepalives has ended by itself."""
+        self.cards[card].truth.gpus.get(gpu, set()).discard("keepalive_loss")
+        self.roles_changed(now)
+
+    def _roles(self) -> dict[Need, object]:
+        """For every role whether the one who should hold it does."""
+        state: dict[Need, object] = {}
+        for card, view in enumerate(self._views):
+            able = self._entry_candidates(card)
+            state["entry", card] = (view.entry in able) if able else (view.entry is None)
+        for group, role in enumerate(self.links):
+            able = self._boundary_candidates(group)
+            state["boundary", group] = (role.holder in able) if able else (role.holder is None)
+        return state
+
+    def _needs(
+        self,
+        event: TimelineEvent,
+        cards: frozenset[int],
+        gpu: int | None,
+        part: Part | None,
+        before: dict[int, object],
+        roles: dict[Need, object],
+    ) -> set[Need]:
+        # Also a role that an earlier event has left without a holder: this one can't be over before.
+        needs = {
+            need for need, right in self._roles().items() if not right and (roles[need] or self._concerns(need, cards))
+        }
+        kind, on = event.kind, event.action == "fault"
+        if kind == "flap" and on:
+            return needs
+        for card in cards:
+            entry = self._views[card].entry
+            if not self._entry_candidates(card) or (self._disturbed(card) and kind not in LIARS):
                 continue
-            if counted.count != o.before.count or found not in (None, o.before.members):
-                self._detect(now)
-            begun = counted.sent_at >= o.event.at or (not self._liars_now() and o.before != o.target)
-            liar_begins = o.event.kind in LIARS and o.event.action == "fault"
-            cut_seen = (counted.verdict == "arms") == bool(o.target.cuts)
-            if begun and not liar_begins and cut_seen and self._fits(counted, o.part):
+            members = self._members(card, entry)
+            if ("entry", card) in needs or entry is None or before[card] != self._seen(card) or kind == "flap":
+                needs.add(("census", card))
+            elif kind in LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
+                # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census.
+                blind = self.cards[card].truth.liars - {(gpu or 0, kind)}
+                if not blind and not self.cards[card].truth.noisy and not self.cards[card].truth.flapping:
+                    needs.add(("named" if on else "census", card))
+            elif kind == "slow" and gpu in members:
+                needs.add(("slow GPU", card))
+            elif kind == "link_delay" and part is not None and self._can_be_timed(card, part[1], members):
+                needs.add(("slow link", card))
+        return needs
+
+    def _concerns(self, need: Need, cards: frozenset[int]) -> bool:
+        what, number = need
+        ends = self._wiring.ends(self._wiring.links[number]) if what == "boundary" else (number,)
+        return bool(cards & set(ends))
+
+    def _can_be_timed(self, card: int, link: int, members: Iterable[int]) -> bool:
+        """Both GPUs next to the link are counted, and no other delay confuses the matter."""
+        size = self.cards[card].truth.size
+        late = [n for n, kinds in self.cards[card].truth.links.items() if "link_delay" in kinds and n != link]
+        both = {link, (link + 1) % size} <= set(members)
+        return both and not late and self.cards[card].truth.state(("link", link)) != CUT
+
+    def _seen(self, card: int) -> object:
+        entry = self._views[card].entry
+        return None if entry is None else self.cards[card].truth.seen_from(entry)
+
+    def _members(self, card: int, entry: int | None) -> frozenset[int]:
+        return frozenset() if entry is None else self.cards[card].truth.seen_from(entry).members
+
+    def _bound(self, event: TimelineEvent, needs: set[Need], others: int, first: bool) -> int:
+        """`first`: nothing has happened to these cards before, so every member is ready to take a role over."""
+        bound = 0
+        for what, number in needs or {("census", 0)}:
+            if what == "boundary":
+                ends = self._wiring.ends(self._wiring.links[number])
+                members = len(self._wiring.links[number].from_)
+                slowest = max((self._bounds[card] for card in ends), key=lambda b: b.election.interval)
+                bound = max(bound, slowest.election_bound(members) if first else slowest.return_bound(members))
+                continue
+            b = self._bounds[number]
+            own = b.recovery(event.action, event.kind, others)
+            if what == "entry" or ("entry", number) in needs or self._views[number].entry is None:
+                members = len(self._wiring.cards[number].host_links)
+                own += b.election_bound(members) if first else b.return_bound(members)
+            bound = max(bound, own)
+        return bound
+
+    # ------------------------------------------------------------------------------------------- what was found
+
+    def counted(self, card: int, gpu: int, counted: Counted, now: int) -> None:
+        """The census of the entry GPU `gpu` has been accepted."""
+        watch = self.cards[card]
+        watch.counts.append((now, counted))
+        found = None if counted.members is None else frozenset(counted.members)
+        if not watch.truth.fits(counted, gpu):
+            watch.wrong.append(f"card {watch.name} at cycle {now}: {counted.count} {sorted(found or ())}")
+        view = watch.truth.seen_from(gpu)
+        for o in self._open(card):
+            before = o.before.get(card)
+            differs = before is not None and found is not None and found != getattr(before, "members", found)
+            if differs:
+                self._detect(o, now)
+            begun = counted.sent_at >= o.event.at or (not watch.truth.liars and before != view)
+            cut_seen = (counted.verdict == "arms") == bool(view.cuts)
+            if ("census", card) in o.needs and begun and cut_seen and watch.truth.fits(counted, gpu, o.part):
+                self._settle(o, ("census", card), now)
+            slow_seen = (o.gpu in counted.degraded) == (o.event.action == "fault")
+            if ("slow GPU", card) in o.needs and begun and slow_seen:
+                self._settle(o, ("slow GPU", card), now)
+
+    def rejected(self, card: int, action: Rejected, now: int) -> None:
+        """A message or a round was rejected."""
+        watch = self.cards[card]
+        watch.rejected[action.reason] = watch.rejected.get(action.reason, 0) + 1
+        for o in self._open(card):
+            self._detect(o, now)
+            if o.event.kind == "duplicate_id":
+                # Its message is not believed; there may be nothing in it that says who spoilt it.
+                self._settle(o, ("named", card), now)
+
+    def suspected(self, card: int, action: Suspected, now: int) -> None:
+        """GPUs were named."""
+        for o in self._open(card):
+            if o.gpu in action.gpus:
+                self._settle(o, ("named", card), now)
+
+    def reported(self, card: int, now: int) -> None:
+        """The CPU has taken in a report of this card."""
+        view = self._views[card]
+        for o in self._open(card):
+            if o.event.kind != "link_delay" or o.part is None:
+                continue
+            if view.slow_link == (o.part[1] if o.event.action == "fault" else None):
+                self._settle(o, ("slow link", card), now)
+
+    def roles_changed(self, now: int) -> None:
+        """Somebody has been granted a role, or lost it."""
+        right = self._roles()
+        for o in self._events:
+            if not o.over:
+                for need in [n for n in o.needs if right.get(n)]:
+                    self._settle(o, need, now)
+
+    def noticed(self, cards: Iterable[int], now: int) -> None:
+        """A role was lost: the first sign of whatever struck it."""
+        for card in cards:
+            for o in self._open(card):
+                self._detect(o, now)
+
+    def _open(self, card: int) -> list[_Open]:
+        return [o for o in self._events if card in o.cards and not o.over]
+
+    def _detect(self, o: _Open, now: int) -> None:
+        o.detected = now if o.detected is None else o.detected
+
+    def _settle(self, o: _Open, need: Need, now: int) -> None:
+        if need in o.needs:
+            o.needs.discard(need)
+            self._detect(o, now)
+            if not o.needs:
                 o.recounted = now
-                o.detected = o.detected or now
 
-    def _liars_now(self) -> bool:
-        return any(self._liars.values())
+    # -------------------------------------------------------------------------------------------------- results
 
-    def _fits(self, counted: Counted, settled: Part | None) -> bool:
-        """Whether this may have been found since its round began; the part `settled` has its present state."""
-        parts = {("link", i) for i in self._truth.cuts} | {p for p in self._past if p[0] == "link"}
-        links = sorted(parts)
-        for states in product(*(self._possible(p, counted.sent_at, settled) for p in links)):
-            cuts = frozenset(i for (_, i), cut in zip(links, states, strict=True) if cut)
-            reached = RingTruth(self._truth.size, cuts=cuts).seen_from(self._entry).members
-            failed = {g: self._possible(("gpu", g), counted.sent_at, settled) for g in reached}
-            must = {g for g in reached if True not in failed[g]}
-            may = {g for g in reached if False in failed[g]}
-            if counted.members is None:
-                if len(must) <= counted.count <= len(may):
-                    return True
-            elif len(counted.members) == counted.count and must <= set(counted.members) <= may:
-                return True
-        return False
-
-    def _possible(self, part: Part, since: int, settled: Part | None) -> set[bool]:
-        """Failed or not, cut or not, as far as it may have been found so since then."""
-        kind, number = part
-        present = number in (self._truth.failed if kind == "gpu" else self._truth.cuts)
-        past = self._past.get(part, []) if part != settled else []
-        return {present, *(was for until, was in past if until >= since)}
-
-    def recoveries(self) -> tuple[Recovery, ...]:
+    def recoveries(self, now: int) -> tuple[Recovery, ...]:
         """Every event and what became of it."""
-        return tuple(self._recovery(o) for o in self._events)
+        return tuple(self._recovery(o, now) for o in self._events)
 
-    def _recovery(self, o: _Open) -> Recovery:
-        bound = self._bound(o)
+    def _recovery(self, o: _Open, now: int) -> Recovery:
         took = None if o.recounted is None else o.recounted - o.event.at
-        # With its own entry GPU gone, or lied to by somebody else, a card can't count: nothing to be judged.
-        judged = self._entry_works(o) and not (o.recounted is None and (self._blinded(o) or self._mute_liar(o)))
+        ring_time = max(self._bounds[card].ring_time for card in o.cards)
+        unseen = o.recounted is None and (now - o.event.at <= o.bound or self._excused(o))
         return Recovery(
             fault=o.event.kind,
             action=o.event.action,
-            where=str(o.event.target),
+            where=o.event.where,
             at=o.event.at,
             detected=o.detected,
             recounted=o.recounted,
-            bound=bound,
-            transits=None if took is None else round(took / self._bounds.ring_time, 2),
-            superseded=o.superseded or not judged,
+            bound=o.bound,
+            transits=None if took is None else round(took / ring_time, 2),
+            superseded=o.superseded or unseen,
         )
 
-    def _bound(self, o: _Open) -> int:
-        return self._bounds.recovery(o.event.action, o.event.kind, o.others) + o.waiting
+    def _excused(self, o: _Open) -> bool:
+        """It can't be seen to be over while something else spoils messages or comes and goes."""
+        for card in o.cards:
+            truth = self.cards[card].truth
+            own = {(o.gpu or 0, o.event.kind)} if ("named", card) in o.needs else set()
+            if truth.noisy or truth.flapping or truth.liars - own:
+                return True
+        return False
 
-    def _entry_works(self, o: _Open) -> bool:
-        return bool(o.target.members)
-
-    def _mute_liar(self, o: _Open) -> bool:
-        """It would lie, but its messages pass it by, or it isn't reached."""
-        return o.event.kind in LIARS and o.gpu not in o.target.members
-
-    def _blinded(self, o: _Open) -> bool:
-        lies = {(g, kind) for g, kinds in self._liars.items() for kind in kinds}
-        return bool(lies - {(o.gpu, o.event.kind)})
+    def at_the_end(self, now: int, breaks: Callable[[CardView], tuple[str, ...]]) -> tuple[str, ...]:
+        """What is not as it should be when all has settled; cards that something happened to lately are left out."""
+        found: list[str] = []
+        for card, view in enumerate(self._views):
+            if now <= self._last_event[card] or self._disturbed(card):
+                continue
+            able = self._entry_candidates(card)
+            if able and (view.entry not in able or not view.reachable):
+                found.append(f"card {view.name} has no entry GPU of {able}, but {view.entry}")
+            elif not able and view.reachable:
+                found.append(f"card {view.name} is reachable, though none of its GPUs can be the entry")
+            elif able:
+                expected = self._members(card, view.entry)
+                if view.count != len(expected) or (view.members and frozenset(view.members) != expected):
+                    found.append(f"card {view.name} has GPUs {sorted(expected)}, but {list(view.members)} are counted")
+        for group, role in enumerate(self.links):
+            ends = self._wiring.ends(self._wiring.links[group])
+            if any(now <= self._last_event[card] for card in ends) or self._uncertain(group):
+                continue
+            able = self._boundary_candidates(group)
+            if (role.holder not in able) if able else role.holder is not None:
+                found.append(f"{role.name}: held by {role.holder}, can be held by {able}")
+        return tuple(found)

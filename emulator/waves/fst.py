@@ -1,7 +1,7 @@
 """Writes the wires of all links as an FST file: one time unit is one cycle.
 
-Scopes: card, GPU, port (p1_tx, p2_tx, host_tx); in each the 64 data bits and every control bit of the link by its
-name. The same run gives the same file, byte for byte.
+Scopes: card, GPU, port (p1_tx, p2_tx, host_tx, boundary_tx); in each the 64 data bits and every control bit of the
+link by its name. The same run gives the same file, byte for byte.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.recording.atomic import AtomicFile
 from ringhil.protocol import wire
 
-_PORTS = ("p1_tx", "p2_tx", "host_tx")
+_PORTS = ("p1_tx", "p2_tx", "host_tx", "boundary_tx")
 _BITS = tuple(sorted(wire.LINK_BITS, key=lambda name: wire.LINK_BITS[name]))
 
 
@@ -83,7 +83,7 @@ class WaveWriter:
         for cycle, data, cell, port, control, _ in self._engine.changes().tolist():
             if cycle != self._now:
                 self._time(cycle)
-            self._write(3 * cell + port, data, control)
+            self._write(len(_PORTS) * cell + port, data, control)
 
     def commit(self) -> None:
         """The run is over: the file appears."""

@@ -20,7 +20,7 @@ from typing import ClassVar
 _VARIABLE_TYPES = {
     "records": "tuple[Record, ...] = ()",
     "payload": 'bytes = b""',
-    "members": "tuple[int, ...] = ()",
+    "sets": "tuple[int, ...] = ()",
 }
 
 

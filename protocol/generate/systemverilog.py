@@ -59,7 +59,10 @@ def render() -> str:
     out += [_const(8, f"STATE_{name.upper()}", value) for name, value in wire.GPU_STATES.items()]
     out += [_const(16, f"ACK_{name.upper()}", value) for name, value in wire.ACK_STATUS.items()]
     out += [_const(16, f"RESULT_{name.upper()}", value) for name, value in wire.RESULT_STATUS.items()]
+    out.append(_const(8, "NO_CARD", wire.NO_CARD))
     out.append("")
+    out.append(f"  localparam int CROSSINGS = {wire.CROSSINGS_SHIFT};  // lowest of the four flags that count")
+    out.append(_const(4, "MAX_CROSSINGS", wire.MAX_CROSSINGS))
     out.append("  // Fields of a flit that no hop may change: the end-to-end CRC sees the others as zero.")
     out.append(_const(64, "E2E_FLIT0", ~((wire.MUTABLE_FLAGS << 32) | (0xFFFF << 16)) & 0xFFFFFFFFFFFFFFFF))
     out.append("")

@@ -1,7 +1,7 @@
 """Statistics messages as they come home to their entry GPU: right ones, built from the ring's members."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ringhil.protocol import crc, wire
@@ -16,12 +16,12 @@ CARD, NODE, SIZE, EPOCH, SEQUENCE = 0, 2, 6, 9, 41
 
 def tagged(record: Record, epoch: int = EPOCH, sequence: int = SEQUENCE) -> Record:
     """The record with the tag that belongs to it."""
-    head = (record.id, record.hop, record.state, record.flags, record.gpu_type, record.weight, record.errors)
+    head = [getattr(record, field.name) for field in fields(Record) if field.name != "tag"]
     return replace(record, tag=crc.record_tag(epoch, sequence, Record.HEAD.pack(*head, 0)))
 
 
 def record(gpu: int, hop: int, sequence: int = SEQUENCE, **changes: Any) -> Record:
-    plain = Record(gpu, hop, wire.GPU_STATES["working"], 0, 0, 1, 0, 0)
+    plain = Record(gpu, hop, wire.GPU_STATES["working"], 0, 0, 0, 1, 0, wire.NO_CARD, 0)
     return tagged(replace(plain, **changes), sequence=sequence)
 
 

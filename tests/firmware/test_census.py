@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringhil.firmware import timing
 from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
 from ringhil.firmware.census import NOBODY, PERIOD, TIMEOUT, Census, CensusConfig
 from ringhil.protocol import codec, wire
@@ -24,6 +25,7 @@ from .messages import (
     home_port,
     message,
     record,
+    tagged,
 )
 
 CONFIG = CensusConfig(card=CARD, node=NODE, size=SIZE, epoch=EPOCH, period=1000, timeout=200)
@@ -112,12 +114,13 @@ def test_both_home_give_a_count_a_report_and_the_end_of_the_timeout() -> None:
     bench = Bench()
     assert bench.cw() == []
     actions = bench.ccw()
-    assert counted(actions) == Counted(6, (0, 1, 2, 3, 4, 5), "ring", None, None, 1, 100)
+    assert counted(actions) == Counted(6, (0, 1, 2, 3, 4, 5), "ring", None, None, 1, 100, (), (), 24)
     assert CancelTimer(TIMEOUT) in actions
     told = report(actions)
-    assert (told.count, told.size, told.members, told.rejected) == (6, SIZE, (0b111111,), 0)
+    assert (told.count, told.size, told.sets, told.rejected) == (6, SIZE, (0b111111, 0, 0), 0)
     assert told.verdict == wire.VERDICTS["ring"]
     assert (told.break_after, told.break_before, told.first_suspect) == (NOBODY, NOBODY, NOBODY)
+    assert (told.slow_link, told.noisy_link, told.weight) == (NOBODY, NOBODY, 24)
     assert bench.census.accepted == 1
 
 
@@ -193,7 +196,7 @@ def test_arms_are_joined_and_the_break_lies_between_their_ends() -> None:
     bench = Bench()
     bench.cw((2, 3, 4), wrapped=True)
     actions = bench.home(message((2, 1, 0), ccw=True, wrapped=True, sequence=1))
-    assert counted(actions) == Counted(5, (0, 1, 2, 3, 4), "arms", 4, 0, 1, 100)
+    assert counted(actions) == Counted(5, (0, 1, 2, 3, 4), "arms", 4, 0, 1, 100, (), (), 20)
     assert (report(actions).break_after, report(actions).break_before) == (4, 0)
     assert report(actions).verdict == wire.VERDICTS["arms"]
 
@@ -302,7 +305,7 @@ def test_what_was_known_last_stays_in_the_report_of_a_failure() -> None:
     bench.both((2, 3, 5))
     bench.timer(PERIOD)
     told = report(bench.timer(TIMEOUT))
-    assert (told.verdict, told.count, told.members) == (0, 3, (0b101100,))
+    assert (told.verdict, told.count, told.sets) == (0, 3, (0b101100, 0, 0))
 
 
 def test_reasons_are_counted() -> None:
@@ -342,7 +345,7 @@ def test_a_message_of_somebody_else_ends_nothing() -> None:
 
 
 def test_frames_of_other_kinds_are_not_its_business() -> None:
-    other = Report(CARD, 0, 1, NODE, EPOCH, 1, NODE, 3, SIZE, 1, 0, 0, 0, 0, 0, 0, 0, (7,))
+    other = Report(CARD, 0, 1, NODE, EPOCH, 1, NODE, 3, SIZE, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, (7, 0, 0))
     bench = Bench()
     assert bench.census.on_frame(codec.encode(other), 0, False, 0) == []
     assert bench.census.rejected == {}
@@ -444,7 +447,8 @@ def test_without_records_the_count_alone_is_taken() -> None:
     assert with_records(bench.actions) == {False}
     actions = bench.both((2, 3, 4), records=False)
     assert counted(actions) == Counted(3, None, "ring", None, None, 1, 100)
-    assert report(actions).members == (0,)
+    assert report(actions).sets == (0, 0, 0)
+    assert report(actions).weight == 4 * 3  # nobody is known to be degraded
 
 
 def test_without_records_the_counts_must_agree() -> None:
@@ -513,6 +517,136 @@ def test_a_failure_is_looked_into() -> None:
     assert with_records(bench.timer(TIMEOUT)) == {True}
 
 
+# ----------------------------------------------------------------------------------------- what the records say
+
+DEGRADED, BOUNDARY = wire.GPU_STATES["degraded"], wire.RECORD_FLAGS["boundary"]
+
+
+def saying(frame: Statistics, **said: dict[str, Any]) -> Statistics:
+    """The message in which some GPUs (`gpu3`) say more about themselves than that they are there."""
+    changed = [replace(r, **said.get(f"gpu{r.id}", {})) for r in frame.records]
+    return replace(frame, records=tuple(tagged(r, sequence=frame.sequence) for r in changed))
+
+
+def test_what_the_records_say_is_told_with_the_count() -> None:
+    """A degraded GPU weighs a quarter; a boundary GPU is named with the card that it speaks to (R8)."""
+    said = {
+        "gpu3": {"state": DEGRADED, "weight": 8},
+        "gpu4": {"flags": BOUNDARY, "peer": 1},
+        "gpu0": {"flags": BOUNDARY, "peer": 7, "state": DEGRADED},
+    }
+    bench = Bench()
+    bench.home(saying(message(ALL, sequence=1), **said))
+    actions = bench.home(saying(message((2, 1, 0, 5, 4, 3), ccw=True, sequence=1), **said))
+    found = counted(actions)
+    assert found is not None
+    assert (found.degraded, found.boundaries) == ((0, 3), ((0, 7), (4, 1)))
+    assert found.weight == 4 * 4 * 1 + 8 + 1
+    told = report(actions)
+    assert told.sets == (0b111111, 0b001001, 0b010001)
+    assert told.weight == found.weight
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_one_direction_is_enough_for_it(wrapped: bool) -> None:
+    """At a cut each GPU is in one arm only; where one direction is lost the other knows all."""
+    bench = Bench()
+    said = {"gpu3": {"state": DEGRADED}, "gpu1": {"flags": BOUNDARY, "peer": 4}}
+    if wrapped:
+        bench.home(saying(message((2, 3), wrapped=True, sequence=1), **said))
+        actions = bench.home(saying(message((2, 1), ccw=True, wrapped=True, sequence=1), **said))
+    else:
+        bench.home(saying(message((2, 3, 1), sequence=1), **said))
+        actions = bench.timer(TIMEOUT)
+    found = counted(actions)
+    assert found is not None
+    assert (found.members, found.degraded, found.boundaries, found.weight) == ((1, 2, 3), (3,), ((1, 4),), 9)
+
+
+def test_a_round_that_only_counts_repeats_what_the_records_said() -> None:
+    bench = Bench(refresh=100)
+    said = {"gpu3": {"state": DEGRADED}, "gpu5": {"flags": BOUNDARY, "peer": 1}}
+    bench.home(saying(message((2, 3, 5), sequence=1), **said))
+    bench.home(saying(message((2, 5, 3), ccw=True, sequence=1), **said))
+    bench.timer(PERIOD)
+    actions = bench.both((2, 3, 5), records=False)
+    found = counted(actions)
+    assert found is not None
+    assert (found.degraded, found.boundaries, found.weight) == ((3,), ((5, 1),), 9)
+    assert report(actions).sets == (0b101100, 0b001000, 0b100000)
+
+
+def test_what_was_known_last_of_them_stays_in_the_report_of_a_failure() -> None:
+    bench = Bench(attempts=1)
+    said = {"gpu3": {"state": DEGRADED}}
+    bench.home(saying(message((2, 3, 5), sequence=1), **said))
+    bench.home(saying(message((2, 5, 3), ccw=True, sequence=1), **said))
+    bench.timer(PERIOD)
+    told = report(bench.timer(TIMEOUT))
+    assert (told.verdict, told.sets, told.weight) == (0, (0b101100, 0b001000, 0), 9)
+
+
+@pytest.mark.parametrize("size", [64, 65, 130])
+def test_the_sets_of_a_large_card_follow_one_another(size: int) -> None:
+    bench = Bench(size=size)
+    last, words = size - 1, -(-size // 64)
+    said = {f"gpu{last}": {"state": DEGRADED, "flags": BOUNDARY, "peer": 1}}
+    bench.home(saying(message((2, last), sequence=1, expected=size), **said))
+    actions = bench.home(saying(message((2, last), ccw=True, sequence=1, expected=size), **said))
+    members, degraded, boundary = ([0] * words for _ in range(3))
+    members[0] |= 1 << 2
+    for words_of in (members, degraded, boundary):
+        words_of[last // 64] |= 1 << last % 64
+    assert report(actions).sets == (*members, *degraded, *boundary)
+
+
+def test_its_own_record_says_what_it_is_itself() -> None:
+    bench = Bench()
+    bench.both()
+    first = sent(bench.actions)["cw"].records[0]
+    assert (first.state, first.flags, first.peer) == (
+        wire.GPU_STATES["working"],
+        wire.RECORD_FLAGS["entry_capable"],
+        wire.NO_CARD,
+    )
+    bench.census.degraded, bench.census.peer = True, 3
+    for frame in sent(bench.timer(PERIOD)).values():
+        (own,) = frame.records
+        assert (own.state, own.peer) == (DEGRADED, 3)
+        assert own.flags == wire.RECORD_FLAGS["entry_capable"] | BOUNDARY
+        assert own == tagged(own, sequence=2)
+
+
+def timed(frame: Statistics, sent_at: int, *, late_after: int, late: int, errors: dict[int, int]) -> Statistics:
+    """As it comes home from a ring in which the link after one GPU is slow, and some ports saw damage."""
+    stamp, ccw, records = sent_at, bool(frame.flags & CCW), []
+    for i, r in enumerate(frame.records):
+        if i:
+            before = frame.records[i - 1].id
+            stamp += 9 if before == NODE else timing.HEALTHY_HOP
+            stamp += late * ((r.id if ccw else before) == late_after)
+            flags = wire.RECORD_FLAGS["port2"] if ccw else 0
+            seen = 0 if ccw else errors.get(r.id, 0)
+            r = tagged(replace(r, stamp=stamp % 256, flags=flags, errors=seen), sequence=frame.sequence)
+        records.append(r)
+    return replace(frame, records=tuple(records))
+
+
+def test_a_slow_and_a_noisy_link_are_named_in_the_report() -> None:
+    bench = Bench()
+    named = []
+    for number in range(4):
+        if number:
+            bench.timer(PERIOD)
+        sequence, began = bench.census.sequence, bench.now
+        actions: list[Action] = []
+        for ids, ccw in ((ALL, False), ((2, 1, 0, 5, 4, 3), True)):
+            frame = message(ids, ccw=ccw, sequence=sequence)
+            actions += bench.home(timed(frame, began, late_after=4, late=5, errors={1: 7 + number // 3}))
+        named.append((report(actions).slow_link, report(actions).noisy_link))
+    assert named == [(NOBODY, NOBODY), (NOBODY, NOBODY), (4, NOBODY), (4, 0)]
+
+
 # --------------------------------------------------------------------------------------------------- properties
 
 
@@ -553,7 +687,7 @@ def test_no_damage_to_the_bytes_makes_a_count(
     assert counted(bench.timer(TIMEOUT)) is None
 
 
-WIDTHS: dict[str, int] = dict(zip([f.name for f in fields(Record)], (16, 16, 8, 8, 16, 16, 16, 32), strict=True))
+WIDTHS: dict[str, int] = dict(zip([f.name for f in fields(Record)], (16, 16, 8, 8, 8, 8, 16, 8, 8, 32), strict=True))
 
 
 @st.composite

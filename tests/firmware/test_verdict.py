@@ -37,12 +37,14 @@ def test_a_message_that_names_all_it_counts_is_believed(
     ccw: bool, ids: tuple[int, ...], left_out: tuple[int, ...]
 ) -> None:
     working = tuple(gpu for gpu in ids if gpu not in left_out)
-    assert verdict(message(working, ccw=ccw)) == Arm(len(working), working, False)
+    frame = message(working, ccw=ccw)
+    assert verdict(frame) == Arm(len(working), working, False, frame.records)
 
 
 @pytest.mark.parametrize(("ccw", "ids"), [(False, CW_RING[:3]), (True, CCW_RING[:4])])
 def test_a_message_turned_round_at_a_cut_is_believed(ccw: bool, ids: tuple[int, ...]) -> None:
-    assert verdict(message(ids, ccw=ccw, wrapped=True)) == Arm(len(ids), ids, True)
+    frame = message(ids, ccw=ccw, wrapped=True)
+    assert verdict(frame) == Arm(len(ids), ids, True, frame.records)
 
 
 def test_a_message_that_only_counts_is_believed_and_names_nobody() -> None:
@@ -52,7 +54,7 @@ def test_a_message_that_only_counts_is_believed_and_names_nobody() -> None:
 def test_when_there_was_no_room_for_all_records_the_count_holds() -> None:
     """And nobody is named, because somebody is missing."""
     frame = message(CW_RING[:4], count=6, record_limit=4 | wire.OVERFLOW)
-    assert verdict(frame) == Arm(6, None, False)
+    assert verdict(frame) == Arm(6, None, False, frame.records)
 
 
 # ------------------------------------------------------------------------------------------------------ rejected
@@ -123,7 +125,7 @@ def test_hop_when_a_record_has_another_count_than_its_place(place: int, error: i
 
 
 @pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize("field", ["id", "state", "flags", "gpu_type", "weight", "errors", "tag"])
+@pytest.mark.parametrize("field", ["id", "state", "flags", "gpu_type", "stamp", "weight", "errors", "peer", "tag"])
 def test_tag_when_a_record_was_changed_on_its_way(place: int, field: str) -> None:
     frame = message(CW_RING[:4])
     records = list(frame.records)
@@ -167,20 +169,20 @@ def test_order_the_other_way_round() -> None:
 
 def test_whoever_miscounted_is_named() -> None:
     records = (record(2, 1), record(3, 2), record(4, 4), record(5, 5))
-    assert suspects(message((2, 3, 4, 5), records=True, count=5), NODE, arrived_bad=False) == frozenset()
+    assert suspects(message((2, 3, 4, 5), records=True, count=5), NODE, SIZE, arrived_bad=False) == frozenset()
     frame = replace(message((2, 3, 4, 5)), records=records)
-    assert suspects(frame, NODE, arrived_bad=False) == {4}
+    assert suspects(frame, NODE, SIZE, arrived_bad=False) == {4}
 
 
 def test_both_ends_of_the_link_are_named_where_a_message_first_arrived_bad() -> None:
     records = (record(2, 1), record(3, 2), record(5, 3, flags=ARRIVED_BAD), record(0, 9))
     frame = replace(message((2, 3, 5, 0)), records=records)
-    assert suspects(frame, NODE, arrived_bad=False) == {3, 5}
+    assert suspects(frame, NODE, SIZE, arrived_bad=False) == {3, 5}
 
 
 def test_the_last_link_is_the_one_into_the_origin() -> None:
-    assert suspects(message((2, 3, 5)), NODE, arrived_bad=True) == {5, NODE}
+    assert suspects(message((2, 3, 5)), NODE, SIZE, arrived_bad=True) == {5, NODE}
 
 
 def test_nobody_is_named_when_nothing_is_wrong() -> None:
-    assert suspects(message(CW_RING), NODE, arrived_bad=False) == frozenset()
+    assert suspects(message(CW_RING), NODE, SIZE, arrived_bad=False) == frozenset()

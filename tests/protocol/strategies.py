@@ -55,8 +55,8 @@ def valid(draw: st.DrawFn, kind: str) -> Values:
         values["payload"] = draw(st.binary(min_size=size, max_size=size))
     elif kind == "report":
         values["size"] = draw(st.integers(0, wire.MAX_RING))
-        words = -(-values["size"] // 64)
-        values["members"] = draw(st.lists(_unsigned(8), min_size=words, max_size=words))
+        words = 3 * -(-values["size"] // 64)
+        values["sets"] = draw(st.lists(_unsigned(8), min_size=words, max_size=words))
     return values
 
 
@@ -70,7 +70,7 @@ def sample(kind: str, *, count: int = 2) -> Values:
     elif kind == "work":
         values.update(segment_bytes=count, payload=rng.randbytes(_padded(count)))
     elif kind == "report":
-        values.update(size=count, members=[rng.randrange(2**64) for _ in range(-(-count // 64))])
+        values.update(size=count, sets=[rng.randrange(2**64) for _ in range(3 * -(-count // 64))])
     return values
 
 
@@ -80,8 +80,8 @@ def frame_of(kind: str, values: Values) -> Frame:
     make: Callable[..., Frame] = BY_KIND[wire.KINDS[kind]]
     if variable == "records":
         return make(**values | {"records": tuple(Record(**r) for r in values["records"])})
-    if variable == "members":
-        return make(**values | {"members": tuple(values["members"])})
+    if variable == "sets":
+        return make(**values | {"sets": tuple(values["sets"])})
     return make(**values)
 
 

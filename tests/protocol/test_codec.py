@@ -215,11 +215,14 @@ def test_a_value_beyond_its_field_in_a_record_is_refused_by_name() -> None:
                 codec.encode(replace(frame, records=(frame.records[0], record)))
 
 
-def test_a_member_word_beyond_64_bits_is_refused() -> None:
+@pytest.mark.parametrize("place", range(6))
+def test_a_word_of_a_set_beyond_64_bits_is_refused(place: int) -> None:
     frame: Any = frame_of("report", sample("report", count=128))
     for value in _too_large(8):
-        with pytest.raises(FrameError, match=r"^report: members\[1\] = "):
-            codec.encode(replace(frame, members=(0, value)))
+        sets: list[Any] = [0] * 6
+        sets[place] = value
+        with pytest.raises(FrameError, match=rf"^report: sets\[{place}\] = "):
+            codec.encode(replace(frame, sets=tuple(sets)))
 
 
 @pytest.mark.parametrize(
@@ -232,12 +235,15 @@ def test_a_payload_that_is_not_the_padded_segment_is_refused(segment_bytes: int,
         codec.encode(replace(frame, segment_bytes=segment_bytes, payload=bytes(payload)))
 
 
-@pytest.mark.parametrize(("size", "words"), [(0, 1), (1, 0), (64, 2), (65, 1), (1024, 15), (1024, 17)])
-def test_members_that_are_not_a_word_for_each_64_gpus_are_refused(size: int, words: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, 1), (0, 3), (1, 0), (1, 1), (1, 2), (1, 4), (64, 6), (65, 3), (65, 5), (1024, 16), (1024, 47), (1024, 49)],
+)
+def test_sets_that_are_not_three_words_for_each_64_gpus_are_refused(size: int, words: int) -> None:
     frame = frame_of("report", sample("report"))
     assert isinstance(frame, Report)
     with pytest.raises(FrameError, match=f"{size} GPUs"):
-        codec.encode(replace(frame, size=size, members=(0,) * words))
+        codec.encode(replace(frame, size=size, sets=(0,) * words))
 
 
 def test_frames_are_values() -> None:

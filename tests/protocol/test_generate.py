@@ -138,8 +138,13 @@ def test_the_package_knows_every_kind_flag_register_and_bit() -> None:
         assert constants[f"REG_{register.name.upper()}"] == register.address
         if register.access == "rw":
             assert constants[f"RESET_{register.name.upper()}"] == register.reset
+    for name, value in wire.GPU_STATES.items():
+        assert constants[f"STATE_{name.upper()}"] == value
+    assert constants["NO_CARD"] == wire.NO_CARD
+    assert (constants["CROSSINGS"], constants["MAX_CROSSINGS"]) == (wire.CROSSINGS_SHIFT, wire.MAX_CROSSINGS)
     named_bits = {
         "CONTROL": registers.CONTROL_BITS,
+        "STATUS": registers.STATUS_BITS,
         "FAULT": registers.FAULT_BITS,
         "LINK_FAULT": registers.LINK_FAULT_BITS,
         "LINK": wire.LINK_BITS,

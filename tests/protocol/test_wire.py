@@ -45,6 +45,20 @@ def test_every_flag_is_one_bit_of_its_own(flags: dict[str, int]) -> None:
     assert len(set(flags.values())) == len(flags)
 
 
+def test_the_count_of_crossings_lies_in_flags_of_its_own_that_a_hop_may_set() -> None:
+    bits = wire.MAX_CROSSINGS << wire.CROSSINGS_SHIFT
+    assert bits & wire.MUTABLE_FLAGS == bits
+    assert not bits & sum(wire.FLAGS.values())
+
+
+def test_the_state_of_a_member_leaves_room_for_its_flags() -> None:
+    flags = sum(wire.STATE_FLAGS.values())
+    assert all(value.bit_count() == 1 for value in wire.STATE_FLAGS.values())
+    assert flags.bit_count() == len(wire.STATE_FLAGS)
+    assert not any(state & flags for state in wire.MEMBER_STATES.values())
+    assert flags < 256
+
+
 def test_every_signal_of_a_link_is_one_bit_of_a_byte() -> None:
     assert sorted(wire.LINK_BITS.values()) == list(range(8))
 

@@ -1,4 +1,4 @@
-"""The census on a whole card in cocotb: the same bench on Verilator and on Icarus."""
+"""A whole card and a whole server in cocotb: the same benches on Verilator and on Icarus."""
 
 from pathlib import Path
 
@@ -14,6 +14,7 @@ GPUS = 4
 ALL = ["all_gpus_are_counted", "a_dead_gpu_is_not_counted", "a_hang_loses_no_message"]
 # Icarus 11 never gets past the cycle in which a watchdog trips: it re-runs processes for ever in zero time.
 ICARUS = ALL[:2]
+SERVER = ["frames_cross_to_the_gpu_that_is_wired_there", "a_cut_is_seen_at_both_ends"]
 PATIENCE = 20  # seconds for the simulation; it takes one
 
 # -O0 for the C++: compiling is all that takes time here.
@@ -30,6 +31,32 @@ VERILATOR = ["-CFLAGS", "--std=c++20", "-Wno-fatal", "--x-initial", "fast", "-MA
 def test_census(
     simulator: str, options: list[str], tests: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    results = play("cocotb_census", "card_top", simulator, options, tests, tmp_path, monkeypatch)
+    assert results == (len(tests), 0)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "options"),
+    [
+        pytest.param("verilator", VERILATOR, marks=needs_perl, id="verilator"),
+        pytest.param("icarus", [], marks=needs_icarus, id="icarus"),
+    ],
+)
+def test_server(simulator: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = play("cocotb_server", "server_top", simulator, options, SERVER, tmp_path, monkeypatch)
+    assert results == (len(SERVER), 0)
+
+
+def play(
+    module: str,
+    top: str,
+    simulator: str,
+    options: list[str],
+    tests: list[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[int, int]:
+    """Build and run a bench; how many tests ran, and failed."""
     for name, value in environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SIM_CMD_PREFIX", f"timeout -k 1 {PATIENCE}")
@@ -37,20 +64,20 @@ def test_census(
     runner = get_runner(simulator)
     runner.build(
         sources=list(rtl_files()),
-        hdl_toplevel="card_top",
-        parameters={"N": GPUS},
+        hdl_toplevel=top,
+        parameters={"N": GPUS} if top == "card_top" else {},
         build_args=options,
-        build_dir=tmp_path,
+        build_dir=folder,
         timescale=("1ns", "1ps"),
     )
     results = runner.test(
-        test_module="cocotb_census",
-        hdl_toplevel="card_top",
-        build_dir=tmp_path,
-        test_dir=tmp_path,
+        test_module=module,
+        hdl_toplevel=top,
+        build_dir=folder,
+        test_dir=folder,
         seed=1,
         testcase=tests,
         timescale=("1ns", "1ps"),
     )
-    ran, failed = get_results(results)
-    assert (ran, failed) == (len(tests), 0)
+    total, failed = get_results(results)
+    return total, failed

@@ -15,7 +15,7 @@ from .tools import complaints, needs_icarus, verilator
 NOTES = ("sorry: constant selects in always_*", "sorry: Case unique/unique0 qualities are ignored")
 
 
-@pytest.mark.parametrize("top", ["gpu_node", "ring_cell", "card_top"])
+@pytest.mark.parametrize("top", ["gpu_node", "ring_cell", "card_top", "server_top"])
 def test_verilator_finds_nothing_to_complain_about(top: str) -> None:
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", top]) == ""
 

@@ -1,4 +1,5 @@
-// The whole card as one Verilated design (card_top): the yardstick for the cells backend. Evaluated every cycle.
+// A whole card (card_top) or server (server_top, with RINGHIL_SERVER) as one Verilated design: the yardstick for
+// the cells backend. Evaluated every cycle. The boundary links of a server are wired in the design.
 #ifndef RINGHIL_CARD_BACKEND_H
 #define RINGHIL_CARD_BACKEND_H
 
@@ -17,7 +18,9 @@ public:
     static constexpr bool CAN_SKIP = false;
 
     explicit Backend(const std::vector<Strap>& straps) : m_model(&m_context, "card") {
+#ifndef RINGHIL_SERVER
         m_model.card_id_i = straps[0].card;
+#endif
         for (size_t i = 0; i < straps.size(); ++i) put<uint8_t>(m_model.host_rx_ctl_i, i, RINGHIL_LINK_UP);
         m_model.rst_i = 1;
         edge();
@@ -31,6 +34,8 @@ public:
         put(m_model.ber_port1_i, cell, f.ber[0]);
         put(m_model.ber_port2_i, cell, f.ber[1]);
         put(m_model.ber_host_i, cell, f.ber[2]);
+        put(m_model.ber_boundary_i, cell, f.ber[3]);
+        put(m_model.link_delay_i, cell, f.delay);
     }
 
     void step(uint64_t now, const std::vector<uint32_t>& active, const std::vector<CellIn>& in) {
@@ -39,6 +44,10 @@ public:
             const CellIn& i = in[c];
             put(m_model.host_rx_data_i, c, i.host.data);
             put(m_model.host_rx_ctl_i, c, i.host.ctl);
+#ifndef RINGHIL_SERVER
+            put(m_model.boundary_rx_data_i, c, i.boundary.data);
+            put(m_model.boundary_rx_ctl_i, c, i.boundary.ctl);
+#endif
             put(m_model.mtx_data_i, c, i.mtx_data);
             put(m_model.mtx_ctl_i, c, i.mtx_ctl);
             put(m_model.reg_we_i, c, i.reg_we);
@@ -52,10 +61,11 @@ public:
         out.p1 = {get<uint64_t>(m_model.p1_tx_data_o, c), get<uint8_t>(m_model.p1_tx_ctl_o, c)};
         out.p2 = {get<uint64_t>(m_model.p2_tx_data_o, c), get<uint8_t>(m_model.p2_tx_ctl_o, c)};
         out.host = {get<uint64_t>(m_model.host_tx_data_o, c), get<uint8_t>(m_model.host_tx_ctl_o, c)};
+        out.boundary = {get<uint64_t>(m_model.boundary_tx_data_o, c), get<uint8_t>(m_model.boundary_tx_ctl_o, c)};
         out.mrx_data = {get<uint64_t>(m_model.mrx0_data_o, c), get<uint64_t>(m_model.mrx1_data_o, c),
-                        get<uint64_t>(m_model.mrx2_data_o, c)};
+                        get<uint64_t>(m_model.mrx2_data_o, c), get<uint64_t>(m_model.mrx3_data_o, c)};
         out.mrx_ctl = {get<uint8_t>(m_model.mrx0_ctl_o, c), get<uint8_t>(m_model.mrx1_ctl_o, c),
-                       get<uint8_t>(m_model.mrx2_ctl_o, c)};
+                       get<uint8_t>(m_model.mrx2_ctl_o, c), get<uint8_t>(m_model.mrx3_ctl_o, c)};
         out.mtx_ready = get<uint8_t>(m_model.mtx_ready_o, c);
         out.quiescent = get<uint8_t>(m_model.quiescent_o, c);
         out.wake_at = get<uint64_t>(m_model.wake_at_o, c);

@@ -27,6 +27,8 @@ inline bool level_differs(const Link& a, const Link& b) {
     return (a.ctl ^ b.ctl) & (RINGHIL_LINK_UP | RINGHIL_LINK_FAULT);
 }
 
+constexpr uint32_t NOBODY = UINT32_MAX;
+
 // Straps: constant after reset.
 struct Strap {
     uint8_t card = 0;
@@ -34,19 +36,21 @@ struct Strap {
     uint16_t ring_size = 0;
     uint32_t before = 0;  // cell whose port 2 is wired to this one's port 1
     uint32_t after = 0;   // cell whose port 1 is wired to this one's port 2
+    uint32_t peer = NOBODY;  // cell at the other end of the boundary port
 };
 
 struct Faults {
     uint16_t node = 0;
     uint8_t link = 0;
-    std::array<uint16_t, 3> ber{};
+    std::array<uint16_t, 4> ber{};  // port 1, port 2, CPU, other card
+    std::array<uint8_t, 4> delay{};
 };
 
 constexpr uint8_t MTX_VALID = 1, MTX_SOF = 2, MTX_EOF = 4;  // then 2 bits of port
 constexpr uint8_t MRX_VALID = 1, MRX_SOF = 2, MRX_EOF = 4, MRX_BAD = 8;
 
 struct CellIn {
-    Link p1, p2, host;
+    Link p1, p2, host, boundary;
     uint64_t mtx_data = 0;
     uint8_t mtx_ctl = 0;
     uint8_t reg_we = 0;
@@ -55,9 +59,9 @@ struct CellIn {
 };
 
 struct CellOut {
-    Link p1, p2, host;
-    std::array<uint64_t, 3> mrx_data{};
-    std::array<uint8_t, 3> mrx_ctl{};
+    Link p1, p2, host, boundary;
+    std::array<uint64_t, 4> mrx_data{};
+    std::array<uint8_t, 4> mrx_ctl{};
     uint8_t mtx_ready = 0;
     uint8_t quiescent = 0;
     uint64_t wake_at = UINT64_MAX;

@@ -26,6 +26,7 @@ public:
             m.node_id_i = strap.node;
             m.ring_size_i = strap.ring_size;
             m.p1_rx_ctl_i = m.p2_rx_ctl_i = m.host_rx_ctl_i = RINGHIL_LINK_UP;
+            m.boundary_rx_ctl_i = strap.peer == NOBODY ? 0 : RINGHIL_LINK_UP;
             m.rst_i = 1;
             m.eval();  // settles the model, once; edge() relies on it
             edge(m);
@@ -41,6 +42,8 @@ public:
         m.ber_port1_i = f.ber[0];
         m.ber_port2_i = f.ber[1];
         m.ber_host_i = f.ber[2];
+        m.ber_boundary_i = f.ber[3];
+        m.link_delay_i = f.delay[0] | f.delay[1] << 8 | f.delay[2] << 16 | static_cast<uint32_t>(f.delay[3]) << 24;
     }
 
     void step(uint64_t now, const std::vector<uint32_t>& active, const std::vector<CellIn>& in) {
@@ -54,6 +57,8 @@ public:
             m.p2_rx_ctl_i = i.p2.ctl;
             m.host_rx_data_i = i.host.data;
             m.host_rx_ctl_i = i.host.ctl;
+            m.boundary_rx_data_i = i.boundary.data;
+            m.boundary_rx_ctl_i = i.boundary.ctl;
             m.mtx_data_i = i.mtx_data;
             m.mtx_valid_i = i.mtx_ctl & 1;
             m.mtx_sof_i = i.mtx_ctl >> 1 & 1;
@@ -71,8 +76,9 @@ public:
         out.p1 = {m.p1_tx_data_o, m.p1_tx_ctl_o};
         out.p2 = {m.p2_tx_data_o, m.p2_tx_ctl_o};
         out.host = {m.host_tx_data_o, m.host_tx_ctl_o};
-        out.mrx_data = {m.mrx0_data_o, m.mrx1_data_o, m.mrx2_data_o};
-        out.mrx_ctl = {m.mrx0_ctl_o, m.mrx1_ctl_o, m.mrx2_ctl_o};
+        out.boundary = {m.boundary_tx_data_o, m.boundary_tx_ctl_o};
+        out.mrx_data = {m.mrx0_data_o, m.mrx1_data_o, m.mrx2_data_o, m.mrx3_data_o};
+        out.mrx_ctl = {m.mrx0_ctl_o, m.mrx1_ctl_o, m.mrx2_ctl_o, m.mrx3_ctl_o};
         out.mtx_ready = m.mtx_ready_o;
         out.quiescent = m.quiescent_o;
         out.wake_at = m.wake_at_o;

@@ -22,7 +22,7 @@
 namespace ringhil {
 
 // Kinds of Event.
-constexpr uint8_t FROM_RING = 0;  // a frame for a GPU's firmware; port 0, 1 or 2
+constexpr uint8_t FROM_RING = 0;  // a frame for a GPU's firmware; port 0, 1, 2 or 3
 constexpr uint8_t TO_CPU = 1;     // a frame for the CPU; port is the virtual channel
 
 struct Event {
@@ -42,7 +42,7 @@ struct Change {
     uint64_t cycle;
     uint64_t data;
     uint32_t cell;
-    uint8_t port;  // 0, 1: ring ports 1 and 2; 2: to the CPU
+    uint8_t port;  // 0, 1: ring ports 1 and 2; 2: to the CPU; 3: to another card
     uint8_t ctl;
     uint16_t reserved;
 };
@@ -59,7 +59,7 @@ struct State {
     std::vector<CellOut> out;
     std::vector<Faults> faults;
     std::vector<HostEnd> hosts;
-    std::vector<std::array<Collector, 3>> mail_in;
+    std::vector<std::array<Collector, 4>> mail_in;
     std::vector<std::deque<Frame>> mail_out;
     std::vector<size_t> mail_sent;
     std::vector<std::deque<Write>> writes;
@@ -169,7 +169,8 @@ public:
         return m_state.now;
     }
 
-    // Runs exactly `cycles` cycles and writes down every wire after each: per cycle and cell port 1, port 2, CPU.
+    // Runs exactly `cycles` cycles and writes down every wire after each: per cycle and cell port 1, port 2, CPU,
+    // other card.
     void trace(uint64_t cycles, uint64_t* data, uint8_t* ctl) {
         m_events.clear();
         m_bytes.clear();
@@ -178,7 +179,7 @@ public:
             if (m_state.active.empty()) ++m_state.now;
             else step();
             for (const CellOut& out : m_state.out) {
-                for (const Link* link : {&out.p1, &out.p2, &out.host}) {
+                for (const Link* link : {&out.p1, &out.p2, &out.host, &out.boundary}) {
                     *data++ = link->data;
                     *ctl++ = link->ctl;
                 }
@@ -232,6 +233,7 @@ private:
         in.p1 = m_state.out[strap.before].p2;
         in.p2 = m_state.out[strap.after].p1;
         in.host = m_state.hosts[cell].out();
+        in.boundary = strap.peer == NOBODY ? Link{} : m_state.out[strap.peer].boundary;
         in.mtx_ctl = 0;
         in.mtx_data = 0;
         auto& mail = m_state.mail_out[cell];
@@ -258,7 +260,7 @@ private:
         const Strap& strap = m_straps[cell];
         HostEnd& host = m_state.hosts[cell];
         CellOut& out = m_state.out[cell];
-        const Link old_p1 = out.p1, old_p2 = out.p2, old_host = out.host;
+        const Link old_p1 = out.p1, old_p2 = out.p2, old_host = out.host, old_boundary = out.boundary;
 
         // The CPU's end is clocked with its cell, on what the cell had put out before.
         const int channel = host.step(now, out.host);
@@ -269,11 +271,14 @@ private:
             note(now + 1, cell, 0, old_p1, out.p1);
             note(now + 1, cell, 1, old_p2, out.p2);
             note(now + 1, cell, 2, old_host, out.host);
+            note(now + 1, cell, 3, old_boundary, out.boundary);
         }
         if (carries(out.p1) || level_differs(out.p1, old_p1)) activate(strap.before, now + 1);
         if (carries(out.p2) || level_differs(out.p2, old_p2)) activate(strap.after, now + 1);
+        if (strap.peer != NOBODY && (carries(out.boundary) || level_differs(out.boundary, old_boundary)))
+            activate(strap.peer, now + 1);
 
-        for (int port = 0; port < 3; ++port) {
+        for (int port = 0; port < 4; ++port) {
             const uint8_t ctl = out.mrx_ctl[port];
             if (!(ctl & MRX_VALID)) continue;
             Collector& mail = m_state.mail_in[cell][port];
@@ -337,10 +342,11 @@ using ringhil::Snapshot;
 #define RINGHIL_API extern "C" __attribute__((visibility("default")))
 
 RINGHIL_API Engine* ringhil_create(const uint16_t* cards, const uint16_t* nodes, const uint16_t* sizes,
-                                   const uint32_t* before, const uint32_t* after, uint32_t count) {
+                                   const uint32_t* before, const uint32_t* after, const uint32_t* peer,
+                                   uint32_t count) {
     std::vector<ringhil::Strap> straps(count);
     for (uint32_t i = 0; i < count; ++i)
-        straps[i] = {static_cast<uint8_t>(cards[i]), nodes[i], sizes[i], before[i], after[i]};
+        straps[i] = {static_cast<uint8_t>(cards[i]), nodes[i], sizes[i], before[i], after[i], peer[i]};
     return new Engine(straps.data(), count);
 }
 RINGHIL_API void ringhil_destroy(Engine* e) { delete e; }
@@ -373,9 +379,10 @@ RINGHIL_API void ringhil_send_host(Engine* e, uint32_t cell, uint64_t at, const 
         bytes += lengths[i];
     }
 }
-RINGHIL_API void ringhil_set_faults(Engine* e, uint32_t cell, uint16_t node, uint8_t link, uint16_t ber1,
-                                    uint16_t ber2, uint16_t ber_host) {
-    e->set_faults(cell, {node, link, {ber1, ber2, ber_host}});
+// ber, delay: 4 values each, for port 1, port 2, CPU and other card.
+RINGHIL_API void ringhil_set_faults(Engine* e, uint32_t cell, uint16_t node, uint8_t link, const uint16_t* ber,
+                                    const uint8_t* delay) {
+    e->set_faults(cell, {node, link, {ber[0], ber[1], ber[2], ber[3]}, {delay[0], delay[1], delay[2], delay[3]}});
 }
 RINGHIL_API void ringhil_poke(Engine* e, uint32_t cell, uint8_t address, uint32_t value) {
     e->poke(cell, address, value);

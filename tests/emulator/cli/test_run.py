@@ -47,13 +47,14 @@ def test_the_document_has_the_promised_keys(tmp_path: Path) -> None:
     document = json.loads(ringhil("run", str(file), "--json", "--seed", "9").stdout)
     assert document["seed"] == 9
     assert document["name"] == "s"
-    keys = {"name", "seed", "cycles", "verdict", "cards", "work", "recoveries", "expect", "engine"}
+    keys = {"name", "seed", "cycles", "verdict", "failures", "cards", "links", "work", "recoveries", "expect", "engine"}
     assert keys <= document.keys()
     card = document["cards"]["a"]
     assert card["count"] == 4
     assert card["members"] == [0, 1, 2, 3]
     assert card["entry"] == "a.0"
     assert {"epoch", "boundary", "break", "share", "census"} <= card.keys()
+    assert {"elections", "stranded", "isolated", "degraded", "slow_link", "noisy_link", "reachable"} <= card.keys()
     assert document["engine"]["rtl"].startswith("sha256:")
 
 

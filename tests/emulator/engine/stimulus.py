@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ringhil.emulator.engine.engine import PORTS, Engine, Events
+from ringhil.emulator.engine.engine import PORTS, TO_CPU, Engine, Events
 from ringhil.protocol import codec, crc, frames, registers, wire
 
-PORT_NAMES = ("port 1", "port 2", "CPU port")
+PORT_NAMES = ("port 1", "port 2", "CPU port", "boundary port")
 NODE_FAULTS = tuple(registers.FAULT_BITS)
 
 Do = Callable[[Engine], None]
@@ -33,31 +33,48 @@ class Action:
 
 
 def statistics(
-    gpus: int, origin: int, sequence: int, *, ccw: bool = False, records: bool = True, flags: int = 0, ttl: int = 0
+    gpus: int,
+    origin: int,
+    sequence: int,
+    *,
+    ccw: bool = False,
+    records: bool = True,
+    flags: int = 0,
+    ttl: int = 0,
+    card: int = 0,
 ) -> bytes:
     """A census as the firmware of GPU `origin` sends it; TTL as for one time round unless given."""
     bits = flags | wire.FLAGS["ccw"] * ccw | wire.FLAGS["with_records"] * records
-    fields = (0, bits, ttl or gpus + 1, origin, 1, sequence, 1, gpus, wire.MAX_RING, 0)
+    fields = (card, bits, ttl or gpus + 1, origin, 1, sequence, 1, gpus, wire.MAX_RING, 0)
     return codec.encode(frames.Statistics(*fields, (own_record(origin, sequence),) if records else ()))
 
 
 def own_record(gpu: int, sequence: int) -> frames.Record:
     """The record with which the origin of a census begins."""
-    head = (gpu, 1, wire.GPU_STATES["working"], 0, 0, 1, 0)
+    head = (gpu, 1, wire.GPU_STATES["working"], 0, 0, 0, 1, 0, wire.NO_CARD)
     tag = crc.record_tag(1, sequence, frames.Record.HEAD.pack(*head, 0))
     return frames.Record(*head, tag)
 
 
 def unit(
-    gpus: int, home: int, number: int, size: int, content: bytes, *, ccw: bool = False, kind: int = 0
+    gpus: int,
+    home: int,
+    number: int,
+    size: int,
+    content: bytes,
+    *,
+    ccw: bool = False,
+    kind: int = 0,
+    card: int = 0,
+    source_card: int = 0,
 ) -> list[bytes]:
-    """A work unit of `size` bytes for GPU `home`, cut into its frames."""
+    """A work unit of `size` bytes for GPU `home` of `card`, cut into its frames; results go to `source_card`."""
     parts = [content[i : min(i + wire.SEGMENT_BYTES, size)] for i in range(0, size, wire.SEGMENT_BYTES)]
     answer = []
     for segment, part in enumerate(parts):
         last = segment == len(parts) - 1
         flags = wire.FLAGS["last"] * last | wire.FLAGS["ccw"] * ccw
-        head = (0, flags, gpus + 1, home, 1, number, 0, 0, segment, len(part), size, kind, 0)
+        head = (card, flags, gpus + 1, home, 1, number, 0, 0, segment, len(part), size, kind, source_card, 0)
         answer.append(codec.encode(frames.Work(*head, part + bytes(-len(part) % wire.FLIT_BYTES))))
     return answer
 
@@ -66,21 +83,31 @@ def unit(
 
 
 class Trouble:
-    """Random actions on one card of `gpus` GPUs: messages, work, garbage, register writes and faults.
+    """Random actions on `cards` cards of `gpus` GPUs: messages, work, garbage, register writes and faults.
 
-    GPU 0 is the entry throughout. Faults come with their end, so that the card keeps coming back to life.
+    GPU 0 of each card is the entry throughout. Faults come with their end, so that a card keeps coming back to
+    life. `crossings`: the wired boundary ports, as in Topology; they are open, now and then to nowhere.
     """
 
-    def __init__(self, seed: int, gpus: int) -> None:
+    def __init__(self, seed: int, gpus: int, cards: int = 1, crossings: tuple[tuple[int, int], ...] = ()) -> None:
         self.random = random.Random(f"{seed} {gpus}")
-        self.gpus = gpus
+        self.gpus, self.cards = gpus, cards
         self.sequence = 0
-        self.actions = [Action(0, "GPU 0 is the entry", poking(0, "control", 0b0111))]
+        self.actions: list[Action] = []
+        for card in range(cards):
+            self.add(0, f"GPU 0 of card {card} is the entry", poking(card * gpus, "control", 0b0111))
+            self.add(0, f"card {card} has exits", poking(card * gpus, "exits", 2**cards - 1))
+        self.ports = [cell for pair in crossings for cell in pair]
+        for a, b in crossings:
+            for cell, peer in ((a, b // gpus), (b, a // gpus)):
+                self.add(0, f"GPU {cell} speaks to card {peer}", poking(cell, "control", 0b1000))
+                self.add(0, f"GPU {cell} speaks to card {peer}", poking(cell, "crossings", 1 << peer))
 
     def __call__(self, cycles: int, pause: int) -> list[Action]:
         """Actions for `cycles` cycles, on average `pause` cycles apart, in order."""
         kinds = [self.census, self.stale, self.garbage, self.work, self.register, self.fault, self.cut, self.noise]
-        weights = [8, 2, 2, 8, 2, 4, 2, 1]
+        kinds.append(self.delay)
+        weights = [8, 2, 2, 8, 2, 4, 2, 1, 1]
         cycle = 0
         while (cycle := cycle + 1 + int(self.random.expovariate(1 / pause))) < cycles:
             self.random.choices(kinds, weights)[0](cycle)
@@ -92,6 +119,9 @@ class Trouble:
     def gpu(self) -> int:
         return self.random.randrange(self.gpus)
 
+    def cell(self) -> int:
+        return self.random.randrange(self.gpus * self.cards)
+
     def for_a_while(self, cycle: int, what: str, switch: Callable[[Engine, bool], None]) -> None:
         """Switches something on, and off again."""
         until = cycle + self.random.choice([1, 7, 40, 200, 900])
@@ -100,11 +130,12 @@ class Trouble:
 
     def census(self, cycle: int) -> None:
         self.sequence += 1
-        origin, records = self.gpu(), self.random.random() < 0.7
+        cell, records = self.cell(), self.random.random() < 0.7
+        card, origin = divmod(cell, self.gpus)
         both = self.random.random() < 0.7
         for ccw in (False, True) if both else (self.random.random() < 0.5,):
-            frame = statistics(self.gpus, origin, self.sequence, ccw=ccw, records=records)
-            self.mail(cycle, origin, int(ccw), frame)
+            frame = statistics(self.gpus, origin, self.sequence, ccw=ccw, records=records, card=card)
+            self.mail(cycle, cell, int(ccw), frame)
 
     def mail(self, cycle: int, gpu: int, port: int, frame: bytes) -> None:
         at = cycle + self.random.choice([0, 0, 3, 30])
@@ -116,7 +147,7 @@ class Trouble:
         ttl = self.random.choice([1, 2, self.gpus, 3 * self.gpus])
         origin, port = self.random.choice([self.gpu(), self.gpus + 5]), self.random.choice(list(PORTS.values()))
         frame = statistics(self.gpus, origin, 0, ccw=port == 1, flags=flags, ttl=ttl)
-        self.mail(cycle, self.gpu(), port, frame)
+        self.mail(cycle, self.cell(), port, frame)
 
     def garbage(self, cycle: int) -> None:
         """Flits without sense, from a mailbox or from the CPU; long ones overrun every buffer."""
@@ -124,7 +155,7 @@ class Trouble:
         # With any TTL it would go round for a quarter of a million cycles and drown the rest.
         head = self.random.randbytes(4) + self.random.randrange(3 * self.gpus).to_bytes(2, "big")
         frame = head + self.random.randbytes(flits * wire.FLIT_BYTES - len(head))
-        gpu = self.gpu()
+        gpu = self.cell()
         if self.random.random() < 0.6 and flits <= 30:
             self.mail(cycle, gpu, self.random.choice(list(PORTS.values())), frame)
         else:
@@ -135,12 +166,16 @@ class Trouble:
         size = self.random.randint(1, 700)
         kind = self.random.choice([0] * 9 + [7])
         ccw = self.random.random() < 0.5
-        parts = unit(self.gpus, self.gpu(), self.sequence, size, self.random.randbytes(size), ccw=ccw, kind=kind)
+        card, via = self.random.randrange(self.cards), self.random.randrange(self.cards)
+        where = {"card": card, "source_card": via}
+        parts = unit(
+            self.gpus, self.gpu(), self.sequence, size, self.random.randbytes(size), ccw=ccw, kind=kind, **where
+        )
         if self.random.random() < 0.1:
             parts.pop(self.random.randrange(len(parts)))
         if self.random.random() < 0.1 and parts:
             parts[0] = damaged(parts[0], self.random)
-        into = 0 if self.random.random() < 0.9 else self.gpu()
+        into = via * self.gpus if self.random.random() < 0.9 else self.cell()
         self.add(cycle, f"work through GPU {into}", lambda e: e.send_from_cpu(into, parts, at=cycle))
 
     def register(self, cycle: int) -> None:
@@ -155,20 +190,27 @@ class Trouble:
                 ("link_restore", [0, 1, 64, 500]),
                 ("compute_setup", [0, 1, 32, 900]),
                 ("compute_per_flit", [0, 1, 9]),
+                ("gpu_restore", [0, 1, 64, 300]),
+                ("exits", [0, 2**self.cards - 1]),
+                ("crossings", [0, 1, 2, 2**self.cards - 1]),
+                ("boundary_peer", [0, 1, 255]),
+                ("memory", [0, 77]),
                 ("control", [0b0001, 0b0011, 0b1101]),
             ]
         )
-        gpu = self.gpu()
-        value = self.random.choice(values) if name != "control" or gpu == 0 else self.random.choice([0, 2, 6, 8])
+        gpu = self.cell()
+        value = self.random.choice(values)
+        if name == "control" and gpu % self.gpus:
+            value = self.random.choice([0, 2, 6, 8, 8, 24])
         self.add(cycle, f"{name} of GPU {gpu} = {value}", poking(gpu, name, value))
 
     def fault(self, cycle: int) -> None:
-        gpu, name = self.gpu(), self.random.choice(NODE_FAULTS)
+        gpu, name = self.cell(), self.random.choice(NODE_FAULTS)
         self.for_a_while(cycle, f"{name} of GPU {gpu}", lambda e, on: e.set_fault(gpu, name, on))
 
     def cut(self, cycle: int) -> None:
-        gpu = self.gpu()
-        after = (gpu + 1) % self.gpus
+        gpu = self.cell()
+        after = gpu + 1 if (gpu + 1) % self.gpus else gpu + 1 - self.gpus
         one_way = self.random.choice([*registers.LINK_FAULT_BITS])
         if self.random.random() < 0.6:
             self.for_a_while(cycle, f"cut {gpu}-{after}", lambda e, on: e.cut_link(gpu, after, on))
@@ -176,10 +218,14 @@ class Trouble:
             self.for_a_while(cycle, f"{one_way} of GPU {gpu}", lambda e, on: e.set_link_fault(gpu, one_way, on))
 
     def noise(self, cycle: int) -> None:
-        gpu, port, share = self.gpu(), self.random.randrange(3), self.random.choice([30, 700, 9000, 65535])
+        gpu, port, share = self.cell(), self.random.randrange(4), self.random.choice([30, 700, 9000, 65535])
         self.for_a_while(
             cycle, f"bit errors at GPU {gpu}", lambda e, on: e.set_bit_errors(gpu, port, share if on else 0)
         )
+
+    def delay(self, cycle: int) -> None:
+        gpu, port, late = self.cell(), self.random.randrange(4), self.random.choice([1, 2, 7, 40, 63])
+        self.for_a_while(cycle, f"delay at GPU {gpu}", lambda e, on: e.set_delay(gpu, port, late if on else 0))
 
 
 def poking(gpu: int, register: str, value: int) -> Do:
@@ -260,3 +306,35 @@ def differing_registers(engines: Sequence[Engine]) -> str:
             if len(set(values)) > 1:
                 return f"{name} of GPU {cell} reads {values}"
     return ""
+
+
+# ---------------------------------------------------------------------------------------------------- looking
+
+
+def status(engine: Engine, cell: int) -> set[str]:
+    """The bits that are set in a GPU's status register."""
+    value = engine.peek(cell, "status")
+    return {name for name, bit in registers.STATUS_BITS.items() if value >> bit & 1}
+
+
+def run_for(engine: Engine, cycles: int) -> list[Told]:
+    """Run so many cycles, whatever happens in them."""
+    return told(engine.run(engine.now + cycles, lookahead=cycles))
+
+
+def results(events: Iterable[Told]) -> list[tuple[int, frames.Result]]:
+    """Undamaged results that reached the CPU, in order, each with its cycle."""
+    arrived = [(e[0], codec.decode(e[-1], link=False)) for e in events if e[2] == TO_CPU and not e[4]]
+    return [(cycle, frame) for cycle, frame in arrived if isinstance(frame, frames.Result)]
+
+
+def digest(content: bytes) -> int:
+    """What a work unit's result must hold: CRC 32 and sum of 32-bit words of the content, padded to whole flits."""
+    padded = content + bytes(-len(content) % wire.FLIT_BYTES)
+    words = (int.from_bytes(padded[i : i + 4], "big") for i in range(0, len(padded), 4))
+    return crc.crc32(padded) << 32 | sum(words) & 0xFFFFFFFF
+
+
+def reset_value(register: str) -> int:
+    """Of a register, at power-up."""
+    return next(r.reset for r in registers.REGISTERS if r.name == register)

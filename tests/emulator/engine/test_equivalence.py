@@ -7,7 +7,7 @@ design. Over all sizes more than three million node-cycles are compared.
 import pytest
 
 from ringhil.emulator.engine.engine import Engine, Topology
-from ringhil.emulator.engine.library import Library, card_library, cells_library
+from ringhil.emulator.engine.library import Library, card_library, cells_library, server_library
 
 from .stimulus import Seen, Trouble, differing, differing_registers
 
@@ -36,3 +36,23 @@ def test_cells_and_card_put_the_same_on_every_wire(cells: Library, gpus: int) ->
         assert seen.node_cycles == gpus * cycles
         assert seen.flits > cycles // 20
         assert seen.events > cycles // 2000
+
+
+# GPUs 1 and 2 of each card are wired crosswise to those of the next one.
+TWO_CARDS = Topology((3, 3), ((1, 5), (2, 4)))
+
+
+def test_cells_and_server_put_the_same_on_every_wire(cells: Library) -> None:
+    """Two cards of three GPUs, random faults, traffic between the cards."""
+    whole = server_library(2, 3, TWO_CARDS.peers, optimise="-O0")
+    crossed = 0
+    for seed, pause, cycles in ((1, 25, 100_000), (2, 250, 150_000)):
+        seen = Seen()
+        engines = [Engine(cells, TWO_CARDS), Engine(whole, TWO_CARDS), Engine(cells, TWO_CARDS, skipping=False)]
+        actions = Trouble(seed, 3, 2, TWO_CARDS.crossings)(cycles, pause)
+        assert differing(engines, actions, cycles, seen) == ""
+        assert differing_registers(engines) == ""
+        assert seen.node_cycles == 6 * cycles
+        assert seen.flits > cycles // 20
+        crossed += sum(engines[0].peek(cell, "crossed") for cell in range(6))
+    assert crossed > 100

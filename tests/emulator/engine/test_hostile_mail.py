@@ -18,7 +18,7 @@ def engine() -> Engine:
 
 
 def keepalive(home: int, ttl: int) -> bytes:
-    return codec.encode(Keepalive(0, 0, ttl, home, 1, 1, 1, 1, 0, 0, 3, 1, 100, 0))
+    return codec.encode(Keepalive(0, 0, ttl, home, 1, 1, 1, 1, 0, 0, 3, 1, 100, 0, 0, wire.NO_HOLDER))
 
 
 @pytest.mark.parametrize("ttl", [GPUS + 1, 100, 0xFFFF])

@@ -24,3 +24,18 @@ def test_both_ends_turn_round_and_both_come_back() -> None:
     assert wraps(engine) == [(1, 2), (2, 1)]  # not before the carrier has been there for link_restore cycles
     engine.run(engine.now + 200)
     assert wraps(engine) == []
+
+
+def test_a_card_with_such_a_link_comes_to_rest() -> None:
+    """One end hears a carrier and waits for the other one, perhaps for ever: waiting costs nothing."""
+    engine = Engine(cells_library(), Topology((GPUS,)))
+    for gpu in range(GPUS):
+        engine.poke(gpu, "heartbeat", 0)
+    engine.set_link_fault(2, "cut_port1", True)
+    engine.run(20_000)
+    before = engine.evaluations
+    engine.run(engine.now + 100_000)
+    assert engine.evaluations == before
+    engine.set_link_fault(2, "cut_port1", False)
+    engine.run(engine.now + 300)
+    assert wraps(engine) == []

@@ -53,6 +53,7 @@ def load(engine: Engine) -> None:
         engine.send_from_cpu(0, unit(GPUS, gpu, gpu, 600, random.Random(gpu).randbytes(600)), at=at)
     engine.set_fault(3, "dead", True)
     engine.set_bit_errors(2, 0, 3000)
+    engine.set_delay(1, 0, 9)
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610])
@@ -71,6 +72,7 @@ def test_after_a_restore_the_same_follows_as_after_the_save(engine: Engine, cycl
 
 def test_in_the_midst_of_frames(engine: Engine) -> None:
     """One snapshot a cycle while frames are on the wires; each is gone back to, the latest first."""
+    engine.run(50)  # a link that delays from power-up on begins without a carrier
     load(engine)
     snapshots, wires = [], []
     for _ in range(120):
@@ -114,14 +116,18 @@ def test_faults_are_those_of_the_snapshot(library: Library, engine: Engine) -> N
     """What was set after the save is forgotten, what was set before it holds, in either engine."""
     engine.set_fault(2, "skip_count", True)
     engine.set_link_fault(1, "cut_port1", True)
+    engine.set_delay(3, 1, 40)
     snapshot = engine.save()
     engine.set_fault(2, "dead", True)
     engine.set_link_fault(1, "cut_port1", False)
     engine.set_bit_errors(4, 1, 65535)
+    engine.set_delay(0, 0, 7)
+    engine.set_delay(3, 1, 0)
     engine.run(50)
     with Engine(library, Topology((GPUS,))) as other, Engine(library, Topology((GPUS,))) as fresh:
         fresh.set_fault(2, "skip_count", True)
         fresh.set_link_fault(1, "cut_port1", True)
+        fresh.set_delay(3, 1, 40)
         engine.restore(snapshot)
         other.restore(snapshot)
         actions = [
@@ -129,6 +135,7 @@ def test_faults_are_those_of_the_snapshot(library: Library, engine: Engine) -> N
             Action(20, "cut", lambda e: e.set_link_fault(1, "cut_port2", True)),
             Action(30, "noise", lambda e: e.set_bit_errors(4, 0, 20)),
             Action(40, "load", load),
+            Action(300, "other delay", lambda e: e.set_delay(3, 1, 5)),
         ]
         assert differing([fresh, engine, other], actions, 1000) == ""
         assert differing_registers([fresh, engine, other]) == ""
@@ -153,15 +160,40 @@ def test_an_endless_lookahead_is_endless(engine: Engine) -> None:
 
 def test_a_snapshot_of_another_topology_or_library_is_refused(engine: Engine) -> None:
     snapshot = engine.save()
-    others = [(cells_library(), (2, GPUS - 2)), (cells_library(), (GPUS + 1,))]
-    others += [(c, (GPUS,)) for c in (cells_library(), card_library(GPUS, optimise="-O0"))]
+    cells, card = cells_library(), card_library(GPUS, optimise="-O0")
+    others = [(cells, Topology((2, GPUS - 2))), (cells, Topology((GPUS + 1,))), (cells, Topology((GPUS,), ((0, 1),)))]
+    others += [(library, Topology((GPUS,))) for library in (cells, card)]
     refused = 0
-    for library, rings in others:
-        if (library.calls, rings) == (engine.library.calls, (GPUS,)):
+    for library, topology in others:
+        if (library.calls, topology) == (engine.library.calls, Topology((GPUS,))):
             continue
-        with Engine(library, Topology(rings)) as different:
+        with Engine(library, topology) as different:
             with pytest.raises(ValueError, match="snapshot"):
                 different.restore(snapshot)
             assert different.now == 0
             refused += 1
-    assert refused == 3
+    assert refused == 4
+
+
+def test_what_crosses_between_cards_is_part_of_it() -> None:
+    """Frames on a boundary link that delays, and in both of its ends."""
+    topology = Topology((3, 3), ((1, 5),))
+    with Engine(cells_library(), topology) as engine:
+        for cell, register, value in ((0, "control", 1), (0, "exits", 2), (1, "control", 8), (1, "crossings", 2)):
+            engine.poke(cell, register, value)
+        for register, value in (("control", 24), ("crossings", 1)):
+            engine.poke(5, register, value)
+        engine.run(50)
+        engine.set_delay(5, 3, 30)
+        for number in range(6):
+            engine.send_from_cpu(0, unit(3, number % 3, number, 300, bytes(300), card=1), at=engine.now)
+            engine.send_mail(5, 3, statistics(3, 0, number), at=engine.now + 40 * number)
+        for _ in range(12):
+            engine.trace(17)
+            snapshot = engine.save()
+            first = story(engine, 3000)
+            assert len(first[2]) >= 6
+            engine.restore(snapshot)
+            with Engine(cells_library(), topology) as other:
+                other.restore(snapshot)
+                assert story(other, 3000) == first

@@ -24,6 +24,8 @@ ROUTES = st.builds(
     gpu=st.integers(0, 1023),
     ccw=st.booleans(),
     ttl=st.integers(1, 1025),
+    via=st.integers(0, 255),
+    epoch=st.integers(0, 2**32 - 1),
 )
 
 
@@ -34,7 +36,8 @@ def test_they_decode_and_carry_the_unit(unit: int, attempt: int, data: bytes, ro
     for number, frame in enumerate(frames):
         assert isinstance(frame, Work)
         assert (frame.unit, frame.attempt, frame.segment) == (unit, attempt, number)
-        assert (frame.card, frame.destination, frame.source) == (route.card, route.gpu, route.entry)
+        assert (frame.card, frame.destination) == (route.card, route.gpu)
+        assert (frame.source_card, frame.source, frame.epoch) == (route.via, route.entry, route.epoch)
         assert (frame.ttl, frame.length) == (route.ttl, len(data))
         last = number == len(frames) - 1
         assert frame.flags == (wire.FLAGS["last"] if last else 0) | (wire.FLAGS["ccw"] if route.ccw else 0)
@@ -54,7 +57,7 @@ def test_they_are_as_the_construct_definition_builds_them(data: bytes, route: Ro
 
 @given(st.integers(1, 70_000))
 def test_their_flits_are_counted_right(length: int) -> None:
-    frames = segments(1, 1, bytes(length), Route(0, 0, 1, False, 3))
+    frames = segments(1, 1, bytes(length), Route(0, 0, 0, 1, False, 3, 1))
     assert flits(length) == sum(len(frame) for frame in frames) // wire.FLIT_BYTES
     assert max(map(len, frames)) <= wire.DATA_FRAME_FLITS * wire.FLIT_BYTES
 
@@ -67,7 +70,7 @@ def test_the_gpu_answers_with_the_digest_that_the_cpu_computes(gpu: int) -> None
         engine.poke(0, "control", 1)
         for length in lengths:
             data = (length.to_bytes(3, "big") * 200)[:length]
-            engine.send_from_cpu(0, segments(length, 1, data, Route(0, 0, gpu, False, 3)), at=engine.now)
+            engine.send_from_cpu(0, segments(length, 1, data, Route(0, 0, 0, gpu, False, 3, 1)), at=engine.now)
             events = engine.run(engine.now + 5000)
             (row,) = events.table
             assert (row["kind"], row["cell"], row["bad"]) == (TO_CPU, 0, 0)

@@ -116,7 +116,7 @@ def test_everything_happens_once_in_order_of_time_and_asking(plan: list[tuple[in
 
 def hello(sequence: int) -> bytes:
     """A frame from a GPU to the CPU."""
-    return codec.encode(Report(0, 4, 1, 0, 1, sequence, 0, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, (3,)))
+    return codec.encode(Report(0, 4, 1, 0, 1, sequence, 0, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, (3, 0, 0)))
 
 
 def arrivals(library: Library, lookahead: int | None, firmware: int, cpu: int) -> list[tuple[int, int, bytes]]:
@@ -127,7 +127,7 @@ def arrivals(library: Library, lookahead: int | None, firmware: int, cpu: int) -
     log: list[tuple[int, int, bytes]] = []
     kernel.on_cpu_mail = lambda cell, frame, port, bad: log.append((kernel.now, cell, frame))
     config = CensusConfig(0, 0, 4, 1, 300, 150)
-    ring = GpuFirmware(kernel, 0, lambda boots: Census(config), lambda action: None)
+    ring = GpuFirmware(kernel, 0, lambda boots, memory: Census(config), lambda action: None)
 
     def mailbox(cell: int, frame: bytes, port: int, bad: bool) -> None:
         log.append((kernel.now, -1 - cell, frame))
@@ -180,6 +180,9 @@ class Script:
         self.log.append((name, now))
         return self.then.get(name, [])
 
+    def on_status(self, status: int) -> None:
+        """It has no use for that."""
+
     def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
         self.log.append(("frame", now))
         return []
@@ -188,7 +191,7 @@ class Script:
 def boot(
     kernel: Kernel, log: list[object], first: list[Action], then: dict[str, list[Action]] | None = None
 ) -> GpuFirmware:
-    firmware = GpuFirmware(kernel, 0, lambda boots: Script(log, first, then or {}), lambda action: None)
+    firmware = GpuFirmware(kernel, 0, lambda boots, memory: Script(log, first, then or {}), lambda action: None)
     firmware.power_up()
     return firmware
 
@@ -231,7 +234,7 @@ def test_when_it_boots_again_old_timers_do_not_count(kernel: Kernel) -> None:
 def test_each_boot_has_its_number(kernel: Kernel) -> None:
     boots: list[int] = []
 
-    def make(number: int) -> Script:
+    def make(number: int, memory: int) -> Script:
         boots.append(number)
         return Script([], [], {})
 

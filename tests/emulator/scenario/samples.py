@@ -1,12 +1,14 @@
 """Texts of scenario files for the tests, and random ones that must load."""
 
+import itertools
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from ringhil.emulator.scenario import FAULTS, ScenarioError, loads
+from ringhil.emulator.scenario import FAULTS, PARAMETERS, ScenarioError, loads
+from ringhil.emulator.scenario.names import split_link
 
 SERVER = """\
 server:
@@ -59,32 +61,93 @@ def cards(draw: st.DrawFn) -> Document:
     }
 
 
+def free_runs(card: Document, name: str, taken: set[str]) -> list[list[str]]:
+    """The sides of a boundary link that this card could have: one GPU, or two neighbours."""
+    gpus, entry = card["gpus"], card["host_links"][0]
+    free = [i for i in range(gpus) if i != entry and f"{name}.{i}" not in taken]
+    pairs = [[i, j] for i in free for j in {(i + 1) % gpus, (i - 1) % gpus} if j in free]
+    return [[f"{name}.{i}" for i in run] for run in [[i] for i in free] + pairs]
+
+
 @st.composite
-def timelines(draw: st.DrawFn, rings: dict[str, int]) -> list[Document]:
+def boundary_links(draw: st.DrawFn, by_name: Document) -> list[Document]:
+    links: list[Document] = []
+    taken: set[str] = set()
+    for first, second in itertools.combinations(sorted(by_name), 2):
+        from_, to = (free_runs(by_name[name], name, taken) for name in (first, second))
+        sides = [(a, b) for a in from_ for b in to if len(a) == len(b)]
+        if sides and draw(st.booleans()):
+            side, other = draw(st.sampled_from(sides))
+            alone = len(side) == 1 and draw(st.booleans())
+            links.append({"from": side[0] if alone else side, "to": other})
+            taken |= {*side, *other}
+    return links
+
+
+def wired(link: Document) -> list[tuple[str, str]]:
+    from_ = [link["from"]] if isinstance(link["from"], str) else link["from"]
+    return list(zip(from_, link["to"], strict=True))
+
+
+def targets(server: Document) -> dict[str, list[str]]:
+    """What each kind of fault may hit, by `Fault.hits`; links are written in their own direction."""
+    names = {name: card["gpus"] for name, card in server["cards"].items()}
+    host = [f"{name}.{i}" for name, card in server["cards"].items() for i in card["host_links"]]
+    pairs = [pair for link in server["boundary_links"] for pair in wired(link)]
+    ring = [f"{name}.{i}-{name}.{(i + 1) % gpus}" for name, gpus in names.items() for i in range(gpus)]
+    cross = [f"{from_}-{to}" for from_, to in pairs]
+    return {
+        "GPU": [f"{name}.{i}" for name, gpus in names.items() for i in range(gpus)],
+        "GPU with a host link": host,
+        "GPU with keepalives": [*host, *itertools.chain(*pairs)],
+        "ring link": ring,
+        "boundary link": cross,
+        "link": [*ring, *cross],
+    }
+
+
+@st.composite
+def timelines(draw: st.DrawFn, server: Document) -> list[Document]:
     """Every fault is set once and perhaps cleared later; the order in the file is any."""
+    places = targets(server)
     events: dict[tuple[str, str], list[Document]] = {}
     for _ in range(draw(st.integers(0, 5))):
-        card = draw(st.sampled_from(sorted(rings)))
-        index = draw(st.integers(0, rings[card] - 1))
-        kind = draw(st.sampled_from(sorted(FAULTS)))
-        target = f"{card}.{index}"
-        if FAULTS[kind].target == "link":
-            target = f"{card}.{index}-{card}.{(index + 1) % rings[card]}"
+        kind = draw(st.sampled_from(sorted(name for name, fault in FAULTS.items() if places[fault.hits])))
+        fault = FAULTS[kind]
+        target = draw(st.sampled_from(places[fault.hits]))
+        rings = {name: card["gpus"] for name, card in server["cards"].items()}
+        if kind == "link_one_way" and rings[target.split(".")[0]] > 2 and draw(st.booleans()):
+            target = "-".join(reversed(split_link(target)))
         at = draw(st.integers(0, 10**6))
-        begin = {"at": at, "fault": kind, FAULTS[kind].target: target}
-        end = {"at": at + draw(st.integers(1, 10**6)), "clear": kind, FAULTS[kind].target: target}
+        begin = {"at": at, "fault": kind, fault.target: target}
+        end = {"at": at + draw(st.integers(1, 10**6)), "clear": kind, fault.target: target}
+        if fault.parameter is not None and draw(st.booleans()):
+            parameter = PARAMETERS[fault.parameter]
+            begin[fault.parameter] = draw(st.integers(parameter.low, parameter.high))
+        if fault.counted and draw(st.booleans()):
+            begin["count"] = draw(st.integers(1, 9))
         events[kind, target] = [begin, end] if draw(st.booleans()) else [begin]
     return draw(st.permutations([event for pair in events.values() for event in pair]))
 
 
 @st.composite
-def expectations(draw: st.DrawFn, rings: dict[str, int]) -> Document:
-    card = draw(st.sampled_from(sorted(rings)))
-    gpus = rings[card]
+def expectations(draw: st.DrawFn, server: Document) -> Document:
+    card = draw(st.sampled_from(sorted(server["cards"])))
+    gpus = server["cards"][card]["gpus"]
+    indices = st.lists(st.integers(0, gpus - 1), unique=True)
+    # One member of each boundary link of the card.
+    ends = [itertools.chain(*wired(link)) for link in server["boundary_links"]]
+    members = [[gpu for gpu in link if gpu.startswith(f"{card}.")] for link in ends]
+    chosen = [draw(st.sampled_from(side)) for side in members if side]
     checks: Document = {
         "count": {card: draw(st.integers(0, gpus))},
-        "members": {card: draw(st.lists(st.integers(0, gpus - 1), unique=True))},
+        "members": {card: draw(indices)},
+        "entry": {card: draw(st.sampled_from([None, *(f"{card}.{i}" for i in server["cards"][card]["host_links"])]))},
+        "boundary": {card: draw(st.sampled_from([None, *chosen, *([chosen] if chosen else [])]))},
+        "epoch": {card: draw(st.integers(0, 2**32 - 1))},
         "break": {card: draw(st.sampled_from([None, f"{card}.{gpus - 1}-{card}.0"]))},
+        "stranded": {card: draw(indices)},
+        "isolated": {card: draw(indices)},
         "reachable": {card: draw(st.booleans())},
         "work": {"duplicated": draw(st.integers(0, 10))},
     }
@@ -93,20 +156,35 @@ def expectations(draw: st.DrawFn, rings: dict[str, int]) -> Document:
 
 
 @st.composite
+def some_settings(draw: st.DrawFn) -> Document:
+    names = ["watchdog", "census_period", "compute_setup", "heartbeat", "keepalive_interval", "wait_to_restore"]
+    found: Document = draw(st.dictionaries(st.sampled_from(names), st.integers(1, 99999), max_size=3))
+    if draw(st.booleans()):
+        multiplier = draw(st.integers(2, 10))
+        found["keepalive_multiplier"] = multiplier
+        found["keepalive_jitter"] = draw(st.integers(0, (75 - 1) // (multiplier + 1)))
+    return found
+
+
+@st.composite
 def documents(draw: st.DrawFn) -> Document:
-    """Scenario files as data, all of which load; without boundary links."""
+    """Scenario files as data, all of which load."""
     names = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,5}", fullmatch=True)
-    server: Document = {"cards": draw(st.dictionaries(names, cards(), min_size=1, max_size=3))}
-    rings = {name: card["gpus"] for name, card in server["cards"].items()}
-    setting = st.sampled_from(["watchdog", "census_period", "compute_setup", "heartbeat"])
+    by_name = draw(st.dictionaries(names, cards(), min_size=1, max_size=3))
+    server: Document = {
+        "cards": by_name,
+        "boundary_links": draw(boundary_links(by_name)),
+        "settings": draw(some_settings()),
+    }
+    across = draw(st.integers(0, 100 if server["boundary_links"] else 0))
     document: Document = {
-        "server": server | {"settings": draw(st.dictionaries(setting, st.integers(1, 99999)))},
+        "server": server,
         "name": draw(st.sampled_from(["x", "a longer name", "Zwölf: # 'quoted\" \U0001f600"])),
         "seed": draw(st.integers(0, 2**32 - 1)),
-        "workload": draw(st.sampled_from([{"units": 3}, {"data": "some/file", "size": 1}])),
+        "workload": draw(st.sampled_from([{"units": 3, "across": across}, {"data": "some/file", "size": 1}])),
         "until": draw(st.integers(1, 2**63 - 1)),
-        "timeline": draw(timelines(rings)),
-        "expect": draw(st.lists(expectations(rings), max_size=3)),
+        "timeline": draw(timelines(server)),
+        "expect": draw(st.lists(expectations(server), max_size=3)),
     }
     left_out = draw(st.sets(st.sampled_from(sorted(document.keys() - {"server"}))))
     return {key: value for key, value in document.items() if key not in left_out}

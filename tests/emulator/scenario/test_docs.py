@@ -4,7 +4,10 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
-from ringhil.emulator.scenario import FAULTS, Settings, json_schema, loads
+import pytest
+
+from ringhil.emulator.scenario import FAULTS, PARAMETERS, ScenarioError, Settings, json_schema, loads
+from ringhil.emulator.scenario.model import MAX_REGISTER
 from ringhil.protocol.wire import GPU_TYPES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
@@ -29,10 +32,37 @@ def test_every_setting_stands_there_with_its_default() -> None:
     }
 
 
-def test_every_fault_stands_there_with_its_target_and_effect() -> None:
+HITS = {
+    "GPU": "`gpu`",
+    "GPU with a host link": "`gpu` with a host link",
+    "GPU with keepalives": "`gpu` with keepalives",
+    "ring link": "ring `link`",
+    "boundary link": "boundary `link`",
+    "link": "ring or boundary `link`",
+}
+TAKES: dict[str, str] = {key: f"`{key}`: {p.low} .. {p.high}, default {p.default}" for key, p in PARAMETERS.items()}
+
+
+def test_every_fault_stands_there_with_its_target_parameters_effect_and_what_must_be_seen() -> None:
     table = rows("## `timeline`")
+    takes: dict[str, str] = {**TAKES, "count": f"`count`: 1 .. {MAX_REGISTER}, without it until cleared"}
     for name, fault in FAULTS.items():
-        assert table[name] == [f"`{fault.target}`", fault.effect]
+        hits, parameter, effect, seen = table[name]
+        assert (hits, effect) == (HITS[fault.hits], fault.effect)
+        assert parameter == ", ".join(takes[key] for key in fault.takes)
+        assert seen
+
+
+def test_the_largest_jitters_are_those_that_load() -> None:
+    (multipliers,) = (line for line in PAGE.splitlines() if line.startswith("| m | 2 |"))
+    (jitters,) = (line for line in PAGE.splitlines() if line.startswith("| largest j |"))
+    pairs = list(zip(multipliers.split("|")[2:-1], jitters.split("|")[2:-1], strict=True))
+    assert [int(multiplier) for multiplier, _ in pairs] == list(range(2, 11))
+    for multiplier, jitter in pairs:
+        text = "server: {cards: {a: {gpus: 2}}, settings: {keepalive_multiplier: %s, keepalive_jitter: %d}}"
+        loads(text % (multiplier, int(jitter)))
+        with pytest.raises(ScenarioError, match=f"of at most {int(jitter)} percent"):
+            loads(text % (multiplier, int(jitter) + 1))
 
 
 def test_every_key_and_gpu_type_stands_there() -> None:

@@ -8,17 +8,21 @@ import pytest
 
 from ringhil.emulator.scenario import (
     FAULTS,
-    PLANNED,
+    PARAMETERS,
     BoundaryIs,
     BreakIs,
     CountIs,
+    CrossRef,
     EntryIs,
+    EpochIs,
     GpuRef,
+    IsolatedAre,
     LinkRef,
     MembersAre,
     ReachableIs,
     ScenarioError,
     Settings,
+    StrandedAre,
     WorkIs,
     Workload,
     load,
@@ -31,6 +35,12 @@ from .samples import SERVER
 
 def timeline(*events: str) -> str:
     return SERVER + "timeline:\n" + "".join(f"  - {{{event}}}\n" for event in events)
+
+
+def linked(*events: str) -> str:
+    """A timeline of cards that are joined: a with b by two links, pair with a by one."""
+    links = "  boundary_links: [{from: [a.4, a.5], to: [b.3, b.2]}, {from: pair.1, to: a.6}]\n"
+    return SERVER + links + timeline(*events).removeprefix(SERVER) * bool(events)
 
 
 def expect(*entries: str) -> str:
@@ -82,6 +92,10 @@ def test_a_single_boundary_member_may_stand_without_brackets() -> None:
 def test_settings_override_their_defaults_one_by_one() -> None:
     settings = loads(SERVER + "  settings: {heartbeat: 0, window: 1, records: never}").server.settings
     assert settings == Settings(heartbeat=0, window=1, records="never")
+    text = "{keepalive_interval: 7, keepalive_multiplier: 5, keepalive_jitter: 0, wait_to_restore: 8, gpu_restore: 9}"
+    assert loads(SERVER + f"  settings: {text}").server.settings == Settings(
+        keepalive_interval=7, keepalive_multiplier=5, keepalive_jitter=0, wait_to_restore=8, gpu_restore=9
+    )
 
 
 def test_work_is_a_number_of_units_or_a_file_beside_the_scenario(tmp_path: Path) -> None:
@@ -91,6 +105,11 @@ def test_work_is_a_number_of_units_or_a_file_beside_the_scenario(tmp_path: Path)
     assert load(file).workload == Workload(None, tmp_path / "in/put.bin", 1)
     file.write_text(SERVER + "workload: {data: /abs/put.bin}")
     assert load(str(file)).workload == Workload(None, Path("/abs/put.bin"), 4096)
+
+
+def test_a_share_of_the_work_may_cross_boundary_links() -> None:
+    assert loads(linked() + "workload: {units: 10, across: 30}").workload == Workload(10, None, 4096, across=30)
+    assert loads(SERVER + "workload: {units: 10, across: 0}").workload == Workload(10, None, 4096)
 
 
 def test_the_timeline_is_ordered_by_cycle_and_keeps_the_order_of_the_file_within_one() -> None:
@@ -139,6 +158,76 @@ def test_a_link_of_a_card_whose_name_looks_like_a_link_is_found() -> None:
     assert event.target == LinkRef("x-1", 2, 4)
 
 
+@pytest.mark.parametrize("written", ["a.4-b.3", "b.3-a.4"])
+@pytest.mark.parametrize("kind", ["boundary_link_cut", "link_bit_errors", "link_delay"])
+def test_a_boundary_link_goes_as_it_is_wired_whichever_way_it_is_written(kind: str, written: str) -> None:
+    (event,) = loads(linked(f"at: 1, fault: {kind}, link: {written}")).timeline
+    assert (event.target, event.reverse) == (CrossRef(GpuRef("a", 4), GpuRef("b", 3)), False)
+    assert (str(event.target), event.target.card, event.where) == ("a.4-b.3", "a", "a.4-b.3")
+
+
+@pytest.mark.parametrize(
+    ("written", "target", "reverse"),
+    [
+        ("a.5-a.6", LinkRef("a", 5, 8), False),
+        ("a.6-a.5", LinkRef("a", 5, 8), True),
+        ("a.7-a.0", LinkRef("a", 7, 8), False),
+        ("a.0-a.7", LinkRef("a", 7, 8), True),
+        ("pair.0-pair.1", LinkRef("pair", 0, 2), False),
+        ("pair.1-pair.0", LinkRef("pair", 1, 2), False),
+        ("a.5-b.2", CrossRef(GpuRef("a", 5), GpuRef("b", 2)), False),
+        ("b.2-a.5", CrossRef(GpuRef("a", 5), GpuRef("b", 2)), True),
+        ("a.6-pair.1", CrossRef(GpuRef("pair", 1), GpuRef("a", 6)), True),
+    ],
+)
+def test_a_link_is_dead_one_way_in_the_direction_written(
+    written: str, target: LinkRef | CrossRef, reverse: bool
+) -> None:
+    (event,) = loads(linked(f"at: 1, fault: link_one_way, link: {written}")).timeline
+    assert (event.target, event.reverse, event.where) == (target, reverse, written)
+
+
+def test_the_two_directions_of_a_link_die_and_come_back_apart() -> None:
+    events = ["at: 1, fault: link_one_way, link: a.5-a.6", "at: 2, fault: link_one_way, link: a.6-a.5"]
+    events += ["at: 3, clear: link_one_way, link: a.5-a.6", "at: 4, clear: link_one_way, link: a.6-a.5"]
+    assert [event.reverse for event in loads(timeline(*events)).timeline] == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("event", "value", "count"),
+    [
+        ("fault: flap, gpu: a.1", 300, None),
+        ("fault: flap, gpu: a.1, period: 2", 2, None),
+        ("fault: link_bit_errors, link: a.1-a.2", 256, None),
+        ("fault: link_bit_errors, link: a.1-a.2, rate: 65535", 65535, None),
+        ("fault: link_delay, link: a.1-a.2", 16, None),
+        ("fault: link_delay, link: a.1-a.2, delay: 63", 63, None),
+        ("fault: keepalive_loss, gpu: a.1", None, None),
+        ("fault: keepalive_loss, gpu: a.1, count: 2", None, 2),
+        ("fault: slow, gpu: a.1", None, None),
+    ],
+)
+def test_parameters_have_their_defaults(event: str, value: int | None, count: int | None) -> None:
+    (found,) = loads(timeline(f"at: 1, {event}")).timeline
+    assert (found.value, found.count) == (value, count)
+
+
+def test_what_clears_a_fault_has_no_parameter() -> None:
+    events = loads(timeline("at: 1, fault: flap, gpu: a.1, period: 9", "at: 2, clear: flap, gpu: a.1")).timeline
+    assert [event.value for event in events] == [9, None]
+
+
+@pytest.mark.parametrize("gpu", ["a.0", "a.1", "a.4", "a.6", "b.2", "pair.1"])
+def test_keepalives_are_lost_by_members_of_logical_links(gpu: str) -> None:
+    (event,) = loads(linked(f"at: 1, fault: keepalive_loss, gpu: {gpu}")).timeline
+    assert str(event.target) == gpu
+
+
+@pytest.mark.parametrize("second", ["fault: keepalive_loss, gpu: a.1, count: 2", "clear: keepalive_loss, gpu: a.1"])
+def test_a_counted_fault_may_have_ended_by_itself_or_not(second: str) -> None:
+    assert len(loads(timeline("at: 1, fault: keepalive_loss, gpu: a.1, count: 2", f"at: 2, {second}")).timeline) == 2
+
+
 def test_a_fault_may_come_again_after_it_was_cleared() -> None:
     again = ["at: 1, fault: dead, gpu: a.3", "at: 2, clear: dead, gpu: a.3", "at: 2, fault: dead, gpu: a.3"]
     assert len(loads(timeline(*again)).timeline) == 3
@@ -149,9 +238,18 @@ def test_the_two_links_of_a_ring_of_two_are_cut_apart() -> None:
     assert len({event.target for event in loads(timeline(*both)).timeline}) == 2
 
 
-def test_every_fault_that_the_node_has_can_be_asked_for_or_is_announced() -> None:
-    assert FAULT_BITS.keys() <= FAULTS.keys() | PLANNED
-    assert not FAULTS.keys() & PLANNED
+def test_every_fault_that_the_node_has_can_be_asked_for() -> None:
+    assert FAULT_BITS.keys() <= FAULTS.keys()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_can_be_set_and_cleared(name: str) -> None:
+    fault = FAULTS[name]
+    places = {"GPU": "gpu: a.3", "boundary link": "link: a.4-b.3"}
+    place = places.get(fault.hits, "gpu: a.1" if fault.target == "gpu" else "link: a.1-a.2")
+    begin, end = loads(linked(f"at: 1, fault: {name}, {place}", f"at: 2, clear: {name}, {place}")).timeline
+    assert (begin.kind, begin.target) == (end.kind, end.target) == (name, begin.target)
+    assert begin.value == (PARAMETERS[fault.parameter].default if fault.parameter else None)
 
 
 def test_expectations_hold_typed_checks() -> None:
@@ -178,12 +276,40 @@ def test_expectations_hold_typed_checks() -> None:
     assert end.checks == (WorkIs(9, 0, None), ReachableIs("pair", False))
 
 
+def test_expectations_of_elections_hold_typed_checks() -> None:
+    text = linked() + (
+        "expect:\n"
+        "  - {at: 7, boundary: {a: [a.6, a.4], b: [b.2], pair: null}, entry: {b: null}}\n"
+        "  - {at: 8, epoch: {a: 2, b: 0}, stranded: {a: [4, 3]}, isolated: {a: [3], b: []}}\n"
+    )
+    first, second = loads(text).expect
+    assert first.checks == (
+        EntryIs("b", None),
+        BoundaryIs("a", GpuRef("a", 6)),
+        BoundaryIs("a", GpuRef("a", 4)),
+        BoundaryIs("b", GpuRef("b", 2)),
+        BoundaryIs("pair", None),
+    )
+    assert second.checks == (
+        EpochIs("a", 2),
+        EpochIs("b", 0),
+        StrandedAre("a", (3, 4)),
+        IsolatedAre("a", (3,)),
+        IsolatedAre("b", ()),
+    )
+
+
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
         ("count: {a: 7}", "count of card a is 7"),
         ("members: {a: [3, 1]}", "members of card a are [1, 3]"),
         ("entry: {a: a.1}", "entry GPU of card a is a.1"),
+        ("entry: {a: null}", "entry GPU of card a is none"),
+        ("boundary: {a: null}", "boundary GPU of card a is none"),
+        ("epoch: {a: 2}", "epoch of card a is 2"),
+        ("stranded: {a: [4, 3]}", "stranded GPUs of card a are [3, 4]"),
+        ("isolated: {a: []}", "isolated GPUs of card a are []"),
         ("break: {a: null}", "break of card a is none"),
         ("break: {a: a.0-a.7}", "break of card a is a.7-a.0"),
         ("work: {completed: 0, lost: 0}", "work units: 0 completed, 0 lost"),

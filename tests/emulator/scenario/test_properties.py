@@ -8,23 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.scenario import Scenario, ScenarioError, load, loads
+from ringhil.emulator.scenario import FAULTS, PARAMETERS, Scenario, ScenarioError, load, loads
 
-from .samples import SERVER, Document, documents, unhurried
+from .samples import SERVER, Document, documents, unhurried, wired
 
 FULL = (
     SERVER
     + """\
   boundary_links: [{from: [a.4, a.5], to: [b.3, b.2]}]
-  settings: {window: 2, records: never}
-workload: {units: 1000, size: 4096}
+  settings: {window: 2, records: never, keepalive_multiplier: 4}
+workload: {units: 1000, size: 4096, across: 30}
 timeline:
   - {at: 20000, fault: dead, gpu: a.3}
   - {at: 60000, clear: dead, gpu: a.3}
   - {at: 80000, fault: link_cut, link: a.5-a.6}
+  - {at: 80000, fault: link_one_way, link: b.3-a.4}
+  - {at: 90000, fault: flap, gpu: b.1, period: 40}
+  - {at: 90000, fault: keepalive_loss, gpu: a.0, count: 2}
+  - {at: 91000, fault: link_delay, link: a.4-b.3, delay: 9}
 expect:
   - {by: 25000, count: {a: 7, b: 6}, members: {a: [0, 1]}}
-  - {end: true, entry: {a: a.0}, boundary: {b: b.3}, break: {a: a.5-a.6}, work: {lost: 0}}
+  - {at: 1, epoch: {a: 2}, stranded: {a: [3, 4]}, isolated: {a: [3]}, entry: {b: null}}
+  - {end: true, entry: {a: a.0}, boundary: {a: [a.4], b: b.3}, break: {a: a.5-a.6}, work: {lost: 0}}
 """
 )
 
@@ -51,6 +56,7 @@ TOKENS += [
     "server",
     "cards",
 ]
+TOKENS += ["a.4-b.3", "b.3", "link_one_way", "boundary_link_cut", "keepalive_loss", "period", "across"]
 tokens = st.sampled_from([*TOKENS, "at", "fault", "expect"])
 
 
@@ -118,6 +124,13 @@ KEYS += [
     "break",
     "work",
     "lost",
+    "link",
+    "period",
+    "across",
+    "boundary",
+    "entry",
+    "epoch",
+    "stranded",
 ]
 
 
@@ -126,6 +139,12 @@ KEYS += [
 def test_any_tree_of_known_keys(tree: dict[str, object]) -> None:
     text = json.dumps({"server": {"cards": {"a": {"gpus": 4}}}} | tree)  # NaN and Infinity are text in YAML
     answer(lambda: loads(text))
+
+
+def value(event: Document) -> int:
+    """The parameter of an event; 0: none."""
+    key = FAULTS[event["fault"]].parameter if "fault" in event else None
+    return 0 if key is None else event.get(key, PARAMETERS[key].default)
 
 
 @unhurried
@@ -142,18 +161,27 @@ def test_what_is_written_is_what_is_held(document: Document) -> None:
             written[1]["host_links"],
         )
         assert len(card.types) == len(card.weights) == card.gpus
-    events = [(e.at, e.action, e.kind, str(e.target)) for e in scenario.timeline]
+    links = document["server"]["boundary_links"]
+    found = [[(str(from_), str(to)) for from_, to in link.pairs] for link in scenario.server.boundary_links]
+    assert found == [wired(link) for link in links]
+    events = [(e.at, e.action, e.kind, e.where, e.count or 0, e.value or 0) for e in scenario.timeline]
     assert sorted(events) == sorted(
         (
             e["at"],
             "fault" if "fault" in e else "clear",
             e.get("fault") or e["clear"],
             e.get("gpu") or e["link"],
+            e.get("count", 0),
+            value(e),
         )
         for e in document.get("timeline", [])
     )
     assert [e.at for e in scenario.timeline] == sorted(e.at for e in scenario.timeline)
     assert len(scenario.expect) == len(document.get("expect", []))
+
+
+def test_the_whole_file_loads() -> None:
+    assert len(loads(FULL).timeline) == 7
 
 
 @pytest.mark.parametrize("end", range(0, len(FULL), 3))

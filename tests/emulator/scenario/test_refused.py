@@ -11,6 +11,8 @@ from .samples import SERVER, refused
 EVENTS = SERVER + "timeline:\n"
 LINKS = SERVER + "  boundary_links:\n    - "
 EXPECT = SERVER + "expect:\n  - "
+JOINED = LINKS + "{from: [a.4, a.5], to: [b.3, b.2]}\ntimeline:\n"
+BOUNDARY = LINKS + "{from: [a.4, a.5], to: [b.3, b.2]}\nexpect: [{at: 1, boundary: {a: "
 
 
 def test_the_line_reads_like_this(tmp_path: Path) -> None:
@@ -111,6 +113,26 @@ WRONG = [
     ),
     (SERVER + "  settings: {window: §5}", "settings.window: found 5; allowed is a whole number, 1 .. 4"),
     (SERVER + "  settings: {records: §no}", "found 'no'; allowed is one of always, sometimes, never"),
+    (
+        SERVER + "  settings: {keepalive_multiplier: §1}",
+        "settings.keepalive_multiplier: found 1; allowed is a whole number, 2 .. 10",
+    ),
+    (SERVER + "  settings: {keepalive_multiplier: §11}", "found 11"),
+    (SERVER + "  settings: {keepalive_jitter: §26}", "keepalive_jitter: found 26; allowed is a whole number, 0 .. 25"),
+    (
+        SERVER + "  settings: {keepalive_jitter: §19}",
+        "settings.keepalive_jitter: a keepalive_multiplier of 3 allows a keepalive_jitter of at most 18 percent; "
+        "found 19",
+    ),
+    (SERVER + "  settings: {keepalive_jitter: §25, keepalive_multiplier: 2}", "of at most 24 percent; found 25"),
+    (
+        SERVER + "  settings: {keepalive_multiplier: §6}",
+        "settings.keepalive_multiplier: a keepalive_multiplier of 6 allows a keepalive_jitter of at most 10 percent; "
+        "found 12, the default",
+    ),
+    (SERVER + "  settings: {keepalive_interval: §0}", "keepalive_interval: found 0"),
+    (SERVER + "  settings: {wait_to_restore: §0}", "wait_to_restore: found 0"),
+    (SERVER + "  settings: {gpu_restore: §0}", "gpu_restore: found 0"),
     # Workload.
     (
         SERVER + "workload: §{size: 1}",
@@ -122,6 +144,11 @@ WRONG = [
         SERVER + "workload: {units: 1, size: §0}",
         "workload.size: found 0; allowed is a whole number, 1 .. 65536",
     ),
+    (
+        SERVER + "workload: {units: 1, across: §1}",
+        "workload.across: found 1; there are no boundary links to cross, so allowed is 0",
+    ),
+    (SERVER + "workload: {units: 1, across: §101}", "across: found 101; allowed is a whole number, 0 .. 100"),
     (SERVER + 'workload: {data: §"a\\0b"}', r"workload.data: found 'a\x00b'"),
     # Timeline.
     (
@@ -146,13 +173,15 @@ WRONG = [
         EVENTS + "  - {at: 1, fault: §deaf, gpu: a.1}",
         "unknown fault 'deaf'; did you mean 'dead'? allowed: dead",
     ),
-    (
-        EVENTS + "  - {at: 1, fault: §slow, gpu: a.1}",
-        "fault 'slow' is not supported yet; supported: dead, hang",
-    ),
     (EVENTS + "  - {at: 1, §fault: , gpu: a.1}", "timeline[0].fault: found nothing; allowed is one of dead"),
     (EVENTS + "  - {at: 1, fault: §dead}", "dead without a gpu; say where, e.g. gpu: a.3"),
     (EVENTS + "  - {at: 1, fault: §link_cut}", "link_cut without a link; say where, e.g. link: a.5-a.6"),
+    (EVENTS + "  - {at: 1, fault: §link_delay}", "link_delay without a link; say where, e.g. link: a.5-a.6"),
+    (
+        EVENTS + "  - {at: 1, fault: §boundary_link_cut}",
+        "boundary_link_cut without a link; say where, e.g. link: a.4-b.3",
+    ),
+    (EVENTS + "  - {at: 1, fault: §keepalive_loss}", "keepalive_loss without a gpu; say where, e.g. gpu: a.3"),
     (EVENTS + "  - {at: 1, fault: dead, §link: a.1-a.2}", "dead takes no link; it takes a gpu"),
     (
         EVENTS + "  - {at: 1, fault: link_cut, §gpu: a.1, link: a.1-a.2}",
@@ -174,17 +203,103 @@ WRONG = [
     (EVENTS + "  - {at: 1, fault: link_cut, link: §a.1-a.1}", "no ring link 'a.1-a.1'"),
     (EVENTS + "  - {at: 1, fault: link_cut, link: §a.1-b.2}", "no ring link 'a.1-b.2'"),
     (EVENTS + "  - {at: 1, fault: link_cut, link: §a.7-a.8}", "unknown GPU 'a.8'"),
-    (EVENTS + "  - {at: 1, fault: link_cut, link: §a.7}", "found 'a.7'; allowed is a ring link"),
+    (EVENTS + "  - {at: 1, fault: link_cut, link: §a.7}", "found 'a.7'; allowed is a link, the two GPUs at"),
+    (
+        JOINED + "  - {at: 1, fault: link_cut, link: §a.4-b.3}",
+        "timeline[0].link: link_cut takes a ring link, and a.4-b.3 is a boundary link; use boundary_link_cut there",
+    ),
+    (
+        JOINED + "  - {at: 1, fault: boundary_link_cut, link: §a.4-a.5}",
+        "boundary_link_cut takes a boundary link, and a.4-a.5 is a ring link; use link_cut there",
+    ),
+    (JOINED + "  - {at: 1, fault: link_cut, link: §a.4-b.2}", "no ring link 'a.4-b.2'; a.4 is linked with a.3, a.5"),
+    (
+        JOINED + "  - {at: 1, fault: boundary_link_cut, link: §a.4-b.2}",
+        "no boundary link 'a.4-b.2'; a.4 is linked with b.3",
+    ),
+    (
+        JOINED + "  - {at: 1, fault: boundary_link_cut, link: §a.3-b.2}",
+        "no boundary link 'a.3-b.2'; boundary links are a.4-b.3, a.5-b.2",
+    ),
+    (
+        EVENTS + "  - {at: 1, fault: boundary_link_cut, link: §a.3-b.2}",
+        "no boundary link 'a.3-b.2'; there are none",
+    ),
+    (
+        JOINED + "  - {at: 1, fault: link_one_way, link: §a.4-b.2}",
+        "no link 'a.4-b.2'; a.4 is linked with a.3, a.5, b.3",
+    ),
+    (
+        JOINED + "  - {at: 1, fault: link_delay, link: §b.3-b.5}",
+        "no link 'b.3-b.5'; b.3 is linked with b.2, b.4, a.4",
+    ),
+    (
+        EVENTS + "  - {at: 1, fault: host_link_cut, gpu: §a.2}",
+        "timeline[0].gpu: a.2 has no link to the CPU; host links of card a: a.0, a.1",
+    ),
+    (EVENTS + "  - {at: 1, fault: host_link_cut, §link: a.1-a.2}", "host_link_cut takes no link; it takes a gpu"),
+    (
+        EVENTS + "  - {at: 1, fault: keepalive_loss, gpu: §a.4}",
+        "a.4 sends no keepalives; host links and boundary members of card a do: a.0, a.1",
+    ),
+    (
+        JOINED + "  - {at: 1, fault: keepalive_loss, gpu: §a.3}",
+        "a.3 sends no keepalives; host links and boundary members of card a do: a.0, a.1, a.4, a.5",
+    ),
     (
         EVENTS + "  - {at: 1, fault: corrupt, gpu: a.1, count: §0}",
         "timeline[0].count: found 0; allowed is a whole",
     ),
     (
         EVENTS + "  - {at: 1, fault: dead, gpu: a.1, §count: 1}",
-        "dead takes no count; these faults do: none yet",
+        "dead takes no count; these faults do: keepalive_loss",
     ),
     (EVENTS + "  - {at: 1, clear: corrupt, gpu: a.1, §count: 1}", "'clear' takes no count"),
-    (EVENTS + "  - {at: 1, fault: dead, gpu: a.1, §rate: 1}", "unknown key 'rate'"),
+    (EVENTS + "  - {at: 1, fault: dead, gpu: a.1, §rate: 1}", "dead takes no rate; these faults do: link_bit_errors"),
+    (EVENTS + "  - {at: 1, fault: hang, gpu: a.1, §period: 9}", "hang takes no period; these faults do: flap"),
+    (
+        EVENTS + "  - {at: 1, fault: link_cut, link: a.1-a.2, §delay: 9}",
+        "link_cut takes no delay; these faults do: link_delay",
+    ),
+    (
+        EVENTS + "  - {at: 1, fault: link_delay, link: a.1-a.2, delay: 1, §rate: 1}",
+        "link_delay takes no rate; these faults do: link_bit_errors",
+    ),
+    (EVENTS + "  - {at: 1, clear: flap, gpu: a.1, §period: 9}", "'clear' takes no period; 'fault' does"),
+    (EVENTS + "  - {at: 1, fault: flap, gpu: a.1, §periods: 9}", "unknown key 'periods'; did you mean 'period'?"),
+    (
+        EVENTS + "  - {at: 1, fault: flap, gpu: a.1, period: §1}",
+        "timeline[0].period: found 1; allowed is a whole number, 2 .. 1000000",
+    ),
+    (EVENTS + "  - {at: 1, fault: flap, gpu: a.1, period: §1000001}", "period: found 1000001"),
+    (EVENTS + "  - {at: 1, fault: flap, gpu: a.1, §period: }", "period: found nothing; allowed is a whole number"),
+    (
+        EVENTS + "  - {at: 1, fault: link_bit_errors, link: a.1-a.2, rate: §0}",
+        "rate: found 0; allowed is a whole number, 1 .. 65535",
+    ),
+    (EVENTS + "  - {at: 1, fault: link_bit_errors, link: a.1-a.2, rate: §65536}", "rate: found 65536"),
+    (
+        EVENTS + "  - {at: 1, fault: link_delay, link: a.1-a.2, delay: §64}",
+        "delay: found 64; allowed is a whole number, 1 .. 63",
+    ),
+    (EVENTS + "  - {at: 1, fault: link_delay, link: a.1-a.2, delay: §0}", "delay: found 0"),
+    (
+        EVENTS + "  - {at: 5, fault: link_one_way, link: a.1-a.2}\n  - {at: 6, fault: §link_one_way, link: a.1-a.2}",
+        "link_one_way is active at a.1-a.2 since cycle 5",
+    ),
+    (
+        EVENTS + "  - {at: 5, fault: link_one_way, link: a.1-a.2}\n  - {at: 6, clear: §link_one_way, link: a.2-a.1}",
+        "link_one_way is not active at a.2-a.1 at cycle 6; set it first",
+    ),
+    (
+        JOINED + "  - {at: 5, fault: link_delay, link: a.4-b.3}\n  - {at: 6, fault: §link_delay, link: b.3-a.4}",
+        "link_delay is active at a.4-b.3 since cycle 5",
+    ),
+    (
+        EVENTS
+        + "  - {at: 5, fault: keepalive_loss, gpu: a.1}\n  - {at: 6, fault: §keepalive_loss, gpu: a.1, count: 2}",
+        "keepalive_loss is active at a.1 since cycle 5",
+    ),
     (EVENTS + "  - {at: 5, clear: §dead, gpu: a.1}", "dead is not active at a.1 at cycle 5"),
     (
         EVENTS + "  - {at: 5, clear: §dead, gpu: a.1}\n  - {at: 6, fault: dead, gpu: a.1}",
@@ -218,10 +333,30 @@ WRONG = [
     (EXPECT + "{end: true, members: {a: [1, 2, §1]}}", "members.a[2]: GPU 1 stands here twice"),
     (EXPECT + "{end: true, entry: {a: §a.2}}", "a.2 has no link to the CPU; host links of card a: a.0, a.1"),
     (EXPECT + "{end: true, entry: {a: §b.0}}", "b.0 is not on card a"),
-    (EXPECT + "{end: true, entry: {a: §null}}", "entry.a: found nothing; allowed is a GPU name"),
+    (EXPECT + "{end: true, entry: {a: §7}}", "entry.a: found 7; allowed is a GPU name"),
+    (EXPECT + "{end: true, entry: {a: §[a.0]}}", "entry.a: found a list of length 1; allowed is a GPU name"),
     (EXPECT + "{end: true, boundary: {a: §a.4}}", "a.4 is in no boundary link; members on card a: none"),
     (LINKS + "{from: a.4, to: b.1}\nexpect: [{at: 1, boundary: {b: §b.4}}]", "members on card b: b.1"),
-    (EXPECT + "{end: true, break: {a: §a.4}}", "allowed is a ring link, two neighbouring GPUs, such as"),
+    (
+        EXPECT + "{end: true, boundary: {a: §4}}",
+        "boundary.a: found 4; allowed is a GPU name, card and index, such as a.3 or a list of at least 1 item, each",
+    ),
+    (EXPECT + "{end: true, boundary: {a: §[]}}", "boundary.a: found an empty list; allowed is a GPU name"),
+    (EXPECT + "{end: true, boundary: {a: [§4]}}", "boundary.a[0]: found 4; allowed is a GPU name"),
+    (BOUNDARY + "[a.4, §b.3]}}]", "boundary.a[1]: b.3 is not on card a"),
+    (BOUNDARY + "[a.4, §a.3]}}]", "a.3 is in no boundary link; members on card a: a.4, a.5"),
+    (BOUNDARY + "[a.4, §a.4]}}]", "a.4 stands here twice; each may once"),
+    (BOUNDARY + "[a.4, §a.5]}}]", "a.5 is in boundary_links[0] as a.4 is; one GPU speaks for a link"),
+    (EXPECT + "{end: true, epoch: {a: §-1}}", "epoch.a: found -1; allowed is a whole number, 0 .."),
+    (EXPECT + "{end: true, epoch: {§c: 1}}", "expect[0].epoch: unknown card 'c'"),
+    (EXPECT + "{end: true, stranded: {a: [1, §8]}}", "stranded.a[1]: unknown GPU 8; card a has 0 .. 7"),
+    (EXPECT + "{end: true, stranded: {a: §3}}", "stranded.a: found 3; allowed is a list"),
+    (EXPECT + "{end: true, isolated: {a: [1, §1]}}", "isolated.a[1]: GPU 1 stands here twice"),
+    (EXPECT + "{end: true, break: {a: §a.4}}", "allowed is a link, the two GPUs at its ends, such as a.5-a.6 or null"),
+    (
+        LINKS + "{from: a.4, to: b.1}\nexpect: [{at: 1, break: {a: §a.4-a.6}}]",
+        "no ring link 'a.4-a.6'; a.4 is linked with a.3, a.5",
+    ),
     (EXPECT + "{end: true, break: {a: §b.4-b.5}}", "b.4 is not on card a"),
     (
         EXPECT + "{end: true, work: §{}}",
@@ -231,6 +366,11 @@ WRONG = [
     (
         SERVER + "workload: {units: 5}\nexpect: [{end: true, work: {completed: §6}}]",
         "expect[0].work.completed: found 6; the workload has 5 units",
+    ),
+    (
+        "server: {cards: {a: {gpus: 4}}, settings: {link_restore: 64}}\n"
+        "timeline: [{at: 5, fault: link_delay, link: a.1-a.2, delay: §40}]",
+        "timeline[0].delay: link_delay: found 40; with a link_restore of 64 allowed are 1 .. 28",
     ),
     (EXPECT + "{end: true, reachable: {a: §yes}}", "reachable.a: found 'yes'; allowed is true or false"),
 ]

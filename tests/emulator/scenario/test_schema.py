@@ -76,14 +76,21 @@ def test_a_side_of_a_boundary_link_is_a_gpu_or_a_list_of_them(side: object) -> N
         ("server/boundary_links", [{"from": [], "to": []}]),
         ("server/settings", {"window": 5}),
         ("server/settings", {"records": "maybe"}),
+        ("server/settings", {"keepalive_multiplier": 1}),
+        ("server/settings", {"keepalive_jitter": 26}),
         ("workload/data", "x"),
         ("workload", {}),
+        ("workload/across", 101),
         ("timeline/0/at", -1),
         ("timeline/0/fault", "sleepy"),
         ("timeline/0/clear", "dead"),
         ("timeline/0/link", "a.1-a.2"),
         ("timeline/0/gpu", "a"),
         ("timeline/0/count", 0),
+        ("timeline/0/period", 1),
+        ("timeline/0/rate", 65536),
+        ("timeline/0/delay", 64),
+        ("timeline/0/delay", None),
         ("timeline/0", {"at": 1, "fault": "dead"}),
         ("timeline/0", {"at": 1, "gpu": "a.3"}),
         ("expect/0/at", 1),
@@ -92,7 +99,13 @@ def test_a_side_of_a_boundary_link_is_a_gpu_or_a_list_of_them(side: object) -> N
         ("expect/0", {"end": True}),
         ("expect/0", {"count": {"a": 1}}),
         ("expect/0/count", {}),
-        ("expect/0/entry", {"a": None}),
+        ("expect/0/entry", {"a": []}),
+        ("expect/0/boundary", {"a": []}),
+        ("expect/0/boundary", {"a": [None]}),
+        ("expect/0/epoch", {"a": None}),
+        ("expect/0/epoch", {"a": -1}),
+        ("expect/0/stranded", {"a": 3}),
+        ("expect/0/isolated", {"a": ["a.3"]}),
         ("expect/0/work", {}),
     ],
 )
@@ -101,6 +114,11 @@ def test_what_the_schema_refuses_does_not_load(path: str, value: object) -> None
     assert not VALIDATOR.is_valid(document)
     with pytest.raises(ScenarioError):
         loads(json.dumps(document))
+
+
+@pytest.mark.parametrize("value", ["a.4", ["a.4"], ["a.4", "a.6"], None])
+def test_boundary_gpus_are_one_or_a_list_or_none(value: object) -> None:
+    VALIDATOR.validate(changed("expect/0/boundary", {"a": value}))
 
 
 json_values = st.recursive(
@@ -120,6 +138,12 @@ places = st.sampled_from(
         "timeline",
         "timeline/0/gpu",
         "timeline/0/count",
+        "timeline/0/delay",
+        "workload/across",
+        "expect/0/boundary",
+        "expect/0/entry",
+        "expect/0/epoch",
+        "expect/0/stranded",
         "expect/0/break",
         "expect/0/count",
         "expect/0/members",

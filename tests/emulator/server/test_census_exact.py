@@ -90,7 +90,7 @@ class Ring:
                 found.counted.append(action)
                 kernel.stop()
 
-        firmware = GpuFirmware(kernel, 0, lambda boots: Census(config), observe)
+        firmware = GpuFirmware(kernel, 0, lambda boots, memory: Census(config), observe)
 
         def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
             assert cell == 0

@@ -14,14 +14,15 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import Outcome, Server
 
-# A bit of everything: two cards, every fault, work before, during and after.
+# A bit of everything: two cards and what joins them, elections, luck, work before, during and after.
 SCENARIO = """
 name: a busy day
 seed: 11
 server:
-  cards: {a: {gpus: 6}, b: {gpus: 5, host_links: [2]}}
+  cards: {a: {gpus: 6, host_links: [0, 1]}, b: {gpus: 5, host_links: [2, 3]}}
+  boundary_links: [{from: [a.4, a.3], to: [b.0, b.1]}]
   settings: {census_period: 1500}
-workload: {units: 500, size: 700}
+workload: {units: 500, size: 700, across: 30}
 timeline:
   - {at: 2100, fault: hang, gpu: a.3}
   - {at: 2105, fault: link_cut, link: b.3-b.4}
@@ -35,6 +36,14 @@ timeline:
   - {at: 17000, clear: link_cut, link: b.3-b.4}
   - {at: 20000, fault: double_count, gpu: b.0}
   - {at: 26000, clear: double_count, gpu: b.0}
+  - {at: 30000, fault: link_bit_errors, link: a.2-a.3, rate: 2000}
+  - {at: 31000, fault: boundary_link_cut, link: a.4-b.0}
+  - {at: 32000, fault: flap, gpu: b.4, period: 700}
+  - {at: 33000, fault: keepalive_loss, gpu: a.0, count: 4}
+  - {at: 34000, fault: link_delay, link: b.0-b.1, delay: 9}
+  - {at: 40000, clear: flap, gpu: b.4}
+  - {at: 41000, clear: link_bit_errors, link: a.2-a.3}
+  - {at: 42000, clear: boundary_link_cut, link: a.4-b.0}
 """
 TIMING = ("seconds", "cycles_per_second")  # of the host machine, not of the emulated one
 EFFORT = ("evaluations", "busy_cycles")  # what skipping saves
@@ -84,7 +93,10 @@ def test_the_scenario_is_worth_it(reference: tuple[Outcome, bytes]) -> None:
     outcome, stream = reference
     assert outcome.failures == ()
     assert outcome.work["resent"] > 0
+    assert outcome.work["crossed"] > 0
     assert outcome.cards["a"].rejected
+    assert all(card.elections > 1 for card in outcome.cards.values())
+    assert outcome.links[0].elections > 1
     assert len(stream) > 50_000
 
 

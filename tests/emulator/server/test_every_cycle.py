@@ -22,8 +22,11 @@ SILENT = ("dead", "hang", "babble")  # the GPU is no longer counted
 LIARS = ("corrupt", "skip_count", "double_count")  # it stays a member; its lies are rejected
 
 # After so many cycles (and the round that was under way) the census must know nothing but the new truth.
+# A GPU that is well again is let in when it has been so for RESTORE cycles; one that has babbled, when it has kept to
+# its allowance for one whole period, and the period in which it stopped does not count.
+RESTORE = 64
 STRIKES = {"dead": 3, "hang": 0, "babble": 1024}
-CLEARS = {"dead": 4, "hang": 4, "babble": 2 * 1024 + 4}
+CLEARS = {"dead": 4 + RESTORE, "hang": 4 + RESTORE, "babble": 2 * 1024 + RESTORE + 4}
 
 VERDICT_NONE, VERDICT_ARMS, NOBODY = 0, 3, 0xFFFF
 
@@ -62,8 +65,20 @@ class Report:
         return int.from_bytes(self.frame[start : start + size], "big")
 
     @property
+    def sent_at(self) -> int:
+        """Cycle in which its round began."""
+        return self.number(32, 8)
+
+    @property
     def members(self) -> frozenset[int]:
-        return frozenset(gpu for gpu in range(64) if self.number(48, 8) >> gpu & 1)
+        return frozenset(gpu for gpu in range(64) if self.number(56, 8) >> gpu & 1)
+
+    @property
+    def consistent(self) -> bool:
+        """Nobody is slow, nobody speaks to another card, and everybody weighs four quarters."""
+        assert len(self.frame) == 56 + 3 * 8 + 8
+        plain = self.number(64, 8) == self.number(72, 8) == 0
+        return plain and self.number(48, 4) == 4 * self.number(18, 2)
 
     @property
     def counts(self) -> bool:
@@ -97,12 +112,11 @@ def truths(case: Case, report: Report) -> set[frozenset[int]]:
     without = EVERYBODY - {case.place}
     struck, cleared = case.action == "fault", case.action == "clear"
     before, after = (EVERYBODY, without) if struck else (without, EVERYBODY)
-    sent_at = report.number(32, 8)
-    if cleared and sent_at < STRIKES[case.kind]:
+    if cleared and report.sent_at < STRIKES[case.kind]:
         return {EVERYBODY, without}  # the first round, in which the fault struck
     if report.at < case.at:
         return {before}
-    if sent_at >= case.at + (STRIKES if struck else CLEARS)[case.kind]:
+    if report.sent_at >= case.at + (STRIKES if struck else CLEARS)[case.kind]:
         return {after}
     return {before, after}
 
@@ -121,6 +135,7 @@ def check(case: Case, outcome: Outcome, reports: list[Report]) -> None:
     for report in counted:
         assert report.members in truths(case, report), (case, report.at)
         assert report.number(18, 2) == len(report.members), case
+        assert report.consistent, case
         if report.number(22, 2) == VERDICT_ARMS:
             assert case.kind == "link_cut"
             assert report.number(24, 2) == case.place, case
@@ -142,8 +157,9 @@ def check(case: Case, outcome: Outcome, reports: list[Report]) -> None:
 def round_trip(library: Library) -> range:
     """Every cycle of one round of a healthy ring: from sending to the CPU's having the count, and some around."""
     _, reports = play(library, Case("corrupt", 1, 10 * PERIOD, "fault"))
-    at = next(r.at for r in reports if r.number(32, 8) == 2 * PERIOD)
-    return range(2 * PERIOD - 5, at + 5)
+    third = reports[2]
+    assert [r.sent_at - reports[0].sent_at for r in reports[:3]] == [0, PERIOD, 2 * PERIOD]
+    return range(third.sent_at - 5, third.at + 5)
 
 
 @pytest.fixture(scope="module")

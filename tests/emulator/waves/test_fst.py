@@ -46,7 +46,7 @@ def changes_in(path: Path) -> dict[str, list[tuple[int, int]]]:
 def test_frames_on_the_wire_are_in_the_file(tmp_path: Path) -> None:
     run(tmp_path / "w.fst")
     found = changes_in(tmp_path / "w.fst")
-    assert len(found) == 3 * 3 * (1 + len(wire.LINK_BITS))
+    assert len(found) == 3 * 4 * (1 + len(wire.LINK_BITS))
     first_flits = {value >> 56 for _, value in found["a.gpu1.p2_tx.data_flit"]}
     assert wire.KINDS["statistics"] in first_flits
     # The entry hands a frame on at the first valid flit, and the next GPU two cycles later.

@@ -1,0 +1,94 @@
+"""What each GPU's firmware is told at boot: its groups, its times, its way to other cards."""
+
+from ringhil.emulator.scenario import Settings
+from ringhil.emulator.server.bounds import ATTEMPTS, Bounds
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.census import CensusConfig
+from ringhil.firmware.election import GroupConfig
+from ringhil.firmware.gpu import CrossingConfig, Elector, GpuProgram
+from ringhil.firmware.member import Member
+from ringhil.firmware.warden import Warden
+from ringhil.protocol import wire
+
+_REFRESH = 16  # `records: sometimes`: in every so many-th round
+
+
+class Groups:
+    """Makes the firmware of every GPU that is in a group."""
+
+    def __init__(self, wiring: Wiring, settings: Settings, bounds: list[Bounds], seed: int) -> None:
+        self._wiring, self._settings, self._bounds, self._seed = wiring, settings, bounds, seed
+
+    def boot(self, card: int, gpu: int, boots: int, memory: int) -> GpuProgram:
+        """The program of a GPU's `boots`-th boot; `memory` is what its switch has kept."""
+        described = self._wiring.cards[card]
+        electors: dict[str, Elector] = {}
+        if gpu in described.host_links:
+            electors["entry"] = Member(self.entry_group(card, gpu, boots))
+        crossing = self._wiring.crossings.get(self._wiring.cell(card, gpu))
+        if crossing is not None:
+            group = self.boundary_group(card, gpu, boots)
+            electors["boundary"] = Member(group) if crossing.leads else Warden(group, memory)
+        hop = None if crossing is None else self._wiring.hops[card, crossing.peer_card]
+        return GpuProgram(
+            census_config=self._census(card, gpu),
+            entry_capable=gpu in described.host_links,
+            electors=electors,
+            crossing=CrossingConfig(crossing.peer_card, hop.cards, hop.from_above) if crossing and hop else None,
+            behind={other: h.cards for (own, other), h in self._wiring.hops.items() if own == card},
+        )
+
+    def _census(self, card: int, gpu: int) -> CensusConfig:
+        described, s = self._wiring.cards[card], self._settings
+        return CensusConfig(
+            card=card,
+            node=gpu,
+            size=described.gpus,
+            epoch=0,  # the election's
+            period=s.census_period,
+            timeout=self._bounds[card].timeout,
+            records=s.records != "never",
+            refresh=1 if s.records == "always" else _REFRESH,
+            attempts=ATTEMPTS,
+            weight=described.weights[gpu],
+            gpu_type=wire.GPU_TYPES[described.types[gpu]],
+        )
+
+    def entry_group(self, card: int, gpu: int, boots: int) -> GroupConfig:
+        """R10: the GPUs of a card with a link to the CPU."""
+        members = self._wiring.cards[card].host_links
+        return self._group("entry", card, gpu, members, boots, uplink="cpu", far=(card, gpu))
+
+    def boundary_group(self, card: int, gpu: int, boots: int) -> GroupConfig:
+        """R9: the GPUs of a card that are wired to another card's."""
+        crossing = self._wiring.crossings[self._wiring.cell(card, gpu)]
+        far = (crossing.peer_card, crossing.peer_gpu)
+        return self._group("boundary", card, gpu, crossing.members, boots, uplink="boundary", far=far)
+
+    def _group(
+        self, role: str, card: int, gpu: int, members: tuple[int, ...], boots: int, *, uplink: str, far: tuple[int, int]
+    ) -> GroupConfig:
+        times = self._bounds[card].election
+        if role == "boundary":
+            times = max(times, self._bounds[far[0]].election, key=lambda t: t.interval)
+        return GroupConfig(
+            role=role,
+            card=card,
+            me=gpu,
+            rank=members.index(gpu),
+            members=members,
+            ring_size=self._wiring.cards[card].gpus,
+            uplink=uplink,
+            uplink_card=far[0],
+            uplink_home=far[1],
+            interval=times.interval,
+            multiplier=times.multiplier,
+            jitter=times.jitter,
+            slack=times.slack,
+            lease=times.lease,
+            skew=times.skew,
+            guard=times.guard,
+            wait_to_restore=times.wait_to_restore,
+            boots=boots,
+            seed=self._seed,
+        )

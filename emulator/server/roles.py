@@ -1,0 +1,41 @@
+"""Who holds a role, by what the members' own firmware does; and whether two ever did at the same time.
+
+This looks at the members alone (`Elected`, `Deposed`, and GPUs that fail), not at who grants: so it would see a
+split brain that a grantor was fooled into.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class RoleWatch:
+    """Of one group: the entry GPUs of a card, or the members of one link between cards that elect."""
+
+    name: str
+    holders: dict[int, int] = field(default_factory=dict)  # GPU -> epoch
+    epochs: set[int] = field(default_factory=set)
+    epoch: int = 0  # the last one
+    changes: int = 0  # elections
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def holder(self) -> int | None:
+        """The GPU that holds the role."""
+        return next(iter(self.holders), None)
+
+    def elected(self, gpu: int, epoch: int, now: int) -> None:
+        """A member has taken the role up."""
+        if self.holders:
+            others = ", ".join(f"{g} (epoch {e})" for g, e in self.holders.items())
+            self.wrong.append(f"{self.name} at cycle {now}: GPU {gpu} (epoch {epoch}) beside {others}")
+        if epoch in self.epochs:
+            self.wrong.append(f"{self.name} at cycle {now}: epoch {epoch} is granted twice")
+        if epoch < self.epoch:
+            self.wrong.append(f"{self.name} at cycle {now}: epoch {epoch} after {self.epoch}")
+        self.epochs.add(epoch)
+        self.holders[gpu] = self.epoch = epoch
+        self.changes += 1
+
+    def gone(self, gpu: int) -> None:
+        """It has laid the role down, or failed."""
+        self.holders.pop(gpu, None)

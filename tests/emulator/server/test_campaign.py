@@ -1,0 +1,72 @@
+"""Every fault of the catalogue at random cycles, alone and together with every other one (see campaign.py).
+
+All of it runs in `make soak`: 500 cycles for each fault, 50 for each ordered pair. By default a sample.
+"""
+
+from itertools import product
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.server import Outcome
+
+from .campaign import KINDS, case
+
+SINGLE, PAIR = 500, 50  # runs
+SINGLE_SAMPLE = 12
+PAIRS = [*product(KINDS, KINDS)]
+SAMPLE = 7  # every so many-th pair, once
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def check(outcome: Outcome, what: str) -> None:
+    """Nothing wrong, nothing late, nothing lost; and something was judged at all."""
+    assert outcome.failures == (), what
+    assert outcome.verdict == "pass", what
+    assert outcome.work["completed"] == outcome.work["units"] > 0, what
+    assert all(card.accepted > 5 for card in outcome.cards.values()), what
+
+
+def play(library: Library, kinds: tuple[str, ...], seeds: range) -> int:
+    """Run the cases; events that were judged against their bounds."""
+    judged = 0
+    for seed in seeds:
+        chosen = case(kinds, seed)
+        outcome = chosen.run(library)
+        check(outcome, f"{kinds} {seed}\n{chosen.text}")
+        judged += sum(not recovery.superseded for recovery in outcome.recoveries)
+    return judged
+
+
+# Nothing has to happen, or it is a matter of luck when.
+UNJUDGED = {"switch_stuck_through", "link_bit_errors"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_fault_at_random_cycles(library: Library, kind: str) -> None:
+    judged = play(library, (kind,), range(SINGLE_SAMPLE))
+    assert (judged == 0) == (kind in UNJUDGED)
+
+
+@pytest.mark.parametrize("eighth", range(8))
+def test_a_sample_of_pairs(library: Library, eighth: int) -> None:
+    chosen = PAIRS[::SAMPLE]
+    for number in range(eighth, len(chosen), 8):
+        play(library, chosen[number], range(number, number + 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_fault_at_500_cycles(library: Library, kind: str) -> None:
+    judged = play(library, (kind,), range(SINGLE))
+    assert (judged == 0) == (kind in UNJUDGED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_two_faults_at_50_cycles(library: Library, first: str, second: str) -> None:
+    play(library, (first, second), range(PAIR))

@@ -1,0 +1,253 @@
+"""The fault catalogue, row by row: what must be seen, on a server of two cards with default settings."""
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.scenario import FAULTS, loads
+from ringhil.emulator.server import Outcome, Server
+
+CARDS = """server:
+  cards:
+    a: {gpus: 8, host_links: [0, 1]}
+    b: {gpus: 6, host_links: [0, 1]}
+  boundary_links:
+    - {from: [a.4, a.5], to: [b.3, b.2]}
+"""
+WORK = "workload: {units: 150, size: 1000, across: 20}\n"
+EVERYBODY = tuple(range(8))
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def play(library: Library, *events: str, expect: tuple[str, ...] = (), work: str = WORK, until: int = 0) -> Outcome:
+    text = CARDS + work + "timeline:\n" + "".join(f"  - {{{event}}}\n" for event in events)
+    if expect:
+        text += "expect:\n" + "".join(f"  - {{{item}}}\n" for item in expect)
+    if until:
+        text += f"until: {until}\n"
+    server = Server(loads(text), library)
+    outcome = server.run()
+    server.engine.close()
+    assert outcome.failures == (), text
+    assert outcome.verdict == "pass"
+    return outcome
+
+
+# Beside what is expected at a time, every row: no wrong count, no split brain, recovery within its bound, all work
+# done once (`play`).
+ROWS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "dead": (("at: 20000, fault: dead, gpu: a.3",), ("by: 25500, members: {a: [0, 1, 2, 4, 5, 6, 7]}",)),
+    "hang": (("at: 20000, fault: hang, gpu: a.3",), ("by: 25500, count: {a: 7}",)),
+    "babble": (
+        ("at: 20000, fault: babble, gpu: a.6",),
+        ("by: 28000, members: {a: [0, 1, 2, 3, 4, 5, 7], b: [0, 1, 2, 3, 4, 5]}",),
+    ),
+    "corrupt": (("at: 20000, fault: corrupt, gpu: a.2",), ("at: 30000, count: {a: 8}",)),
+    "skip_count": (("at: 20000, fault: skip_count, gpu: a.2",), ("at: 30000, count: {a: 8}",)),
+    "double_count": (("at: 20000, fault: double_count, gpu: a.2",), ("at: 30000, count: {a: 8}",)),
+    "duplicate_id": (("at: 20000, fault: duplicate_id, gpu: a.3",), ("at: 30000, count: {a: 8}",)),
+    "slow": (("at: 20000, fault: slow, gpu: a.3",), ("at: 30000, count: {a: 8}, entry: {a: a.0}",)),
+    "flap": (
+        ("at: 20000, fault: flap, gpu: a.3, period: 50", "at: 40000, clear: flap, gpu: a.3"),
+        ("at: 30000, count: {a: 7}", "at: 46000, count: {a: 8}"),
+    ),
+    "switch_stuck_through": (
+        ("at: 20000, fault: switch_stuck_through, gpu: a.3", "at: 30000, fault: dead, gpu: a.3"),
+        (
+            "at: 29000, count: {a: 8}, break: {a: null}",
+            "at: 40000, members: {a: [0, 1, 2, 4, 5, 6, 7]}, stranded: {a: [3]}, break: {a: a.2-a.3}",
+            "at: 40000, break: {a: a.3-a.4}",
+        ),
+    ),
+    "switch_stuck_bypass": (
+        ("at: 20000, fault: switch_stuck_bypass, gpu: a.3",),
+        ("at: 30000, members: {a: [0, 1, 2, 4, 5, 6, 7]}, isolated: {a: [3]}",),
+    ),
+    "link_cut": (
+        ("at: 20000, fault: link_cut, link: a.5-a.6",),
+        ("at: 30000, count: {a: 8}, break: {a: a.5-a.6}, stranded: {a: []}",),
+    ),
+    "link_one_way": (
+        ("at: 20000, fault: link_one_way, link: a.6-a.5",),
+        ("at: 30000, count: {a: 8}, break: {a: a.5-a.6}",),
+    ),
+    "link_bit_errors": (("at: 20000, fault: link_bit_errors, link: a.2-a.3, rate: 1500",), ()),
+    "link_delay": (("at: 20000, fault: link_delay, link: a.2-a.3, delay: 9",), ("at: 50000, count: {a: 8}",)),
+    "keepalive_loss": (
+        ("at: 20000, fault: keepalive_loss, gpu: a.0",),
+        ("at: 30000, entry: {a: a.1, b: b.0}, count: {a: 8}",),
+    ),
+    "host_link_cut": (
+        ("at: 20000, fault: host_link_cut, gpu: a.0",),
+        ("at: 30000, entry: {a: a.1}, boundary: {a: a.4}, count: {a: 8}",),
+    ),
+    "boundary_link_cut": (
+        ("at: 20000, fault: boundary_link_cut, link: a.4-b.3",),
+        ("at: 32000, entry: {a: a.0}, boundary: {a: a.5, b: b.2}",),
+    ),
+}
+
+
+def test_every_fault_has_its_row() -> None:
+    assert set(ROWS) == set(FAULTS)
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_what_must_be_seen(library: Library, kind: str) -> None:
+    events, expect = ROWS[kind]
+    play(library, *events, expect=expect)
+
+
+@pytest.mark.parametrize("kind", ["corrupt", "skip_count", "double_count", "duplicate_id"])
+def test_a_liar_is_named_and_shares_stay(library: Library, kind: str) -> None:
+    honest = play(library, "at: 40000, fault: slow, gpu: b.5", work=WORK.replace("150", "400"))
+    outcome = play(library, f"at: 2000, fault: {kind}, gpu: a.3", work=WORK.replace("150", "400"))
+    # Of two with the same number the first one is named.
+    assert outcome.cards["a"].suspects == ("a.2" if kind == "duplicate_id" else "a.3",)
+    assert [card.share for card in outcome.cards.values()] == [card.share for card in honest.cards.values()]
+
+
+def test_a_slow_gpu_is_degraded_and_gets_less(library: Library) -> None:
+    outcome = play(library, "at: 3000, fault: slow, gpu: a.3", work="workload: {units: 900, size: 1000}\n")
+    assert outcome.cards["a"].degraded == ("a.3",)
+    assert outcome.cards["a"].elections == 1
+    plain = play(library, "at: 400000, fault: slow, gpu: a.3", work="workload: {units: 900, size: 1000}\n")
+    assert outcome.cards["a"].completed < plain.cards["a"].completed
+
+
+@pytest.mark.parametrize("link", range(8))
+def test_a_slow_link_is_named(library: Library, link: int) -> None:
+    name = f"a.{link}-a.{(link + 1) % 8}"
+    outcome = play(library, f"at: 20000, fault: link_delay, link: {name}, delay: 5")
+    assert outcome.cards["a"].slow_link == name
+    assert outcome.cards["b"].slow_link is None
+
+
+def test_a_noisy_link_is_named(library: Library) -> None:
+    outcome = play(library, "at: 20000, fault: link_bit_errors, link: a.2-a.3, rate: 700", until=70_000, work="")
+    assert outcome.cards["a"].noisy_link == "a.2-a.3"
+
+
+def test_two_cuts_strand_those_between(library: Library) -> None:
+    events = ("at: 20000, fault: link_cut, link: a.2-a.3", "at: 30000, fault: link_cut, link: a.6-a.7")
+    outcome = play(library, *events)
+    assert outcome.cards["a"].members == (0, 1, 2, 7)
+    assert outcome.cards["a"].stranded == ("a.3", "a.4", "a.5", "a.6")
+
+
+def test_cuts_on_both_sides_of_the_entry_gpu_leave_it_alone(library: Library) -> None:
+    events = ("at: 20000, fault: link_cut, link: a.0-a.1", "at: 30000, fault: link_cut, link: a.7-a.0")
+    outcome = play(library, *events)
+    assert outcome.cards["a"].members == (0,)
+    assert outcome.cards["a"].stranded == tuple(f"a.{gpu}" for gpu in range(1, 8))
+
+
+def test_the_entry_gpu_dies_with_its_message_in_flight(library: Library) -> None:
+    """At every cycle of a round: the orphan is gone, the new entry GPU counts, one result."""
+    for at in range(20_140, 20_300, 7):
+        outcome = play(library, f"at: {at}, fault: dead, gpu: a.0", work="")
+        card = outcome.cards["a"]
+        assert (card.entry, card.epoch, card.elections) == ("a.1", 2, 2)
+        assert card.members == (1, 2, 3, 4, 5, 6, 7)
+
+
+def test_all_others_dead_then_all_dead(library: Library) -> None:
+    events = [f"at: {20_000 + 10 * gpu}, fault: dead, gpu: b.{gpu}" for gpu in range(1, 6)]
+    alone = play(library, *events)
+    assert (alone.cards["b"].count, alone.cards["b"].members) == (1, (0,))
+    nobody = play(library, *events, "at: 40000, fault: dead, gpu: b.0")
+    card = nobody.cards["b"]
+    assert (card.count, card.entry, card.reachable) == (0, None, False)
+    assert nobody.work["completed"] == 150
+
+
+def test_all_host_links_cut_no_grant_and_no_hang(library: Library) -> None:
+    events = ("at: 20000, fault: host_link_cut, gpu: b.0", "at: 20500, fault: host_link_cut, gpu: b.1")
+    outcome = play(library, *events)
+    card = outcome.cards["b"]
+    assert (card.count, card.entry, card.reachable) == (0, None, False)
+    assert outcome.cards["a"].count == 8
+
+
+def test_all_boundary_links_cut_only_the_way_across_is_gone(library: Library) -> None:
+    events = (
+        "at: 20000, fault: boundary_link_cut, link: a.4-b.3",
+        "at: 20500, fault: boundary_link_cut, link: a.5-b.2",
+    )
+    outcome = play(library, *events)
+    assert outcome.links[0].active is None
+    assert [card.boundary for card in outcome.cards.values()] == [{}, {}]
+    assert [card.count for card in outcome.cards.values()] == [8, 6]
+
+
+def test_several_things_one_after_the_other(library: Library) -> None:
+    """A GPU dies and returns, a link is cut, and fewer keepalives are lost than it takes to move a role."""
+    outcome = play(
+        library,
+        "at: 20000, fault: dead, gpu: a.3",
+        "at: 60000, clear: dead, gpu: a.3",
+        "at: 80000, fault: link_cut, link: a.5-a.6",
+        "at: 90000, fault: keepalive_loss, gpu: a.0, count: 2",
+        work="workload: {units: 1000, size: 4096}\n",
+        expect=(
+            "by: 25500, count: {a: 7, b: 6}",
+            "by: 25500, members: {a: [0, 1, 2, 4, 5, 6, 7]}",
+            "at: 100000, entry: {a: a.0}, boundary: {a: a.4, b: b.3}, break: {a: a.5-a.6}",
+            "end: true, work: {completed: 1000, lost: 0, duplicated: 0}",
+        ),
+    )
+    document = outcome.to_json()["cards"]
+    assert document["a"]["boundary"] == {"b": "a.4"}
+    assert document["b"]["boundary"] == {"a": "b.3"}
+    assert (document["a"]["entry"], document["a"]["epoch"]) == ("a.0", 1)
+
+
+# ---------------------------------------------------------------------------------------- keepalives and flapping
+
+MULTIPLIER = 3
+
+
+@pytest.mark.parametrize("gpu", ["a.0", "b.0"])
+def test_one_lost_keepalive_less_than_the_multiplier_changes_nothing(library: Library, gpu: str) -> None:
+    for at in range(20_000, 21_200, 150):
+        outcome = play(library, f"at: {at}, fault: keepalive_loss, gpu: {gpu}, count: {MULTIPLIER - 1}", work="")
+        assert [card.elections for card in outcome.cards.values()] == [1, 1]
+        assert outcome.links[0].elections == 1
+
+
+@pytest.mark.parametrize("card", ["a", "b"])
+def test_as_many_as_the_multiplier_make_one_take_over(library: Library, card: str) -> None:
+    for at in range(20_000, 21_200, 150):
+        outcome = play(library, f"at: {at}, fault: keepalive_loss, gpu: {card}.0, count: {MULTIPLIER}", work="")
+        found = outcome.cards[card]
+        assert (found.entry, found.epoch, found.elections) == (f"{card}.1", 2, 2)
+
+
+def test_the_same_between_cards(library: Library) -> None:
+    for count, elections in ((MULTIPLIER - 1, 1), (MULTIPLIER, 2)):
+        for at in range(20_000, 21_200, 150):
+            outcome = play(library, f"at: {at}, fault: keepalive_loss, gpu: a.4, count: {count}", work="")
+            assert outcome.links[0].elections == elections
+            assert outcome.links[0].active == ("a.4-b.3" if elections == 1 else "a.5-b.2")
+
+
+def test_a_flapping_entry_gpu_is_replaced_once(library: Library) -> None:
+    for period in (100, 1_000, 3_000):
+        events = (f"at: 20000, fault: flap, gpu: a.0, period: {period}", "at: 60000, clear: flap, gpu: a.0")
+        outcome = play(library, *events, work="")
+        assert outcome.cards["a"].elections == 2
+
+
+def test_a_holder_that_keeps_losing_keepalives_returns_ever_more_rarely(library: Library) -> None:
+    """At most one transition per wait-to-restore, which doubles."""
+    wait = 4_000
+    events = [
+        f"at: {at}, fault: keepalive_loss, gpu: {gpu}, count: {MULTIPLIER}"
+        for at in range(20_000, 120_000, 9_000)
+        for gpu in ("a.0", "a.1")
+    ]
+    outcome = play(library, *events, work="")
+    assert outcome.cards["a"].elections - 1 <= 100_000 // wait
