@@ -23,9 +23,9 @@ def show(outcome: Outcome, console: Console) -> None:
     for expected in outcome.expect:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
-        console.print(f"{mark} {escape(expected.text)}{found}")
+        console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
     for failure in outcome.failures:
-        console.print(f"[red]failed:[/red] {escape(failure)}")
+        console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
     colour = "green" if outcome.verdict == "pass" else "red"
     console.print(f"verdict: [bold {colour}]{outcome.verdict}[/bold {colour}]")
 
