@@ -32,7 +32,7 @@ PERIOD, TIMEOUT = "period", "timeout"
 
 @dataclass(frozen=True)
 class CensusConfig:
-    """What the firmware of an entry GPU is told at boot. `epoch` rises with every boot; times in cycles."""
+    """What the firmware of an entry GPU is told when it is elected. `epoch` is that of its lease; times in cycles."""
 
     card: int
     node: int

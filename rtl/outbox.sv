@@ -1,7 +1,7 @@
 // From the GPU's firmware to the wire: frames written flit by flit into the mailbox go, whole and past the
 // guardian, into the queue of the port that they name (0 clockwise, 1 counter-clockwise, 2 CPU, 3 other card).
 //
-// A frame that the guardian stops is swallowed; a keepalive too while lose_i is high. A babbling GPU (babble_i) takes over the mailbox. A GPU that
+// A frame that the guardian stops is swallowed; a keepalive too while lose_i is high. A babbling GPU (babble_i) takes over the mailbox: what its firmware writes meanwhile is lost. A GPU that
 // is frozen writes nothing; one that is bypassed writes into the void.
 module outbox
   import ringhil_pkg::*;
@@ -37,7 +37,7 @@ module outbox
   logic b_valid, b_sof, b_eof, b_open, b_ready;
   logic [ 1:0] b_port;
   logic [63:0] b_data;
-  logic writing_q, babbling;
+  logic writing_q, drop_q, babbling, in_vain;
 
   assign babbling = (babble_i || b_open) && !writing_q && !frozen_i;
 
@@ -62,7 +62,8 @@ module outbox
   logic [ 1:0] port;
   logic [63:0] data;
   logic [ 3:0] space, push, queue_busy;
-  assign valid = !frozen_i && (babbling ? b_valid : m_valid_i);
+  assign in_vain = babbling || (drop_q && !m_sof_i);
+  assign valid = !frozen_i && (babbling ? b_valid : m_valid_i && !in_vain);
   assign sof   = babbling ? b_sof : m_sof_i;
   assign eof   = babbling ? b_eof : m_eof_i;
   assign port  = babbling ? b_port : m_port_i;
@@ -72,7 +73,7 @@ module outbox
   assign ready = space[port];
   assign b_ready = babbling && ready;
   // A frame that the firmware has begun is finished first, even by a GPU that begins to babble.
-  assign m_ready_o = !frozen_i && (writing_q || (!babble_i && !b_open)) && space == 4'b1111;
+  assign m_ready_o = !frozen_i && (babbling || drop_q || space == 4'b1111);
 
   guardian u_guardian (
       .clk_i,
@@ -119,10 +120,18 @@ module outbox
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       writing_q <= 1'b0;
+      drop_q    <= 1'b0;
       pass_q    <= 1'b0;
+    end else if (m_valid_i && !frozen_i && in_vain) begin
+      // Firmware writes in vain; the babbler may write in the same cycle.
+      drop_q <= !m_eof_i;
+      if (valid && ready && sof) pass_q <= wanted;
     end else if (valid && ready) begin
       if (sof) pass_q <= wanted;
-      if (!babbling) writing_q <= !eof;
+      if (!babbling) begin
+        writing_q <= !eof;
+        drop_q    <= 1'b0;
+      end
     end
   end
 endmodule

@@ -127,7 +127,8 @@ class Bounds:
         if kind in _CUTS:
             extra = t + self.timeout + (2 * s.link_restore if action == "clear" else 0)
             return common + switch + extra
-        if kind == "babble":
+        if kind in ("babble", "flap"):
+            # A GPU that boots again and again says so each time, until it is muted.
             return common + 2 * s.allowance_period + switch
         if kind == "switch_stuck_through":
             return common + 2 * trip + t + self.timeout + 2 * s.link_restore
@@ -156,7 +157,7 @@ class Bounds:
         s = self.settings
         if kind in _CUTS:
             return 2 * s.link_restore + 16
-        if kind == "babble":
+        if kind in ("babble", "flap"):
             return 2 * s.allowance_period + s.gpu_restore + 64
         if kind == "switch_stuck_through":
             return 2 * s.watchdog + 2 * s.link_restore + s.gpu_restore + 64

@@ -4,6 +4,7 @@ This looks at the members alone (`Elected`, `Deposed`, and GPUs that fail), not 
 split brain that a grantor was fooled into.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -17,20 +18,23 @@ class RoleWatch:
     epoch: int = 0  # the last one
     changes: int = 0  # elections
     wrong: list[str] = field(default_factory=list)
+    # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
+    apart: Callable[[int, int], bool] = lambda first, second: False
 
     @property
     def holder(self) -> int | None:
-        """The GPU that holds the role."""
-        return next(iter(self.holders), None)
+        """The GPU that holds the role; where the members are apart, the one elected last."""
+        return next(reversed(self.holders), None)
 
     def elected(self, gpu: int, epoch: int, now: int) -> None:
         """A member has taken the role up."""
-        if self.holders:
-            others = ", ".join(f"{g} (epoch {e})" for g, e in self.holders.items())
+        beside = {g: e for g, e in self.holders.items() if not self.apart(g, gpu)}
+        if beside:
+            others = ", ".join(f"{g} (epoch {e})" for g, e in beside.items())
             self.wrong.append(f"{self.name} at cycle {now}: GPU {gpu} (epoch {epoch}) beside {others}")
         if epoch in self.epochs:
             self.wrong.append(f"{self.name} at cycle {now}: epoch {epoch} is granted twice")
-        if epoch < self.epoch:
+        if epoch < self.epoch and (beside or not self.holders):
             self.wrong.append(f"{self.name} at cycle {now}: epoch {epoch} after {self.epoch}")
         self.epochs.add(epoch)
         self.holders[gpu] = self.epoch = epoch

@@ -7,6 +7,7 @@ the slowest.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent
@@ -63,7 +64,10 @@ class Watch:
             for card, b in zip(wiring.cards, bounds, strict=True)
         ]
         names = [(wiring.cards[a].name, wiring.cards[b].name) for a, b in map(wiring.ends, wiring.links)]
-        self.links = [RoleWatch(f"boundary of cards {a} and {b}") for a, b in names]
+        self.links = [
+            RoleWatch(f"boundary of cards {a} and {b}", apart=partial(self._apart, group))
+            for group, (a, b) in enumerate(names)
+        ]
         self._cross: dict[CrossRef, set[str]] = {}  # active faults of links between cards
         self._events: list[_Open] = []
         self._last_event = [0] * len(self.cards)
@@ -92,6 +96,13 @@ class Watch:
             and not self.cards[card].truth.gpus.get(gpu, set()) & {"keepalive_loss", "flap"}
             for card, gpu in ends
         )
+
+    def _apart(self, group: int, first: int, second: int) -> bool:
+        """Both cards are cut in two between these members (GPUs of the electing side) and their far ends."""
+        link = self._wiring.links[group]
+        ends = {ref.from_.index: ref.to.index for ref in link.refs}
+        pairs = zip(self._wiring.ends(link), ((first, second), (ends[first], ends[second])), strict=True)
+        return all(b not in self.cards[card].truth.seen_from(a).members for card, (a, b) in pairs)
 
     def _uncertain(self, group: int) -> bool:
         """A noisy or flapping part makes it a matter of luck who holds the link."""

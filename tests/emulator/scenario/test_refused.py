@@ -372,6 +372,11 @@ WRONG = [
         "timeline: [{at: 5, fault: link_delay, link: a.1-a.2, delay: §40}]",
         "timeline[0].delay: link_delay: found 40; with a link_restore of 64 allowed are 1 .. 28",
     ),
+    (
+        "server: {cards: {a: {gpus: 4}, b: {gpus: 4}}, boundary_links: [{from: a.1, to: b.1}],"
+        " settings: {records: never}}\nworkload: {units: 5, across: §10}",
+        "workload.across: found 10; with `records: never` no boundary GPU is found (R8), so allowed is 0",
+    ),
     (EXPECT + "{end: true, reachable: {a: §yes}}", "reachable.a: found 'yes'; allowed is true or false"),
 ]
 

@@ -68,3 +68,19 @@ def test_the_entry_gpu_forgets_a_way_that_is_gone(library: Library) -> None:
     assert outcome.links[0].active is None
     assert outcome.cards["a"].boundary == {}
     assert outcome.cards["b"].boundary == {}
+
+
+def test_two_parts_of_a_divided_pair_of_cards_may_each_have_a_boundary_gpu(library: Library) -> None:
+    """Four cuts: nobody in one part can know of the other; they agree again when one cut is mended."""
+    cuts = ("a.2-a.3", "a.0-a.1", "b.3-b.4", "b.1-b.2")
+    events = [f"at: {20_000 + 100 * n}, fault: link_cut, link: {link}" for n, link in enumerate(cuts)]
+    text = TEXT.replace("from: [a.1, a.2], to: [b.4, b.3]", "from: [a.2, a.3], to: [b.3, b.4]").replace(
+        "across: 40", "across: 0"
+    )
+    apart = text.format(events="".join(f"  - {{{event}}}\n" for event in events), more="")
+    for mended in ("", "  - {at: 60000, clear: link_cut, link: a.2-a.3}\n"):
+        server = Server(loads(apart + mended), library)
+        outcome = server.run()
+        assert outcome.failures == ()
+        assert len(server.watch.links[0].holders) == (1 if mended else 2)
+        server.engine.close()
