@@ -52,6 +52,23 @@ def test_one_fault_at_random_cycles(library: Library, kind: str) -> None:
     assert (judged == 0) == (kind in UNJUDGED)
 
 
+# Cases of the long campaigns that have failed once.
+FAILED_ONCE = [
+    (("babble",), 200),
+    (("babble",), 212),
+    (("flap",), 479),
+    (("duplicate_id", "hang"), 13),
+    (("double_count", "flap"), 4),
+    (("switch_stuck_through", "dead"), 27),
+    (("dead", "keepalive_loss"), 17),
+]
+
+
+@pytest.mark.parametrize(("kinds", "seed"), FAILED_ONCE)
+def test_what_has_failed_once(library: Library, kinds: tuple[str, ...], seed: int) -> None:
+    play(library, kinds, range(seed, seed + 1))
+
+
 @pytest.mark.parametrize("eighth", range(8))
 def test_a_sample_of_pairs(library: Library, eighth: int) -> None:
     chosen = PAIRS[::SAMPLE]
