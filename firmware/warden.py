@@ -36,6 +36,7 @@ class Warden(Group):
         )
         self.leader = Liveness(config.detection, config.wait_to_restore)
         self._reluctant = False
+        self._granting: dict[int, tuple[int, int]] = {}  # by rank: discriminator and end of the lease last told of
 
     @property
     def state(self) -> str:
@@ -101,9 +102,18 @@ class Warden(Group):
         if rank is None:
             return []
         actions += self.grantor.on_expire(now)
-        until = now + self.config.detection if self.peers[rank].granting else 0
-        actions += self.grantor.heard_elsewhere(message.epoch, until, rank)
+        actions += self.grantor.heard_elsewhere(message.epoch, self._runs_until(rank, now), rank)
         return self._spread(actions) + self._review(now)
+
+    def _runs_until(self, rank: int, now: int) -> int:
+        """Until when the lease of another warden may run, by what it says now."""
+        peer = self.peers[rank]
+        if peer.granting:
+            self._granting[rank] = (peer.discriminator, now + self.config.detection + self.config.interval)
+        boot, until = self._granting.get(rank, (peer.discriminator, 0))
+        # One that has booted anew has forgotten its lease; its leader has not. That leader may have renewed it until
+        # an interval after the warden last spoke of it.
+        return until if peer.granting or boot != peer.discriminator else 0
 
     def _tick(self) -> list[Action]:
         gossip = self._gossip()

@@ -28,6 +28,7 @@ class _Open:
 
     event: TimelineEvent
     cards: frozenset[int]
+    reach: frozenset[int]  # these, and the cards that it shares a boundary role with that has to move
     gpu: int | None  # of the first card
     part: Part | None
     needs: set[Need]
@@ -121,7 +122,7 @@ class Watch:
         on = event.action == "fault"
         cards, gpu, part = self._place(event)
         for open_ in self._events:
-            if open_.cards & cards and not open_.over:
+            if open_.reach & cards and not open_.over:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
         roles_before = self._roles()
         before: dict[int, object] = {card: self._seen(card) for card in cards}
@@ -137,11 +138,13 @@ class Watch:
             if event.count is None or event.count >= self._enough(event):
                 self.cards[card].truth.change(part, fault, on, event.kind, now)
         needs = self._needs(event, cards, gpu, part, before, roles_before)
-        first = not any(o.cards & cards for o in self._events)
+        ends = [self._wiring.ends(self._wiring.links[n]) for what, n in needs if what == "boundary"]
+        reach = cards.union(*ends)
+        first = not any(o.reach & reach for o in self._events)
         bound = self._bound(event, needs, others, first) + waiting
         for card in cards:
             self._last_event[card] = now + bound
-        opened = _Open(event, cards, gpu, part, needs, before, bound)
+        opened = _Open(event, cards, reach, gpu, part, needs, before, bound)
         # What can't be seen to be over by its nature: nothing has to happen, or it is a matter of luck.
         opened.superseded = not needs
         self._events.append(opened)

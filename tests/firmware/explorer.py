@@ -535,7 +535,7 @@ _ATTRIBUTES = {
     Peer: "liveness discriminator sequence state uplink reluctant granting epoch",
     Liveness: "detection wait_to_restore up wait doublings heard_at since_at up_at",
     Grantor: "role lease guard highest quiet_until discriminator holder epoch until _last _free_at _elsewhere",
-    Warden: "config sequence peers _uplink_discriminator grantor leader _reluctant",
+    Warden: "config sequence peers _uplink_discriminator grantor leader _reluctant _granting",
     Member: "config sequence peers _uplink_discriminator epoch held_epoch lease_until _reluctant _grantor_reluctant"
     " _started_at _listen_until _sent _answered_at _echo _told_holder _told_epoch _wanted_at _asked _claims"
     " _claim_epoch _claims_at _hold_off_until _held_since _losses _announced_at",
@@ -556,7 +556,8 @@ def machine_key(world: World, node: Node, machine: Any) -> object:
     peers = tuple(peer_key(world, node[0], rank, peer) for rank, peer in machine.peers.items())
     if isinstance(machine, Warden):
         leader = liveness_key(machine.leader, world.now)
-        return (peers, grantor_key(machine.grantor, world.now), leader, machine._reluctant, *other(machine))
+        told = tuple((r, b, until - world.now) for r, (b, until) in machine._granting.items() if until > world.now)
+        return (peers, grantor_key(machine.grantor, world.now), leader, machine._reluctant, told, *other(machine))
     return (peers, *member_key(machine, world.now), *other(machine))
 
 

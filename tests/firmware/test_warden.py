@@ -97,9 +97,9 @@ class Bench:
         assert isinstance(answer, Election)
         return answer
 
-    def keepalive(self, sender: int, state: int, epoch: int, port: str) -> list[Action]:
+    def keepalive(self, sender: int, state: int, epoch: int, port: str, boots: int = 1) -> list[Action]:
         self.sequence += 1
-        who, role = sender << 16 | 1, wire.ROLES["boundary"]
+        who, role = sender << 16 | boots, wire.ROLES["boundary"]
         times = {"multiplier": 3, "interval": INTERVAL, "members": 0, "echo": 0, "holder": NO_HOLDER}
         head = {"card": 1, "flags": 0, "ttl": 9, "destination": 30, "priority": 0, "your_discriminator": 0}
         message = Keepalive(
@@ -110,8 +110,8 @@ class Bench:
     def leader(self, state: int = 0, epoch: int = 0) -> list[Action]:
         return self.keepalive(LEADER, state, epoch, "boundary")
 
-    def gossip(self, state: int = 0, epoch: int = 0) -> list[Action]:
-        return self.keepalive(31, state, epoch, "cw")
+    def gossip(self, state: int = 0, epoch: int = 0, boots: int = 1) -> list[Action]:
+        return self.keepalive(31, state, epoch, "cw", boots)
 
 
 def test_it_grants_to_its_leader_and_spreads_the_news() -> None:
@@ -174,17 +174,28 @@ def test_while_another_warden_grants_it_refuses() -> None:
     bench = Bench()
     bench.gossip(GRANTING, 2)
     answer = bench.claim(3)
-    assert (answer.operation, answer.epoch, answer.lease) == (REFUSE, 2, DETECTION)
+    assert (answer.operation, answer.epoch, answer.lease) == (REFUSE, 2, DETECTION + INTERVAL)
     (told_leader,) = told(bench.leader(), Keepalive, "boundary")
     assert (told_leader.holder, told_leader.state & GRANTING, told_leader.epoch) == (1, 0, 2)
     bench.gossip(0, 2)
     assert bench.claim(3).operation == GRANT
 
 
+def test_the_lease_of_a_warden_that_has_booted_anew_still_runs() -> None:
+    """It has forgotten it; its leader has not."""
+    bench = Bench()
+    bench.gossip(GRANTING, 2)
+    bench.wait(100)
+    bench.gossip(0, 2, boots=2)
+    assert bench.claim(3).lease == DETECTION + INTERVAL - 100
+    bench.wait(DETECTION + INTERVAL - 100)
+    assert bench.claim(3).operation == GRANT
+
+
 def test_a_warden_that_has_fallen_silent_is_no_longer_minded() -> None:
     bench = Bench()
     bench.gossip(GRANTING, 2)
-    bench.wait(DETECTION - 1)
+    bench.wait(DETECTION + INTERVAL - 1)  # its leader may have renewed the lease after it was last heard
     assert bench.claim(3).lease == 1
     bench.wait(1)
     assert bench.claim(3).operation == GRANT
@@ -256,6 +267,6 @@ def test_whatever_it_hears_its_grants_rise_and_respect_the_others(events: list[A
             bench.leader(*values)
         else:
             bench.gossip(*values)
-            others = bench.now + DETECTION if values[0] == GRANTING else 0
+            others = bench.now + DETECTION + INTERVAL if values[0] == GRANTING else 0
             assert bench.warden.held_epoch is None or bench.warden.held_epoch >= values[1]
         assert bench.warden.held_epoch in (None, bench.warden.epoch)

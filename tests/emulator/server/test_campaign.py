@@ -61,6 +61,8 @@ FAILED_ONCE = [
     (("double_count", "flap"), 4),
     (("switch_stuck_through", "dead"), 27),
     (("dead", "keepalive_loss"), 17),
+    (("hang", "dead"), 27),
+    (("duplicate_id", "hang"), 2),
 ]
 
 
