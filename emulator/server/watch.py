@@ -214,7 +214,10 @@ class Watch:
             if ("entry", card) in needs or entry is None or before[card] != self._seen(card) or kind == "flap":
                 needs.add(("census", card))
             elif kind in LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
-                # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census.
+                # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census. Who uses
+                # the number of one that is out can't be told from it.
+                if kind == "duplicate_id" and (gpu - 1) % self.cards[card].truth.size not in members:
+                    continue
                 blind = self.cards[card].truth.liars - {(gpu or 0, kind)}
                 if not blind and not self.cards[card].truth.noisy and not self.cards[card].truth.flapping:
                     needs.add(("named" if on else "census", card))
