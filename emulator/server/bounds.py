@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from ringhil.emulator.scenario import Settings
 from ringhil.firmware import timing
 from ringhil.firmware.links import ROUNDS
+from ringhil.protocol.registers import MAX_LINK_DELAY
 
 ATTEMPTS = 3
 SHADOW_FLITS = 64  # half the control buffer of rtl/lane_control.sv
@@ -156,7 +157,7 @@ class Bounds:
         """How long after an event the ring may still rightly be found as it was before."""
         s = self.settings
         if kind in _CUTS:
-            return 2 * s.link_restore + 16
+            return 2 * s.link_restore + 2 * MAX_LINK_DELAY + 16
         if kind in ("babble", "flap"):
             return 2 * s.allowance_period + s.gpu_restore + 64
         if kind == "switch_stuck_through":

@@ -48,6 +48,9 @@ class CardTruth:
         if not on and "babble" in faults and part[0] == "gpu":
             # Only now is it heard babbling: until it is muted it takes part.
             past.append((now + self._bounds.settling("babble"), OK))
+        if kind == "link_delay" and not on:
+            # What was under way is gone: both ends start afresh, and until then the link is out.
+            past.append((now + self._bounds.settling("link_cut"), CUT))
         if kind == "flap":
             past.append((now + settling, OK))
             past.append((now + settling, OUT))

@@ -62,6 +62,8 @@ FAILED_ONCE = [
     (("switch_stuck_through", "dead"), 27),
     (("dead", "keepalive_loss"), 17),
     (("hang", "dead"), 27),
+    (("link_delay", "link_one_way"), 20),
+    (("link_delay", "link_one_way"), 37),
     (("switch_stuck_bypass", "duplicate_id"), 22),
     (("duplicate_id", "hang"), 2),
 ]
