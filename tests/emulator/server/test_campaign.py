@@ -65,6 +65,7 @@ FAILED_ONCE = [
     (("link_delay", "link_one_way"), 20),
     (("link_delay", "link_one_way"), 37),
     (("switch_stuck_bypass", "duplicate_id"), 22),
+    (("switch_stuck_bypass", "duplicate_id"), 39),
     (("duplicate_id", "hang"), 2),
 ]
 
