@@ -93,7 +93,16 @@ def _ring(card: CardOutcome, console: Console) -> None:
 
 def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("event", "where", "at", "detected after", "recovered after", "bound", "ring transits"):
+    for name in (
+        "event",
+        "where",
+        "at",
+        "detected after",
+        "switched after",
+        "recovered after",
+        "bound",
+        "ring transits",
+    ):
         table.add_column(name, justify="left" if name in ("event", "where") else "right")
     for r in recoveries:
         table.add_row(
@@ -101,6 +110,7 @@ def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
             r.where,
             f"{r.at:,}",
             _since(r.detected, r.at),
+            _since(r.switched, r.at),
             _since(r.recounted, r.at) if r.recounted is not None else "not judged" if r.superseded else "[red]no[/red]",
             f"{r.bound:,}",
             "-" if r.transits is None else f"{r.transits:g}",

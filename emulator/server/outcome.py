@@ -46,7 +46,8 @@ class LinkOutcome:
 
 @dataclass(frozen=True)
 class Recovery:
-    """One event of the timeline and how the card coped. Cycles; `recounted` None: not seen to be over.
+    """One event of the timeline and how the card coped. Cycles; `recounted` None: not seen to be over. `switched`: the
+    hardware had switched over, or the role had moved; None: nothing of the kind had to happen.
 
     `superseded`: not to be judged, for another event changed the card within the bound, or nobody could have seen it
     to be over (the entry GPU itself has failed, or another GPU's lies spoil every census).
@@ -57,6 +58,7 @@ class Recovery:
     where: str
     at: int
     detected: int | None
+    switched: int | None
     recounted: int | None
     bound: int
     transits: float | None
@@ -178,6 +180,7 @@ def _recovery_json(r: Recovery) -> dict[str, Any]:
         "where": r.where,
         "at": r.at,
         "detected": r.detected,
+        "switched": r.switched,
         "recounted": r.recounted,
         "bound": r.at + r.bound,
         "transits": r.transits,

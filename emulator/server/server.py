@@ -16,6 +16,7 @@ from ringhil.emulator.server.expectations import Expectations
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.injector import Injector
 from ringhil.emulator.server.outcome import CardOutcome, LinkOutcome, Outcome
+from ringhil.emulator.server.switchover import SwitchOver
 from ringhil.emulator.server.watch import Watch
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import (
@@ -209,7 +210,23 @@ class Server:
 
     def _apply(self, event: TimelineEvent) -> None:
         self._injector.apply(event)
-        self.watch.event(event, self.kernel.now)
+        numbers, part = self.watch.place(event)
+        before = None if part is None else self.watch.cards[min(numbers)].truth.state(part)
+        opened = self.watch.event(event, self.kernel.now)
+        if part is None or (state := self.watch.cards[min(numbers)].truth.state(part)) == before:
+            return
+
+        def switched(cycle: int) -> None:
+            # A role that has to move is the later part of it.
+            opened.switched = cycle if opened.switched is None else opened.switched
+
+        number, topology = min(numbers), self._wiring.topology
+        until = self.kernel.now + self._bounds[number].settling("switch_stuck_through")
+        until = max(until, self.kernel.now + self._bounds[number].settling(event.kind))
+        ring = (topology.first(number), topology.rings[number])
+        self.kernel.after(
+            0, SwitchOver(self.kernel, *ring, part, state, until, lambda: not opened.superseded, switched)
+        )
 
     def _on_life(self, cell: int, alive: bool) -> None:
         """A GPU has failed, and its firmware with it; or it is well again and boots."""

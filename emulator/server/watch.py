@@ -23,7 +23,7 @@ _SILENT = frozenset({"keepalive_loss", "host_link_cut"})  # of a GPU that can't 
 
 
 @dataclass
-class _Open:
+class OpenEvent:
     """An event whose end has not been seen."""
 
     event: TimelineEvent
@@ -35,6 +35,7 @@ class _Open:
     before: dict[int, object]  # by card: what was to be found
     bound: int
     detected: int | None = None
+    switched: int | None = None
     recounted: int | None = None
     superseded: bool = False
 
@@ -70,7 +71,7 @@ class Watch:
             for group, (a, b) in enumerate(names)
         ]
         self._cross: dict[CrossRef, set[str]] = {}  # active faults of links between cards
-        self._events: list[_Open] = []
+        self._events: list[OpenEvent] = []
         self._last_event = [0] * len(self.cards)
 
     # ------------------------------------------------------------------------------------------- who can do what
@@ -117,10 +118,11 @@ class Watch:
 
     # -------------------------------------------------------------------------------------------------- events
 
-    def event(self, event: TimelineEvent, now: int) -> None:
-        """A fault begins or ends: call it when it has been applied to the hardware."""
+    def event(self, event: TimelineEvent, now: int) -> OpenEvent:
+        """A fault begins or ends: call it when it has been applied to the hardware. What becomes of it."""
         on = event.action == "fault"
-        cards, gpu, part = self._place(event)
+        cards, part = self.place(event)
+        gpu = part[1] if part is not None and part[0] == "gpu" else None
         for open_ in self._events:
             if open_.reach & cards and not open_.over:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
@@ -144,11 +146,12 @@ class Watch:
         bound = self._bound(event, needs, others, first) + waiting
         for card in cards:
             self._last_event[card] = now + bound
-        opened = _Open(event, cards, reach, gpu, part, needs, before, bound)
+        opened = OpenEvent(event, cards, reach, gpu, part, needs, before, bound)
         # What can't be seen to be over by its nature: nothing has to happen, or it is a matter of luck.
         opened.superseded = not needs
         self._events.append(opened)
         self.roles_changed(now)
+        return opened
 
     def _enough(self, event: TimelineEvent) -> int:
         """Lost rounds of keepalives that surely move a role; fewer than the multiplier must change nothing.
@@ -159,16 +162,17 @@ class Watch:
         crossing = self._wiring.crossings.get(self._wiring.cell_of(event.target))
         return self._multiplier + (2 if crossing is not None and not crossing.leads else 0)
 
-    def _place(self, event: TimelineEvent) -> tuple[frozenset[int], int | None, Part | None]:
+    def place(self, event: TimelineEvent) -> tuple[frozenset[int], Part | None]:
+        """The cards that an event touches, and the part of a card that it strikes; None for a link between cards."""
         target = event.target
         if isinstance(target, CrossRef):
             ends = (target.from_, target.to)
-            return frozenset(self._wiring.number(gpu.card) for gpu in ends), None, None
+            return frozenset(self._wiring.number(gpu.card) for gpu in ends), None
         card = frozenset({self._wiring.number(target.card)})
         if isinstance(target, LinkRef):
-            return card, None, ("link", target.index)
+            return card, ("link", target.index)
         assert isinstance(target, GpuRef)
-        return card, target.index, ("gpu", target.index)
+        return card, ("gpu", target.index)
 
     def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
         """A flapping GPU has failed or recovered."""
@@ -326,16 +330,18 @@ class Watch:
             for o in self._open(card):
                 self._detect(o, now)
 
-    def _open(self, card: int) -> list[_Open]:
+    def _open(self, card: int) -> list[OpenEvent]:
         return [o for o in self._events if card in o.cards and not o.over]
 
-    def _detect(self, o: _Open, now: int) -> None:
+    def _detect(self, o: OpenEvent, now: int) -> None:
         o.detected = now if o.detected is None else o.detected
 
-    def _settle(self, o: _Open, need: Need, now: int) -> None:
+    def _settle(self, o: OpenEvent, need: Need, now: int) -> None:
         if need in o.needs:
             o.needs.discard(need)
             self._detect(o, now)
+            if need[0] in ("entry", "boundary"):
+                o.switched = now
             if not o.needs:
                 o.recounted = now
 
@@ -345,7 +351,7 @@ class Watch:
         """Every event and what became of it."""
         return tuple(self._recovery(o, now) for o in self._events)
 
-    def _recovery(self, o: _Open, now: int) -> Recovery:
+    def _recovery(self, o: OpenEvent, now: int) -> Recovery:
         took = None if o.recounted is None else o.recounted - o.event.at
         ring_time = max(self._bounds[card].ring_time for card in o.cards)
         unseen = o.recounted is None and (now - o.event.at <= o.bound or self._excused(o))
@@ -355,13 +361,14 @@ class Watch:
             where=o.event.where,
             at=o.event.at,
             detected=o.detected,
+            switched=o.switched,
             recounted=o.recounted,
             bound=o.bound,
             transits=None if took is None else round(took / ring_time, 2),
             superseded=o.superseded or unseen,
         )
 
-    def _excused(self, o: _Open) -> bool:
+    def _excused(self, o: OpenEvent) -> bool:
         """It can't be seen to be over while something else spoils messages or comes and goes."""
         for card in o.cards:
             truth = self.cards[card].truth

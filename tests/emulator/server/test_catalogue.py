@@ -205,6 +205,34 @@ def test_several_things_one_after_the_other(library: Library) -> None:
     assert (document["a"]["entry"], document["a"]["epoch"]) == ("a.0", 1)
 
 
+def test_the_report_tells_when_the_hardware_switched_over(library: Library) -> None:
+    """Detection, switch-over and recount: at once for a GPU that says so, after the watchdog for one that doesn't."""
+    watchdog, restore, link_restore, handful = 64, 64, 136, 8
+    limits = {
+        ("dead", "gpu: a.3"): (handful, restore + handful),
+        ("switch_stuck_bypass", "gpu: a.3"): (handful, handful),
+        ("link_cut", "link: a.5-a.6"): (handful, link_restore + handful),
+        ("link_one_way", "link: a.6-a.5"): (handful, link_restore + handful),
+    }
+    for (kind, where), most in limits.items():
+        outcome = play(library, f"at: 20000, fault: {kind}, {where}", f"at: 30000, clear: {kind}, {where}", work="")
+        for recovery, limit in zip(outcome.recoveries, most, strict=True):
+            assert recovery.switched is not None
+            assert recovery.recounted is not None
+            assert 0 < recovery.switched - recovery.at <= limit
+            assert recovery.switched <= recovery.recounted
+    (hang,) = play(library, "at: 20000, fault: hang, gpu: a.3").recoveries
+    assert hang.switched is not None
+    assert hang.switched - hang.at > watchdog
+    (moved,) = play(library, "at: 20000, fault: host_link_cut, gpu: a.0", work="").recoveries
+    assert moved.detected is not None
+    assert moved.switched is not None
+    assert moved.recounted is not None
+    assert moved.detected <= moved.switched <= moved.recounted
+    (liar,) = play(library, "at: 20000, fault: double_count, gpu: a.3").recoveries
+    assert liar.switched is None
+
+
 # ---------------------------------------------------------------------------------------- keepalives and flapping
 
 MULTIPLIER = 3
