@@ -1,4 +1,4 @@
-"""SystemVerilog and C++ sources in, a cached shared library out.
+"""SystemVerilog and C++ sources in, a cached shared library (or program) out.
 
 `build(request)` answers at once when the same sources were built before with the same tools for
 the same processor; otherwise it runs Verilator and the C++ compiler, which takes seconds. Promised:
@@ -51,8 +51,11 @@ _VERILATOR_FLAGS = ["--cc", "--quiet", "--no-timing", "--no-assert", "-O3", "-Wa
 _VERILATOR_FLAGS += ["--x-assign", "fast", "--x-initial", "fast"]
 # Splitting always blocks repeats their conditions: a tenth more instructions for a ring_cell.
 _VERILATOR_FLAGS += ["-fno-split"]
-_CXX_FLAGS = ["-std=c++20", "-fPIC", "-fvisibility=hidden", "-pthread", "-march=native"]
-_CXX_FLAGS += ["-fdiagnostics-color=never", "-DVERILATOR=1", "-DVL_TIME_CONTEXT"]
+_CXX_FLAGS = ["-std=c++20", "-fPIC", "-pthread", "-march=native"]
+_CXX_FLAGS += ["-fdiagnostics-color=never", "-DVERILATOR=1"]
+# A library's time is set by the engine; a program answers Verilator's question for it, and shows its symbols to
+# the libraries that it loads.
+_LIBRARY_FLAGS = ["-fvisibility=hidden", "-DVL_TIME_CONTEXT"]
 # GNU-unique symbols are shared between libraries, however privately they were loaded.
 _GCC_FLAGS = ["-fno-gnu-unique", "-fmax-errors=20"]
 _CLANG_FLAGS = ["-ferror-limit=20"]
@@ -60,13 +63,13 @@ _CLANG_FLAGS = ["-ferror-limit=20"]
 # optimised than the rest: who asks for little wants a short build.
 _SLOW_OPTIMISE = "-O2"
 _LITTLE = ("-O0", "-O1")
-_LINK_FLAGS = ["-shared", "-pthread", "-Wl,-z,defs"]
+_LINK_FLAGS = ["-pthread", "-Wl,-z,defs"]
 _TRACE_LIBRARIES = {"": [], "vcd": [], "fst": ["-llz4", "-lz"]}
 
 
 @dataclass(frozen=True)
 class Built:
-    """A shared library to load. `rtl_hash` names the RTL in recordings; `seconds` is what `build` took."""
+    """A shared library to load, or a program to run. `rtl_hash` names the RTL in recordings; `seconds` is what `build` took."""
 
     path: Path
     rtl_hash: str
@@ -118,9 +121,13 @@ class _Job:
         self.sources = self._source_hashes()
         self.verilator_flags = _verilator_flags(request)
         self.cxx_flags = [*_CXX_FLAGS, *(_CLANG_FLAGS if self.compiler.is_clang else _GCC_FLAGS)]
+        self.cxx_flags += [] if request.program else _LIBRARY_FLAGS
         options = {k: v for k, v in asdict(request).items() if k not in ("rtl", "cpp", "headers")}
-        self.key = self._key(options, self.rtl_hash, self.sources, self.verilator_flags, _SLOW_OPTIMISE, _LINK_FLAGS)
-        self.library = f"lib{request.prefix}.so"
+        self.link_flags = [*_LINK_FLAGS, *([] if request.program else ["-shared"]), *request.link]
+        self.key = self._key(
+            options, self.rtl_hash, self.sources, self.verilator_flags, _SLOW_OPTIMISE, self.link_flags
+        )
+        self.library = request.top if request.program else f"lib{request.prefix}.so"
 
     def make(self) -> tuple[Path, bool]:
         """The entry's directory, and whether another builder made it while this one waited."""
@@ -139,7 +146,7 @@ class _Job:
             self.progress(f"linking {request.top}")
             library = work / self.library
             libraries = _TRACE_LIBRARIES[request.trace]
-            link = [*self.compiler.argv, *_LINK_FLAGS, "-o", library, *objects, *runtime, *libraries]
+            link = [*self.compiler.argv, *objects, *runtime, *self.link_flags, "-o", library, *libraries]
             self._run_cxx([link], work)
             if self._source_hashes() != self.sources or rtl_hash(request.rtl) != self.rtl_hash:
                 raise BuildError(f"sources of {request.top} changed while they were being built; build again")
@@ -245,7 +252,7 @@ def _verilator_flags(request: BuildRequest) -> list[str]:
     flags = [*_VERILATOR_FLAGS, "--prefix", request.prefix, "--top-module", request.top]
     flags += ["--savable"] if request.savable else []
     flags += [f"--trace-{request.trace}"] if request.trace else []
-    return flags + [f"-G{name}={value}" for name, value in request.parameters]
+    return flags + [f"-G{name}={value}" for name, value in request.parameters] + [*request.options]
 
 
 def _contents(files: Iterable[Path]) -> list[tuple[Path, str]]:

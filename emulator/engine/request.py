@@ -27,6 +27,9 @@ class BuildRequest:
     | `trace` | the model can write waveforms |
     | `prefix` | name of the emitted C++ class |
     | `optimise` | C++ optimisation of all that runs every cycle |
+    | `program` | an executable, whose `main` is in `cpp` and which keeps the time itself, instead of a library |
+    | `options` | further options of Verilator |
+    | `link` | further options of the linker |
     """
 
     top: str
@@ -39,6 +42,9 @@ class BuildRequest:
     trace: Literal["", "vcd", "fst"] = ""
     prefix: str = "Vdut"
     optimise: str = "-O3"
+    program: bool = False
+    options: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
 
 
 def check(request: BuildRequest) -> None:

@@ -1,0 +1,81 @@
+"""Pins: one port of a node as the simulator shows it, whole or as a slice of a card's vectors."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+_Shadow = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """`width` bits from bit `lsb` of a simulator's signal.
+
+    Slices of one input share `shadow`: a vector can only be written whole.
+    """
+
+    handle: Any
+    width: int
+    lsb: int = 0
+    shadow: _Shadow | None = None
+
+    def read(self) -> int:
+        """The value. Bits that are X or Z raise ValueError."""
+        value = self.handle.value
+        if self.shadow is not None:
+            value = value[self.lsb + self.width - 1 : self.lsb]
+        return int(value.to_unsigned()) if len(value) > 1 or self.width > 1 else int(value)
+
+    def write(self, value: int) -> None:
+        """Takes effect in this time step."""
+        if self.shadow is None:
+            self.handle.value = value
+            return
+        name = self.handle._name
+        mask = (1 << self.width) - 1
+        whole = self.shadow.get(name, 0) & ~(mask << self.lsb) | (value & mask) << self.lsb
+        self.shadow[name] = whole
+        self.handle.value = whole
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Makes pins: of a node's bench, or of cell `cell` in a card's or server's top, where every port is a vector of
+    all cells' ports. Pass the same `shadow` for all cells of one top."""
+
+    dut: Any
+    cell: int | None = None
+    shadow: _Shadow = field(default_factory=dict)
+
+    def pin(self, name: str, width: int) -> Pin:
+        """The signal `name`, `width` bits for each cell; narrow ones take 8 bits in a card's vectors."""
+        handle = getattr(self.dut, name)
+        if self.cell is None:
+            return Pin(handle, width)
+        stride = 8 if width <= 8 else width
+        return Pin(handle, width, stride * self.cell, self.shadow)
+
+
+@dataclass(frozen=True, slots=True)
+class RingBus:
+    """One link of a node, seen from the node: `rx_*` are its inputs, `tx_*` its outputs (64 data, 8 control bits).
+
+    Where only outputs are wired out, as at the ring ports of a card, the inputs are None.
+    """
+
+    name: str
+    tx_data: Pin
+    tx_ctl: Pin
+    rx_data: Pin | None
+    rx_ctl: Pin | None
+
+    @classmethod
+    def from_prefix(cls, pins: Pins, prefix: str) -> Self:
+        """`prefix` is p1, p2, host or boundary."""
+        listens = hasattr(pins.dut, f"{prefix}_rx_ctl_i")
+        return cls(
+            prefix,
+            pins.pin(f"{prefix}_tx_data_o", 64),
+            pins.pin(f"{prefix}_tx_ctl_o", 8),
+            pins.pin(f"{prefix}_rx_data_i", 64) if listens else None,
+            pins.pin(f"{prefix}_rx_ctl_i", 8) if listens else None,
+        )

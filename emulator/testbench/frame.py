@@ -1,0 +1,135 @@
+"""A frame on a link, as sources send it and monitors see it; damaged ones too."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self
+
+from ringhil.protocol import codec, crc, wire
+from ringhil.protocol.frames import Frame
+
+Channel = Literal["control", "data"]
+DATA_KINDS = frozenset(wire.KINDS[name] for name in wire.DATA_KINDS)
+KIND_NAMES = {value: name for name, value in wire.KINDS.items()}
+_TTL = slice(4, 6)
+_EPOCH = slice(8, 12)
+
+
+class Flit(NamedTuple):
+    """What one cycle carries: 64 bits and how they stand in their frame."""
+
+    data: int
+    sof: bool
+    eof: bool
+    err: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RingFrame:
+    """`data`: whole flits, most significant byte first. `err`: an earlier hop's mark, carried with the last flit.
+
+    `sof` and `eof` are false for a frame that lost its beginning or its end on the way (or is to lose it). `began`
+    and `ended` are the cycles of the first and last flit, filled in by monitors.
+    """
+
+    data: bytes
+    channel: Channel
+    err: bool = False
+    sof: bool = True
+    eof: bool = True
+    began: int = -1
+    ended: int = -1
+
+    @classmethod
+    def of(cls, message: Frame | bytes) -> Self:
+        """A well-formed message (both CRCs right), on the channel that its kind travels on."""
+        data = message if isinstance(message, bytes) else codec.encode(message)
+        return cls(data, "data" if data[0] in DATA_KINDS else "control")
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind, or "unknown"."""
+        return KIND_NAMES.get(self.data[0], "unknown") if self.data else "unknown"
+
+    @property
+    def ttl(self) -> int:
+        return int.from_bytes(self.data[_TTL], "big")
+
+    @property
+    def link_ok(self) -> bool:
+        """The link CRC is right."""
+        return len(self.data) >= 16 and int.from_bytes(self.data[-4:], "big") == crc.link_crc(self.data)
+
+    @property
+    def good(self) -> bool:
+        """Whole, not marked, and the link CRC is right."""
+        return self.sof and self.eof and not self.err and self.link_ok
+
+    def message(self) -> Frame:
+        """Decoded; raises codec.FrameError."""
+        return codec.decode(self.data)
+
+    def flits(self) -> Iterator[Flit]:
+        """One a cycle."""
+        count = len(self.data) // wire.FLIT_BYTES
+        for i in range(count):
+            word = int.from_bytes(self.data[8 * i : 8 * i + 8], "big")
+            last = i == count - 1 and self.eof
+            yield Flit(word, i == 0 and self.sof, last, last and self.err)
+
+    # ------------------------------------------------------------------------------------------ injected errors
+
+    def with_bit_flip(self, bit: int) -> Self:
+        """Bit `bit` (from the first one sent) arrives wrong."""
+        damaged = bytearray(self.data)
+        damaged[bit // 8 % len(damaged)] ^= 0x80 >> bit % 8
+        return replace(self, data=bytes(damaged))
+
+    def truncated(self, flits: int) -> Self:
+        """Only the first `flits` arrive, and no end."""
+        return replace(self, data=self.data[: wire.FLIT_BYTES * flits], eof=False)
+
+    def headless(self, flits: int = 1) -> Self:
+        """The first `flits` are missing."""
+        return replace(self, data=self.data[wire.FLIT_BYTES * flits :], sof=False)
+
+    def marked(self) -> Self:
+        """As an earlier hop sends on what it received damaged: with its mark and an inverted link CRC."""
+        wrong = crc.link_crc(self.data) ^ 0xFFFFFFFF
+        return replace(self, data=self.data[:-4] + wrong.to_bytes(4, "big"), err=True)
+
+    def with_bad_link_crc(self) -> Self:
+        """The last bit is wrong."""
+        return self.with_bit_flip(8 * len(self.data) - 1)
+
+    def with_bad_e2e_crc(self) -> Self:
+        """Wrong from end to end, right on every link."""
+        wrong = int.from_bytes(self.data[-8:-4], "big") ^ 1
+        return self._relinked(self.data[:-8] + wrong.to_bytes(4, "big") + self.data[-4:])
+
+    def with_stale_epoch(self, behind: int = 1) -> Self:
+        """From a holder that was deposed `behind` epochs ago; both CRCs are right."""
+        epoch = int.from_bytes(self.data[_EPOCH], "big") - behind & 0xFFFFFFFF
+        return replace(self, data=codec.seal(self.data[:8] + epoch.to_bytes(4, "big") + self.data[12:-8]))
+
+    def with_ttl(self, ttl: int) -> Self:
+        """With another time to live (hops), link CRC put right."""
+        return self._relinked(self.data[:4] + ttl.to_bytes(2, "big") + self.data[6:])
+
+    def _relinked(self, data: bytes) -> Self:
+        return replace(self, data=data[:-4] + crc.link_crc(data).to_bytes(4, "big"))
+
+    def damaged(self, rng: random.Random) -> Self:
+        """One of the errors above, drawn from `rng`."""
+        flits = len(self.data) // wire.FLIT_BYTES
+        match rng.randrange(5):
+            case 0:
+                return self.with_bit_flip(rng.randrange(64, 8 * len(self.data)))
+            case 1:
+                return self.truncated(rng.randrange(1, flits))
+            case 2:
+                return self.headless(rng.randrange(1, flits))
+            case 3:
+                return self.marked()
+            case _:
+                return self.with_bad_link_crc()

@@ -1,0 +1,113 @@
+"""The whole bench of one node: clock, reset, time, four ports, mailbox, registers, faults."""
+
+from typing import Any
+
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge, Timer
+from cocotb.utils import get_sim_time
+
+from ringhil.emulator.testbench.bus import Pin, Pins, RingBus
+from ringhil.emulator.testbench.link import LinkModel
+from ringhil.emulator.testbench.mailbox import Mailbox
+from ringhil.emulator.testbench.monitor import PERIOD, RingMonitor
+from ringhil.emulator.testbench.register_port import RegisterPort
+from ringhil.emulator.testbench.sink import RingSink
+from ringhil.emulator.testbench.source import RingSource
+from ringhil.protocol import registers
+
+LINKS = ("p1", "p2", "host", "boundary")
+
+
+class RingPort:
+    """One link of the node: `source` drives into it, `sink` takes what comes out, `arriving` watches the way in."""
+
+    def __init__(self, bus: RingBus, clock: Pin, bench: "NodeBench") -> None:
+        self.link = LinkModel()
+        self.source = RingSource(bus, clock, self.link)
+        self.sink = RingSink(bus, clock, bench.cycle, self.link)
+        assert bus.rx_data is not None
+        assert bus.rx_ctl is not None
+        self.arriving = RingMonitor(f"{bus.name} in", bus.rx_data, bus.rx_ctl, clock, bench.cycle)
+
+    def cut(self, on: bool) -> None:
+        """Our end's carrier is gone (one way: the node's own still arrives)."""
+        self.link.up = not on
+        if on:
+            self.link.owed = 0
+        self.source.refresh()
+
+    def stop(self) -> None:
+        """End all tasks of this port."""
+        self.source.stop()
+        self.sink.stop()
+        self.arriving.stop()
+
+
+class NodeBench:
+    """Drives `node_bench` (hdl/node_bench.sv). Make it, then `await start(...)`.
+
+    The number of a cycle is that of clock edges since reset was released; `leaped` cycles are in it.
+    """
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        self.pins = Pins(dut)
+        self.clock = self.pins.pin("clk_i", 1)
+        self._rst, self._leap = self.pins.pin("rst_i", 1), self.pins.pin("leap_i", 64)
+        self._fault = self.pins.pin("fault_i", registers.FAULT_PORT_WIDTH)
+        self._faults = 0
+        self._began = 0
+        self.leaped = 0
+        self.edge = RisingEdge(self.clock.handle)
+        self._running: Clock | None = None
+        self.ports: dict[str, RingPort] = {}
+
+    def cycle(self) -> int:
+        """Number of the cycle that the last clock edge ended; 0 is the first one without reset."""
+        return (get_sim_time("step") - self._began) // PERIOD + self.leaped
+
+    async def start(self, *, card: int = 0, node: int = 1, size: int = 4) -> None:
+        """Straps, three cycles of reset, everything idle. May be called again for a fresh start."""
+        self.stop()
+        for name, width, value in (("card_id_i", 8, card), ("node_id_i", 16, node), ("ring_size_i", 16, size)):
+            self.pins.pin(name, width).write(value)
+        self._faults = 0
+        self._fault.write(0)
+        self._leap.write(0)
+        self._rst.write(1)
+        if self._running is None:
+            self._running = Clock(self.clock.handle, PERIOD, unit="step")
+            self._running.start()
+        for _ in range(2):
+            await self.edge
+        # Only now are the outputs known.
+        self.registers = RegisterPort(self.pins, self.clock)
+        self.ports = {name: RingPort(RingBus.from_prefix(self.pins, name), self.clock, self) for name in LINKS}
+        self.mailbox = Mailbox(self.pins, self.clock, self.cycle)
+        await self.edge
+        self._rst.write(0)
+        # The first cycle without reset ends at the next edge but one.
+        self._began = get_sim_time("step") + PERIOD
+        self.leaped = 0
+        await self.edge
+
+    def stop(self) -> None:
+        """End all tasks but the clock."""
+        for port in self.ports.values():
+            port.stop()
+        if self.ports:
+            self.mailbox.stop()
+        self.ports = {}
+
+    def set_fault(self, name: str, on: bool) -> None:
+        """A fault of the GPU (see registers.FAULT_BITS), from the next clock edge on."""
+        bit = 1 << registers.FAULT_BITS[name]
+        self._faults = self._faults | bit if on else self._faults & ~bit
+        self._fault.write(self._faults)
+
+    async def wait(self, cycles: int) -> None:
+        """Let so many clock edges pass, without waking at each."""
+        if cycles > 1:
+            await Timer(PERIOD * (cycles - 1) + 1, "step")
+        if cycles > 0:
+            await self.edge

@@ -1,0 +1,133 @@
+"""Runs a built bench's cocotb tests in a process of its own, and runs a failing one again for its waves."""
+
+import os
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.testbench.build import Bench
+
+PATIENCE = 600  # seconds that one simulation may take
+_TAIL = 4000  # characters of a simulator's output that are kept for a message
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One cocotb test: `failure` is None or what it said; `seed` replays it."""
+
+    __test__ = False  # not a test of pytest's
+
+    name: str
+    failure: str | None
+    seed: int
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class BenchRun:
+    """All tests of one run, the results file, and the simulator's output."""
+
+    results: tuple[TestResult, ...]
+    xml: Path
+    log: Path
+    waves: Path | None
+
+    @property
+    def failed(self) -> tuple[TestResult, ...]:
+        return tuple(r for r in self.results if r.failure is not None)
+
+
+def run_bench(
+    bench: Bench,
+    modules: Sequence[str],
+    folder: Path,
+    *,
+    seed: int = 1,
+    tests: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
+    waves: bool = False,
+    patience: float = PATIENCE,
+) -> BenchRun:
+    """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
+
+    `settings` become environment variables of the simulation. `waves` needs a bench built with waves. Raises
+    BuildError when the simulator can't be started or ends without results: it crashed, or took longer than
+    `patience` seconds.
+    """
+    import cocotb_tools.config  # slow to import, and only needed here
+    import find_libpython
+
+    folder.mkdir(parents=True, exist_ok=True)
+    xml, log = folder / "results.xml", folder / "simulation.log"
+    xml.unlink(missing_ok=True)
+    environment = dict(os.environ) | dict(settings or {})
+    environment |= {
+        "COCOTB_TOPLEVEL": bench.top,
+        "COCOTB_TEST_MODULES": ",".join(modules),
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_RESULTS_FILE": str(xml),
+        "COCOTB_ANSI_OUTPUT": "0",
+        "TOPLEVEL_LANG": "verilog",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PATH": os.environ.get("PATH", "") + os.pathsep + str(cocotb_tools.config.libs_dir),
+        "GPI_USERS": f"{find_libpython.find_libpython()};{cocotb_tools.config.pygpi_entry_point()}",
+    }
+    # pytest's plugin of cocotb and other users of these names must not reach into the simulation.
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    if tests:
+        environment["COCOTB_TEST_FILTER"] = r"\.(" + "|".join(tests) + ")$"
+    if bench.simulator == "verilator":
+        environment["COCOTB_TRUST_INERTIAL_WRITES"] = "1"
+        command = [str(bench.directory / bench.top), *(["--trace"] if waves else [])]
+    else:
+        environment.pop("COCOTB_TRUST_INERTIAL_WRITES", None)
+        command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
+        command += ["-fst"] if waves else ["-none"]
+    _execute(command, environment, folder, log, patience)
+    if not xml.is_file():
+        raise BuildError(f"{bench.simulator} ended without results; see {log}", log.read_text()[-_TAIL:])
+    shown = folder / ("dump.vcd" if bench.simulator == "verilator" else "waves.fst")
+    return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
+
+
+def _execute(command: list[str], environment: dict[str, str], folder: Path, log: Path, patience: float) -> None:
+    with log.open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise BuildError(f"{command[0]}: can't be started: {error.strerror}") from error
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            raise BuildError(f"the simulation took longer than {patience:g} s; see {log}") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _results(xml: Path, seed: int) -> tuple[TestResult, ...]:
+    results = []
+    for case in ElementTree.parse(xml).getroot().iter("testcase"):
+        failure = case.find("failure")
+        if failure is None:
+            failure = case.find("error")
+        said = None
+        if failure is not None:
+            said = failure.get("error_msg") or failure.get("message") or (failure.text or "").strip() or "failed"
+        results.append(TestResult(case.get("name", "?"), said, seed, case.find("skipped") is not None))
+    return tuple(results)

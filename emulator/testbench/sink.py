@@ -1,0 +1,67 @@
+"""Receives what a node's port sends, gives credits back, hears carrier and remote fault."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+
+import cocotb
+from cocotb.triggers import Event, Timer
+
+from ringhil.emulator.testbench.bus import Pin, RingBus
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.link import LinkModel
+from ringhil.emulator.testbench.monitor import PERIOD, Cycle, RingMonitor
+
+
+class RingSink:
+    """Frames arrive in order of their last flits; `recv` takes the next.
+
+    A data frame keeps its slot of the receiver's buffer for as many cycles as the hold generator says (0 without
+    one), and as long as `pause` is set: that is the back-pressure of this channel. The control channel has none.
+    """
+
+    def __init__(self, bus: RingBus, clock: Pin, cycle: Cycle, link: LinkModel | None = None) -> None:
+        self.link = link if link is not None else LinkModel()
+        self.monitor = RingMonitor(f"{bus.name} out", bus.tx_data, bus.tx_ctl, clock, cycle)
+        self.monitor.on_bits.append(lambda bits, _cycle: self.link.heard(bits))
+        self.monitor.on_frame.append(self._arrived)
+        self._holds: Iterator[int] = repeat(0)
+        self._held: deque[int] = deque()
+        self._wake = Event()
+        self.pause = False
+        self.taken = 0  # data frames
+        self._task = cocotb.start_soon(self._run())
+
+    def set_hold_generator(self, holds: Iterable[int]) -> None:
+        """For each data frame the cycles for which it keeps its slot; when it ends, none."""
+        self._holds = iter(holds)
+
+    def resume(self) -> None:
+        """End of `pause`."""
+        self.pause = False
+        self._wake.set()
+
+    async def recv(self) -> RingFrame:
+        """The next frame, good or bad."""
+        return await self.monitor.recv()
+
+    def stop(self) -> None:
+        """End the sink's tasks."""
+        self.monitor.stop()
+        self._task.cancel()
+
+    def _arrived(self, frame: RingFrame) -> None:
+        if frame.channel == "data":
+            self.taken += 1
+            self._held.append(next(self._holds, 0))
+            self._wake.set()
+
+    async def _run(self) -> None:
+        while True:
+            while self.pause or not self._held:
+                self._wake.clear()
+                await self._wake.wait()
+            hold = self._held.popleft()
+            if hold:
+                await Timer(PERIOD * hold, "step")
+            self.link.owe()
