@@ -92,6 +92,11 @@ class Mailbox:
         """Until all has been written."""
         await self._idle.wait()
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is being written or waits for it."""
+        return self._idle.is_set()
+
     async def recv(self) -> Mail:
         """The next frame by any port."""
         return await self.frames.get()

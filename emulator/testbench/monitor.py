@@ -63,6 +63,10 @@ class RingMonitor:
         """The next frame, good or bad."""
         return await self.frames.get()
 
+    def unfinished(self, channel: Channel) -> bool:
+        """A frame has begun whose end has not come yet."""
+        return self._open[channel] is not None
+
     def stop(self) -> None:
         """End the monitor's task."""
         self._task.cancel()

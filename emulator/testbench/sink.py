@@ -30,6 +30,7 @@ class RingSink:
         self._wake = Event()
         self.pause = False
         self.taken = 0  # data frames
+        self._timing = False
         self._task = cocotb.start_soon(self._run())
 
     def set_hold_generator(self, holds: Iterable[int]) -> None:
@@ -40,6 +41,11 @@ class RingSink:
         """End of `pause`."""
         self.pause = False
         self._wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """No data frame keeps its slot for a time that runs."""
+        return not self._timing and (self.pause or not self._held)
 
     async def recv(self) -> RingFrame:
         """The next frame, good or bad."""
@@ -63,5 +69,7 @@ class RingSink:
                 await self._wake.wait()
             hold = self._held.popleft()
             if hold:
+                self._timing = True
                 await Timer(PERIOD * hold, "step")
+                self._timing = False
             self.link.owe()

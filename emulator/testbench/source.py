@@ -53,10 +53,11 @@ class RingSource:
         self._pauses: Iterator[bool] = repeat(False)
         self.pause = False
         self.deaf = False
+        self._asleep = False
         self.began = 0  # data frames, so that a test can compare with the credits it gave
         self._data.write(0)
         self._ctl.write(self.link.levels)
-        self.link.woken.append(self._wake.set)
+        self.link.woken.append(self.refresh)
         self._idle.set()
         self._task = cocotb.start_soon(self._run())
 
@@ -68,7 +69,7 @@ class RingSource:
         """Queue a frame behind the others of its channel."""
         self._streams[frame.channel].frames.append(frame)
         self._idle.clear()
-        self._wake.set()
+        self.refresh()
 
     async def send(self, frame: RingFrame) -> None:
         """Queue it and wait until the queue is empty."""
@@ -89,14 +90,15 @@ class RingSource:
         for stream in self._streams.values():
             stream.frames.clear()
             stream.drop()
-        self._wake.set()
+        self.refresh()
 
     def stop(self) -> None:
         """End the source's task; the pins keep their last values."""
         self._task.cancel()
 
     def refresh(self) -> None:
-        """Drive a changed carrier or fault mark."""
+        """Look again: carrier, fault mark or `pause` has changed."""
+        self._asleep = False
         self._wake.set()
 
     def _next(self) -> tuple[Channel, Flit] | None:
@@ -121,13 +123,18 @@ class RingSource:
         return "data", data.take()
 
     @property
+    def asleep(self) -> bool:
+        """Nothing will be driven before something happens."""
+        return self._asleep
+
+    @property
     def _busy(self) -> bool:
         return any(s.frames or s.open for s in self._streams.values())
 
     @property
     def _blocked(self) -> bool:
         """Nothing to send until something changes."""
-        if not self._busy:
+        if not self._busy or self.pause:
             return True
         usable = self.link.up and (self.deaf or (self.link.peer_up and not self.link.peer_fault))
         control, data = self._streams["control"], self._streams["data"]
@@ -160,4 +167,6 @@ class RingSource:
                 self._idle.set()
             if flit is None and not bits & BIT["credit"] and self._blocked and not link.owed:
                 self._wake.clear()
+                self._asleep = True
                 await self._wake.wait()
+                self._asleep = False

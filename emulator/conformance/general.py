@@ -1,0 +1,37 @@
+"""What holds whatever is played: the rules of the link, watched in every case."""
+
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.stimulus import Carrier, Fault, Stimulus
+from ringhil.protocol import crc
+
+GENERAL = {
+    "link.idle": "link outputs are zero but for carrier and remote fault while nothing is sent",
+    "link.framing": "flits come in whole frames, one begun at a time on each channel, none longer than its longest",
+    "link.carrier": "nothing is sent without carrier",
+    "link.crc": "every frame leaves with a good link CRC, or marked and with an inverted one",
+    "link.credit": "as many credits are given as data frames were taken, after power-up and after each restart",
+}
+
+
+def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Broken rules of the link."""
+    faults = {a.name for a in stimulus.actions if isinstance(a, Fault)}
+    breaches = list(observed.breaches)
+    for link, frames in observed.left.items():
+        for frame in frames:
+            if "corrupt" in faults or not (frame.sof and frame.eof):
+                continue
+            found = int.from_bytes(frame.data[-4:], "big")
+            wanted = crc.link_crc(frame.data) ^ (0xFFFFFFFF if frame.err else 0)
+            if found != wanted:
+                marked = "a marked" if frame.err else "an unmarked"
+                text = f"{link}: {marked} {frame.kind} frame with link CRC 0x{found:08X}, must be 0x{wanted:08X}"
+                breaches.append(Breach("link.crc", frame.ended, text))
+    if not any(isinstance(a, Carrier) for a in stimulus.actions):
+        for link, given in observed.credits.items():
+            taken = sum(f.channel == "data" and f.sof for f in observed.arrived[link])
+            if len(given) > taken:
+                text = f"{link}: {len(given)} credits given for {taken} data frames"
+                breaches.append(Breach("link.credit", given[taken], text))
+    return breaches

@@ -1,0 +1,61 @@
+"""One rule of the contract: what is played to a node, and what is wrong with what it did."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.stimulus import Stimulus
+
+Judge = Callable[[Stimulus, Observed], list[Breach]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One stimulus of a rule with its judge. A judge may be given any part of the stimulus's actions (that is how a
+    failing one is made small), so it must follow from what is in it."""
+
+    name: str
+    stimulus: Stimulus
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`name` is group.short; `demands` is the sentence of the contract; `cases` makes the stimuli from a seeded
+    source of chance, `effort` scales how many."""
+
+    name: str
+    demands: str
+    requirement: str
+    cases: Callable[[random.Random, int], Iterable[Case]]
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(
+    name: str, demands: str, requirement: str = ""
+) -> Callable[[Callable[[random.Random, int], Iterable[Case]]], Rule]:
+    """Registers the decorated generator of cases as a rule."""
+
+    def register(cases: Callable[[random.Random, int], Iterable[Case]]) -> Rule:
+        assert name not in _RULES, name
+        _RULES[name] = Rule(name, demands, requirement, cases)
+        return _RULES[name]
+
+    return register
+
+
+def all_rules() -> dict[str, Rule]:
+    """Every rule by name, in the order in which they are checked."""
+    from ringhil.emulator.conformance import rules
+
+    rules.load()
+    return dict(_RULES)
+
+
+def cases_of(rule: Rule, seed: int, effort: int) -> Iterator[Case]:
+    """The rule's cases for this seed; those of one rule don't depend on which others are checked."""
+    yield from rule.cases(random.Random(f"{seed}/{rule.name}"), effort)

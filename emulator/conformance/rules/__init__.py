@@ -1,0 +1,11 @@
+"""The rules, by what they are about."""
+
+from importlib import import_module
+
+_MODULES = ("control", "switch")
+
+
+def load() -> None:
+    """Import all modules of rules; each registers its own."""
+    for name in _MODULES:
+        import_module(f"{__name__}.{name}")

@@ -1,0 +1,136 @@
+"""Plays a stimulus to a node and writes down all that it did."""
+
+from dataclasses import dataclass, field
+from itertools import repeat
+
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.link import BIT
+from ringhil.emulator.testbench.mailbox import Mail
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.node import LINKS, NodeBench
+from ringhil.emulator.testbench.stimulus import (
+    Action,
+    Carrier,
+    Fault,
+    Hold,
+    Pause,
+    Peek,
+    Poke,
+    Post,
+    Send,
+    Stimulus,
+)
+from ringhil.protocol import registers
+
+_LEVELS = BIT["up"] | BIT["fault"]
+
+
+@dataclass
+class Observed:
+    """All that a node did in answer to a stimulus.
+
+    | field | |
+    |---|---|
+    | `arrived`, `left` | by link: frames in both directions, with their cycles |
+    | `mail` | frames handed to the firmware |
+    | `levels` | by link: (cycle, carrier, remote fault) whenever one of the node's changed |
+    | `credits` | by link: cycles in which the node gave a credit |
+    | `peeks` | (cycle, register, value) |
+    | `registers` | all registers after the last cycle |
+    | `breaches` | rules of the link that the node broke |
+    | `unfinished` | (link, channel) into which a frame was begun and not ended |
+    | `rests` | it said after the last cycle that it is quiescent |
+    """
+
+    arrived: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    left: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    mail: list[Mail] = field(default_factory=list)
+    levels: dict[str, list[tuple[int, bool, bool]]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    credits: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    peeks: list[tuple[int, str, int]] = field(default_factory=list)
+    registers: dict[str, int] = field(default_factory=dict)
+    breaches: list[Breach] = field(default_factory=list)
+    unfinished: set[tuple[str, str]] = field(default_factory=set)
+    rests: bool = False
+    leaped: int = 0
+
+
+class _Watch:
+    """Level changes and credits of one link."""
+
+    def __init__(self, observed: Observed, link: str) -> None:
+        self._levels, self._credits, self._last = observed.levels[link], observed.credits[link], BIT["up"]
+
+    def __call__(self, bits: int, cycle: int) -> None:
+        if bits & BIT["credit"]:
+            self._credits.append(cycle)
+        if bits & _LEVELS != self._last:
+            self._last = bits & _LEVELS
+            self._levels.append((cycle, bool(bits & BIT["up"]), bool(bits & BIT["fault"])))
+
+
+class Player:
+    """Plays stimuli to the node of one bench, one after the other, each from reset.
+
+    With `leap`, cycles in which the node says that nothing happens are passed over (quiescence contract); what is
+    observed must be the same.
+    """
+
+    def __init__(self, bench: NodeBench) -> None:
+        self._bench = bench
+
+    async def play(self, stimulus: Stimulus, *, leap: bool = False) -> Observed:
+        """Play it and look."""
+        bench, observed = self._bench, Observed()
+        await bench.start(card=stimulus.card, node=stimulus.node, size=stimulus.size)
+        for link, port in bench.ports.items():
+            port.arriving.on_frame.append(observed.arrived[link].append)
+            port.sink.monitor.on_frame.append(observed.left[link].append)
+            port.sink.monitor.on_breach.append(observed.breaches.append)
+            port.sink.monitor.on_bits.append(_Watch(observed, link))
+        for reader in bench.mailbox.readers:
+            reader.on_mail.append(observed.mail.append)
+        for action in stimulus.actions:
+            await self._until(action.at, leap)
+            await self._do(action, observed)
+        await self._until(stimulus.cycles, leap)
+        observed.rests = bool(bench.quiescent.read())
+        for link, port in bench.ports.items():
+            observed.unfinished |= {(link, c) for c in ("control", "data") if port.arriving.unfinished(c)}
+        for register in registers.ADDRESS:
+            observed.registers[register] = await bench.registers.read(register)
+        observed.leaped = bench.leaped
+        return observed
+
+    async def _until(self, cycle: int, leap: bool) -> None:
+        bench = self._bench
+        while leap and bench.cycle() + 3 < cycle:
+            await bench.leap(cycle)
+        await bench.wait(cycle - bench.cycle())
+
+    async def _do(self, action: Action, observed: Observed) -> None:
+        bench = self._bench
+        match action:
+            case Send(_, link, frame):
+                bench.ports[link].source.send_nowait(frame)
+            case Post(_, port, data, finished):
+                bench.mailbox.send_nowait(port, data, finished=finished)
+            case Fault(_, name, on):
+                bench.set_fault(name, on)
+            case Poke(_, register, value):
+                await bench.registers.write(register, value)
+            case Peek(_, register):
+                value = await bench.registers.read(register)
+                observed.peeks.append((bench.cycle(), register, value))
+            case Carrier(_, link, up):
+                bench.ports[link].cut(not up)
+            case Hold(_, link, cycles):
+                sink = bench.ports[link].sink
+                sink.set_hold_generator(repeat(max(cycles, 0)))
+                sink.pause = cycles < 0
+                if not sink.pause:
+                    sink.resume()
+            case Pause(_, link, on):
+                source = bench.ports[link].source
+                source.pause = on
+                source.refresh()

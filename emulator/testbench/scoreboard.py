@@ -1,0 +1,123 @@
+"""Compares what left a node with what had to leave, whatever the order between independent streams."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.mailbox import Mail
+from ringhil.emulator.testbench.reference.control import Delivered, Leaving, stamped
+
+_SHOWN = 48  # bytes of a frame in a message
+
+
+class Scoreboard:
+    """`expect` what must come, `saw` what came, `missing` what did not; each complaint is one line.
+
+    Frames of one stream (one way in, or the node's own) keep their order; streams that leave by one link may
+    interleave in any way.
+    """
+
+    def __init__(self) -> None:
+        self._leaving: dict[tuple[str, str], dict[str, deque[Leaving]]] = defaultdict(lambda: defaultdict(deque))
+        self._mail: dict[int, deque[Delivered]] = defaultdict(deque)
+
+    def expect(self, frames: Iterable[Leaving], mail: Iterable[Delivered] = ()) -> None:
+        """In the order of each stream."""
+        for frame in frames:
+            self._leaving[frame.link, frame.channel][frame.stream].append(frame)
+        for delivered in mail:
+            self._mail[delivered.port].append(delivered)
+
+    def saw(self, link: str, frame: RingFrame) -> str | None:
+        """A frame has left by `link`; None if it had to."""
+        streams = self._leaving[link, frame.channel]
+        for waiting in streams.values():
+            while waiting and waiting[0].optional and difference(waiting[0], frame) is not None:
+                if not any(_identity(w.data) == _identity(frame.data) for w in waiting):
+                    break
+                waiting.popleft()
+            if waiting and difference(waiting[0], frame) is None:
+                waiting.popleft()
+                return None
+        # Which one was it to be? The first that it could have come from; those before it are missing.
+        for name, waiting in streams.items():
+            for place, expected in enumerate(waiting):
+                if _identity(expected.data) != _identity(frame.data):
+                    continue
+                why = difference(expected, frame)
+                skipped = [waiting.popleft() for _ in range(place + 1)][:-1]
+                skipped = [s for s in skipped if not s.optional]
+                if why is None and not skipped:
+                    return None
+                if why is None:
+                    return f"{link}: a {frame.kind} frame of '{name}' overtook another ({_hex(skipped[0].data)})"
+                return f"{link}: a {frame.kind} frame of '{name}' left wrong: {why}"
+        return f"{link}: a {frame.kind} frame left that nothing asked for ({_hex(frame.data)})"
+
+    def saw_mail(self, mail: Mail) -> str | None:
+        """A frame was handed to the firmware; None if it had to be."""
+        waiting = self._mail[mail.port]
+        while waiting and waiting[0].optional and _identity(waiting[0].data) != _identity(mail.data):
+            waiting.popleft()
+        if not waiting:
+            return f"mailbox {mail.port}: a frame ({_hex(mail.data)}) was handed over that nothing asked for"
+        expected = waiting.popleft()
+        if mail.bad != expected.bad:
+            return f"mailbox {mail.port}: bad is {mail.bad}, must be {expected.bad} ({_hex(mail.data)})"
+        if expected.data and not expected.bad and mail.data[:-4] != expected.data[:-4]:
+            return f"mailbox {mail.port}: {_differing(mail.data, expected.data)}"
+        return None
+
+    def missing(self, open_lanes: Iterable[str] = ()) -> list[str]:
+        """What never came. Links of `open_lanes` were still sending a frame whose end didn't arrive: frames that
+        wait for their turn there are not missing."""
+        lines = []
+        for (link, channel), streams in self._leaving.items():
+            for name, waiting in streams.items():
+                if link in open_lanes and name.startswith("own"):
+                    continue
+                lines += [
+                    f"{link}: a {channel} frame of '{name}' never left ({_hex(f.data)})"
+                    for f in waiting
+                    if not f.optional
+                ]
+        for port, mails in self._mail.items():
+            lines += [
+                f"mailbox {port}: a frame was never handed over ({_hex(m.data)})" for m in mails if not m.optional
+            ]
+        return lines
+
+
+def _identity(data: bytes) -> bytes:
+    """What no hop may change in the first two flits."""
+    return data[:2] + data[6:16]
+
+
+def difference(expected: Leaving, found: RingFrame) -> str | None:
+    """What is wrong with `found`; None if it is what had to leave."""
+    if expected.cut:
+        return None if not found.good else "it had been cut on its way in, and left as a good one"
+    if found.err != expected.bad:
+        return f"error mark {found.err}, must be {expected.bad}"
+    if not (found.sof and found.eof):
+        return "it has lost its beginning or its end"
+    stamp = 0
+    if expected.record_at is not None and len(found.data) == len(expected.data):
+        stamp = found.data[expected.record_at + 7]
+        if found.began >= 0 and not any(c & 0xFF == stamp for c in range(expected.since, found.began + 1)):
+            return f"time stamp {stamp} is of no cycle from {expected.since} to {found.began}"
+    wanted = stamped(expected, stamp)
+    return None if wanted == found.data else _differing(found.data, wanted)
+
+
+def _differing(found: bytes, wanted: bytes) -> str:
+    if len(found) != len(wanted):
+        return f"{len(found) // 8} flits, must be {len(wanted) // 8} ({_hex(found)}, must be {_hex(wanted)})"
+    for i in range(0, len(found), 8):
+        if found[i : i + 8] != wanted[i : i + 8]:
+            return f"flit {i // 8} is {found[i : i + 8].hex()}, must be {wanted[i : i + 8].hex()}"
+    return "the same"
+
+
+def _hex(data: bytes) -> str:
+    return data[:_SHOWN].hex() + ("..." if len(data) > _SHOWN else "")

@@ -1,0 +1,232 @@
+"""What is done to a node, as data: replayable, comparable, reducible, readable as JSON.
+
+Every action has a cycle `at` which it is begun. Frames queue up behind earlier ones of their port and channel.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.protocol import registers, wire
+
+LINKS = ("p1", "p2", "host", "boundary")
+MAX_CYCLES = 10_000_000
+MAX_ACTIONS = 100_000
+MAX_BYTES = 64_000_000  # of a stimulus file
+_SCHEMA = "ringhil-stimulus-1"
+
+
+class StimulusError(ValueError):
+    """This file is no stimulus; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A frame into a link (p1, p2, host, boundary)."""
+
+    at: int
+    link: str
+    frame: RingFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Whole flits into the mailbox for a port (0 cw, 1 ccw, 2 CPU, 3 other card); `finished`: with an end."""
+
+    at: int
+    port: int
+    data: bytes
+    finished: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of the GPU on or off (see registers.FAULT_BITS)."""
+
+    at: int
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Poke:
+    """A register write."""
+
+    at: int
+    register: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """A register read; the answer is in `Observed.peeks`."""
+
+    at: int
+    register: str
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """The carrier into a link goes or comes back."""
+
+    at: int
+    link: str
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """From here on each data frame that leaves by a link keeps its slot at the receiver for so many cycles; a
+    negative number: until the next Hold."""
+
+    at: int
+    link: str
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """From here on the source of a link sends nothing (or goes on)."""
+
+    at: int
+    link: str
+    on: bool
+
+
+Action = Send | Post | Fault | Poke | Peek | Carrier | Hold | Pause
+_KINDS: dict[str, type[Any]] = {c.__name__.lower(): c for c in (Send, Post, Fault, Poke, Peek, Carrier, Hold, Pause)}
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """Straps, actions in order of their cycles, and how many cycles are played in all."""
+
+    actions: tuple[Action, ...]
+    cycles: int
+    card: int = 0
+    node: int = 1
+    size: int = 4
+
+    @classmethod
+    def of(cls, actions: Iterable[Action], *, tail: int = 200, **straps: int) -> Self:
+        """Actions in any order; played until `tail` cycles after the last one."""
+        ordered = tuple(sorted(actions, key=lambda a: a.at))
+        return cls(ordered, (ordered[-1].at if ordered else 0) + tail, **straps)
+
+    def with_actions(self, actions: Iterable[Action]) -> Self:
+        """The same with other actions (in order)."""
+        return replace(self, actions=tuple(actions))
+
+    def to_json(self) -> str:
+        """One action a line."""
+        head = {"schema": _SCHEMA, "card": self.card, "node": self.node, "size": self.size, "cycles": self.cycles}
+        lines = ",\n  ".join(json.dumps(_as_data(action)) for action in self.actions)
+        return json.dumps(head)[:-1] + f', "actions": [\n  {lines}\n]}}\n'
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "stimulus") -> Self:
+        """Raises StimulusError: where, what was found, what is allowed."""
+        if len(text) > MAX_BYTES:
+            raise StimulusError(f"{where}: {len(text)} characters, at most {MAX_BYTES} are read")
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise StimulusError(f"{where}: no JSON: {error}") from None
+        if not isinstance(data, dict) or data.get("schema") != _SCHEMA:
+            raise StimulusError(f"{where}: no stimulus: 'schema' must be '{_SCHEMA}'")
+        actions = data.get("actions")
+        if not isinstance(actions, list) or len(actions) > MAX_ACTIONS:
+            raise StimulusError(f"{where}: 'actions' must be a list of at most {MAX_ACTIONS}")
+        straps = {
+            name: _number(data.get(name), f"{where}: {name}", low, high)
+            for name, low, high in (("card", 0, 254), ("node", 0, 1023), ("size", 2, 1024), ("cycles", 1, MAX_CYCLES))
+        }
+        return cls(tuple(_action(a, f"{where}: action {i}") for i, a in enumerate(actions)), **straps)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From a file. Raises StimulusError."""
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                raise StimulusError(f"{path}: larger than {MAX_BYTES} bytes")
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise StimulusError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise StimulusError(f"{path}: no UTF-8 text") from None
+        return cls.from_json(text, str(path))
+
+
+def _as_data(action: Action) -> dict[str, Any]:
+    data: dict[str, Any] = {"do": type(action).__name__.lower()}
+    for field in fields(action):
+        value = getattr(action, field.name)
+        if isinstance(value, RingFrame):
+            data |= {"channel": value.channel, "frame": value.data.hex()}
+            data |= {name: getattr(value, name) for name in ("err", "sof", "eof")}
+        else:
+            data[field.name] = value.hex() if isinstance(value, bytes) else value
+    return data
+
+
+def _number(value: object, where: str, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise StimulusError(f"{where} is {value!r}; allowed are whole numbers from {low} to {high}")
+    return value
+
+
+def _choice(value: object, where: str, allowed: Iterable[str]) -> str:
+    names = sorted(allowed)
+    if not isinstance(value, str) or value not in names:
+        raise StimulusError(f"{where} is {value!r}; allowed are {', '.join(names)}")
+    return value
+
+
+def _truth(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise StimulusError(f"{where} is {value!r}; allowed are true and false")
+    return value
+
+
+def _flits(value: object, where: str) -> bytes:
+    try:
+        data = bytes.fromhex(value) if isinstance(value, str) else b""
+    except ValueError:
+        data = b""
+    if not data or len(data) % wire.FLIT_BYTES or len(data) > wire.MAX_FRAME_FLITS * wire.FLIT_BYTES:
+        raise StimulusError(f"{where} must be whole flits in hexadecimal, 1 to {wire.MAX_FRAME_FLITS} of them")
+    return data
+
+
+def _action(data: object, where: str) -> Action:
+    if not isinstance(data, dict):
+        raise StimulusError(f"{where} must be an object")
+    kind = _choice(data.get("do"), f"{where}: 'do'", _KINDS)
+    at = _number(data.get("at"), f"{where}: 'at'", 0, MAX_CYCLES)
+
+    def of(name: str) -> tuple[object, str]:
+        return data.get(name), f"{where}: '{name}'"
+
+    if kind == "send":
+        channel = _choice(*of("channel"), ("control", "data"))
+        err, sof, eof = (_truth(*of(name)) for name in ("err", "sof", "eof"))
+        frame = RingFrame(_flits(*of("frame")), "data" if channel == "data" else "control", err, sof, eof)
+        return Send(at, _choice(*of("link"), LINKS), frame)
+    if kind == "post":
+        return Post(at, _number(*of("port"), 0, 3), _flits(*of("data")), _truth(*of("finished")))
+    if kind == "fault":
+        return Fault(at, _choice(*of("name"), registers.FAULT_BITS), _truth(*of("on")))
+    if kind == "poke":
+        value = _number(*of("value"), 0, 0xFFFFFFFF)
+        return Poke(at, _choice(*of("register"), registers.ADDRESS), value)
+    if kind == "peek":
+        return Peek(at, _choice(*of("register"), registers.ADDRESS))
+    link = _choice(*of("link"), LINKS)
+    if kind == "carrier":
+        return Carrier(at, link, _truth(*of("up")))
+    if kind == "hold":
+        return Hold(at, link, _number(*of("cycles"), -1, MAX_CYCLES))
+    return Pause(at, link, _truth(*of("on")))
