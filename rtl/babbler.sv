@@ -27,7 +27,7 @@ module babbler
   assign port_o  = {1'b0, ccw_q};
   assign open_o  = index_q != 3'd0;
 
-  always_comb begin
+  always @* begin
     unique case (index_q)
       3'd0: data_o = {KIND_STATISTICS, card_id_i, 15'h0, ccw_q, ring_size_i + 16'h1, node_id_i};
       3'd1: data_o = {32'h0, 32'hBABB1E00};

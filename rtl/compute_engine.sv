@@ -92,7 +92,7 @@ module compute_engine
   assign next = segment_q == 16'h0 || (at_unit_q[stream_q] == unit_q && at_attempt_q[stream_q] == attempt_q
                 && at_segment_q[stream_q] == segment_q);
   assign complete = next && total_q == length_q;
-  always_comb begin
+  always @* begin
     reason = ACK_BUSY;
     if (!complete) reason = ACK_INCOMPLETE;
     else if (kind_q != 8'h0) reason = ACK_UNKNOWN_KIND;

@@ -70,7 +70,7 @@ module data_route
   assign has_exit = known && exits_i[data_i[51:48]];
 
   // No bit set means: drop.
-  always_comb begin
+  always @* begin
     to = 5'b00000;
     if (open_q) to = to_q;
     else if (FROM == 2'd2) begin
@@ -100,7 +100,7 @@ module data_route
     if (stalled) to = 5'b00000;
   end
 
-  always_comb begin
+  always @* begin
     data_o = data_i;
     if (!open_q && !mine) begin
       if (FROM == 2'd3) begin

@@ -29,7 +29,7 @@ module frame_check
   assign cut  = open_q && (restart_i || (valid_i && sof_i));
   assign take = valid_i && !restart_i && (sof_i ? !open_q : open_q);
 
-  always_comb begin
+  always @* begin
     wrong = 1'b0;
     if (take && eof_i) wrong = (~crc_half(crc_q, data_i[63:32]) != data_i[31:0]) || sof_i;
   end

@@ -726,7 +726,7 @@ module gpu_node
       && lane_busy == 2'b00 && stat_busy == 2'b00 && !outbox_busy && !compute_busy && !t_valid
       && !mrx2_ctl_o[0] && !mrx3_ctl_o[0];
 
-  always_comb begin
+  always @* begin
     wake_at_o = 64'hFFFF_FFFF_FFFF_FFFF;
     if (switch_waiting) wake_at_o = switch_wake;
     if (muted && mute_wake < wake_at_o) wake_at_o = mute_wake;

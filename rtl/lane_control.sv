@@ -88,7 +88,7 @@ module lane_control
   logic [63:0] head_data, hop_data;
   assign stored = rd_q != wr_q;
   assign head_valid = stored || write;
-  always_comb begin
+  always @* begin
     if (stored) begin
       {head_sof, head_eof, head_bad, head_marked} = tag_q[rd_q[6:0]];
       head_data = mem_q[rd_q[6:0]];
@@ -115,7 +115,6 @@ module lane_control
   assign idle = !open_q && !drop_q && !handed_q && base_q == rd_q;
   assign local_now = local_q || (!bypass_q && !switch_off && idle && l_valid_i && (turn_q || !head_valid));
 
-  // Assignments, not a process that first sets defaults: on such a one Icarus never settles here.
   logic go, taken;
   assign go    = head_valid && !switch_off && !switch_on && !local_now;
   assign taken = !handed_q || k_ack_i;  // the GPU can take a flit
@@ -131,7 +130,7 @@ module lane_control
   assign g_marked_o = head_marked;
   assign g_data_o = hop_data;
 
-  always_comb begin
+  always @* begin
     rd_d   = rd_q + 8'(pass || drop);
     base_d = base_q;
     if (switch_off) begin
@@ -144,7 +143,7 @@ module lane_control
   // Output: local frame, abort of a cut frame, GPU, or straight through.
   logic abort;
   assign abort = switch_off && out_open_q;
-  always_comb begin
+  always @* begin
     o_valid_o = 1'b0;
     o_sof_o   = 1'b0;
     o_eof_o   = 1'b0;

@@ -38,13 +38,13 @@ module link_channel
   assign moving   = arriving || left_q != 6'h0;
   assign changed  = delay_q != delay_i && delay_q != 6'h0;
 
-  always_comb begin
+  always @* begin
     late_data = data_i;
     late_ctl  = ctl_i;
     if (delay_i != 6'h0) begin
       late_data = 64'h0;
       late_ctl  = age_q == 6'h0 || age_q < delay_i ? first_q : level_q;
-      if (left_q != 6'h0 && age_q >= delay_i) {late_data, late_ctl} = line_q[place_q-delay_i];
+      if (left_q != 6'h0 && age_q >= delay_i) {late_data, late_ctl} = line_q[6'(place_q-delay_i)];
     end
     if (changed) late_ctl = 8'h0;
   end

@@ -28,7 +28,7 @@ module link_state (
   logic timing_q, timing_d;
   logic [63:0] at_q, at_d;
 
-  always_comb begin
+  always @* begin
     state_d  = state_q;
     timing_d = 1'b0;
     at_d     = at_q;

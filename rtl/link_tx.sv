@@ -48,7 +48,7 @@ module link_tx
   assign raw   = c_valid_i ? c_data_i : d_data_i;
   assign crc   = c_valid_i ? crc_c_q : crc_d_q;
 
-  always_comb begin
+  always @* begin
     edited = raw;
     if (sof) begin
       if (raw[31:16] > longest || (loop_i && !raw[32+FLAG_WRAPPED])) edited[31:16] = longest;

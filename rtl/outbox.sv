@@ -88,7 +88,7 @@ module outbox
       .wake_at_o
   );
 
-  always_comb begin
+  always @* begin
     push = 4'b0000;
     if (valid && ready && (sof ? wanted : pass_q)) push[port] = 1'b1;
   end

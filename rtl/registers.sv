@@ -59,7 +59,7 @@ module registers
   logic [7:0] offset;
   assign offset = addr_i - FIRST;
 
-  always_comb begin
+  always @* begin
     unique case (addr_i)
       REG_CONTROL: rdata_o = control_o;
       REG_GPU_TYPE: rdata_o = {24'h0, gpu_type_o};

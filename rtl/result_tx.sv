@@ -46,7 +46,7 @@ module result_tx
   assign sof_o   = index_q == 3'd0;
   assign eof_o   = index_q == 3'd5;
 
-  always_comb begin
+  always @* begin
     unique case (index_q)
       3'd0: begin
         data_o = {ack_q ? KIND_ACKNOWLEDGEMENT : KIND_RESULT, card_q, 16'h0, ring_size_i + 16'h1, home_q};

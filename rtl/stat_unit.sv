@@ -64,7 +64,7 @@ module stat_unit
   logic [1:0] step_q;
 
   assign foreign = data_q[63:56] == KIND_STATISTICS && !(data_q[55:48] == card_id_i && data_q[15:0] == node_id_i);
-  always_comb begin
+  always @* begin
     mine  = mine_q;
     purge = purge_q;
     count = count_q;
@@ -106,7 +106,7 @@ module stat_unit
   assign ack_o = acting && (!inserting || step_q == 2'd2);
   assign last_o = eof_q;
 
-  always_comb begin
+  always @* begin
     data_o = data_q;
     if (sof_q && mark) data_o[32+FLAG_CIRCULATING] = 1'b1;
     if (index_q == 3'd2 && count) begin
@@ -123,7 +123,7 @@ module stat_unit
   assign bad_o   = bad_q;
   assign flip_o  = fault_i[FAULT_CORRUPT] && index_q == 3'd2 && !eof_q;
 
-  assign counted_o = ack_o && eof_q && count && !bad_q && index_q >= 3'd4;
+  assign counted_o = ack_o && eof_q && count && !purge && !bad_q && index_q >= 3'd4;
   assign purged_o  = ack_o && sof_q && purge;
   assign busy_o    = (valid_q && !frozen_i) || m_valid_o;
 

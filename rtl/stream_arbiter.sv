@@ -26,7 +26,7 @@ module stream_arbiter (
 
   assign able = want_i & may_start_i;
 
-  always_comb begin
+  always @* begin
     select  = select_q;
     valid_o = 1'b0;
     sof_o   = 1'b0;

@@ -37,6 +37,10 @@ def test_icarus_elaborates_a_card(gpus: int, tmp_path: Path) -> None:
     assert out.stat().st_size > 0
 
 
+def test_no_process_is_one_that_icarus_runs_at_the_wrong_time() -> None:
+    assert [f.name for f in rtl_files() if "always_comb" in f.read_text()] == []
+
+
 def test_yosys_reads_a_card_and_finds_no_loop() -> None:
     # By their names alone: Yosys runs in a sandbox that sees the current directory, but not every other one.
     files = " ".join(f.name for f in rtl_files())
