@@ -9,6 +9,7 @@ from ringhil.emulator.engine.errors import BuildError
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.recording import RecordingError
 from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.testbench.stimulus import StimulusError
 from ringhil.emulator.waves import WaveError
 
 
@@ -17,5 +18,5 @@ def explained() -> Iterator[None]:
     """Turn what may be wrong with input and environment into a message for the user."""
     try:
         yield
-    except (ScenarioError, DataError, BuildError, RecordingError, WaveError) as error:
+    except (ScenarioError, DataError, BuildError, RecordingError, StimulusError, WaveError) as error:
         raise click.ClickException(str(error)) from error

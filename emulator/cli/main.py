@@ -21,6 +21,7 @@ import click
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
 _COMMANDS = {
     "bench": "Speed beside its peers, in one run.",
+    "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
     "run": "Power up a server, count, share out the work, play the timeline, judge it.",
     "schema": "Print the JSON Schema of server and scenario files.",
 }

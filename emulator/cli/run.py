@@ -11,6 +11,7 @@ from ringhil.emulator.cli import terminal
 from ringhil.emulator.cli.errors import explained
 from ringhil.emulator.cli.report import show
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.engine.node_rtl import NODE
 from ringhil.emulator.recording import Recorder
 from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.server import Outcome, Server
@@ -28,6 +29,7 @@ _SIZE = 4096
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
+@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
 @click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the wires of all links.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
@@ -36,6 +38,7 @@ def command(
     data: Path | None,
     seed: int | None,
     rtl: Path | None,
+    top: str,
     record: Path | None,
     waves: Path | None,
     as_json: bool,
@@ -44,7 +47,7 @@ def command(
     with explained():
         scenario = _scenario(server, data, seed)
         with terminal.building() as progress:
-            library = cells_library(rtl or RTL, progress=progress)
+            library = cells_library(rtl or RTL, top=top, progress=progress)
         with terminal.counting("work units") as on_progress:
             outcome = _run(Server(scenario, library, on_progress=on_progress), record, waves)
     if as_json:

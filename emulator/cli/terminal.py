@@ -35,6 +35,16 @@ def building() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Shows what is being done at the moment."""
+    if not errors.is_terminal:
+        yield lambda text: None
+        return
+    with errors.status(what) as status:
+        yield lambda text: status.update(f"{what}: {text}")
+
+
+@contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar for `done` of `total`."""
     if not errors.is_terminal:

@@ -2,7 +2,7 @@
 
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.stimulus import Carrier, Fault, Stimulus
+from ringhil.emulator.testbench.stimulus import Carrier, Fault, Mark, Stimulus
 from ringhil.protocol import crc
 
 GENERAL = {
@@ -28,7 +28,7 @@ def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
                 marked = "a marked" if frame.err else "an unmarked"
                 text = f"{link}: {marked} {frame.kind} frame with link CRC 0x{found:08X}, must be 0x{wanted:08X}"
                 breaches.append(Breach("link.crc", frame.ended, text))
-    if not any(isinstance(a, Carrier) for a in stimulus.actions):
+    if not any(isinstance(a, Carrier | Mark) for a in stimulus.actions):
         for link, given in observed.credits.items():
             taken = sum(f.channel == "data" and f.sof for f in observed.arrived[link])
             if len(given) > taken:

@@ -11,14 +11,22 @@ from ringhil.emulator.testbench.stimulus import Stimulus
 Judge = Callable[[Stimulus, Observed], list[Breach]]
 
 
+Compare = Callable[[Observed, Observed], list[Breach]]
+
+
 @dataclass(frozen=True)
 class Case:
     """One stimulus of a rule with its judge. A judge may be given any part of the stimulus's actions (that is how a
-    failing one is made small), so it must follow from what is in it."""
+    failing one is made small), so it must follow from what is in it.
+
+    With `compare` the stimulus is played again, passing over the cycles in which the node says that nothing happens,
+    and both runs are compared.
+    """
 
     name: str
     stimulus: Stimulus
     judge: Judge
+    compare: Compare | None = None
 
 
 @dataclass(frozen=True)

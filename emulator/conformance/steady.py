@@ -20,7 +20,7 @@ CONTROL_COUNTERS = (
 def view_of(stimulus: Stimulus, view: NodeView | None = None) -> NodeView:
     """Straps and register settings of a stimulus whose writes come before its frames."""
     given = view if view is not None else NodeView()
-    settings = {a.register: a.value for a in stimulus.actions if isinstance(a, Poke)}
+    settings = {a.register: a.value for a in stimulus.actions if isinstance(a, Poke) and isinstance(a.register, str)}
     return replace(given, card=stimulus.card, node=stimulus.node, size=stimulus.size, settings=settings)
 
 
@@ -32,7 +32,7 @@ def judge_control(rule: str, stimulus: Stimulus, observed: Observed, view: NodeV
     for lane, link in enumerate(control.IN):
         control.arrive_all(_on(observed.arrived[link], "control"), lane, seen, outcome)
     for action in stimulus.actions:
-        if isinstance(action, Post) and action.finished and action.port < 2:
+        if isinstance(action, Post) and action.finished and action.begun and action.port < 2:
             control.originate(action.data, action.port, action.at, seen, outcome)
     board = Scoreboard()
     board.expect(outcome.leaving, outcome.mail)

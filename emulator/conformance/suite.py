@@ -1,4 +1,9 @@
-"""Runs inside the simulator: plays the cases of the chosen rules and writes one line of JSON for each.
+"""Runs inside the simulator: plays the cases of the chosen rules and writes down, in lines of JSON, what came of it.
+
+| line | says |
+|---|---|
+| `{"begin": rule, "case": ...}` | a case begins; if no result follows, the simulation ended in it |
+| `{"rule": ..., "case": ..., "cycles": ...}` | its result; with `breaches` and two stimuli if it is broken |
 
 Settings come by environment variables, see `check.py`. A failing case is made small before the next rule begins.
 """
@@ -19,6 +24,7 @@ from ringhil.emulator.testbench.player import Player
 from ringhil.emulator.testbench.stimulus import Stimulus
 
 PREFIX = "RINGHIL_CHECK_"
+_MOST = 20  # breaches of one case that are written down
 
 
 def setting(name: str, otherwise: str = "") -> str:
@@ -26,31 +32,51 @@ def setting(name: str, otherwise: str = "") -> str:
     return os.environ.get(PREFIX + name, otherwise)
 
 
-async def judged(player: Player, case: Case, stimulus: Stimulus) -> list[Breach]:
-    """Play `stimulus` in place of the case's own; what is wrong, earliest first."""
-    observed = await player.play(stimulus)
-    return sorted([*case.judge(stimulus, observed), *general_breaches(stimulus, observed)], key=lambda b: b.cycle)
+class Judge:
+    """Plays a case and judges it; remembers whether the node ever claimed to rest."""
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+        self.rested = False
+
+    async def __call__(self, case: Case, stimulus: Stimulus) -> list[Breach]:
+        """Play `stimulus` in place of the case's own; what is wrong, earliest first."""
+        observed = await self._player.play(stimulus)
+        self.rested |= observed.rests
+        breaches = [*case.judge(stimulus, observed), *general_breaches(stimulus, observed)]
+        if case.compare is not None and not breaches:
+            leaping = await self._player.play(stimulus, leap=True)
+            self.rested |= leaping.leaped > 0
+            breaches = case.compare(observed, leaping)
+        return sorted(breaches, key=lambda b: b.cycle)
 
 
 @cocotb.test()
 async def conformance(dut: Any) -> None:
     """Every chosen rule, each until its first broken case."""
     out = Path(setting("OUT"))
-    seed, effort = int(setting("SEED", "1")), int(setting("EFFORT", "1"))
+    seed, effort, shrink = (int(setting(name, "1")) for name in ("SEED", "EFFORT", "SHRINK"))
     chosen = [name for name in setting("RULES").split(",") if name]
-    shrink = int(setting("SHRINK", "100"))
-    player = Player(NodeBench(dut))
     rules = all_rules()
     with out.open("a", encoding="utf-8") as lines:
+
+        def write(entry: dict[str, Any]) -> None:
+            lines.write(json.dumps(entry) + "\n")
+            lines.flush()
+
+        judge = Judge(Player(NodeBench(dut)))
         for name in chosen or rules:
             for case in cases_of(rules[name], seed, effort):
-                breaches = await judged(player, case, case.stimulus)
+                write({"begin": name, "case": case.name, "stimulus": case.stimulus.to_json()})
+                judge.rested = False
+                breaches = await judge(case, case.stimulus)
                 entry: dict[str, Any] = {"rule": name, "case": case.name, "cycles": case.stimulus.cycles}
+                if case.compare is not None:
+                    entry["claimed"] = judge.rested
                 if breaches:
-                    small = await minimise(case, breaches[0].rule, player, judged, shrink)
-                    entry |= {"breaches": [[b.rule, b.cycle, b.what] for b in breaches[:20]]}
+                    small, found = await minimise(case, breaches, judge, shrink)
+                    entry["breaches"] = [[b.rule, b.cycle, b.what] for b in found[:_MOST]]
                     entry |= {"small": small.to_json(), "stimulus": case.stimulus.to_json()}
-                lines.write(json.dumps(entry) + "\n")
-                lines.flush()
+                write(entry)
                 if breaches:
                     break

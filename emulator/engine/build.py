@@ -69,7 +69,10 @@ _TRACE_LIBRARIES = {"": [], "vcd": [], "fst": ["-llz4", "-lz"]}
 
 @dataclass(frozen=True)
 class Built:
-    """A shared library to load, or a program to run. `rtl_hash` names the RTL in recordings; `seconds` is what `build` took."""
+    """A shared library to load, or a program to run.
+
+    `rtl_hash` names the RTL in recordings; `seconds` is what `build` took.
+    """
 
     path: Path
     rtl_hash: str

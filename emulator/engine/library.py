@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ringhil.emulator.engine.build import BuildRequest, build, rtl_hash
 from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.engine.node_rtl import NODE, cell_sources
 
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 _CSRC = Path(__file__).resolve().parent / "csrc"
@@ -70,20 +71,23 @@ def _load(path: Path) -> ctypes.CDLL:
     return calls
 
 
-def _library(request: BuildRequest, rtl: Path, progress: Progress | None) -> Library:
+def _library(request: BuildRequest, progress: Progress | None) -> Library:
     built = build(request, progress=progress)
-    return Library(_load(built.path), rtl_hash(rtl_files(rtl)), built.from_cache, built.seconds)
+    return Library(_load(built.path), rtl_hash(request.rtl), built.from_cache, built.seconds)
 
 
-def cells_library(rtl: Path = RTL, *, progress: Progress | None = None) -> Library:
-    """The engine over one Verilated cell per GPU: any topology without a rebuild."""
+def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None = None) -> Library:
+    """The engine over one Verilated cell per GPU: any topology without a rebuild.
+
+    `rtl` is a directory with a whole `ring_cell`, or with a node (module `top`) that is completed with ours.
+    """
     request = BuildRequest(
         top="ring_cell",
-        rtl=rtl_files(rtl),
+        rtl=cell_sources(rtl, top),
         cpp=(_CSRC / "engine.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
     )
-    return _library(request, rtl, progress)
+    return _library(request, progress)
 
 
 def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress: Progress | None = None) -> Library:
@@ -100,7 +104,7 @@ def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress:
         defines=(("RINGHIL_CARD", "1"),),
         optimise=optimise,
     )
-    return _library(request, rtl, progress)
+    return _library(request, progress)
 
 
 def server_library(
@@ -126,4 +130,4 @@ def server_library(
         defines=(("RINGHIL_CARD", "1"), ("RINGHIL_SERVER", "1")),
         optimise=optimise,
     )
-    return _library(request, rtl, progress)
+    return _library(request, progress)

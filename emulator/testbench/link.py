@@ -50,8 +50,13 @@ class LinkModel:
         if used and not uses:
             self.credits, self.owed = 0, 0
         elif uses and not used:
-            self.owed = SLOTS
+            self.credits, self.owed = 0, SLOTS  # what was heard while the link wasn't used was for the node itself
         self.wake()
+
+    @property
+    def used(self) -> bool:
+        """Both ends have carrier, and neither says that it doesn't use the link."""
+        return self.up and not self.fault and self.peer_up and not self.peer_fault
 
     def owe(self) -> None:
         """A slot became free."""

@@ -74,7 +74,7 @@ class Mailbox:
         names = ("mtx_valid_i", "mtx_sof_i", "mtx_eof_i")
         self._bits = [] if self._packed is not None else [pins.pin(n, 1) for n in names]
         self._port = None if self._packed is not None else pins.pin("mtx_port_i", 2)
-        self._queue: deque[tuple[int, bytes, bool]] = deque()
+        self._queue: deque[tuple[int, bytes, bool, bool]] = deque()
         self._wake, self._idle = Event(), Event()
         self._idle.set()
         self.frames: Queue[Mail] = Queue()
@@ -82,9 +82,10 @@ class Mailbox:
         self._drive(0, False, False, 0, 0)
         self._task = cocotb.start_soon(self._run())
 
-    def send_nowait(self, port: int, frame: bytes, *, finished: bool = True) -> None:
-        """Queue whole flits for a port (see PORTS); without `finished`, the last one is no end."""
-        self._queue.append((port, frame, finished))
+    def send_nowait(self, port: int, frame: bytes, *, finished: bool = True, begun: bool = True) -> None:
+        """Queue whole flits for a port (see PORTS); without `finished`, the last one is no end; without `begun`, the
+        first one no beginning."""
+        self._queue.append((port, frame, finished, begun))
         self._idle.clear()
         self._wake.set()
 
@@ -128,11 +129,11 @@ class Mailbox:
             self._wake.clear()
             await edge
             while self._queue:
-                port, data, finished = self._queue.popleft()
+                port, data, finished, begun = self._queue.popleft()
                 count = len(data) // 8
                 for i in range(count):
                     last = i == count - 1 and finished
-                    self._drive(1, i == 0, last, port, int.from_bytes(data[8 * i : 8 * i + 8], "big"))
+                    self._drive(1, i == 0 and begun, last, port, int.from_bytes(data[8 * i : 8 * i + 8], "big"))
                     await edge
                     while not self._ready.read():
                         await edge

@@ -51,6 +51,8 @@ class RingMonitor:
         self.name = name
         self._data, self._ctl, self._clock, self._cycle = data, ctl, clock, cycle
         self._open: dict[Channel, tuple[bytearray, int, bool] | None] = {"control": None, "data": None}
+        # Channels on which the carrier was gone: the rest of a frame may still come, which no receiver takes.
+        self._cut: set[Channel] = set()
         self.frames: Queue[RingFrame] = Queue()
         self.on_frame: list[Callable[[RingFrame], None]] = []
         self.on_bits: list[Callable[[int, int], None]] = []
@@ -97,8 +99,17 @@ class RingMonitor:
             self._breach("link.idle", f"control bits 0x{bits:02X} in a cycle without a flit")
         elif self._data.read():
             self._breach("link.idle", f"data 0x{self._data.read():016X} in a cycle without a flit")
+        if not bits & _UP:
+            self._carrier_lost()
         for call in self.on_bits:
             call(bits, self._cycle())
+
+    def _carrier_lost(self) -> None:
+        self._cut |= {"control", "data"}
+        for channel, running in self._open.items():
+            if running is not None:
+                self._open[channel] = None
+                self._finish(channel, running, eof=False, err=False, ended=self._cycle() - 1)
 
     def _flit(self, bits: int) -> None:
         channel: Channel = "data" if bits & _DATA else "control"
@@ -112,15 +123,19 @@ class RingMonitor:
             self._breach("link.framing", f"a {channel} frame begins inside another")
             self._finish(channel, running, eof=False, err=False, ended=cycle - 1)
             running = None
+        if bits & _SOF:
+            self._cut.discard(channel)
+        elif channel in self._cut:
+            if bits & _EOF:
+                self._cut.discard(channel)
+            return
         if running is None:
             if not bits & _SOF:
                 self._breach("link.framing", f"a {channel} flit outside of any frame")
             running = (bytearray(), cycle, bool(bits & _SOF))
         running[0].extend(word)
-        if len(running[0]) > wire.FLIT_BYTES * LONGEST[channel]:
+        if len(running[0]) == wire.FLIT_BYTES * (LONGEST[channel] + 1):
             self._breach("link.framing", f"a {channel} frame is longer than {LONGEST[channel]} flits")
-            self._open[channel] = None
-            return
         self._open[channel] = running
         if bits & _EOF:
             self._open[channel] = None

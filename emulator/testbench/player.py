@@ -13,6 +13,7 @@ from ringhil.emulator.testbench.stimulus import (
     Carrier,
     Fault,
     Hold,
+    Mark,
     Pause,
     Peek,
     Poke,
@@ -35,7 +36,9 @@ class Observed:
     | `mail` | frames handed to the firmware |
     | `levels` | by link: (cycle, carrier, remote fault) whenever one of the node's changed |
     | `credits` | by link: cycles in which the node gave a credit |
+    | `granted` | by link: cycles in which it was given one |
     | `peeks` | (cycle, register, value) |
+    | `done` | (cycle, action): when each action was begun |
     | `registers` | all registers after the last cycle |
     | `breaches` | rules of the link that the node broke |
     | `unfinished` | (link, channel) into which a frame was begun and not ended |
@@ -47,7 +50,9 @@ class Observed:
     mail: list[Mail] = field(default_factory=list)
     levels: dict[str, list[tuple[int, bool, bool]]] = field(default_factory=lambda: {link: [] for link in LINKS})
     credits: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in LINKS})
-    peeks: list[tuple[int, str, int]] = field(default_factory=list)
+    granted: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    peeks: list[tuple[int, str | int, int]] = field(default_factory=list)
+    done: list[tuple[int, Action]] = field(default_factory=list)
     registers: dict[str, int] = field(default_factory=dict)
     breaches: list[Breach] = field(default_factory=list)
     unfinished: set[tuple[str, str]] = field(default_factory=set)
@@ -69,6 +74,17 @@ class _Watch:
             self._levels.append((cycle, bool(bits & BIT["up"]), bool(bits & BIT["fault"])))
 
 
+class _Granted:
+    """Credits that the node was given by one link."""
+
+    def __init__(self, cycles: list[int]) -> None:
+        self._cycles = cycles
+
+    def __call__(self, bits: int, cycle: int) -> None:
+        if bits & BIT["credit"]:
+            self._cycles.append(cycle)
+
+
 class Player:
     """Plays stimuli to the node of one bench, one after the other, each from reset.
 
@@ -85,6 +101,7 @@ class Player:
         await bench.start(card=stimulus.card, node=stimulus.node, size=stimulus.size)
         for link, port in bench.ports.items():
             port.arriving.on_frame.append(observed.arrived[link].append)
+            port.arriving.on_bits.append(_Granted(observed.granted[link]))
             port.sink.monitor.on_frame.append(observed.left[link].append)
             port.sink.monitor.on_breach.append(observed.breaches.append)
             port.sink.monitor.on_bits.append(_Watch(observed, link))
@@ -92,6 +109,7 @@ class Player:
             reader.on_mail.append(observed.mail.append)
         for action in stimulus.actions:
             await self._until(action.at, leap)
+            observed.done.append((bench.cycle(), action))
             await self._do(action, observed)
         await self._until(stimulus.cycles, leap)
         observed.rests = bool(bench.quiescent.read())
@@ -104,7 +122,7 @@ class Player:
 
     async def _until(self, cycle: int, leap: bool) -> None:
         bench = self._bench
-        while leap and bench.cycle() + 3 < cycle:
+        while leap and bench.cycle() + 4 < cycle:
             await bench.leap(cycle)
         await bench.wait(cycle - bench.cycle())
 
@@ -113,8 +131,8 @@ class Player:
         match action:
             case Send(_, link, frame):
                 bench.ports[link].source.send_nowait(frame)
-            case Post(_, port, data, finished):
-                bench.mailbox.send_nowait(port, data, finished=finished)
+            case Post(_, port, data, finished, begun):
+                bench.mailbox.send_nowait(port, data, finished=finished, begun=begun)
             case Fault(_, name, on):
                 bench.set_fault(name, on)
             case Poke(_, register, value):
@@ -124,6 +142,8 @@ class Player:
                 observed.peeks.append((bench.cycle(), register, value))
             case Carrier(_, link, up):
                 bench.ports[link].cut(not up)
+            case Mark(_, link, on):
+                bench.ports[link].mark(on)
             case Hold(_, link, cycles):
                 sink = bench.ports[link].sink
                 sink.set_hold_generator(repeat(max(cycles, 0)))

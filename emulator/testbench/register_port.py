@@ -1,35 +1,38 @@
 """A node's register port: named registers, one access a cycle."""
 
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import Lock, RisingEdge
 
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.protocol import registers
 
 
 class RegisterPort:
-    """Reads and writes by name (see the register map) or by word address. Accesses must not overlap."""
+    """Reads and writes by name (see the register map) or by word address, one after the other."""
 
     def __init__(self, pins: Pins, clock: Pin) -> None:
         self._edge = RisingEdge(clock.handle)
         self._we, self._addr = pins.pin("reg_we_i", 1), pins.pin("reg_addr_i", 8)
         self._wdata, self._rdata = pins.pin("reg_wdata_i", 32), pins.pin("reg_rdata_o", 32)
+        self._lock = Lock()
         self._we.write(0)
         self._addr.write(0)
         self._wdata.write(0)
 
     async def write(self, register: str | int, value: int) -> None:
         """Holds from the cycle after this one's end on."""
-        self._addr.write(_address(register))
-        self._wdata.write(value)
-        self._we.write(1)
-        await self._edge
-        self._we.write(0)
+        async with self._lock:
+            self._addr.write(_address(register))
+            self._wdata.write(value)
+            self._we.write(1)
+            await self._edge
+            self._we.write(0)
 
     async def read(self, register: str | int) -> int:
         """The value in the cycle that ends at the next clock edge."""
-        self._addr.write(_address(register))
-        await self._edge
-        return self._rdata.read()
+        async with self._lock:
+            self._addr.write(_address(register))
+            await self._edge
+            return self._rdata.read()
 
 
 def _address(register: str | int) -> int:

@@ -51,11 +51,12 @@ def run_bench(
     tests: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
     waves: bool = False,
+    paths: Sequence[Path] = (),
     patience: float = PATIENCE,
 ) -> BenchRun:
     """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
 
-    `settings` become environment variables of the simulation. `waves` needs a bench built with waves. Raises
+    `settings` become environment variables of the simulation; `paths` are searched for the modules first. `waves` needs a bench built with waves. Raises
     BuildError when the simulator can't be started or ends without results: it crashed, or took longer than
     `patience` seconds.
     """
@@ -73,7 +74,7 @@ def run_bench(
         "COCOTB_RESULTS_FILE": str(xml),
         "COCOTB_ANSI_OUTPUT": "0",
         "TOPLEVEL_LANG": "verilog",
-        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYTHONPATH": os.pathsep.join([*map(str, paths), *(p for p in sys.path if p)]),
         "PYGPI_PYTHON_BIN": sys.executable,
         "PATH": os.environ.get("PATH", "") + os.pathsep + str(cocotb_tools.config.libs_dir),
         "GPI_USERS": f"{find_libpython.find_libpython()};{cocotb_tools.config.pygpi_entry_point()}",

@@ -102,7 +102,7 @@ class RingSource:
         self._wake.set()
 
     def _next(self) -> tuple[Channel, Flit] | None:
-        if not (self.link.up and (self.deaf or (self.link.peer_up and not self.link.peer_fault))):
+        if not (self.link.up and (self.deaf or self.link.used)):
             for stream in self._streams.values():
                 stream.drop()
             return None
@@ -136,7 +136,7 @@ class RingSource:
         """Nothing to send until something changes."""
         if not self._busy or self.pause:
             return True
-        usable = self.link.up and (self.deaf or (self.link.peer_up and not self.link.peer_fault))
+        usable = self.link.up and (self.deaf or self.link.used)
         control, data = self._streams["control"], self._streams["data"]
         return not usable or not (control.open or control.frames or data.open or self.link.credits > 0)
 

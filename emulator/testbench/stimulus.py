@@ -34,12 +34,14 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Whole flits into the mailbox for a port (0 cw, 1 ccw, 2 CPU, 3 other card); `finished`: with an end."""
+    """Whole flits into the mailbox for a port (0 cw, 1 ccw, 2 CPU, 3 other card); `begun`, `finished`: with a
+    beginning, with an end."""
 
     at: int
     port: int
     data: bytes
     finished: bool = True
+    begun: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,19 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Poke:
-    """A register write."""
+    """A register write, by name or word address."""
 
     at: int
-    register: str
+    register: str | int
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """A register read; the answer is in `Observed.peeks`."""
+    """A register read, by name or word address; the answer is in `Observed.peeks`."""
 
     at: int
-    register: str
+    register: str | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,15 @@ class Carrier:
     at: int
     link: str
     up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The far end's remote-fault mark on a link: while it is on, that end doesn't use the link."""
+
+    at: int
+    link: str
+    on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +107,10 @@ class Pause:
     on: bool
 
 
-Action = Send | Post | Fault | Poke | Peek | Carrier | Hold | Pause
-_KINDS: dict[str, type[Any]] = {c.__name__.lower(): c for c in (Send, Post, Fault, Poke, Peek, Carrier, Hold, Pause)}
+Action = Send | Post | Fault | Poke | Peek | Carrier | Mark | Hold | Pause
+_KINDS: dict[str, type[Any]] = {
+    c.__name__.lower(): c for c in (Send, Post, Fault, Poke, Peek, Carrier, Mark, Hold, Pause)
+}
 
 
 @dataclass(frozen=True)
@@ -185,6 +198,10 @@ def _choice(value: object, where: str, allowed: Iterable[str]) -> str:
     return value
 
 
+def _register(value: object, where: str) -> str | int:
+    return _number(value, where, 0, 255) if type(value) is int else _choice(value, where, registers.ADDRESS)
+
+
 def _truth(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise StimulusError(f"{where} is {value!r}; allowed are true and false")
@@ -216,17 +233,20 @@ def _action(data: object, where: str) -> Action:
         frame = RingFrame(_flits(*of("frame")), "data" if channel == "data" else "control", err, sof, eof)
         return Send(at, _choice(*of("link"), LINKS), frame)
     if kind == "post":
-        return Post(at, _number(*of("port"), 0, 3), _flits(*of("data")), _truth(*of("finished")))
+        finished, begun = (_truth(*of(name)) for name in ("finished", "begun"))
+        return Post(at, _number(*of("port"), 0, 3), _flits(*of("data")), finished, begun)
     if kind == "fault":
         return Fault(at, _choice(*of("name"), registers.FAULT_BITS), _truth(*of("on")))
     if kind == "poke":
         value = _number(*of("value"), 0, 0xFFFFFFFF)
-        return Poke(at, _choice(*of("register"), registers.ADDRESS), value)
+        return Poke(at, _register(*of("register")), value)
     if kind == "peek":
-        return Peek(at, _choice(*of("register"), registers.ADDRESS))
+        return Peek(at, _register(*of("register")))
     link = _choice(*of("link"), LINKS)
     if kind == "carrier":
         return Carrier(at, link, _truth(*of("up")))
+    if kind == "mark":
+        return Mark(at, link, _truth(*of("on")))
     if kind == "hold":
         return Hold(at, link, _number(*of("cycles"), -1, MAX_CYCLES))
     return Pause(at, link, _truth(*of("on")))

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-_MODULES = ("control", "switch")
+_MODULES = ("control", "switch", "quiescence")
 
 
 def load() -> None:

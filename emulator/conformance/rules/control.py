@@ -12,7 +12,7 @@ from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import IN, OUT
 from ringhil.emulator.testbench.reference.view import NodeView
-from ringhil.emulator.testbench.stimulus import Action, Carrier, Poke, Post, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Poke, Post, Send, Stimulus
 from ringhil.protocol import registers, wire
 
 RECORDS = wire.FLAGS["with_records"]
@@ -29,7 +29,8 @@ def straps(rng: random.Random) -> dict[str, int]:
 
 def spread(frames: Iterable[RingFrame], lanes: Iterable[int], gap: int = GAP) -> list[Action]:
     """Frames one after the other with a gap between them, each into its lane."""
-    at, actions = FIRST, []
+    at = FIRST
+    actions: list[Action] = []
     for frame, lane in zip(frames, lanes, strict=False):
         actions.append(Send(at, IN[lane], frame))
         at += len(frame.data) // 8 + gap
@@ -202,6 +203,4 @@ def latency(rng: random.Random, effort: int) -> Iterable[Case]:
     frames += [RingFrame.of(other_control(rng, home=2)) for _ in range(2)]
     actions = [*QUIET, *spread(frames, (0, 1) * 3)]
     yield Case("working", Stimulus.of(actions, **place), partial(_latency, True))
-    from ringhil.emulator.testbench.stimulus import Fault
-
     yield Case("bypassed", Stimulus.of([Fault(1, "dead", True), *actions], **place), partial(_latency, False))

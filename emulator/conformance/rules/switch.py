@@ -1,1 +1,423 @@
-"""The bypass switch."""
+"""The bypass switch: a GPU that is dead, hangs, comes back, or whose switch is stuck (R6)."""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
+from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.control import GAP, QUIET, RECORDS, follows, spread, straps
+from ringhil.emulator.conformance.steady import judge_control, view_of
+from ringhil.emulator.conformance.timeline import NEVER, Span, bit, faulty, readings, setting
+from ringhil.emulator.conformance.transition import Moves, judge_moving
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import IN, OUT
+from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
+
+AT_ONCE = 4  # cycles within which what has to happen at once has happened, from the pins to the status register
+BACK = 8  # cycles that a GPU's return may take beyond gpu_restore: it answers the switch first
+LONGEST = 140  # cycles that the longest frame played here takes to pass, queues included
+OWN = 40  # cycles: more than any frame of the GPU's own takes that is played here
+OUT_OF_RING = ("bypass_cw", "bypass_ccw")
+
+
+def foreign(rng: random.Random, stimulus: dict[str, int], flits: int = 0) -> RingFrame:
+    """A good frame for somebody else, statistics more often than not; of about `flits` flits if that isn't 0."""
+    size = stimulus["size"]
+    home = rng.choice([g for g in range(min(size, 8)) if g != stimulus["node"]])
+    given = {"card": stimulus["card"], "ttl": size}
+    if flits or rng.random() < 0.7:
+        records = max(0, (flits - 5) // 2) if flits else rng.randrange(6)
+        flags = RECORDS if records else rng.choice([0, RECORDS])
+        data = statistics(rng, origin=home, flags=flags, records=records, size=size, **given)
+    else:
+        data = other_control(rng, home=home, **given)
+    return RingFrame.of(data)
+
+
+def either(stimulus: Stimulus) -> tuple[NodeView, NodeView]:
+    """A node that takes part, and one that doesn't."""
+    view = view_of(stimulus)
+    return view, replace(view, bypassed=True)
+
+
+def _switches(observed: Observed, *names: str) -> int:
+    return len(faulty(observed, *names))
+
+
+# ------------------------------------------------------------------------------------------------------------ dead
+
+
+def _dead(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    dead = bool(faulty(observed, "dead"))
+    name = "switch.dead"
+    breaches = judge_control(name, stimulus, observed, NodeView(bypassed=dead))
+    if not dead:
+        return breaches
+    breaches += [
+        Breach(name, frame.ended, f"{link}: a frame of the dead GPU left ({frame.data[:24].hex()}...)")
+        for link in ("host", "boundary")
+        for frame in observed.left[link]
+    ]
+    status = observed.registers["status"]
+    wanted = {"bypass_cw": True, "bypass_ccw": True, "healthy": False, "tripped": False, "stuck": False}
+    breaches += [
+        Breach(name, stimulus.cycles, f"status bit {bit_name} is {int(not on)} with a dead GPU, must be {int(on)}")
+        for bit_name, on in wanted.items()
+        if bit(status, bit_name) != on
+    ]
+    return breaches + [_late(name, arrived, left) for arrived, left in _pairs(observed) if left - arrived != 1]
+
+
+def _pairs(observed: Observed) -> Iterable[tuple[int, int]]:
+    """Cycles in which a frame's first flit arrived and left, of frames that come one by one."""
+    for lane, link in enumerate(IN):
+        began = {f.data[:2] + f.data[6:16]: f.began for f in observed.left[OUT[lane]]}
+        for frame in observed.arrived[link]:
+            if frame.data[:2] + frame.data[6:16] in began and frame.sof:
+                yield frame.began, began[frame.data[:2] + frame.data[6:16]]
+
+
+def _late(name: str, arrived: int, left: int) -> Breach:
+    return Breach(name, left, f"a frame takes {left - arrived} cycles past a dead GPU, must be 1")
+
+
+@rule("switch.dead", "past a dead GPU every frame goes in one cycle, TTL less one, and none of its own leaves", "R6")
+def dead(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        frames = [control_frame(rng, damage=0.2, **place) for _ in range(12)]
+        given = {"card": place["card"], "ttl": 3}
+        frames += [RingFrame.of(other_control(rng, home=place["node"], **given)) for _ in range(2)]
+        posts = [Post(20 + 60 * i, i % 4, other_control(rng, home=place["size"] - 1, **given)) for i in range(8)]
+        actions = [*QUIET, Fault(6, "dead", True), *spread(frames, (0, 1) * 7), *posts]
+        yield Case(f"dead {index}", Stimulus.of(actions, **place), _dead)
+
+
+# -------------------------------------------------------------------------------------------------- falling out
+
+
+def _falls_out(rule_name: str, faults: Sequence[str], stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Every good frame goes on once, whenever the GPU fails; while it is known to work, counted."""
+    working, passing = either(stimulus)
+    spans = faulty(observed, *faults)
+    first = spans[0].begin if spans else NEVER
+
+    def views(frame: RingFrame) -> Sequence[NodeView]:
+        return (working,) if frame.ended + LONGEST < first else (working, passing)
+
+    breaches = judge_moving(rule_name, stimulus, observed, Moves(views, cuts=len(spans)))
+    if observed.registers["overflowed"]:
+        text = f"register overflowed is {observed.registers['overflowed']}: nothing that came had to be lost"
+        breaches.append(Breach(rule_name, stimulus.cycles, text))
+    if faults == ("hang",):
+        breaches += _trips(rule_name, stimulus, observed, spans)
+    return breaches
+
+
+def _trips(rule_name: str, stimulus: Stimulus, observed: Observed, spans: Sequence[Span]) -> list[Breach]:
+    """A hanging GPU is tripped once, `watchdog` cycles after it has taken a flit, not earlier."""
+    watchdog, breaches = setting(stimulus, "watchdog"), []
+    trips = observed.registers["trips"]
+    if trips > len(spans):
+        text = f"register trips is {trips} after {len(spans)} hangs"
+        breaches.append(Breach(rule_name, stimulus.cycles, text))
+    for cycle, value in readings(observed, "status"):
+        span = next((s for s in spans if cycle in s), None)
+        if span is None:
+            continue
+        # A flit that came just before may be in the GPU when it stops.
+        taken = [f for link in IN for f in observed.arrived[link] if f.channel == "control" and f.sof and f.ttl]
+        early = min((max(f.began, span.begin - 3) for f in taken if f.ended >= span.begin - 3), default=NEVER)
+        late = min((f.began for f in taken if f.began >= span.begin), default=NEVER)
+        if bit(value, "tripped") and cycle < early + watchdog and cycle < span.begin + watchdog:
+            text = f"status says tripped {cycle - span.begin} cycles after the GPU hung, watchdog is {watchdog}"
+            breaches.append(Breach(rule_name, cycle, text))
+        if not bit(value, "tripped") and late + watchdog + AT_ONCE < cycle:
+            text = f"not tripped {cycle - late} cycles after a frame began to arrive, watchdog is {watchdog}"
+            breaches.append(Breach(rule_name, cycle, text))
+    return breaches
+
+
+def _episodes(
+    rng: random.Random,
+    fault: str,
+    lengths: Sequence[int],
+    offsets: Iterable[int],
+    wait: int,
+    watchdog: int = OWN,
+) -> Stimulus:
+    """Again and again frames on both lanes, the GPU failing at every cycle of them, and recovering. Frames of its own
+    too, if the watchdog leaves time for the one on its way out: a switch that waits for longer counts as stuck."""
+    place = straps(rng)
+    actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Poke(6, "gpu_restore", 4)]
+    at = 20
+    for offset in offsets:
+        for lane in (0, 1):
+            shift = rng.randrange(4) * lane
+            flits = rng.choice(lengths)
+            frame = foreign(rng, place, flits)
+            if rng.random() < 0.2:
+                frame = RingFrame.of(other_control(rng, card=place["card"], home=place["node"], ttl=2))
+            actions.append(Send(at + shift, IN[lane], frame))
+            if watchdog >= OWN and rng.random() < 0.3:
+                sent = other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=2)
+                actions.append(Post(at + rng.randrange(12), lane, sent))
+            actions.append(Send(at + shift + len(frame.data) // 8 + 3, IN[lane], foreign(rng, place)))
+        actions += [Fault(at + offset, fault, True), Fault(at + offset + wait, fault, False)]
+        if fault == "hang":
+            actions += [Peek(at + offset + i, "status") for i in (watchdog + 1, watchdog + 3, wait - 4)]
+        at += max(offset + wait, max(lengths) + 50) + 60
+    return Stimulus.of(actions, tail=500, **place)
+
+
+@rule("switch.dies", "when a GPU dies, in whatever cycle, every good frame goes on exactly once as a good one", "R6")
+def dies(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_falls_out, "switch.dies", ("dead",))
+    short = _episodes(rng, "dead", (5, 7, 9, 13), range(0, 26, 2 if effort == 1 else 1), 20)
+    yield Case("short frames", short, judge)
+    for index in range(effort):
+        offsets = sorted(rng.sample(range(70), 8))
+        yield Case(f"long frames {index}", _episodes(rng, "dead", (31, 63), offsets, 40), judge)
+
+
+@rule("switch.hang", "a hang trips the switch `watchdog` cycles after a flit was taken, and loses no frame", "R6")
+def hang(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_falls_out, "switch.hang", ("hang",))
+    short = _episodes(rng, "hang", (5, 7, 9, 13), range(0, 26, 2 if effort == 1 else 1), 50, 8)
+    yield Case("short frames", short, judge)
+    for index in range(effort):
+        offsets = sorted(rng.sample(range(70), 8))
+        yield Case(f"long frames {index}", _episodes(rng, "hang", (31, 63), offsets, 60, 8), judge)
+    own = _episodes(rng, "hang", (5, 7, 9, 13), sorted(rng.sample(range(26), 10)), 80)
+    yield Case("frames of its own", own, judge)
+    brief = _episodes(rng, "hang", (7, 9), range(0, 20, 2), 5, 8)
+    yield Case("shorter than the watchdog", brief, judge)
+
+
+# ----------------------------------------------------------------------------------------------------- heartbeat
+
+
+def _heartbeat(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    name = "switch.heartbeat"
+    period, watchdog = setting(stimulus, "heartbeat"), setting(stimulus, "watchdog")
+    spans, breaches = faulty(observed, "hang"), []
+    writes = [(cycle, action) for cycle, action in observed.done if isinstance(action, Poke)]
+    start = max((cycle for cycle, _action in writes), default=0)
+    beats = period > 0 and any(cycle <= 1 and action.register == "heartbeat" for cycle, action in writes)
+    for cycle, value in readings(observed, "status"):
+        tripped = bit(value, "tripped")
+        span = next((s for s in reversed(spans) if s.begin <= cycle), None)
+        if span is None or (cycle > span.end + AT_ONCE):
+            if tripped:
+                breaches.append(Breach(name, cycle, "status says tripped, and the GPU works"))
+        elif cycle in span and tripped and (period == 0 or cycle < span.begin + watchdog - 1):
+            text = f"tripped {cycle - span.begin} cycles after the GPU hung: heartbeat {period}, watchdog {watchdog}"
+            breaches.append(Breach(name, cycle, text))
+        elif cycle in span and not tripped and beats and cycle > max(span.begin, start) + period + watchdog + 6:
+            text = f"not tripped {cycle - span.begin} cycles after the GPU hung: heartbeat {period}"
+            breaches.append(Breach(name, cycle, f"{text}, watchdog {watchdog}"))
+    if observed.registers["trips"] > len(spans):
+        text = f"register trips is {observed.registers['trips']} after {len(spans)} hangs"
+        breaches.append(Breach(name, stimulus.cycles, text))
+    return breaches
+
+
+@rule("switch.heartbeat", "a hang without any traffic trips within heartbeat + watchdog; heartbeat 0 switches that off")
+def heartbeat(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        for period in (rng.randrange(20, 60), 0):
+            watchdog = rng.randrange(5, 15)
+            # A period that is written later holds from the next question on, which the old one decides.
+            settings = [Poke(0, "heartbeat", period), Poke(2, "watchdog", watchdog), Poke(3, "gpu_restore", 4)]
+            actions: list[Action] = [*settings]
+            at = 40
+            for _ in range(3):
+                at += rng.randrange(60)
+                limit = period + watchdog
+                actions.append(Fault(at, "hang", True))
+                actions += [Peek(at + i, "status") for i in (watchdog - 3, limit // 2, limit + 8, limit + 12)]
+                at += limit + 20
+                actions += [Fault(at, "hang", False), Peek(at + 6, "status"), Peek(at + 40, "status")]
+                at += 45
+            yield Case(f"heartbeat {period} {index}", Stimulus.of(actions, tail=60), _heartbeat)
+
+
+# ------------------------------------------------------------------------------------------------------- restore
+
+
+def _restore(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Dead GPUs take part again `gpu_restore` cycles after they are well, hanging ones too; neither earlier."""
+    working, passing = either(stimulus)
+    restore, watchdog = setting(stimulus, "gpu_restore"), setting(stimulus, "watchdog")
+    unwell, deaths = faulty(observed, "dead", "hang"), faulty(observed, "dead")
+
+    def must_pass(begin: int, end: int) -> bool:
+        """Out of the ring for certain, all this time."""
+        return any(s.begin + AT_ONCE <= begin and end < s.end + restore for s in deaths)
+
+    def must_work(begin: int, end: int) -> bool:
+        before = [s for s in unwell if s.begin <= end + LONGEST]
+        return all(s.end + restore + BACK < begin for s in before)
+
+    def views(frame: RingFrame) -> Sequence[NodeView]:
+        if must_pass(frame.began, frame.ended):
+            return (passing,)
+        return (working,) if must_work(frame.began, frame.ended) else (working, passing)
+
+    breaches = judge_moving(rule_name, stimulus, observed, Moves(views, cuts=len(unwell)))
+    for cycle, value in readings(observed, "status"):
+        out = [bit(value, name) for name in OUT_OF_RING]
+        if must_pass(cycle - LONGEST if any(isinstance(a, Post) for a in stimulus.actions) else cycle, cycle):
+            restoring = restore == 0 or bit(value, "restoring")
+            if not (all(out) and restoring):
+                text = f"status 0x{value:03X}: in the ring before gpu_restore ({restore}) is over"
+                breaches.append(Breach(rule_name, cycle, text))
+        if must_work(cycle - LONGEST, cycle - LONGEST) and (any(out) or bit(value, "restoring")):
+            text = f"status 0x{value:03X}: not in the ring {LONGEST} cycles after gpu_restore ({restore}) was over"
+            breaches.append(Breach(rule_name, cycle, text))
+        inside = any(s.begin + 2 <= cycle < s.end for s in deaths)
+        outside = all(not s.begin <= cycle <= s.end + 2 for s in deaths)
+        if (inside and bit(value, "healthy")) or (outside and not bit(value, "healthy")):
+            breaches.append(Breach(rule_name, cycle, f"status 0x{value:03X}: healthy is wrong"))
+        if bit(value, "tripped") and all(not s.begin + watchdog <= cycle + 1 <= s.end + 5 for s in unwell):
+            breaches.append(
+                Breach(rule_name, cycle, f"status 0x{value:03X}: tripped, and the GPU has not hung so long")
+            )
+    return breaches
+
+
+@rule("switch.restore", "a GPU takes part again gpu_restore cycles after it is well; one that flaps stays out", "R6")
+def restore(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        for fault in ("dead", "hang"):
+            place = straps(rng)
+            wait = rng.choice([0, 1, 30, 90])
+            actions: list[Action] = [*QUIET, Poke(5, "watchdog", 10), Poke(6, "gpu_restore", wait)]
+            at = 20
+            actions.append(Send(at, "p1", foreign(rng, place)))
+            at += 200
+            for _ in range(3):
+                down = rng.randrange(25, 60)
+                actions += [Fault(at, fault, True), Fault(at + down, fault, False)]
+                for lane in (0, 1):
+                    actions.append(Send(at + 1, IN[lane], foreign(rng, place)))
+                    for i in range((wait + 60) // 30):
+                        begin = at + down + 30 * i + rng.randrange(8)
+                        actions.append(Send(begin, IN[lane], foreign(rng, place)))
+                actions += [Peek(at + down + wait + i, "status") for i in (-3, -1, 12, 150, 160)]
+                at += down + wait + 170
+            yield Case(f"{fault}, {wait} cycles {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
+        place = straps(rng)
+        actions = [*QUIET, Poke(5, "gpu_restore", 64)]
+        for i in range(10):
+            at = 200 + 50 * i
+            actions += [Fault(at, "dead", True), Fault(at + rng.randrange(1, 20), "dead", False)]
+            actions += [Send(at + rng.randrange(25), IN[i % 2], foreign(rng, place)), Peek(at + 30, "status")]
+        yield Case(f"flapping {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
+
+
+def _named_restore(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    return _restore("switch.restore", stimulus, observed)
+
+
+# --------------------------------------------------------------------------------------------------------- stuck
+
+
+def _stuck(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """A switch stuck in THROUGH before a dead GPU."""
+    watchdog = setting(stimulus, "watchdog")
+    stuck, deaths = faulty(observed, "switch_stuck_through"), faulty(observed, "dead")
+    both = [Span(max(s.begin, d.begin), min(s.end, d.end)) for s in stuck for d in deaths]
+    both = [s for s in both if s.begin < s.end]
+    working, passing = either(stimulus)
+
+    def views(frame: RingFrame) -> Sequence[NodeView]:
+        return (working, passing) if deaths else (working,)
+
+    cuts = len(stuck) + len(deaths)
+    breaches = judge_moving(rule_name, stimulus, observed, Moves(views, cuts=2 * cuts, lossy=bool(both)))
+    restore = setting(stimulus, "gpu_restore")
+    for link in OUT:
+        for cycle, up in _watched(stimulus, [(c, up) for c, up, _fault in observed.levels[link]]):
+            # The switch is asked to move as long as the GPU isn't back: gpu_restore cycles more.
+            may = any(s.begin + watchdog <= cycle <= s.end + restore + BACK + AT_ONCE for s in both)
+            must = any(s.begin + watchdog + 2 * AT_ONCE <= cycle < s.end for s in both)
+            if (must and up) or (not up and not may):
+                text = f"{link}: carrier is {'on' if up else 'off'} with a switch that is"
+                text += " stuck before a dead GPU" if must else " not stuck so long"
+                breaches.append(Breach(rule_name, cycle, f"{text}, watchdog is {watchdog}"))
+    for cycle, value in readings(observed, "status"):
+        must = any(s.begin + watchdog + 2 * AT_ONCE <= cycle < s.end for s in both)
+        may = any(s.begin + watchdog <= cycle <= s.end + restore + BACK + AT_ONCE for s in both)
+        if (must and not bit(value, "stuck")) or (not may and bit(value, "stuck")):
+            breaches.append(Breach(rule_name, cycle, f"status 0x{value:03X}: stuck is {int(bit(value, 'stuck'))}"))
+    return breaches
+
+
+def _watched(stimulus: Stimulus, changes: Sequence[tuple[int, bool]]) -> Iterable[tuple[int, bool]]:
+    """The carrier in every cycle, from its changes."""
+    up, after = True, 0
+    for cycle, now in [*changes, (stimulus.cycles, True)]:
+        yield from ((c, up) for c in range(after, cycle))
+        up, after = now, cycle
+
+
+@rule("switch.stuck_through", "a switch stuck in THROUGH before a dead GPU takes its carrier off both ring ports", "R6")
+def stuck_through(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_stuck, "switch.stuck_through")
+    for index in range(2 * effort):
+        place = straps(rng)
+        watchdog = rng.choice([10, 40, 64])
+        actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Poke(6, "gpu_restore", rng.choice([4, 64]))]
+        first, second = rng.sample(["dead", "switch_stuck_through"], 2)
+        # At first it is stuck, and nothing is wrong; then GPU or switch recover, in either order.
+        actions += [Fault(120, "switch_stuck_through", True), Fault(300, "dead", True)]
+        actions += [Fault(600, first, False), Fault(900, second, False)]
+        actions += [Peek(at, "status") for at in (250, 302, 300 + watchdog - 2, 300 + watchdog + 12, 590, 700, 1000)]
+        frames = [foreign(rng, place) for _ in range(16)]
+        actions += [Send(20 + 70 * i, IN[i % 2], frame) for i, frame in enumerate(frames)]
+        yield Case(f"stuck {index}", Stimulus.of(actions, tail=500, **place), judge)
+
+
+def _stuck_bypass(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    name, watchdog = "switch.stuck_bypass", setting(stimulus, "watchdog")
+    spans = faulty(observed, "switch_stuck_bypass")
+    if not spans:
+        return judge_control(name, stimulus, observed)
+    breaches = judge_control(name, stimulus, observed, NodeView(bypassed=True))
+    wanted = {"bypass_cw": True, "bypass_ccw": True, "healthy": True, "tripped": False, "restoring": False}
+    for cycle, value in [*readings(observed, "status"), (stimulus.cycles, observed.registers["status"])]:
+        since = cycle - spans[0].begin
+        if since < 2 * AT_ONCE:
+            continue
+        expected = dict(wanted)
+        if not watchdog <= since <= watchdog + 2 * AT_ONCE:
+            expected["stuck"] = since > watchdog
+        breaches += [
+            Breach(name, cycle, f"status 0x{value:03X}: {bit_name} must be {int(on)} with a switch stuck in BYPASS")
+            for bit_name, on in expected.items()
+            if bit(value, bit_name) != on
+        ]
+    for link in OUT:
+        breaches += [Breach(name, c, f"{link}: carrier off") for c, up, _fault in observed.levels[link] if not up]
+    return breaches
+
+
+@rule("switch.stuck_bypass", "a switch stuck in BYPASS passes all frames, keeps its carrier and says that it is stuck")
+def stuck_bypass(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        place = straps(rng)
+        watchdog = rng.randrange(20, 100)
+        actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Fault(6, "switch_stuck_bypass", True)]
+        actions += spread([control_frame(rng, damage=0.1, **place) for _ in range(8)], (0, 1) * 4)
+        actions += [Peek(at, "status") for at in (16, 6 + watchdog - 3, 6 + watchdog + 12)]
+        yield Case(f"stuck {index}", Stimulus.of(actions, tail=300, **place), _stuck_bypass)
+    place = straps(rng)
+    actions = [*QUIET, Fault(6, "switch_stuck_through", True)]
+    actions += spread([control_frame(rng, **place) for _ in range(6)], (0, 1) * 3, gap=GAP)
+    yield Case("stuck in THROUGH with a GPU that works", Stimulus.of(actions, **place), follows("switch.stuck_bypass"))

@@ -165,7 +165,14 @@ def _record(count: int, data: bytes, bad: bool, marked: bool, lane: int, view: N
     state = wire.GPU_STATES["degraded" if "slow" in view.faults else "working"]
     errors = outcome.counters[f"rx_bad_port{lane + 1}"]  # this one included
     peer = view.register("boundary_peer") if view.control("boundary") else wire.NO_CARD
-    fields = ((view.number, 2), (count, 2), (state, 1), (bits, 1), (view.register("gpu_type"), 1), (0, 1))
+    fields: tuple[tuple[int, int], ...] = (
+        (view.number, 2),
+        (count, 2),
+        (state, 1),
+        (bits, 1),
+        (view.register("gpu_type"), 1),
+        (0, 1),
+    )
     fields += ((view.register("weight"), 2), (errors & 0xFF, 1), (peer, 1))
     head = b"".join(value.to_bytes(size, "big") for value, size in fields)
     return head + bytes(4)

@@ -1,0 +1,177 @@
+"""Results and refusals of a node's compute engine against what its work asks for."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.reference.compute import QUEUE, Answer
+from ringhil.protocol import crc, wire
+
+REACH = 200  # cycles from the end of a segment on the link until the engine has it, where nothing holds it up
+_QUEUED = 23  # byte of a result or refusal
+_REASONS = {value: name for name, value in wire.ACK_STATUS.items()}
+_DIGEST = slice(24, 32)
+
+
+@dataclass
+class Given:
+    """An answer and the frame that gave it."""
+
+    answer: Answer
+    frame: RingFrame | None = None
+
+    @property
+    def refused(self) -> bool:
+        """It was given, and is a refusal."""
+        return self.frame is not None and self.frame.kind == "acknowledgement"
+
+    @property
+    def computed(self) -> bool:
+        """It was given, and is a result."""
+        return self.frame is not None and self.frame.kind == "result"
+
+
+@dataclass
+class Answers:
+    """All answers that the work asks for, in the order in which it arrived; `saw` what the node gave.
+
+    `corrupt`: a bit of each digest is wrong.
+    """
+
+    expected: Sequence[Answer]
+    corrupt: bool = False
+    given: list[Given] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.given = [Given(answer) for answer in self.expected]
+
+    def saw(self, link: str, frame: RingFrame) -> str | None:
+        """The node has sent an answer by `link`; what is wrong with it."""
+        which = f"the {frame.kind} of unit 0x{int.from_bytes(frame.data[12:16], 'big'):X}"
+        open_ones = [g for g in self.given if g.frame is None and _asks(g.answer, frame)]
+        if not open_ones:
+            return f"{link}: {which} left, and no segment asked for it"
+        given = open_ones[0]
+        given.frame = frame
+        if link != given.answer.link:
+            return f"{link}: {which} left here, must leave by {given.answer.link}"
+        if not frame.good:
+            return f"{link}: {which} left damaged"
+        why = self._content(given.answer, frame)
+        if why is not None:
+            return f"{link}: {which}: {why}"
+        if given.computed:
+            earlier = self.given[: self.given.index(given)]
+            late = [g for g in earlier if g.frame is None and g.answer.way == given.answer.way and _surely_computed(g)]
+            if late:
+                return f"{link}: {which} left before that of unit 0x{late[0].answer.head.unit:X}, which came first"
+        return None
+
+    def _content(self, answer: Answer, frame: RingFrame) -> str | None:
+        data = frame.data
+        if data[_QUEUED] > QUEUE:
+            return f"{data[_QUEUED]} units are queued, there is room for {QUEUE}"
+        if int.from_bytes(data[-8:-4], "big") != crc.e2e_crc(data):
+            return "its end-to-end CRC is wrong"
+        if frame.kind == "result":
+            if answer.result is None:
+                return f"it must be refused ({', '.join(sorted(answer.reasons))})"
+            wanted = answer.result
+            if self.corrupt:
+                flipped = _number(data[_DIGEST]) ^ _number(wanted[_DIGEST])
+                if flipped.bit_count() != 1:
+                    return f"{flipped.bit_count()} bits of the digest are wrong, must be one: the GPU is corrupt"
+                wanted = wanted[:24] + data[_DIGEST] + wanted[32:]
+        else:
+            reason = _REASONS.get(_number(data[20:22]), "")
+            if reason not in answer.reasons | {"busy"}:
+                why = " or ".join(sorted(answer.reasons)) or "nothing, but that the engine is busy"
+                return f"status {_number(data[20:22])} ({reason or 'unknown'}), it may be refused for {why}"
+            wanted = answer.refusal(reason)
+        for at in range(0, len(wanted) - 8, 8):
+            found, flit = data[at : at + 8], wanted[at : at + 8]
+            if at == 16:
+                flit = flit[:7] + found[7:]
+            if found != flit:
+                return f"flit {at // 8} is {found.hex()}, must be {flit.hex()}"
+        return None if len(data) == len(wanted) else f"{len(data) // 8} flits, must be {len(wanted) // 8}"
+
+    # -------------------------------------------------------------------------------------------------- the queue
+
+    def queue_complaints(self, reach: int) -> Iterable[tuple[int, str]]:
+        """(cycle, what is wrong): units refused as busy though there was room, and taken though there was none.
+
+        A segment reaches the engine at most `reach` cycles after its end.
+        """
+        free = self._free_at()
+        for j, given in enumerate(self.given):
+            since = given.answer.since
+            if given.frame is None or given.answer.optional:
+                continue
+            others = [(i, g) for i, g in enumerate(self.given) if i != j and not g.refused and g.answer.result]
+            if given.refused and _REASONS.get(_number(given.frame.data[20:22])) == "busy":
+                held = sum(
+                    g.answer.since < given.frame.began and (g.frame is None or g.frame.began > since) for _, g in others
+                )
+                if held < QUEUE:
+                    text = f"unit 0x{given.answer.head.unit:X} was refused as busy with {held} units in the queue"
+                    yield given.frame.ended, text
+            elif given.computed:
+                sure = sum(
+                    free[i] > since + reach
+                    and g.computed
+                    and (g.answer.since + reach < since or (i < j and g.answer.way == given.answer.way))
+                    for i, g in others
+                )
+                if sure >= QUEUE:
+                    text = f"unit 0x{given.answer.head.unit:X} was taken with {sure} units in a queue of {QUEUE}"
+                    yield given.frame.ended, text
+
+    def _free_at(self) -> list[int]:
+        """For each computed unit a cycle before which its place can't become free."""
+        free, last = [], [0, 0, 0, 0]
+        for given in self.given:
+            way = given.answer.way
+            done = max(given.answer.since, last[way]) + given.answer.cost
+            if given.computed:
+                last[way] = done
+            free.append(done)
+        return free
+
+    def missing(self) -> list[Answer]:
+        """Answers that never came. A refusal may be lost behind an earlier one that still waits for its turn."""
+        return [
+            g.answer
+            for i, g in enumerate(self.given)
+            if g.frame is None and not g.answer.optional and not self._may_be_lost(i)
+        ]
+
+    def _may_be_lost(self, place: int) -> bool:
+        since = self.given[place].answer.since
+        waiting = [g for i, g in enumerate(self.given) if i != place and g.refused and g.frame is not None]
+        return any(g.frame is not None and g.frame.began > since - REACH for g in waiting)
+
+    @property
+    def refusals(self) -> tuple[int, int]:
+        """Fewest and most refusals that the node must have counted."""
+        return sum(g.refused for g in self.given), sum(g.refused or g.frame is None for g in self.given)
+
+    @property
+    def results(self) -> tuple[int, int]:
+        """Fewest and most results that it must have counted."""
+        return sum(g.computed for g in self.given), sum(g.computed or g.frame is None for g in self.given)
+
+
+def _asks(answer: Answer, frame: RingFrame) -> bool:
+    work, data = answer.head, frame.data
+    identity = (work.source_card, work.source, work.epoch, work.unit, work.attempt)
+    return identity == (data[1], *(_number(data[i:j]) for i, j in ((6, 8), (8, 12), (12, 16), (18, 20))))
+
+
+def _surely_computed(given: Given) -> bool:
+    """Neither lost nor refused as busy: with an open answer that can't be known."""
+    return given.computed
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big")

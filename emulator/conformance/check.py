@@ -1,0 +1,228 @@
+"""The conformance check of a node: lint, ports, then every rule in the simulator; for what is broken, the files to
+see it again."""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ringhil.emulator.conformance import lint, ports
+from ringhil.emulator.conformance.general import GENERAL
+from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.engine.cache import cache_dir
+from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.engine.node_rtl import NODE, defined, sources
+from ringhil.emulator.engine.toolchain import find_verilator
+from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
+from ringhil.emulator.testbench.runner import PATIENCE, run_bench
+from ringhil.emulator.testbench.stimulus import Stimulus
+from ringhil.emulator.testbench.waves import record_waves
+
+TOP = "node_bench"
+SUITE = "ringhil.emulator.conformance.suite"
+ENDS = "rtl.ends"
+ENDS_DEMANDS = "the simulation goes on: no endless loop within a cycle, no crash"
+State = Literal["kept", "broken", "not claimed", "not checked"]
+
+
+@dataclass
+class Verdict:
+    """What came of one rule. `cycle`, `what`, `case`: the first breach; `stimulus`, `waves`: files that show it."""
+
+    rule: str
+    demands: str
+    requirement: str = ""
+    state: State = "not checked"
+    cases: int = 0
+    cycles: int = 0
+    case: str = ""
+    cycle: int | None = None
+    what: str = ""
+    stimulus: Path | None = None
+    waves: Path | None = None
+
+
+@dataclass
+class Report:
+    """Of a whole check. `ok`: no rule is broken."""
+
+    rtl: str
+    top: str
+    hash: str
+    simulator: str
+    seed: int
+    effort: int
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return all(v.state != "broken" for v in self.verdicts.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """One document; paths as text, empty fields left out."""
+        rules = []
+        for v in self.verdicts.values():
+            entry: dict[str, Any] = {"rule": v.rule, "state": v.state, "demands": v.demands}
+            entry |= {"requirement": v.requirement, "cases": v.cases, "cycles": v.cycles}
+            if v.state == "broken":
+                entry |= {"case": v.case, "cycle": v.cycle, "found": v.what}
+                entry |= {name: str(p) for name, p in (("stimulus", v.stimulus), ("waves", v.waves)) if p is not None}
+            rules.append(entry)
+        head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
+        return {**head, "verdict": "pass" if self.ok else "fail", "rules": rules}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`rules`: only these (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`: where files about
+    broken rules go. `waves`: record them."""
+
+    simulator: Simulator = "verilator"
+    seed: int = 1
+    effort: int = 1
+    rules: tuple[str, ...] = ()
+    out: Path = Path("ringhil-check")
+    waves: bool = True
+    shrink: int = 100
+    patience: float = PATIENCE
+
+
+def check(
+    rtl: Path, top: str = NODE, settings: Settings | None = None, progress: Callable[[str], None] = lambda text: None
+) -> Report:
+    """Check the node `top` in directory `rtl`. Raises BuildError, with one line, when it can't be checked at all: it
+    doesn't compile, its ports are wrong, it has a combinational loop, or a tool is missing."""
+    chosen = settings if settings is not None else Settings()
+    known = all_rules()
+    for name in chosen.rules:
+        if name not in known:
+            raise BuildError(f"no rule {name!r}; there are: {', '.join(known)}")
+    progress("lint")
+    files = sources(rtl)
+    defined(files, top)
+    verilator = find_verilator(cache_dir() / "versions")
+    warned = lint.warnings(files, top, verilator)
+    progress("ports")
+    found = ports.ports_of(files, top, verilator)
+    wrong = ports.compare(top, found)
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise BuildError(wrong[0] + more, "\n".join(wrong))
+    bench_files, defines = bench_sources(files, top, found)
+    bench = build_bench(chosen.simulator, TOP, bench_files, defines=defines, progress=progress)
+    report = Report(str(rtl), top, bench.rtl, chosen.simulator, chosen.seed, chosen.effort)
+    _judge_lint(report, warned)
+    for name, demands in {ENDS: ENDS_DEMANDS, **GENERAL}.items():
+        report.verdicts[name] = Verdict(name, demands)
+    for name in chosen.rules or known:
+        report.verdicts[name] = Verdict(name, known[name].demands, known[name].requirement)
+    progress("rules")
+    _play(report, bench, chosen, progress)
+    if chosen.waves:
+        _record(report, bench_files, defines, chosen, progress)
+    return report
+
+
+def bench_sources(files: Sequence[Path], top: str, found: Sequence[ports.Port]) -> tuple[list[Path], dict[str, str]]:
+    """What the bench of a node is built from, and its defines."""
+    defines = {"RINGHIL_NODE": top}
+    if not any(port.name == "quiescent_o" for port in found):
+        defines["RINGHIL_NO_QUIESCENCE"] = "1"
+    return [*files, HDL / f"{TOP}.sv"], defines
+
+
+def _judge_lint(report: Report, warned: Sequence[str]) -> None:
+    verdict = Verdict(lint.LINT, lint.DEMANDS, state="broken" if warned else "kept")
+    if warned:
+        verdict.what = warned[0] + (f" (and {len(warned) - 1} more)" if len(warned) > 1 else "")
+    report.verdicts[lint.LINT] = verdict
+
+
+def _play(report: Report, bench: Bench, settings: Settings, progress: Callable[[str], None]) -> None:
+    """Run the suite, and put what it wrote down into the report. After a case in which the simulation ended the other
+    rules are played in a new one."""
+    waiting = list(settings.rules or all_rules())
+    with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
+        while waiting:
+            out = Path(scratch) / "results.jsonl"
+            out.write_text("")
+            given = {"OUT": str(out), "SEED": str(settings.seed), "EFFORT": str(settings.effort)}
+            given |= {"RULES": ",".join(waiting), "SHRINK": str(settings.shrink)}
+            ended = ""
+            try:
+                run = run_bench(
+                    bench,
+                    [SUITE],
+                    Path(scratch) / "run",
+                    seed=settings.seed,
+                    settings={f"RINGHIL_CHECK_{k}": v for k, v in given.items()},
+                    patience=settings.patience,
+                )
+                if run.failed:
+                    raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text())
+            except BuildError as error:
+                ended = str(error)
+            lines = [json.loads(line) for line in out.read_text().splitlines()]
+            done = [entry for entry in lines if "rule" in entry]
+            for entry in done:
+                _take(report, entry, settings)
+            if not ended:
+                break
+            if not lines or "rule" in lines[-1]:
+                raise BuildError(ended)
+            last = lines[-1]
+            _breach(report, ENDS, last, 0, ended, Stimulus.from_json(last["stimulus"]), settings)
+            progress(f"the simulation ended in {last['begin']}")
+            waiting = waiting[waiting.index(last["begin"]) + 1 :]
+    for verdict in report.verdicts.values():
+        if verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
+            verdict.state = "kept"
+
+
+def _take(report: Report, entry: dict[str, Any], settings: Settings) -> None:
+    verdict = report.verdicts[entry["rule"]]
+    verdict.cases += 1
+    verdict.cycles += entry["cycles"]
+    if verdict.state == "not checked":
+        verdict.state = "kept"
+    if entry.get("claimed") is False and verdict.state == "kept":
+        verdict.state = "not claimed"
+    seen = set()
+    for rule, cycle, what in entry.get("breaches", ()):
+        if rule not in seen:
+            seen.add(rule)
+            _breach(report, rule, entry, cycle, what, Stimulus.from_json(entry["small"]), settings)
+
+
+def _breach(
+    report: Report, rule: str, entry: dict[str, Any], cycle: int, what: str, stimulus: Stimulus, settings: Settings
+) -> None:
+    verdict = report.verdicts[rule]
+    if verdict.state == "broken":
+        return
+    verdict.state, verdict.cycle, verdict.what = "broken", cycle, what
+    verdict.case = f"{entry.get('rule', entry.get('begin'))}, {entry['case']}"
+    settings.out.mkdir(parents=True, exist_ok=True)
+    verdict.stimulus = settings.out / f"{rule}.json"
+    verdict.stimulus.write_text(stimulus.to_json())
+
+
+def _record(
+    report: Report,
+    files: Sequence[Path],
+    defines: dict[str, str],
+    settings: Settings,
+    progress: Callable[[str], None],
+) -> None:
+    """Waves of every broken rule's small stimulus."""
+    broken = [v for v in report.verdicts.values() if v.state == "broken" and v.stimulus is not None and v.rule != ENDS]
+    if not broken:
+        return
+    progress("waves")
+    for verdict in broken:
+        assert verdict.stimulus is not None
+        verdict.waves = record_waves(
+            settings.simulator, files, defines, verdict.stimulus, verdict.stimulus.with_suffix(".fst"), progress
+        )

@@ -1,0 +1,112 @@
+"""The port contract of a node, and what a module's ports are."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ringhil.emulator.engine.diagnostics import verilator_complaint
+from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.engine.processes import run
+from ringhil.emulator.engine.toolchain import Verilator, plain_environment
+from ringhil.protocol import registers
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """`width` in bits; 0: of a type that has no plain width."""
+
+    name: str
+    direction: str
+    width: int
+
+
+def _links() -> list[Port]:
+    answer = []
+    for link in ("p1", "p2", "host", "boundary"):
+        answer += [Port(f"{link}_rx_data_i", "input", 64), Port(f"{link}_rx_ctl_i", "input", 8)]
+        answer += [Port(f"{link}_tx_data_o", "output", 64), Port(f"{link}_tx_ctl_o", "output", 8)]
+    return answer
+
+
+def _mailbox() -> list[Port]:
+    answer = [Port(f"mtx_{name}_i", "input", 1) for name in ("valid", "sof", "eof")]
+    answer += [Port("mtx_port_i", "input", 2), Port("mtx_data_i", "input", 64), Port("mtx_ready_o", "output", 1)]
+    for port in range(4):
+        answer += [Port(f"mrx{port}_data_o", "output", 64), Port(f"mrx{port}_ctl_o", "output", 4)]
+    return answer
+
+
+PORTS: tuple[Port, ...] = (
+    Port("clk_i", "input", 1),
+    Port("rst_i", "input", 1),
+    Port("now_i", "input", 64),
+    Port("card_id_i", "input", 8),
+    Port("node_id_i", "input", 16),
+    Port("ring_size_i", "input", 16),
+    Port("fault_i", "input", registers.FAULT_PORT_WIDTH),
+    *_links(),
+    *_mailbox(),
+    Port("reg_we_i", "input", 1),
+    Port("reg_addr_i", "input", 8),
+    Port("reg_wdata_i", "input", 32),
+    Port("reg_rdata_o", "output", 32),
+)
+# A node that can't tell when it rests leaves both out.
+QUIESCENCE: tuple[Port, ...] = (Port("quiescent_o", "output", 1), Port("wake_at_o", "output", 64))
+
+
+def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[Port, ...]:
+    """The ports of module `top`, as Verilator understands them. Raises BuildError if it doesn't compile."""
+    environment = plain_environment() | {"VERILATOR_ROOT": str(verilator.root)}
+    with tempfile.TemporaryDirectory(prefix="ringhil-ports-") as scratch:
+        command = [str(verilator.binary), "--json-only", "--quiet", "-Wno-lint", "-Wno-style", "--no-timing"]
+        command += ["--prefix", "Vports", "--Mdir", scratch, "--top-module", top]
+        (finished,) = run([[*command, *(str(f.absolute()) for f in files)]], env=environment)
+        if finished.returncode != 0:
+            raise BuildError(verilator_complaint(finished.output) or "Verilator failed", finished.output)
+        tree = json.loads((Path(scratch) / "Vports.tree.json").read_text())
+    types = {t["addr"]: t for table in tree["miscsp"] for t in table.get("typesp", [])}
+    module = next(m for m in tree["modulesp"] if m.get("origName", m["name"]) == top or m["name"] == top)
+    answer = []
+    for item in module["stmtsp"]:
+        if item["type"] == "VAR" and item.get("isPrimaryIO"):
+            answer.append(Port(item["origName"], item["direction"].lower(), _width(types.get(item["dtypep"], {}))))
+    return tuple(answer)
+
+
+def _width(kind: dict[str, Any]) -> int:
+    if kind.get("type") != "BASICDTYPE":
+        return 0
+    left, _, right = kind.get("range", "0:0").partition(":")
+    return abs(int(left) - int(right)) + 1
+
+
+def compare(top: str, found: Sequence[Port]) -> list[str]:
+    """What is wrong with the ports of `top`, one line each."""
+    there = {port.name: port for port in found}
+    wrong = []
+    for wanted in PORTS:
+        wrong += _mismatch(top, wanted, there.get(wanted.name))
+    optional = [port for port in QUIESCENCE if port.name in there]
+    if optional:
+        for wanted in QUIESCENCE:
+            wrong += _mismatch(top, wanted, there.get(wanted.name))
+    known = {port.name for port in (*PORTS, *QUIESCENCE)}
+    for port in found:
+        if port.name not in known and port.direction != "output":
+            wrong.append(f"{top}: port {port.name}: {port.direction} that the contract doesn't know; nothing drives it")
+    return wrong
+
+
+def _mismatch(top: str, wanted: Port, found: Port | None) -> list[str]:
+    bits = f"{wanted.width} bit{'s' * (wanted.width > 1)}"
+    if found is None:
+        return [f"{top}: port {wanted.name} is missing; the contract asks for an {wanted.direction} of {bits}"]
+    if (found.direction, found.width) == (wanted.direction, wanted.width):
+        return []
+    width = f"{found.width} bit{'s' * (found.width > 1)}" if found.width else "a type that is no plain vector"
+    text = f"{top}: port {wanted.name} is an {found.direction} of {width}"
+    return [f"{text}; the contract asks for an {wanted.direction} of {bits}"]

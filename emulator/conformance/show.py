@@ -1,0 +1,69 @@
+"""A report for people and for pipelines: table, JUnit."""
+
+import xml.etree.ElementTree as ElementTree
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ringhil.emulator.conformance.check import Report, Verdict
+
+_COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim"}
+
+
+def show(report: Report, console: Console) -> None:
+    """One line a rule; for each broken one what was seen, and the files."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("rule", "verdict", "cases", "cycles", "demands"):
+        table.add_column(name, justify="right" if name in ("cases", "cycles") else "left")
+    for verdict in report.verdicts.values():
+        numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
+        state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
+        table.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
+    console.print(table)
+    broken = [v for v in report.verdicts.values() if v.state == "broken"]
+    for verdict in broken:
+        console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
+        where = f"cycle {verdict.cycle}: " if verdict.cycle is not None else ""
+        console.print(f"  {where}{escape(verdict.what)}", soft_wrap=True)
+        for what, path in (("stimulus", verdict.stimulus), ("waves", verdict.waves)):
+            if path is not None:
+                console.print(f"  {what} {path}", soft_wrap=True)
+    kept = sum(v.state == "kept" for v in report.verdicts.values())
+    text = f"{report.rtl} ({report.top}) on {report.simulator}, seed {report.seed}: {kept} rules kept"
+    others = [
+        s for s in ("broken", "not claimed", "not checked") if any(v.state == s for v in report.verdicts.values())
+    ]
+    for state in others:
+        text += f", {sum(v.state == state for v in report.verdicts.values())} {state}"
+    console.print("\n" + text)
+
+
+def junit(report: Report) -> str:
+    """JUnit XML: a test case for each rule. No times are told: the same check gives the same file."""
+    broken = sum(v.state == "broken" for v in report.verdicts.values())
+    skipped = sum(v.state.startswith("not") for v in report.verdicts.values())
+    counts = {"tests": str(len(report.verdicts)), "failures": str(broken), "skipped": str(skipped), "errors": "0"}
+    root = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil rtl check", **counts})
+    properties = ElementTree.SubElement(suite, "properties")
+    for name in ("rtl", "top", "hash", "simulator", "seed", "effort"):
+        ElementTree.SubElement(properties, "property", {"name": name, "value": str(getattr(report, name))})
+    for verdict in report.verdicts.values():
+        group, _, name = verdict.rule.partition(".")
+        case = ElementTree.SubElement(suite, "testcase", {"classname": f"{report.top}.{group}", "name": name})
+        if verdict.state == "broken":
+            message = (f"cycle {verdict.cycle}: " if verdict.cycle is not None else "") + verdict.what
+            ElementTree.SubElement(case, "failure", {"message": message}).text = _details(verdict, report)
+        elif verdict.state != "kept":
+            ElementTree.SubElement(case, "skipped", {"message": verdict.state})
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _details(verdict: Verdict, report: Report) -> str:
+    lines = [f"rule: {verdict.rule}: {verdict.demands}", f"found: {verdict.what}"]
+    if verdict.case:
+        lines.append(f"case: {verdict.case}, seed {report.seed}, effort {report.effort}")
+    lines += [f"{what}: {path}" for what, path in (("stimulus", verdict.stimulus), ("waves", verdict.waves)) if path]
+    return "\n".join(lines)

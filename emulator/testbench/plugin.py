@@ -1,0 +1,94 @@
+"""pytest plugin: the fixture `ringhil_bench` runs cocotb tests and takes waves of those that fail.
+
+A run's seed is `--ringhil-seed` (1), and stands in the results of cocotb and of pytest. cocotb derives each test's seed
+from it and from the test's name, so a failing test can be run again alone: that is how its waves are taken, and only
+then. Folders are pytest's `tmp_path`, so tests may run in parallel (xdist). The bench's build is cached.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+_SEED, _WAVES = "--ringhil-seed", "--ringhil-waves"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Seed, and where waves go."""
+    group = parser.getgroup("ringhil")
+    group.addoption(_SEED, type=int, default=1, metavar="N", help="seed of cocotb runs (default: 1)")
+    group.addoption(_WAVES, type=Path, default=None, metavar="DIR", help="keep waves of failing cocotb tests here")
+
+
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def ringhil_bench(
+    request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> Run:
+    """A function `run(module, top, sources, ...)`: build the bench, run the cocotb tests of the module that lies beside
+    the test file, fail with what failed, its seed and its waves."""
+    from ringhil.emulator.testbench.build import Simulator, build_bench
+    from ringhil.emulator.testbench.runner import run_bench
+
+    def run(
+        module: str,
+        top: str,
+        sources: Sequence[Path],
+        *,
+        simulator: Simulator = "verilator",
+        parameters: Mapping[str, int] | None = None,
+        defines: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] | None = None,
+        tests: Sequence[str] = (),
+        seed: int | None = None,
+        patience: float = 600,
+    ) -> None:
+        chosen = int(request.config.getoption(_SEED)) if seed is None else seed
+        record_property("seed", chosen)
+        record_property("simulator", simulator)
+        given = {"parameters": parameters, "defines": defines}
+        place = {"settings": settings, "paths": [request.path.parent], "patience": patience}
+        bench = build_bench(simulator, top, sources, **given)  # type: ignore[arg-type]
+        first = run_bench(bench, [module], tmp_path / "run", seed=chosen, tests=tests, **place)  # type: ignore[arg-type]
+        record_property("results", str(first.xml))
+        assert first.results, f"{module}: no cocotb tests"
+        if not first.failed:
+            return
+        names = [result.name for result in first.failed]
+        recorder = build_bench(simulator, top, sources, waves=True, **given)  # type: ignore[arg-type]
+        again = run_bench(
+            recorder,
+            [module],
+            tmp_path / "waves",
+            seed=chosen,
+            tests=names,
+            waves=True,
+            **place,  # type: ignore[arg-type]
+        )
+        waves = _kept(again.waves, request.config.getoption(_WAVES), request.node.name)
+        record_property("waves", str(waves))
+        lines = [f"{result.name}: {result.failure}" for result in first.failed]
+        lines.append(f"seed {chosen}: pytest {request.node.nodeid} {_SEED}={chosen}")
+        lines.append(f"waves {waves}" if waves else "no waves: the run with waves wrote none")
+        pytest.fail("\n".join(lines), pytrace=False)
+
+    return run
+
+
+def _kept(recorded: Path | None, folder: Path | None, name: str) -> Path | None:
+    """The waves as FST, in `folder` if one is given."""
+    if recorded is None:
+        return None
+    from ringhil.emulator.waves.vcd import convert
+
+    target = recorded.with_suffix(".fst")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".fst")
+    if recorded.suffix == ".vcd":
+        convert(recorded, target)
+    elif target != recorded:
+        target.write_bytes(recorded.read_bytes())
+    return target

@@ -1,0 +1,167 @@
+"""The data channel of a node: which way a frame goes, what it looks like then, what is counted (R5, R7, R8).
+
+Ways in are numbered 0 to 3: port 1 (clockwise), port 2 (counter-clockwise), CPU, other card. A frame ends in the
+compute engine, leaves by a link, or is dropped; which one is settled by its first flit, damaged or not.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.reference.control import Leaving
+from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.protocol import wire
+
+WAYS = ("p1", "p2", "host", "boundary")
+CPU, CARD = 2, 3
+LANE_OUT = ("p2", "p1")
+LONGEST = wire.DATA_FRAME_FLITS * wire.FLIT_BYTES  # bytes
+_FLAG = wire.FLAGS
+_CROSSINGS = wire.MAX_CROSSINGS << wire.CROSSINGS_SHIFT
+_CARDS = 16  # that have a bit in `crossings` and `exits`
+
+Fate = Literal["p1", "p2", "host", "boundary", "engine", "ttl_dropped", "data_dropped", "either"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A frame for the compute engine, by way in; `began` and `ended` are the cycles of its first and last flit."""
+
+    way: int
+    data: bytes
+    damaged: bool
+    began: int
+    ended: int
+    optional: bool = False
+
+
+@dataclass
+class Outcome:
+    """All that follows from frames that came in.
+
+    Frames that leave name the way that they came in by as their stream. `either` were dropped for two reasons, and
+    may be counted as `ttl_dropped` or as `data_dropped`; `uncertain` ones may have been lost, and were counted if not.
+    """
+
+    leaving: list[Leaving] = field(default_factory=list)
+    engine: list[Taken] = field(default_factory=list)
+    counters: Counter[str] = field(default_factory=Counter)
+    either: int = 0
+    uncertain: int = 0
+
+
+def arrive_all(frames: Iterable[RingFrame], way: int, view: NodeView, outcome: Outcome) -> None:
+    """All data frames that came in by one way, in order. One whose beginning cuts another frame may be lost."""
+    cut = False
+    for frame in frames:
+        arrive(frame, way, view, outcome, optional=cut)
+        cut = frame.sof and not frame.eof
+
+
+def arrive(frame: RingFrame, way: int, view: NodeView, outcome: Outcome, *, optional: bool = False) -> None:
+    """A frame has come in. What has no beginning is ignored."""
+    if not frame.sof:
+        return
+    cut = not frame.eof or len(frame.data) > LONGEST
+    bad = cut or not frame.good
+    _hop(frame.data, way, view, outcome, _Way(bad, cut, WAYS[way], frame.began, frame.ended, optional))
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What stays the same of a frame that is turned round."""
+
+    bad: bool
+    cut: bool
+    stream: str
+    began: int
+    ended: int
+    optional: bool
+
+
+def fate(data: bytes, way: int, view: NodeView) -> Fate:
+    """Where a frame goes whose first flit is in `data`: by a link, into the engine, or nowhere (and how it is
+    counted then; "either" where two reasons hold)."""
+    flags, ttl, home = (int.from_bytes(data[i : i + 2], "big") for i in (2, 4, 6))
+    own = data[1] == view.card
+    mine = own and home == view.number
+    open_way = view.control("boundary") and not view.bypassed
+    across = not own and open_way and _bit(view.register("crossings"), data[1])
+    if way == CPU:
+        exists = own or _bit(view.register("exits"), data[1])
+        if view.bypassed or not view.control("entry"):
+            return "either" if ttl == 0 and not mine else "data_dropped"
+        if mine:
+            return "engine"
+        if across:
+            return "boundary"
+        if ttl == 0:
+            return "ttl_dropped" if exists else "either"
+        if not exists:
+            return "data_dropped"
+        return "p1" if own and flags & _FLAG["ccw"] else "p2"
+    if way == CARD:
+        if not open_way or flags & _CROSSINGS == _CROSSINGS or across:
+            return "data_dropped"
+        if mine:
+            return _at_home(flags, view)
+        return "p1" if own or view.control("from_above") else "p2"
+    if mine:
+        return "data_dropped" if view.bypassed else _at_home(flags, view)
+    # Lanes wait for each other in one order only: down the tree nothing leaves by the link up, but where a wrap has
+    # brought it onto this lane.
+    against = way == 1 and view.control("from_above") and not flags & _FLAG["wrapped"]
+    if across and not against:
+        return "boundary"
+    return "ttl_dropped" if ttl == 0 else LANE_OUT[way]  # type: ignore[return-value]
+
+
+def _at_home(flags: int, view: NodeView) -> Fate:
+    if not flags & _FLAG["to_host"]:
+        return "engine"
+    return "host" if view.control("entry") else "data_dropped"
+
+
+def _bit(cards: int, card: int) -> bool:
+    return card < _CARDS and bool(cards >> card & 1)
+
+
+def _hop(data: bytes, way: int, view: NodeView, outcome: Outcome, frame: _Way) -> None:
+    where = fate(data, way, view)
+    if where == "engine":
+        outcome.engine.append(Taken(way, data, frame.bad, frame.began, frame.ended, frame.optional))
+    elif where in WAYS:
+        _leave(data, way, where, view, outcome, frame)
+    elif frame.optional:
+        outcome.uncertain += 1
+    elif where == "either":
+        outcome.either += 1
+    else:
+        outcome.counters[where] += 1
+
+
+def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: Outcome, frame: _Way) -> None:
+    flags, ttl = int.from_bytes(data[2:4], "big"), int.from_bytes(data[4:6], "big")
+    if link != "host":
+        ttl -= 1
+    if way == CARD and link != "host":
+        # A ring of its own: time to live and wraps start afresh, and one more link lies behind it.
+        ttl = view.longest
+        flags = (flags & ~_FLAG["wrapped"]) + (1 << wire.CROSSINGS_SHIFT)
+    turned = link in view.down and link in LANE_OUT
+    if turned and not flags & _FLAG["wrapped"]:
+        ttl = view.longest
+        flags |= _FLAG["wrapped"]
+    data = data[:2] + flags.to_bytes(2, "big") + min(ttl, view.longest).to_bytes(2, "big") + data[6:]
+    # Nobody listens at the far end of a dead link to the CPU or to another card; whether anything is sent there
+    # doesn't matter.
+    lost = link in view.down and not turned
+    optional = frame.optional or lost
+    outcome.leaving.append(
+        Leaving(link, data, frame.bad, frame.stream, cut=frame.cut, optional=optional, channel="data")
+    )
+    if turned:
+        again = _Way(frame.bad, frame.cut, f"{frame.stream}, turned", frame.began, frame.ended, frame.optional)
+        _hop(data, WAYS.index(link), view, outcome, again)

@@ -1,0 +1,42 @@
+"""Waves of one stimulus: it is played again on a bench that can record."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.testbench.build import HDL, Simulator, build_bench
+from ringhil.emulator.testbench.runner import run_bench
+from ringhil.emulator.waves.vcd import convert
+
+_REPLAY = "ringhil.emulator.testbench.replay"
+
+
+def record_waves(
+    simulator: Simulator,
+    files: Sequence[Path],
+    defines: Mapping[str, str],
+    stimulus: Path,
+    target: Path,
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Play the stimulus in file `stimulus` to the bench of `files` and write all its signals to `target` (FST)."""
+    views = HDL / "ring_view.sv"
+    bench = build_bench(
+        simulator,
+        "node_bench",
+        [*files, views],
+        defines={**defines, "RINGHIL_VIEWS": "1"},
+        waves=True,
+        progress=progress,
+    )
+    with tempfile.TemporaryDirectory(prefix="ringhil-waves-") as scratch:
+        settings = {"RINGHIL_STIMULUS": str(stimulus.absolute())}
+        run = run_bench(bench, [_REPLAY], Path(scratch), settings=settings, waves=True)
+        if run.failed or run.waves is None:
+            raise BuildError(f"{stimulus}: no waves: {run.failed[0].failure if run.failed else 'none were written'}")
+        if run.waves.suffix == ".fst":
+            target.write_bytes(run.waves.read_bytes())
+        else:
+            convert(run.waves, target)
+    return target
