@@ -5,6 +5,8 @@ from collections.abc import Generator
 
 import pytest
 
+pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
+
 _NO_SKIP = "RINGHIL_NO_SKIP"
 
 

@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-from ringhil.emulator.bench import bare, census, cocotb_peer, system
+from ringhil.emulator.bench import bare, census, cocotb_peer, kit, system
 from ringhil.emulator.engine.library import cells_library
 
 SIZES = (8, 16, 64, 256, 1024)
@@ -25,7 +25,7 @@ def run(
         "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
         "rtl": library.rtl,
         "census": [],
-        "targets": {"bare": {"16": 1.5, "64": 8, "1024": 200}, "cocotb": {"16": 100}},
+        "targets": {"bare": {"16": 1.5, "64": 8, "1024": 200}, "cocotb": {"16": 100}, "kit": 5},
     }
     largest: bare.BareRate | None = None
     for gpus in sizes:
@@ -45,6 +45,9 @@ def run(
                 peer = cocotb_peer.measure(gpus, rate.round_cycles, cycles=5000)
                 row["cocotb"] = {"cycles_per_second": peer, "ratio": rate.cycles_per_second / peer}
         document["census"].append(row)
+    if peers:
+        progress("testbench kit")
+        document["kit"] = _kit(kit.measure(progress=progress))
     progress("data through a card")
     document["data"] = system.data_rate(library)
     progress("snapshots")
@@ -75,4 +78,15 @@ def _bare(peer: bare.BareRate, rate: census.CensusRate) -> dict[str, Any]:
         "ratio": rate.cycles_per_second / peer.cycles_per_second,
         "build_seconds": peer.build_seconds,
         "extrapolated_from": peer.extrapolated_from,
+    }
+
+
+def _kit(rate: kit.KitRate) -> dict[str, Any]:
+    return {
+        "gpus": rate.gpus,
+        "period": rate.period,
+        "frames": rate.frames,
+        "cycles_per_second": rate.cycles_per_second,
+        "naive_cycles_per_second": rate.naive_cycles_per_second,
+        "ratio": rate.ratio,
     }

@@ -57,6 +57,13 @@ def _show(document: dict[str, Any]) -> None:
             f"{cocotb['ratio']:,.0f}" if cocotb else "-",
         )
     console.print(table)
+    if "kit" in document:
+        k = document["kit"]
+        console.print(
+            f"testbench kit in cocotb, card of {k['gpus']}, a round each {k['period']:,} cycles: "
+            f"{k['cycles_per_second']:,.0f} cycles/s; monitors that look at every clock edge: "
+            f"{k['naive_cycles_per_second']:,.0f} ({k['ratio']:.1f} times slower)"
+        )
     data, start = document["data"], document["start_up"]
     console.print(f"work data through a card of 8: {data['bytes_per_second'] / 1e6:,.1f} MB/s")
     console.print(f"start of `ringhil run`: cold {start['cold_seconds']:.1f} s, warm {start['warm_seconds']:.2f} s")

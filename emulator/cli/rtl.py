@@ -52,6 +52,12 @@ def command() -> None:
     help="Directory for stimuli and waves of broken rules.",
 )
 @click.option("--waves/--no-waves", default=True, show_default=True, help="Record waves of broken rules.")
+@click.option(
+    "--coverage",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write line, toggle and functional coverage there (see `ringhil rtl coverage`).",
+)
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
 @click.option("--list", "only_list", is_flag=True, help="List the rules and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
@@ -64,6 +70,7 @@ def check(
     effort: int,
     out: Path,
     waves: bool,
+    coverage: Path | None,
     junit: Path | None,
     only_list: bool,
     as_json: bool,
@@ -84,7 +91,7 @@ def check(
             for name, rule in all_rules().items():
                 click.echo(f"{name:24} {rule.demands}" + (f" ({rule.requirement})" if rule.requirement else ""))
             return 0
-        chosen = Settings("icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves)
+        chosen = Settings("icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage)
         with terminal.working("checking") as progress:
             report = run_check(rtl, top, chosen, progress)
         if junit is not None:

@@ -51,7 +51,7 @@ class Answers:
         open_ones = [g for g in self.given if g.frame is None and _asks(g.answer, frame)]
         if not open_ones:
             return f"{link}: {which} left, and no segment asked for it"
-        given = open_ones[0]
+        given = next((g for g in open_ones if self._content(g.answer, frame) is None), open_ones[0])
         given.frame = frame
         if link != given.answer.link:
             return f"{link}: {which} left here, must leave by {given.answer.link}"
@@ -60,11 +60,6 @@ class Answers:
         why = self._content(given.answer, frame)
         if why is not None:
             return f"{link}: {which}: {why}"
-        if given.computed:
-            earlier = self.given[: self.given.index(given)]
-            late = [g for g in earlier if g.frame is None and g.answer.way == given.answer.way and _surely_computed(g)]
-            if late:
-                return f"{link}: {which} left before that of unit 0x{late[0].answer.head.unit:X}, which came first"
         return None
 
     def _content(self, answer: Answer, frame: RingFrame) -> str | None:
@@ -147,9 +142,25 @@ class Answers:
         ]
 
     def _may_be_lost(self, place: int) -> bool:
-        since = self.given[place].answer.since
-        waiting = [g for i, g in enumerate(self.given) if i != place and g.refused and g.frame is not None]
-        return any(g.frame is not None and g.frame.began > since - REACH for g in waiting)
+        lost = self.given[place].answer
+        for given in self.given:
+            if not given.refused or given.frame is None or given.frame.began <= lost.since:
+                continue
+            if given.answer.since <= lost.since + (REACH if given.answer.way != lost.way else 0):
+                return True
+        return False
+
+    def order_complaints(self) -> Iterable[tuple[int, str]]:
+        """(cycle, what is wrong): results that left before those of units that came before theirs, the same way."""
+        last: dict[tuple[int, str], Given] = {}
+        for given in self.given:
+            if not given.computed or given.frame is None:
+                continue
+            before = last.get((given.answer.way, given.answer.link))
+            if before is not None and before.frame is not None and before.frame.began > given.frame.began:
+                text = f"the result of unit 0x{given.answer.head.unit:X} left before"
+                yield given.frame.ended, f"{text} that of 0x{before.answer.head.unit:X}, which came first"
+            last[given.answer.way, given.answer.link] = given
 
     @property
     def refusals(self) -> tuple[int, int]:
@@ -166,11 +177,6 @@ def _asks(answer: Answer, frame: RingFrame) -> bool:
     work, data = answer.head, frame.data
     identity = (work.source_card, work.source, work.epoch, work.unit, work.attempt)
     return identity == (data[1], *(_number(data[i:j]) for i, j in ((6, 8), (8, 12), (12, 16), (18, 20))))
-
-
-def _surely_computed(given: Given) -> bool:
-    """Neither lost nor refused as busy: with an open answer that can't be known."""
-    return given.computed
 
 
 def _number(data: bytes) -> int:

@@ -77,7 +77,7 @@ class Report:
 @dataclass(frozen=True)
 class Settings:
     """`rules`: only these (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`: where files about
-    broken rules go. `waves`: record them."""
+    broken rules go. `waves`: record them. `coverage`: directory for Verilator's line and toggle counts and for the functional coverage."""
 
     simulator: Simulator = "verilator"
     seed: int = 1
@@ -85,6 +85,7 @@ class Settings:
     rules: tuple[str, ...] = ()
     out: Path = Path("ringhil-check")
     waves: bool = True
+    coverage: Path | None = None
     shrink: int = 100
     patience: float = PATIENCE
 
@@ -111,7 +112,8 @@ def check(
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise BuildError(wrong[0] + more, "\n".join(wrong))
     bench_files, defines = bench_sources(files, top, found)
-    bench = build_bench(chosen.simulator, TOP, bench_files, defines=defines, progress=progress)
+    counting = chosen.coverage is not None
+    bench = build_bench(chosen.simulator, TOP, bench_files, defines=defines, coverage=counting, progress=progress)
     report = Report(str(rtl), top, bench.rtl, chosen.simulator, chosen.seed, chosen.effort)
     _judge_lint(report, warned)
     for name, demands in {ENDS: ENDS_DEMANDS, **GENERAL}.items():
@@ -150,6 +152,9 @@ def _play(report: Report, bench: Bench, settings: Settings, progress: Callable[[
             out.write_text("")
             given = {"OUT": str(out), "SEED": str(settings.seed), "EFFORT": str(settings.effort)}
             given |= {"RULES": ",".join(waiting), "SHRINK": str(settings.shrink)}
+            if settings.coverage is not None:
+                settings.coverage.mkdir(parents=True, exist_ok=True)
+                given["COVERAGE"] = str((settings.coverage / f"functional-{report.seed}.json").absolute())
             ended = ""
             try:
                 run = run_bench(
@@ -164,6 +169,9 @@ def _play(report: Report, bench: Bench, settings: Settings, progress: Callable[[
                     raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text())
             except BuildError as error:
                 ended = str(error)
+            counts = Path(scratch) / "run" / "coverage.dat"
+            if settings.coverage is not None and counts.is_file():
+                (settings.coverage / f"lines-{report.seed}.dat").write_bytes(counts.read_bytes())
             lines = [json.loads(line) for line in out.read_text().splitlines()]
             done = [entry for entry in lines if "rule" in entry]
             for entry in done:

@@ -42,10 +42,19 @@ class DataBoard:
                         return stream, self._take(link, stream, index, frame)
         return "", f"{link}: a {frame.kind} frame left that nothing asked for ({_hex(frame.data)})"
 
-    def missing(self, stream: str) -> list[tuple[int, Leaving]]:
-        """Frames of a stream that haven't left and had to, with their places, in order."""
+    def awaits(self, link: str, frame: RingFrame) -> bool:
+        """A frame like this one must leave by `link`."""
+        return any(
+            self._alike(expected.leaving, frame)
+            for (by, _), waiting in self._waiting.items()
+            if by == link
+            for expected in waiting
+        )
+
+    def missing(self, stream: str) -> list[Leaving]:
+        """Frames of a stream that haven't left and had to, in order."""
         every = enumerate(self.streams.get(stream, []))
-        return [(i, one) for i, one in every if (stream, i) not in self.gone and not one.optional]
+        return [one for i, one in every if (stream, i) not in self.gone and not one.optional]
 
     def _take(self, link: str, stream: str, index: int, frame: RingFrame) -> str | None:
         waiting = self._waiting[link, stream]

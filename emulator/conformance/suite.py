@@ -15,6 +15,7 @@ from typing import Any
 
 import cocotb
 
+from ringhil.emulator.conformance.coverage import collector, sample
 from ringhil.emulator.conformance.general import general_breaches
 from ringhil.emulator.conformance.minimise import minimise
 from ringhil.emulator.conformance.rule import Case, all_rules, cases_of
@@ -38,10 +39,12 @@ class Judge:
     def __init__(self, player: Player) -> None:
         self._player = player
         self.rested = False
+        self.coverage = collector()
 
     async def __call__(self, case: Case, stimulus: Stimulus) -> list[Breach]:
         """Play `stimulus` in place of the case's own; what is wrong, earliest first."""
         observed = await self._player.play(stimulus)
+        sample(self.coverage, stimulus, observed)
         self.rested |= observed.rests
         breaches = [*case.judge(stimulus, observed), *general_breaches(stimulus, observed)]
         if case.compare is not None and not breaches:
@@ -80,3 +83,5 @@ async def conformance(dut: Any) -> None:
                 write(entry)
                 if breaches:
                     break
+    if setting("COVERAGE"):
+        judge.coverage.save(Path(setting("COVERAGE")))

@@ -13,7 +13,7 @@ from ringhil.emulator.testbench.port import RingPort
 from ringhil.emulator.testbench.register_port import RegisterPort
 from ringhil.protocol import registers
 
-_ZERO = ("link_fault_i", "ber_port1_i", "ber_port2_i", "ber_host_i", "ber_boundary_i", "link_delay_i")
+_ZERO: tuple[str, ...] = ("link_fault_i", "ber_port1_i", "ber_port2_i", "ber_host_i", "ber_boundary_i", "link_delay_i")
 _ZERO += ("boundary_rx_data_i", "boundary_rx_ctl_i", "mtx_ctl_i", "mtx_data_i", "reg_we_i", "reg_addr_i", "reg_wdata_i")
 
 

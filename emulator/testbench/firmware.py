@@ -1,4 +1,4 @@
-"""Runs firmware (sans I/O state machines) on a GPU inside cocotb: its actions become mail, register writes and timers."""
+"""Runs firmware (sans I/O) on a GPU inside cocotb: its actions become mail, register writes and timers."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from itertools import repeat
 
+import cocotb
+from cocotb.triggers import ValueChange
+
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.link import BIT
 from ringhil.emulator.testbench.mailbox import Mail
@@ -39,6 +42,7 @@ class Observed:
     | `granted` | by link: cycles in which it was given one |
     | `peeks` | (cycle, register, value) |
     | `done` | (cycle, action): when each action was begun |
+    | `status` | (cycle, value) of that register whenever it was seen to change |
     | `registers` | all registers after the last cycle |
     | `breaches` | rules of the link that the node broke |
     | `unfinished` | (link, channel) into which a frame was begun and not ended |
@@ -55,6 +59,7 @@ class Observed:
     done: list[tuple[int, Action]] = field(default_factory=list)
     registers: dict[str, int] = field(default_factory=dict)
     breaches: list[Breach] = field(default_factory=list)
+    status: list[tuple[int, int]] = field(default_factory=list)
     unfinished: set[tuple[str, str]] = field(default_factory=set)
     rests: bool = False
     leaped: int = 0
@@ -107,11 +112,13 @@ class Player:
             port.sink.monitor.on_bits.append(_Watch(observed, link))
         for reader in bench.mailbox.readers:
             reader.on_mail.append(observed.mail.append)
+        watch = cocotb.start_soon(self._watch_status(observed))
         for action in stimulus.actions:
             await self._until(action.at, leap)
             observed.done.append((bench.cycle(), action))
             await self._do(action, observed)
         await self._until(stimulus.cycles, leap)
+        watch.cancel()
         observed.rests = bool(bench.quiescent.read())
         for link, port in bench.ports.items():
             observed.unfinished |= {(link, c) for c in ("control", "data") if port.arriving.unfinished(c)}
@@ -125,6 +132,17 @@ class Player:
         while leap and bench.cycle() + 4 < cycle:
             await bench.leap(cycle)
         await bench.wait(cycle - bench.cycle())
+
+    async def _watch_status(self, observed: Observed) -> None:
+        bench, port = self._bench, self._bench.registers
+        change, last = ValueChange(port.rdata.handle), -1
+        while True:
+            await bench.edge
+            if port.watching and (value := port.rdata.read()) != last:
+                last = value
+                observed.status.append((bench.cycle(), value))
+            else:
+                await change
 
     async def _do(self, action: Action, observed: Observed) -> None:
         bench = self._bench

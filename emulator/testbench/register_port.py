@@ -5,17 +5,22 @@ from cocotb.triggers import Lock, RisingEdge
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.protocol import registers
 
+_STATUS = registers.ADDRESS["status"]
+
 
 class RegisterPort:
-    """Reads and writes by name (see the register map) or by word address, one after the other."""
+    """Reads and writes by name (see the register map) or by word address, one after the other.
+
+    Between accesses the address is that of `status`, so that a bench may watch it (`rdata`).
+    """
 
     def __init__(self, pins: Pins, clock: Pin) -> None:
         self._edge = RisingEdge(clock.handle)
         self._we, self._addr = pins.pin("reg_we_i", 1), pins.pin("reg_addr_i", 8)
-        self._wdata, self._rdata = pins.pin("reg_wdata_i", 32), pins.pin("reg_rdata_o", 32)
+        self._wdata, self.rdata = pins.pin("reg_wdata_i", 32), pins.pin("reg_rdata_o", 32)
         self._lock = Lock()
         self._we.write(0)
-        self._addr.write(0)
+        self._addr.write(_STATUS)
         self._wdata.write(0)
 
     async def write(self, register: str | int, value: int) -> None:
@@ -26,13 +31,21 @@ class RegisterPort:
             self._we.write(1)
             await self._edge
             self._we.write(0)
+            self._addr.write(_STATUS)
 
     async def read(self, register: str | int) -> int:
         """The value in the cycle that ends at the next clock edge."""
         async with self._lock:
             self._addr.write(_address(register))
             await self._edge
-            return self._rdata.read()
+            value = self.rdata.read()
+            self._addr.write(_STATUS)
+            return value
+
+    @property
+    def watching(self) -> bool:
+        """`rdata` shows `status`."""
+        return not self._lock.locked()
 
 
 def _address(register: str | int) -> int:

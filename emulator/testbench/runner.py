@@ -56,9 +56,9 @@ def run_bench(
 ) -> BenchRun:
     """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
 
-    `settings` become environment variables of the simulation; `paths` are searched for the modules first. `waves` needs a bench built with waves. Raises
-    BuildError when the simulator can't be started or ends without results: it crashed, or took longer than
-    `patience` seconds.
+    `settings` become environment variables of the simulation; `paths` are searched for the modules first; `waves`
+    needs a bench built with waves. Raises BuildError when the simulator can't be started or ends without results: it
+    crashed, or took longer than `patience` seconds.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython

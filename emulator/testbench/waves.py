@@ -8,6 +8,7 @@ from ringhil.emulator.engine.errors import BuildError
 from ringhil.emulator.testbench.build import HDL, Simulator, build_bench
 from ringhil.emulator.testbench.runner import run_bench
 from ringhil.emulator.waves.vcd import convert
+from ringhil.emulator.waves.viewers import value_names
 
 _REPLAY = "ringhil.emulator.testbench.replay"
 
@@ -38,5 +39,5 @@ def record_waves(
         if run.waves.suffix == ".fst":
             target.write_bytes(run.waves.read_bytes())
         else:
-            convert(run.waves, target)
+            convert(run.waves, target, names=value_names())
     return target

@@ -6,10 +6,10 @@ a refusal when the queue is full, segments are missing, or the kind of computati
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.reference.data import CARD, CPU, Taken
+from ringhil.emulator.testbench.reference.data import WAYS, Taken
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
@@ -18,7 +18,6 @@ QUEUE = 4  # units, the one that is being computed included
 SLOW = 4  # times as slow
 _WORK = wire.KINDS["work"]
 _HEAD = wire.WORK_HEADER_FLITS * wire.FLIT_BYTES
-_BACK = ("p1", "p2", "host", "boundary")  # by way in: out of the port that the work came in by
 _WORD = 4  # bytes
 
 
@@ -85,8 +84,8 @@ class Engine:
             else:
                 self.counters["data_bad"] += 1
             return None
-        names = Work.HEAD.unpack(data[:_HEAD])[1:]
-        return self._segment(Work(*names, payload=data[_HEAD:-8]), frame)
+        _, *fields = Work.HEAD.unpack(data[:_HEAD])
+        return self._segment(replace(Work(*fields), payload=data[_HEAD:-8]), frame)
 
     def _segment(self, work: Work, frame: Taken) -> Answer | None:
         own = work.source_card == self.view.card
@@ -121,7 +120,7 @@ class Engine:
 
     def _way_back(self, work: Work, way: int) -> str:
         if work.source_card == self.view.card:
-            return _BACK[way]
+            return WAYS[way]  # out of the port that the work came in by
         crossings = self.view.register("crossings") if self.view.control("boundary") else 0
         return "boundary" if work.source_card < 16 and crossings >> work.source_card & 1 else "p2"
 
@@ -154,6 +153,3 @@ def own_answer(frame: RingFrame, view: NodeView) -> bool:
 
 def _from_end_to_end(data: bytes) -> bool:
     return int.from_bytes(data[-8:-4], "big") == crc.e2e_crc(data)
-
-
-__all__ = ["CARD", "CPU", "QUEUE", "Answer", "Engine", "digest", "own_answer"]

@@ -1,0 +1,59 @@
+"""What the guardian does with the frames that a GPU originates, by its arithmetic alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ringhil.emulator.testbench.stimulus import Post
+
+_LEEWAY = (-8, 0, 8)  # cycles by which a frame may reach the guardian later, or a period end, than reckoned here
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """`passed`: places of the frames let through; `offered`: when each was. `mutes`: times that the GPU was muted.
+    `muted`: cycles (begin, end) in which it was; the last end may lie beyond the play."""
+
+    passed: tuple[int, ...]
+    offered: tuple[int, ...]
+    mutes: int
+    muted: tuple[tuple[int, int], ...]
+
+
+def guarded(posts: Sequence[Post], allowance: int, period: int, cycles: int) -> list[Guarded]:
+    """All that may happen to `posts`, in order of their cycles, up to `cycles`: what depends on a few cycles more or
+    less, or on whether the frame that muted the GPU counts in the period after it, may go either way."""
+    offered, free = [], 0
+    for post in posts:
+        free = max(post.at + 2, free)
+        offered.append(free)
+        free += len(post.data) // 8
+    ways = {_guard(offered, allowance, period + leeway, cycles, first) for leeway, first in product(_LEEWAY, (0, 1))}
+    return sorted(ways, key=lambda way: way.passed)
+
+
+def _guard(offered: Sequence[int], allowance: int, period: int, cycles: int, first: int) -> Guarded:
+    passed, muted, used, ends, since = [], [], 0, -1, -1
+    for place, at in enumerate([*offered, cycles]):
+        while since >= 0 and ends <= at:
+            # A whole period has passed: was the GPU silent enough?
+            if used <= allowance:
+                muted.append((since, ends))
+                since, ends, used = -1, ends + period, 0
+            else:
+                ends, used = ends + period, 0
+        if place == len(offered):
+            break
+        if since >= 0:
+            used += 1
+        elif at >= ends and allowance:
+            used, ends = 1, at + period
+            passed.append(place)
+        elif at < ends and used < allowance:
+            used += 1
+            passed.append(place)
+        else:
+            since, used, ends = at, first, at + period
+    if since >= 0:
+        muted.append((since, cycles + period))
+    return Guarded(tuple(passed), tuple(offered), len(muted), tuple(muted))

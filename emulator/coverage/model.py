@@ -1,0 +1,25 @@
+"""What is worth counting at a node."""
+
+from ringhil.emulator.coverage.cross import Cross, Ignore
+from ringhil.protocol import registers, wire
+
+SWITCH = ("through", "bypass", "restoring", "stuck")
+WAYS = ("cw", "ccw", "host", "boundary")
+NO_FAULT = "none"
+
+
+def forwarding(ignore: tuple[Ignore, ...] = ()) -> Cross:
+    """Which kind of frame went which way, in which state of the switch, with which fault of the GPU.
+
+    | axis | bins |
+    |---|---|
+    | switch | through, bypass, restoring, stuck |
+    | kind | the kinds of frames |
+    | way | cw, ccw, host, boundary |
+    | fault | none, and the bits of a node's fault port |
+    """
+    return Cross(
+        "forwarding",
+        {"switch": SWITCH, "kind": tuple(wire.KINDS), "way": WAYS, "fault": (NO_FAULT, *registers.FAULT_BITS)},
+        ignore,
+    )

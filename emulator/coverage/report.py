@@ -1,0 +1,49 @@
+"""One report of all that was measured, as Markdown or as a page of HTML; the same results are the same bytes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringhil.emulator.coverage import report_html, report_markdown, verilator_dat, waivers
+from ringhil.emulator.coverage.errors import CoverageError, shown
+from ringhil.emulator.coverage.functional import FunctionalCoverage
+from ringhil.emulator.coverage.hdl import measure
+from ringhil.emulator.coverage.result import Report
+from ringhil.emulator.recording.atomic import AtomicFile
+
+FORMATS = {".html": report_html.page, ".md": report_markdown.text}
+
+
+def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> Report:
+    """Read and merge *.dat of Verilator and *.json of `FunctionalCoverage`; raises CoverageError."""
+    points: list[verilator_dat.Points] = []
+    functional: FunctionalCoverage | None = None
+    for path in files:
+        if path.suffix == ".dat":
+            points.append(verilator_dat.read(path))
+        elif path.suffix == ".json":
+            loaded = FunctionalCoverage.load(path)
+            if functional is None:
+                functional = loaded
+            else:
+                functional.merge(loaded, str(path))
+        else:
+            raise CoverageError(
+                f"{path}: found {shown(path.suffix)}; allowed are *.dat of Verilator and *.json of ours"
+            )
+    hdl = None
+    if points:
+        hdl = measure(verilator_dat.merge(points), rtl, waivers.load(waived) if waived else ())
+    return Report(hdl, functional)
+
+
+def write(report: Report, path: Path) -> None:
+    """Write *.html or *.md; the file appears whole or not at all. Raises CoverageError."""
+    if path.suffix not in FORMATS:
+        raise CoverageError(f"{path}: found {shown(path.suffix)}; allowed are {' and '.join(FORMATS)}")
+    try:
+        with AtomicFile(path) as file:
+            assert file.file is not None
+            file.file.write(FORMATS[path.suffix](report))
+            file.commit()
+    except OSError as error:
+        raise CoverageError(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,51 @@
+"""All that was measured, merged: what the reports show."""
+
+from dataclasses import dataclass
+
+from ringhil.emulator.coverage.functional import FunctionalCoverage
+from ringhil.emulator.coverage.hdl import Hdl, Tally
+
+MAX_ROWS = 2_000  # of a list of holes
+
+
+@dataclass(frozen=True)
+class Report:
+    """`hdl` is None when there was no file of Verilator, `functional` when there was no other one."""
+
+    hdl: Hdl | None
+    functional: FunctionalCoverage | None
+
+    @property
+    def totals(self) -> list[tuple[str, Tally]]:
+        """What was measured, and how much of it was reached."""
+        rows: list[tuple[str, Tally]] = []
+        if self.hdl is not None:
+            rows += [("lines", self.hdl.line_tally), ("toggles", self.hdl.toggle_tally)]
+        return rows + [(f"cross {name}", tally) for name, tally in self.crosses]
+
+    @property
+    def crosses(self) -> list[tuple[str, Tally]]:
+        """The crosses by name, with their combinations; ignored ones count as waived."""
+        found = self.functional
+        if found is None:
+            return []
+        return [
+            (name, Tally(found.covered(name), found.wanted(name), found.crosses[name].size - found.wanted(name)))
+            for name in sorted(found.crosses)
+        ]
+
+    def contradictions(self, cross: str) -> list[str]:
+        """Combinations that were seen although they are ignored as impossible, one line each."""
+        found = self.functional
+        return [
+            f"cross {cross}: {' x '.join(bins)} was seen {count:,} times, but is ignored: {ignore.reason}"
+            for bins, ignore, count in (found.contradictions(cross) if found else ())
+        ]
+
+
+def share(tally: Tally) -> str:
+    """As a percentage with one digit, never rounded up: 100 means all."""
+    if not tally.wanted:
+        return "-"
+    whole, tenth = divmod(tally.reached * 1000 // tally.wanted, 10)
+    return f"{whole}.{tenth} %"

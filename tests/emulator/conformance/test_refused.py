@@ -1,0 +1,129 @@
+"""RTL that can't be checked at all is refused in one line, exit code 2."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.library import RTL
+
+NODE = "gpu_node.sv"
+
+
+@pytest.fixture
+def rtl(tmp_path: Path) -> Path:
+    """A copy of our RTL."""
+    return Path(shutil.copytree(RTL, tmp_path / "rtl"))
+
+
+def change(file: Path, before: str, after: str) -> None:
+    """Exactly one place."""
+    text = file.read_text()
+    assert text.count(before) == 1, before
+    file.write_text(text.replace(before, after))
+
+
+def refused(*arguments: object, path: str | None = None) -> str:
+    """What `ringhil rtl` says when it refuses."""
+    environment = dict(os.environ) if path is None else {**os.environ, "PATH": path}
+    command = [sys.executable, "-m", "ringhil.emulator", "rtl", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_what_does_not_compile(rtl: Path) -> None:
+    change(rtl / NODE, "localparam int CCW = 1;", "localparam int CCW = ;")
+    said = refused("check", "--rtl", rtl)
+    assert f"{rtl / NODE}:" in said
+    assert "syntax error" in said
+
+
+def test_a_missing_port(rtl: Path) -> None:
+    text = (rtl / NODE).read_text()
+    text = text.replace("    output logic [                 3:0] mrx3_ctl_o,\n", "")
+    text = text.replace("  localparam int CW = 0;", "  logic [3:0] mrx3_ctl_o;\n  localparam int CW = 0;")
+    (rtl / NODE).write_text(text)
+    assert "gpu_node: port mrx3_ctl_o is missing; the contract asks for an output of 4 bits" in refused(
+        "check", "--rtl", rtl
+    )
+
+
+def test_a_port_of_the_wrong_width(rtl: Path) -> None:
+    change(rtl / NODE, "input  logic [                63:0] now_i,", "input  logic [                31:0] now_i,")
+    said = refused("check", "--rtl", rtl, "--top", "gpu_node")
+    # Other complaints about widths are warnings; this one decides.
+    assert "gpu_node: port now_i is an input of 32 bits; the contract asks for an input of 64 bits" in said
+
+
+def test_a_port_of_the_wrong_direction_and_an_unknown_input(tmp_path: Path) -> None:
+    text = (RTL / NODE).read_text()
+    ports = text[text.index("    input  logic                        clk_i") : text.index(");")]
+    (tmp_path / "stub.sv").write_text(
+        "module stub import ringhil_pkg::*; (\n  input logic extra_i,\n"
+        + ports.replace("output logic                        mtx_ready_o", "input  logic mtx_ready_o")
+        + ");\nendmodule\n"
+    )
+    said = refused("check", "--rtl", tmp_path, "--top", "stub")
+    assert "stub: port mtx_ready_o is an input of 1 bit; the contract asks for an output of 1 bit (and 1 more)" in said
+
+
+def test_a_combinational_loop(rtl: Path) -> None:
+    change(rtl / NODE, "  assign out_of_ring = bypassed != 2'b00;", "  assign out_of_ring = bypassed[0] ^ looped;")
+    change(
+        rtl / NODE,
+        "  localparam int CW = 0;",
+        "  logic looped, twisted;\n  assign looped = twisted | out_of_ring;\n  assign twisted = ~looped & now_i[0];\n"
+        "  localparam int CW = 0;",
+    )
+    said = refused("check", "--rtl", rtl)
+    assert "combinational loop: " in said
+    assert NODE in said
+    assert "every output must be registered" in said
+
+
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_no_such_module(rtl: Path, command: str) -> None:
+    said = refused(command, "--rtl", rtl, "--top", "gpu_nodes")
+    assert "no module 'gpu_nodes'; there are: babbler, bypass_switch" in said
+
+
+def test_no_files(tmp_path: Path) -> None:
+    assert f"{tmp_path}: no SystemVerilog files (*.sv, *.v) found" in refused("check", "--rtl", tmp_path)
+    assert f"{tmp_path / 'none'}: no such directory" in refused("check", "--rtl", tmp_path / "none")
+
+
+def test_a_name_that_is_none(rtl: Path) -> None:
+    assert "top 'a b' is no module's name" in refused("check", "--rtl", rtl, "--top", "a b")
+
+
+def test_an_unknown_rule(rtl: Path) -> None:
+    said = refused("check", "--rtl", rtl, "--rule", "control.cuont")
+    assert "no rule 'control.cuont'; there are: control.count" in said
+
+
+def test_no_simulator(rtl: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    said = refused("check", "--simulator", "icarus", path=str(tmp_path / "bin"))
+    assert "Icarus Verilog isn't installed; install it, e.g. 'apt-get install iverilog'" in said
+
+
+def test_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    assert "no C++ compiler found" in refused("check", path=str(tmp_path / "bin"))
+
+
+def test_a_stimulus_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("[]")
+    assert f"{tmp_path / 'bad.json'}: no stimulus: 'schema' must be" in refused("play", tmp_path / "bad.json")
+
+
+def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
+    target = tmp_path / "none" / "report.xml"
+    said = refused("check", "--rule", "control.own", "--junit", target)
+    assert f"{target}: cannot be written" in said
