@@ -13,6 +13,7 @@ from typing import Literal
 
 from ringhil.emulator.engine.build import BuildError, BuildRequest, build, cache_dir, rtl_hash
 from ringhil.emulator.engine.cache import Store
+from ringhil.emulator.engine.node_rtl import NODE, OURS, cell_sources, sources
 from ringhil.emulator.engine.processes import run
 from ringhil.emulator.engine.toolchain import plain_environment
 
@@ -31,6 +32,19 @@ class Bench:
     directory: Path
     rtl: str  # "sha256:..."
     from_cache: bool
+
+
+def node_sources(rtl: Path = OURS) -> list[Path]:
+    """Sources of `node_bench` around a node in directory `rtl`; for one that isn't called gpu_node, pass
+    `defines={"RINGHIL_NODE": "its_name"}` when building. Raises BuildError."""
+    return [*sources(rtl), HDL / "ring_view.sv", HDL / "node_bench.sv"]
+
+
+def card_sources(rtl: Path = OURS, top: str = NODE) -> list[Path]:
+    """Sources of `card_bench`, a whole card, with the node `top` of directory `rtl`. Raises BuildError."""
+    cells = cell_sources(rtl, top)
+    added = [] if any(f.name == "card_top.sv" for f in cells) else [OURS / "card_top.sv"]
+    return [*cells, *added, HDL / "card_bench.sv"]
 
 
 def build_bench(

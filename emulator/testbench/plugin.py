@@ -57,6 +57,8 @@ def ringhil_bench(
         if not first.failed:
             return
         names = [result.name for result in first.failed]
+        views = {"RINGHIL_VIEWS": "1"} if any(f.name == "ring_view.sv" for f in sources) else {}
+        given["defines"] = {**(defines or {}), **views}
         recorder = build_bench(simulator, top, sources, waves=True, **given)  # type: ignore[arg-type]
         again = run_bench(
             recorder,
@@ -82,13 +84,14 @@ def _kept(recorded: Path | None, folder: Path | None, name: str) -> Path | None:
     if recorded is None:
         return None
     from ringhil.emulator.waves.vcd import convert
+    from ringhil.emulator.waves.viewers import value_names
 
     target = recorded.with_suffix(".fst")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".fst")
     if recorded.suffix == ".vcd":
-        convert(recorded, target)
+        convert(recorded, target, names=value_names())
     elif target != recorded:
         target.write_bytes(recorded.read_bytes())
     return target

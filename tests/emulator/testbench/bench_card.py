@@ -4,7 +4,6 @@ from typing import Any
 
 import cocotb
 
-from ringhil.emulator.scenario import Settings
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.firmware import FirmwareDriver
 from ringhil.emulator.testbench.frame import RingFrame

@@ -6,8 +6,11 @@ from typing import Any
 
 import cocotb
 
+from ringhil.emulator.testbench.checked import NodeScoreboard
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.node import NodeBench
+from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.emulator.testbench.sequences import Constraints, RandomSequence
 from ringhil.protocol import registers
 from ringhil.protocol.frames import Acknowledgement, Election, Statistics
 
@@ -159,3 +162,48 @@ async def a_seed_gives_the_same_numbers(dut: Any) -> None:
     assert isinstance(message, Statistics)
     assert (message.count, message.sequence) == (2, int(drawn * 2**32))
     dut._log.info("drawn %s", drawn)
+
+
+@cocotb.test()
+async def random_traffic_matches_the_reference(dut: Any) -> None:
+    bench = NodeBench(dut)
+    await bench.start(card=0, node=1, size=4)
+    for register, value in (("heartbeat", 0), ("compute_setup", 1), ("allowance", 1000)):
+        await bench.registers.write(register, value)
+    view = NodeView(card=0, node=1, size=4, settings={"heartbeat": 0, "compute_setup": 1, "allowance": 1000})
+    board = NodeScoreboard(bench, view)
+    kinds = dict.fromkeys(("statistics", "keepalive", "election", "report", "work", "result"), 1.0)
+    for link in ("p1", "p2"):
+        # Of the data frames none is for this GPU: its answers are another matter.
+        sequence = RandomSequence(Constraints(kinds=kinds, homes=(0, 2, 3)))
+        for _ in range(30):
+            bench.ports[link].source.send_nowait(sequence.frame())
+    for port in bench.ports.values():
+        await port.source.wait()
+    await bench.wait(2000)
+    board.check()
+    assert board.compared == 60
+
+
+@cocotb.test()
+async def the_scoreboard_sees_what_is_wrong(dut: Any) -> None:
+    bench = NodeBench(dut)
+    await bench.start(card=0, node=1, size=4)
+    board = NodeScoreboard(bench, NodeView(card=0, node=1, size=4))
+    bench.set_fault("double_count", True)
+    bench.ports["p1"].source.send_nowait(RingFrame.of(Statistics(0, 0, 5, 0, 1, 1, 1, 4, 1024, 0)))
+    await bench.wait(40)
+    (complaint,) = board.complaints
+    assert "flit 2" in complaint
+
+
+@cocotb.test()
+async def a_sequence_draws_from_the_seed_of_the_run(dut: Any) -> None:
+    bench = NodeBench(dut)
+    await bench.start()
+    first, second = RandomSequence(), RandomSequence()
+    assert first.seed == cocotb.RANDOM_SEED
+    frames = [first.frame() for _ in range(20)]
+    assert frames == [second.frame() for _ in range(20)]
+    assert frames != [RandomSequence(seed=first.seed + 1).frame() for _ in range(20)]
+    assert {frame.kind for frame in frames} > {"work", "statistics"}
