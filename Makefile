@@ -2,6 +2,9 @@
 # make test    set up .venv with the test tools and run the whole test suite
 # make soak    the long campaigns, which `make test` leaves out
 # make lint    ruff, mypy and Verilator's lint alone
+# make coverage  what the cocotb benches reach of rtl/: build/coverage.html
+# make prove   all proofs of the RTL, with their broken twins
+# make mutants the mutation score of the conformance check (long)
 # make generate  rewrite the files that are generated from protocol/
 
 PYTHON ?= python3
@@ -11,7 +14,7 @@ SERVER ?= examples/real-files.yaml
 DATA ?=
 JOBS ?= 2
 
-.PHONY: run test soak lint generate bench clean
+.PHONY: run test soak lint coverage prove mutants generate bench clean
 
 run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
@@ -24,6 +27,15 @@ soak: $(VENV)/.test
 
 lint: $(VENV)/.test
 	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m benchmarks.coverage
+
+prove: $(VENV)/.test
+	$(BIN)/python -m tests.formal
+
+mutants: $(VENV)/.test
+	$(BIN)/python -m benchmarks.mutation
 
 generate: $(VENV)/.run
 	$(BIN)/python -m ringhil.protocol.generate

@@ -43,12 +43,13 @@ def ringhil_bench(
         settings: Mapping[str, str] | None = None,
         tests: Sequence[str] = (),
         seed: int | None = None,
+        optimise: str = "-O1",
         patience: float = 600,
     ) -> None:
         chosen = int(request.config.getoption(_SEED)) if seed is None else seed
         record_property("seed", chosen)
         record_property("simulator", simulator)
-        given = {"parameters": parameters, "defines": defines}
+        given = {"parameters": parameters, "defines": defines, "optimise": optimise}
         place = {"settings": settings, "paths": [request.path.parent], "patience": patience}
         bench = build_bench(simulator, top, sources, **given)  # type: ignore[arg-type]
         first = run_bench(bench, [module], tmp_path / "run", seed=chosen, tests=tests, **place)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ValueChange, with_timeout
+from cocotb.utils import get_sim_steps, get_sim_time
 
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Keepalive
@@ -15,6 +16,7 @@ from ringhil.protocol.frames import Keepalive
 PERIOD_NS = 2
 PATIENCE_US = 20  # simulated
 CELLS, GPUS = 6, 3
+RESTORE = 500  # cycles after which a link that started afresh is used again
 UP = 1 << wire.LINK_BITS["up"]
 VALID, SOF, EOF, BAD = 1, 2, 4, 8  # of a mailbox's control bits
 BOUNDARY = 3  # port
@@ -60,8 +62,8 @@ async def send(dut: Any, cell: int, frame: bytes) -> None:
     dut.mtx_ctl_i.value = 0
 
 
-async def receive(dut: Any, cell: int) -> bytes:
-    """The next frame for the firmware of a GPU from its boundary port."""
+async def receive(dut: Any, cell: int, *, damaged: bool = False) -> bytes:
+    """The next frame for the firmware of a GPU from its boundary port; whether it must have arrived damaged."""
     frame = b""
     while True:
         bits = dut.mrx3_ctl_o.value[8 * cell + 7 : 8 * cell].to_unsigned()
@@ -73,7 +75,7 @@ async def receive(dut: Any, cell: int) -> bytes:
         frame += dut.mrx3_data_o.value[64 * cell + 63 : 64 * cell].to_unsigned().to_bytes(8, "big")
         await FallingEdge(dut.clk_i)
         if bits & EOF:
-            assert not bits & BAD
+            assert bool(bits & BAD) == damaged
             return frame
 
 
@@ -99,3 +101,45 @@ async def a_cut_is_seen_at_both_ends(dut: Any) -> None:
         fault = dut.boundary_tx_ctl_o.value[8 * cell + 7 : 8 * cell].to_unsigned() >> wire.LINK_BITS["fault"] & 1
         # GPU 0 of each card is wired to nobody.
         assert fault == (cell in (first, second) or cell % GPUS == 0)
+
+
+async def crossing_time(dut: Any, first: int, second: int, sequence: int) -> int:
+    """Steps of simulated time from the first flit's writing to the last one's reading."""
+    began = get_sim_time("step")
+    arrival = cocotb.start_soon(receive(dut, second))
+    await send(dut, first, keepalive(sequence))
+    await with_timeout(arrival, PATIENCE_US, "us")
+    return get_sim_time("step") - began
+
+
+@cocotb.test()
+async def a_delayed_link_delivers_later_by_that_much(dut: Any) -> None:
+    await power_up(dut)
+    first, second = WIRED[0]
+    before = await crossing_time(dut, first, second, 1)
+    for delay in (1, 20, 63):
+        dut.link_delay_i.value = delay << 32 * second + 24
+        for _ in range(RESTORE):
+            await FallingEdge(dut.clk_i)
+        later = await crossing_time(dut, first, second, delay) - before
+        period = get_sim_steps(PERIOD_NS, "ns")
+        assert later == delay * period, f"{later / period} cycles later, must be {delay}"
+    dut.link_delay_i.value = 0
+    for _ in range(RESTORE):
+        await FallingEdge(dut.clk_i)
+    assert await crossing_time(dut, first, second, 2) == before
+
+
+@cocotb.test()
+async def a_noisy_link_damages_what_passes(dut: Any) -> None:
+    await power_up(dut)
+    first, second = WIRED[0]
+    dut.ber_boundary_i.value = 0xFFFF << 16 * second
+    arrival = cocotb.start_soon(receive(dut, second, damaged=True))
+    await send(dut, first, keepalive(1))
+    frame = await with_timeout(arrival, PATIENCE_US, "us")
+    assert frame != keepalive(1)
+    dut.ber_boundary_i.value = 0
+    arrival = cocotb.start_soon(receive(dut, second))
+    await send(dut, first, keepalive(2))
+    assert (await with_timeout(arrival, PATIENCE_US, "us"))[:-4] == keepalive(2)[:-4]

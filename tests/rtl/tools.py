@@ -15,9 +15,6 @@ from ringhil.emulator.engine.toolchain import Verilator, find_verilator
 needs_icarus = pytest.mark.skipif(
     shutil.which("iverilog") is None, reason="Icarus Verilog isn't installed: apt-get install iverilog"
 )
-needs_perl = pytest.mark.skipif(
-    shutil.which("perl") is None, reason="the `verilator` command is Perl: apt-get install perl"
-)
 
 
 def verilator() -> Verilator:

@@ -1,6 +1,7 @@
 """Stimuli survive being written and read; whatever else is read is refused in one line."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,11 @@ def test_any_spoilt_field_is_read_or_refused(stimulus: Stimulus, data: st.DataOb
     document: dict[str, Any] = json.loads(stimulus.to_json())
     target = data.draw(st.sampled_from([document, *document["actions"]]))
     target[data.draw(st.sampled_from(sorted(target)))] = data.draw(json_values)
-    try:
+    with suppress(StimulusError):
         Stimulus.from_json(json.dumps(document), "file")
-    except StimulusError as error:
-        assert str(error).startswith("file: ")
+        return
+    with pytest.raises(StimulusError, match=r"^file: "):
+        Stimulus.from_json(json.dumps(document), "file")
 
 
 @pytest.mark.parametrize(
