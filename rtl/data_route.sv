@@ -97,7 +97,8 @@ module data_route
       end
     end else if (leaves) to[CARD] = 1'b1;
     else if (!expired) to[FROM == 2'd1 ? CCW : CW] = 1'b1;
-    if (stalled) to = 5'b00000;
+    // A frame of one flit has no room for a TTL beside its link CRC: it would circle for ever.
+    if (stalled || (sof_i && eof_i)) to = 5'b00000;
   end
 
   always @* begin

@@ -5,7 +5,8 @@
 //          has handed over until the frame has left the GPU: the shadow copy.
 // BYPASS   flits go straight to the transmitter, one cycle in all; the GPU is held in reset (bypassed_o).
 //
-// TTL is decremented here in both states; a frame whose TTL is used up is dropped at its first flit.
+// TTL is decremented here in both states; a frame whose TTL is used up is dropped at its first flit, and so is one
+// of a single flit.
 //
 // Going to BYPASS (bypass_i) happens at once unless a local frame is on its way out. A frame that the GPU had
 // begun to send is ended with a bad flit, and the shadow copy is sent again from its beginning: no hang loses
@@ -102,7 +103,8 @@ module lane_control
     hop_data = head_data;
     if (head_sof) hop_data[31:16] = head_data[31:16] - 16'h1;
   end
-  assign expired = head_sof && head_data[31:16] == 16'h0;
+  // A frame of one flit has no room for a TTL beside its link CRC, so it would circle for ever.
+  assign expired = head_sof && (head_eof || head_data[31:16] == 16'h0);
 
   // Reader.
   logic bypass_q, open_q, drop_q, local_q, turn_q, replay_q, handed_q, out_open_q;

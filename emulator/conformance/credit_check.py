@@ -1,6 +1,6 @@
 """Credits of the data channel, link by link: what a node may begin to send, and what it gives back."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ringhil.emulator.testbench.link import SLOTS
@@ -72,3 +72,16 @@ def given_back(rule: str, observed: Observed, link: str, taken: Iterable[int], m
     if not wanted - most_lost <= given <= wanted:
         text = f"{link}: {given} credits given since cycle {use.first}, must be {wanted}"
         yield Breach(rule, max([use.first, *observed.credits[link]]), text)
+
+
+def early(rule: str, observed: Observed, link: str, gone: Mapping[int, int]) -> Iterator[Breach]:
+    """Credits that were given before their frame had left its slot. `gone`: by cycle of its first flit when a frame
+    left the node, for those that had to leave; the others ended when they had arrived."""
+    frames = [f for f in observed.arrived[link] if f.channel == "data"]
+    if len(uses(observed, link)) != 1 or not all(f.sof and f.eof for f in frames):
+        return
+    for frame, given in zip(frames, observed.credits[link], strict=False):
+        if given < gone.get(frame.began, frame.ended):
+            text = f"{link}: a credit before the frame that came in cycle {frame.began} had left its slot"
+            yield Breach(rule, given, text)
+            return

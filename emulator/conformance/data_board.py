@@ -20,13 +20,13 @@ class Expected:
 
 
 class DataBoard:
-    """`saw` each frame that left; what has left is in `gone`, by stream and place."""
+    """`saw` each frame that left; what has left is in `gone`, by stream and place, with the cycle of its last flit."""
 
     def __init__(self, leaving: Iterable[Leaving], longest: int) -> None:
         self._longest = longest  # TTL, hops
         self._waiting: dict[tuple[str, str], list[Expected]] = {}
         self.streams: dict[str, list[Leaving]] = {}
-        self.gone: set[tuple[str, int]] = set()
+        self.gone: dict[tuple[str, int], int] = {}
         for one in leaving:
             places = self.streams.setdefault(one.stream, [])
             self._waiting.setdefault((one.link, one.stream), []).append(Expected(one, len(places)))
@@ -60,12 +60,17 @@ class DataBoard:
         waiting = self._waiting[link, stream]
         taken, skipped = waiting[index], [e for e in waiting[:index] if not e.leaving.optional]
         del waiting[: index + 1]
-        self.gone.add((stream, taken.place))
+        self.gone[stream, taken.place] = frame.ended
         if skipped:
             lost = _hex(skipped[0].leaving.data)
             return f"{link}: a {frame.kind} frame that came by {stream} overtook another, or that was lost ({lost})"
         if taken.leaving.cut:
-            return None
+            if self._remains(taken.leaving, frame):
+                return None
+            how = "as a good one" if frame.good else "changed"
+            return (
+                f"{link}: a {frame.kind} frame that came by {stream} had lost its end or was too long, and left {how}"
+            )
         why = difference(self._same_ttl(taken.leaving, frame), frame)
         return None if why is None else f"{link}: a {frame.kind} frame that came by {stream} left wrong: {why}"
 

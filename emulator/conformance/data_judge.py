@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.conformance.answers import REACH, Answers
-from ringhil.emulator.conformance.credit_check import INTO_RING, ONWARD, credits_left, given_back, overspent
+from ringhil.emulator.conformance.credit_check import INTO_RING, ONWARD, credits_left, early, given_back, overspent
 from ringhil.emulator.conformance.data_board import DataBoard
 from ringhil.emulator.conformance.steady import view_of
 from ringhil.emulator.testbench.monitor import Breach
@@ -15,6 +15,7 @@ from ringhil.emulator.testbench.stimulus import Carrier, Fault, Hold, Stimulus
 
 FIRST = 12  # cycle before which faults and cuts hold from the first frame on
 _CALM = 400  # cycles within which something goes on, as long as there is something to be done, beside holds and units
+_NEVER = 1 << 62
 _OUT_OF_ORDER = frozenset({"dead", "switch_stuck_bypass"})
 
 
@@ -60,6 +61,7 @@ def judged_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed, 
     for link in data.WAYS:
         if link not in seen.down:
             judged.breaches += overspent(rule, observed, link, judged.streams[link])
+            judged.breaches += early(rule, observed, link, _gone(board, link))
     holds = any(isinstance(a, Hold) for a in stimulus.actions)
     queue = [*answers.order_complaints(), *([] if holds else answers.queue_complaints(REACH))]
     judged.breaches += [Breach(rule, cycle, text) for cycle, text in queue]
@@ -82,6 +84,12 @@ def _seen(judged: Judged, observed: Observed) -> Iterator[tuple[int, str]]:
             judged.streams[link][frame.began] = stream
             if complaint is not None:
                 yield frame.ended, complaint
+
+
+def _gone(board: DataBoard, stream: str) -> dict[int, int]:
+    """When the frames of a way in left, by the cycle in which they came; a late one if they are still there."""
+    every = enumerate(board.streams.get(stream, []))
+    return {one.since: board.gone.get((stream, i), _NEVER) for i, one in every if not one.optional}
 
 
 def _calm(judged: Judged, stimulus: Stimulus, observed: Observed) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from ringhil.emulator.conformance.timeline import Span
 from ringhil.emulator.testbench.stimulus import Post
 
 _LEEWAY = (-8, 0, 8)  # cycles by which a frame may reach the guardian later, or a period end, than reckoned here
@@ -20,15 +21,25 @@ class Guarded:
     muted: tuple[tuple[int, int], ...]
 
 
+def offered(posts: Sequence[Post], frozen: Sequence[Span] = ()) -> list[int]:
+    """In which cycle the first flit of each is written: one after the other, not while the GPU is `frozen`. Later, if
+    the queues are full."""
+    times, free = [], 0
+    for post in posts:
+        free = max(post.at + 2, free)
+        for span in frozen:
+            if span.begin - len(post.data) // 8 <= free < span.end:
+                free = span.end + 2
+        times.append(free)
+        free += len(post.data) // 8
+    return times
+
+
 def guarded(posts: Sequence[Post], allowance: int, period: int, cycles: int) -> list[Guarded]:
     """All that may happen to `posts`, in order of their cycles, up to `cycles`: what depends on a few cycles more or
     less, or on whether the frame that muted the GPU counts in the period after it, may go either way."""
-    offered, free = [], 0
-    for post in posts:
-        free = max(post.at + 2, free)
-        offered.append(free)
-        free += len(post.data) // 8
-    ways = {_guard(offered, allowance, period + leeway, cycles, first) for leeway, first in product(_LEEWAY, (0, 1))}
+    times = offered(posts)
+    ways = {_guard(times, allowance, period + leeway, cycles, first) for leeway, first in product(_LEEWAY, (0, 1))}
     return sorted(ways, key=lambda way: way.passed)
 
 

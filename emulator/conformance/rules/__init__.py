@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-_MODULES = ("control", "switch", "quiescence")
+_MODULES = ("control", "switch", "faults", "link", "mailbox", "registers", "quiescence", "data", "compute", "crossing")
 
 
 def load() -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
@@ -112,6 +113,20 @@ def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
         frames += [control_frame(rng, **place) for _ in range(2)]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 7)], **place)
         yield Case(f"damaged {index}", stimulus, follows("control.damaged"))
+
+
+@rule("control.short", "a frame of one flit goes nowhere: it has no TTL, and would circle for ever")
+def short(rng: random.Random, effort: int) -> Iterable[Case]:
+    for bypassed in (False, True):
+        place = straps(rng)
+        actions: list[Action] = [*QUIET, *([Fault(5, "dead", True)] if bypassed else [])]
+        for index, lane in enumerate((0, 1) * 4 * effort):
+            whole = control_frame(rng, **place)
+            only = whole.headless(len(whole.data) // 8 - 1)
+            actions.append(Send(FIRST + 20 * index, IN[lane], replace(only, data=whole.data[:8], sof=True)))
+            actions.append(Send(FIRST + 20 * index, IN[lane], RingFrame.of(other_control(rng, card=99, ttl=3))))
+        case = Stimulus.of(actions, **place)
+        yield Case("bypassed" if bypassed else "working", case, follows("control.short", NodeView(bypassed=bypassed)))
 
 
 @rule("control.monitor", "the monitor marks foreign statistics frames, and purges them at their second time round")

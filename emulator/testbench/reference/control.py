@@ -83,6 +83,9 @@ def arrive(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> Non
     if not frame.eof:
         _cut(frame, lane, view, outcome)
         return
+    if len(frame.data) == wire.FLIT_BYTES:  # no frame: no room for its TTL beside the CRC. How it is counted is open
+        outcome.uncertain = True
+        return
     if frame.err:
         outcome.counters[f"marked_port{port}"] += 1
     elif not frame.link_ok:

@@ -160,7 +160,13 @@ def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: Outcome, f
     lost = link in view.down and not turned
     optional = frame.optional or lost
     outcome.leaving.append(
-        Leaving(link, data, frame.bad, frame.stream, cut=frame.cut, optional=optional, channel="data")
+        Leaving(
+            *(link, data, frame.bad, frame.stream),
+            since=frame.began,
+            cut=frame.cut,
+            optional=optional,
+            channel="data",
+        )
     )
     if turned:
         again = _Way(frame.bad, frame.cut, f"{frame.stream}, turned", frame.began, frame.ended, frame.optional)

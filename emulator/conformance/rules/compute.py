@@ -1,0 +1,227 @@
+"""The compute engine: digests, times, refusals, streams, faults of the GPU (R7)."""
+
+import random
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from ringhil.emulator.conformance.data_frames import Place, roles, some_place
+from ringhil.emulator.conformance.data_judge import judged_data
+from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.data import START, length, played, settings
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.data import WAYS
+from ringhil.emulator.testbench.stimulus import Action, Fault, Send, Stimulus
+from ringhil.protocol import codec, wire
+
+OVERHEAD = 40  # cycles that a unit may take beside its computation, from the last flit in to the first flit out
+_LARGE = 65_536  # bytes of the largest unit
+
+
+def sources(place: Place) -> list[tuple[int, int] | None]:
+    """Whom work comes from, by way in; each other card by one way only."""
+    cards = [c for c in range(16) if c != place.card]
+    return [None, (cards[0], 3), None, (cards[1], 900)]
+
+
+def all_of(units: Iterable[tuple[int, Sequence[RingFrame]]], gap: int) -> list[Action]:
+    """Units one after the other, each by its way in, `gap` cycles apart beside their own flits."""
+    at = START
+    actions: list[Action] = []
+    for way, frames in units:
+        actions += [Send(at, WAYS[way], frame) for frame in frames]
+        at += length(frames) + gap
+    return actions
+
+
+@rule("compute.digest", "a result holds CRC-32 and sum of the words that arrived, and goes back the way the work came")
+def digest(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry", "boundary"), crossings=rng.getrandbits(16))
+        units = []
+        for way, source in enumerate(sources(place)):
+            for size in (rng.randrange(1, 9), rng.randrange(9, 257), rng.choice([256, 257, 512, 800, 1500])):
+                units.append((way, place.unit(size, source=source, ttl=place.ttl())))
+        rng.shuffle(units)
+        sent = sum(length(frames) for _, frames in units)
+        yield played("compute.digest", f"digest {index}", [*settings(place), *all_of(units, 60)], place, sent + 600)
+    for size in (_LARGE,) if effort > 2 else ():
+        place = some_place(rng, control=roles("entry"))
+        frames = place.unit(size)
+        actions = [*settings(place), *(Send(START, "host", frame) for frame in frames)]
+        yield played("compute.digest", f"{size} bytes", actions, place, 4 * length(frames))
+
+
+def _times(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Each unit takes as long as its size asks for: those that wait one after the other, too. All come one way."""
+    judged = judged_data(rule_name, enough, stimulus, observed)
+    breaches, before = judged.breaches, 0
+    for given in judged.answers.given:
+        if not given.computed or given.frame is None:
+            continue
+        cost, since, began = given.answer.cost, given.answer.since, given.frame.began
+        # The one before has left its place when its result begins to leave, or a little earlier.
+        earliest, latest = max(since, before - OVERHEAD) + cost, max(since, before) + cost + OVERHEAD
+        if not earliest <= began <= latest:
+            text = f"the result of unit 0x{given.answer.head.unit:X} ({cost} cycles) left {began - since} cycles"
+            text += f" after its last flit came; must be {earliest - since} to {latest - since}"
+            breaches.append(Breach(rule_name, began, text))
+        before = began
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+@rule("compute.time", "a unit takes compute_setup + flits x compute_per_flit cycles, a result says so", "R7")
+def time(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index, (setup, each) in enumerate([(32, 1), (0, 0), (200, 3), (1, rng.randrange(40))] * effort):
+        place = some_place(rng, control=roles("entry"))
+        units = [place.unit(rng.choice([1, 8, 9, 100, 256, 600]), source=None) for _ in range(6)]
+        way = index % 3
+        actions = settings(place, compute_setup=setup, compute_per_flit=each)
+        actions += all_of([(way, frames) for frames in units], rng.choice([0, 100]))
+        tail = sum(length(frames) * (each + 2) + max(setup, 32) for frames in units) + 1200
+        stimulus = Stimulus.of(actions, tail=tail, **place.straps)
+        yield Case(f"{setup} + {each} by {WAYS[way]}", stimulus, partial(_times, "compute.time", stimulus.cycles))
+
+
+@rule("compute.slow", "a slow GPU takes four times as long", "R7")
+def slow(rng: random.Random, effort: int) -> Iterable[Case]:
+    for way in range(3):
+        place = some_place(rng, control=roles("entry"))
+        units = [(way, place.unit(size)) for size in (5, 256, 300)]
+        setup, each = rng.randrange(50), rng.randrange(1, 4)
+        actions = [*settings(place, compute_setup=setup, compute_per_flit=each), Fault(1, "slow", True)]
+        actions += all_of(units, 20)
+        stimulus = Stimulus.of(actions, tail=4 * (3 * max(setup, 32) + 80 * each) + 1500, **place.straps)
+        yield Case(f"by {WAYS[way]}", stimulus, partial(_times, "compute.slow", stimulus.cycles))
+
+
+@rule("compute.corrupt", "a corrupt GPU flips a bit of each digest, behind the CRCs' backs", "R7")
+def corrupt(rng: random.Random, effort: int) -> Iterable[Case]:
+    place = some_place(rng, control=roles("entry"))
+    units = [(way, place.unit(rng.randrange(1, 400))) for way in (0, 1, 2) * effort]
+    actions = [*settings(place), Fault(1, "corrupt", True), *all_of(units, 60)]
+    yield played("compute.corrupt", "corrupt", actions, place, 900)
+
+
+@rule("compute.queue", "four units find room, and are computed in the order in which they came; more are refused", "R7")
+def queue(rng: random.Random, effort: int) -> Iterable[Case]:
+    for way in (0, 1, 2):
+        for index in range(effort):
+            place = some_place(rng, control=roles("entry"))
+            setup = 900
+            actions = settings(place, compute_setup=setup)
+            units = [(way, place.unit(rng.choice([4, 60, 300]))) for _ in range(7)]
+            actions += all_of(units, rng.choice([2, 20]))
+            # Room again: one more is taken for each that is done.
+            at = START + setup + 250
+            for _ in range(3):
+                actions += [Send(at, WAYS[way], frame) for frame in place.unit(30)]
+                at += rng.randrange(10, 40)
+            yield played("compute.queue", f"by {WAYS[way]} {index}", actions, place, 7 * setup + 900)
+
+
+@rule("compute.refuse", "a unit is refused when segments are missing, and when its computation is of an unknown kind")
+def refuse(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry", "boundary"))
+        units: list[tuple[int, Sequence[RingFrame]]] = []
+        for way, source in enumerate(sources(place)):
+            whole = [place.unit(rng.choice([300, 600, 1000]), source=source) for _ in range(5)]
+            lost = rng.randrange(len(whole[0]) - 1)
+            units.append((way, [f for i, f in enumerate(whole[0]) if i != lost]))
+            swapped = list(whole[1])
+            swapped[0], swapped[-1] = swapped[-1], swapped[0]
+            units.append((way, swapped))
+            units.append((way, [*whole[2][:1], *whole[2]]))  # from the beginning once more
+            units.append((way, [*whole[3][:1], *whole[3][:1], *whole[3][1:2], *whole[3][1:]]))
+            units.append((way, place.unit(rng.choice([20, 400]), source=source, compute=rng.randrange(1, 256))))
+            units.append((way, whole[4]))
+            short = place.unit(40, source=source)[0].data
+            longer = short[:24] + (41).to_bytes(4, "big") + short[28:-8]
+            units.append((way, [_sealed(longer)]))
+        rng.shuffle(units)
+        sent = sum(length(frames) for _, frames in units)
+        yield played("compute.refuse", f"refuse {index}", [*settings(place), *all_of(units, 60)], place, sent + 600)
+
+
+def _sealed(body: bytes) -> RingFrame:
+    return RingFrame.of(codec.seal(body))
+
+
+@rule("compute.streams", "units that arrive by different ways, or from different cards, don't mix", "R7, R8")
+def streams(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry", "boundary"))
+        cards = [c for c in range(16) if c != place.card]
+        rng.shuffle(cards)
+        actions = settings(place)
+        sent = 0
+        for way, link in enumerate(WAYS):
+            # Of this card and of three others, their segments in any order between each other.
+            froms = [(cards[3 * way + i], rng.randrange(1024)) for i in range(3)]
+            given = froms if way == 3 else [None, *froms]
+            units = [place.unit(rng.choice([40, 300, 520, 700]), source=source) for source in given]
+            sent += sum(length(frames) for frames in units)
+            while any(units):
+                frames = rng.choice([frames for frames in units if frames])
+                actions.append(Send(START, link, frames.pop(0)))
+        yield played("compute.streams", f"streams {index}", actions, place, 2 * sent + 900)
+
+
+@rule("compute.interrupted", "of two units that one stream mixes, the one that was interrupted is refused", "R7")
+def interrupted(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        place = some_place(rng, control=roles("entry"))
+        for way in (0, 2):
+            units: list[tuple[int, Sequence[RingFrame]]] = []
+            for field in _IDENTITY:
+                one = place.unit(700)
+                two = [_renamed(frame, field) for frame in one]
+                # Only one of the three fields tells them apart.
+                units += [(way, [*one[:1], *two[:1], *one[1:], *two[1:]]), (way, [*_later(one)[:2], *_later(two)[2:]])]
+            yield played(
+                "compute.interrupted", f"by {WAYS[way]} {index}", [*settings(place), *all_of(units, 100)], place, 900
+            )
+
+
+_IDENTITY = (slice(8, 12), slice(12, 16), slice(18, 20))  # bytes of epoch, unit, attempt
+
+
+def _renamed(frame: RingFrame, field: slice) -> RingFrame:
+    """The same segment of another unit, which differs in one field of its identity."""
+    data = frame.data
+    other = int.from_bytes(data[field], "big") ^ 1
+    return _sealed(data[: field.start] + other.to_bytes(field.stop - field.start, "big") + data[field.stop : -8])
+
+
+def _later(frames: Sequence[RingFrame]) -> list[RingFrame]:
+    """The same segments of another unit."""
+    return [_sealed(f.data[:12] + bytes([f.data[12] ^ 0x80]) + f.data[13:-8]) for f in frames]
+
+
+@rule("compute.damaged", "a damaged segment is counted and no more; the unit is then refused", "R3, R7")
+def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry", "boundary"))
+        units: list[tuple[int, Sequence[RingFrame]]] = []
+        for way, source in enumerate(sources(place)):
+            for _ in range(3):
+                frames = place.unit(rng.choice([20, 300, 700]), source=source)
+                at = rng.randrange(len(frames))
+                flits = len(frames[at].data) // wire.FLIT_BYTES
+                frames[at] = rng.choice(
+                    [
+                        frames[at].with_bad_link_crc(),
+                        frames[at].with_bit_flip(rng.randrange(64, 64 * flits)),
+                        frames[at].marked(),
+                        frames[at].with_bad_e2e_crc(),
+                    ]
+                )
+                units.append((way, frames))
+            units.append((way, place.unit(300, source=source)))
+        # What isn't work passes through the engine without a trace.
+        units += [(0, [place.answer(place.card, place.node, flags=0)]) for _ in range(2)]
+        rng.shuffle(units)
+        sent = sum(length(frames) for _, frames in units)
+        yield played("compute.damaged", f"damaged {index}", [*settings(place), *all_of(units, 60)], place, sent + 600)

@@ -1,0 +1,186 @@
+"""Faults of a GPU, each as the documents describe it: a check of detection is worth nothing if the fault isn't real."""
+
+import random
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import product
+
+from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
+from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.control import QUIET, RECORDS, spread, straps
+from ringhil.emulator.conformance.rules.switch import AT_ONCE, BACK, LONGEST, either, foreign
+from ringhil.emulator.conformance.steady import judge_control
+from ringhil.emulator.conformance.timeline import bit, faulty, readings, setting
+from ringhil.emulator.conformance.transition import Moves, judge_moving
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import IN, OUT
+from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
+from ringhil.protocol import wire
+
+KEEPALIVE = wire.KINDS["keepalive"]
+STATISTICS = wire.KINDS["statistics"]
+
+
+def _as_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """By the reference model, with the faults that are set before the first frame."""
+    faults = frozenset(a.name for a in stimulus.actions if isinstance(a, Fault) and a.on)
+    breaches = judge_control(rule_name, stimulus, observed, NodeView(faults=faults))
+    if bit(observed.registers["status"], "degraded") != ("slow" in faults):
+        breaches.append(Breach(rule_name, stimulus.cycles, "status bit degraded must be set by the fault slow, alone"))
+    return breaches
+
+
+def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        frames = [control_frame(rng, damage=0.1, **place) for _ in range(8)]
+        given = {"card": place["card"], "ttl": place["size"]}
+        others = [g for g in range(min(place["size"], 8)) if g != place["node"]]
+        for records in (0, 1, 3):
+            flags = RECORDS if records else 0
+            frames.append(
+                RingFrame.of(statistics(rng, origin=rng.choice(others), flags=flags, records=records, **given))
+            )
+        before = (place["node"] - 1) % place["size"]
+        frames += [RingFrame.of(other_control(rng, home=home, **given)) for home in (before, place["node"], before)]
+        posts = [Post(30 + 200 * i, i % 2, other_control(rng, home=before, **given)) for i in range(3)]
+        actions = [*QUIET, Fault(6, fault, True), *spread(frames, (0, 1) * 7), *posts]
+        yield Case(f"{fault} {index}", Stimulus.of(actions, tail=300, **place), partial(_as_told, rule_name))
+
+
+@rule("faults.skip_count", "skip_count: the GPU adds its record but no count")
+def skip_count(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _lying("faults.skip_count", "skip_count", rng, effort)
+
+
+@rule("faults.double_count", "double_count: the GPU adds two to the count")
+def double_count(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _lying("faults.double_count", "double_count", rng, effort)
+
+
+@rule("faults.duplicate_id", "duplicate_id: the GPU uses its predecessor's number wherever it uses its own")
+def duplicate_id(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _lying("faults.duplicate_id", "duplicate_id", rng, effort)
+
+
+@rule("faults.corrupt", "corrupt: a bit of the third flit of control frames passed on flips behind the CRC's back")
+def corrupt(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _lying("faults.corrupt", "corrupt", rng, effort)
+
+
+@rule("faults.slow", "slow: the GPU's records and its status say degraded; control frames are as fast as ever")
+def slow(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _lying("faults.slow", "slow", rng, effort)
+
+
+# ----------------------------------------------------------------------------------------------------- keepalives
+
+
+def _keepalives(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Keepalives written while the fault is on are gone, all else leaves."""
+    name = "faults.keepalive_loss"
+    on = bool(faulty(observed, "keepalive_loss"))
+    kept = [a for a in stimulus.actions if not (on and isinstance(a, Post) and a.data[0] == KEEPALIVE)]
+    breaches = judge_control(name, stimulus.with_actions(kept), observed)
+    for port, link in ((2, "host"), (3, "boundary")):
+        wanted = [a.data[6:16] for a in kept if isinstance(a, Post) and a.port == port]
+        found = [frame.data[6:16] for frame in observed.left[link]]
+        if found != wanted:
+            text = f"{link}: {len(found)} frames left ({[f.hex() for f in found]}), must be {len(wanted)}"
+            breaches.append(Breach(name, stimulus.cycles, text))
+    return breaches
+
+
+@rule("faults.keepalive_loss", "keepalive_loss: keepalives of the firmware are swallowed in the mailbox, nothing else")
+def keepalive_loss(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        place = straps(rng)
+        actions: list[Action] = [*QUIET, Fault(6, "keepalive_loss", True)]
+        for i in range(16):
+            data = other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=2)
+            actions.append(Post(20 + 25 * i, rng.randrange(4), data))
+        # Those of others pass.
+        actions += [Send(25 + 60 * i, IN[i % 2], foreign(rng, place)) for i in range(6)]
+        yield Case(f"keepalives {index}", Stimulus.of(actions, **place), _keepalives)
+
+
+# --------------------------------------------------------------------------------------------------------- babble
+
+
+def own_frames(observed: Observed) -> list[RingFrame]:
+    """Good frames that left by a ring port and had not arrived by the other one, in order."""
+    came = {(lane, f.data[:2] + f.data[6:16]) for lane in (0, 1) for f in observed.arrived[IN[lane]]}
+    left = (
+        f
+        for lane in (0, 1)
+        for f in observed.left[OUT[lane]]
+        if f.good and (lane, f.data[:2] + f.data[6:16]) not in came
+    )
+    return sorted(left, key=lambda f: f.began)
+
+
+def _babbling(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    name = "faults.babble"
+    allowance, period = setting(stimulus, "allowance"), setting(stimulus, "allowance_period")
+    restore = setting(stimulus, "gpu_restore")
+    spans = faulty(observed, "babble")
+    working, passing = either(stimulus)
+    quiet = 2 * period + restore + BACK + LONGEST
+
+    def works(begin: int, end: int) -> bool:
+        """Nothing that the babbling GPU did is left over."""
+        return all(end + LONGEST < s.begin or s.end + quiet < begin for s in spans)
+
+    def views(frame: RingFrame) -> Sequence[NodeView]:
+        return (working,) if works(frame.began, frame.ended) else (working, passing)
+
+    # Frames of its own are judged here, not frame by frame.
+    mine = own_frames(observed)
+    ids = {id(frame) for frame in mine}
+    rest = Observed(**{field: getattr(observed, field) for field in ("arrived", "mail", "unfinished", "peeks")})
+    rest.left = {link: [f for f in frames if id(f) not in ids] for link, frames in observed.left.items()}
+    breaches = judge_moving(name, stimulus, rest, Moves(views, cuts=observed.registers["mutes"]))
+    for i, frame in enumerate(mine):
+        if not spans or frame.began < spans[0].begin:
+            breaches.append(Breach(name, frame.ended, "a frame of the GPU's own that its firmware has not sent"))
+        elif frame.data[0] != STATISTICS or frame.data[6:8] != stimulus.node.to_bytes(2, "big"):
+            breaches.append(Breach(name, frame.ended, f"it babbles what is no census of its own ({frame.data.hex()})"))
+        if i >= allowance and frame.began < mine[i - allowance].began + period - LONGEST:
+            text = f"{allowance + 1} frames of its own left in {frame.began - mine[i - allowance].began} cycles"
+            breaches.append(Breach(name, frame.ended, f"{text}, the allowance is {allowance} in {period}"))
+    for cycle, value in readings(observed, "status"):
+        # Frames as short as they may be come one after the other.
+        soon = 20 * (allowance + 1) + AT_ONCE
+        if any(s.begin + soon < cycle < s.end for s in spans) and soon < period and not bit(value, "muted"):
+            breaches.append(Breach(name, cycle, f"status 0x{value:03X}: a babbling GPU is not muted"))
+        if bit(value, "muted") and works(cycle, cycle):
+            breaches.append(Breach(name, cycle, f"status 0x{value:03X}: muted, and the GPU is silent"))
+    mutes = observed.registers["mutes"]
+    few, many = sum(min(s.end, stimulus.cycles) - s.begin > 20 * (allowance + 1) for s in spans), len(spans)
+    if 20 * (allowance + 1) < period and not few <= mutes <= many:
+        text = f"register mutes is {mutes}, the GPU babbled {many} times"
+        breaches.append(Breach(name, stimulus.cycles, text))
+    return breaches
+
+
+@rule("faults.babble", "a babbling GPU is muted within its allowance, and nobody else's frame is lost by it", "R6")
+def babble(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index, allowance in product(range(effort), (0, 3, 16)):
+        place = straps(rng)
+        period = 25 * (allowance + 1) + rng.randrange(100, 300)
+        actions: list[Action] = [QUIET[0], Poke(3, "allowance", allowance), Poke(4, "allowance_period", period)]
+        begin, length = 100 + rng.randrange(20), 2 * period + rng.randrange(200)
+        actions += [Fault(begin, "babble", True), Fault(begin + length, "babble", False)]
+        end = begin + length + 2 * period + 500
+        at = 20
+        while at < end:
+            frame = foreign(rng, place)
+            if rng.random() < 0.1:
+                frame = RingFrame.of(other_control(rng, card=place["card"], home=place["node"], ttl=2))
+            actions.append(Send(at, rng.choice(IN), frame))
+            at += rng.randrange(20, 50)
+        actions += [Peek(at, "status") for at in (begin + length - 2, begin + length // 2 + 100, end)]
+        yield Case(f"{allowance} in {period} {index}", Stimulus.of(actions, tail=500, **place), _babbling)

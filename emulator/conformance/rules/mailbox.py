@@ -1,0 +1,384 @@
+"""Frames from the firmware and to it: the guardian, four ports, and firmware that writes nonsense (R4)."""
+
+import random
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
+from ringhil.emulator.conformance.guard import Guarded, guarded, offered
+from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.control import QUIET, straps
+from ringhil.emulator.conformance.rules.faults import own_frames
+from ringhil.emulator.conformance.rules.switch import BACK, LONGEST, either, foreign
+from ringhil.emulator.conformance.steady import view_of
+from ringhil.emulator.conformance.timeline import bit, faulty, readings, setting
+from ringhil.emulator.conformance.transition import Moves, judge_moving
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference import control
+from ringhil.emulator.testbench.reference.control import IN, Leaving, Outcome
+from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.emulator.testbench.scoreboard import difference
+from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
+from ringhil.protocol import crc
+
+BY_PORT = ("p2", "p1", "host", "boundary")
+RING_QUEUE, HOST_QUEUE = 32, 64  # flits: frames up to this length always fit the queue of their port
+
+
+def _message(rng: random.Random, place: dict[str, int], ttl: int = 2) -> bytes:
+    return other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=ttl)
+
+
+def _posts(stimulus: Stimulus) -> list[Post]:
+    return [a for a in stimulus.actions if isinstance(a, Post)]
+
+
+# ------------------------------------------------------------------------------------------------------- guardian
+
+
+def _guardian(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Some way of reckoning explains all that was seen; if none does, the first difference of the one in the middle."""
+    allowance, period = setting(stimulus, "allowance"), setting(stimulus, "allowance_period")
+    ways = guarded(_posts(stimulus), allowance, period, stimulus.cycles)
+    complaints = [_explains(way, rule_name, stimulus, observed) for way in ways]
+    breaches = [] if any(not c for c in complaints) else complaints[len(complaints) // 2]
+    working, passing = either(stimulus)
+    restore = setting(stimulus, "gpu_restore")
+    muted = [span for way in ways for span in way.muted]
+
+    def views(frame: RingFrame) -> Sequence[NodeView]:
+        clear = all(
+            frame.ended + LONGEST < begin or end + restore + BACK + LONGEST < frame.began for begin, end in muted
+        )
+        return (working,) if clear else (working, passing)
+
+    moves = Moves(views, cuts=observed.registers["mutes"])
+    return sorted([*breaches, *judge_moving(rule_name, stimulus, observed, moves)], key=lambda b: b.cycle)
+
+
+def _explains(way: Guarded, rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    breaches, posts = [], _posts(stimulus)
+    restore = setting(stimulus, "gpu_restore")
+    left = {frame.data[6:16] for frame in own_frames(observed)}
+    left |= {frame.data[6:16] for link in ("host", "boundary") for frame in observed.left[link] if frame.good}
+    for place, post in enumerate(posts):
+        at = way.offered[place]
+        out = any(begin - LONGEST < at < end + restore + BACK for begin, end in way.muted)
+        seen = post.data[6:16] in left
+        text = f"the frame offered in cycle {at} ({place + 1}. of {len(posts)})"
+        if seen and place not in way.passed:
+            breaches.append(Breach(rule_name, at, f"{text} left: beyond the allowance, or muted"))
+        if not seen and place in way.passed and not out and at + 200 < stimulus.cycles:
+            breaches.append(Breach(rule_name, at, f"{text} never left: it was within the allowance"))
+        # It writes into the void as long as it is out of the ring.
+        if seen and any(begin + LONGEST < at < end + restore - 24 for begin, end in way.muted):
+            breaches.append(Breach(rule_name, at, f"{text} left, and the GPU was out of the ring then"))
+    if observed.registers["mutes"] != way.mutes:
+        text = f"register mutes is {observed.registers['mutes']}, must be {way.mutes}"
+        breaches.append(Breach(rule_name, stimulus.cycles, text))
+    for cycle, value in readings(observed, "status"):
+        sure = all(abs(cycle - edge) > 12 for span in way.muted for edge in span)
+        muted = any(begin < cycle < end for begin, end in way.muted)
+        if sure and bit(value, "muted") != muted:
+            breaches.append(Breach(rule_name, cycle, f"status 0x{value:03X}: muted must be {int(muted)}"))
+        out = any(begin + LONGEST < cycle < end + restore - 12 for begin, end in way.muted)
+        back = all(cycle < begin or end + restore + BACK + LONGEST < cycle for begin, end in way.muted)
+        bypassed = bit(value, "bypass_cw") and bit(value, "bypass_ccw")
+        if (out and not bypassed) or (back and (bit(value, "bypass_cw") or bit(value, "bypass_ccw"))):
+            breaches.append(Breach(rule_name, cycle, f"status 0x{value:03X}: bypassed must be {int(out)}"))
+    return breaches
+
+
+def _guard_settings(allowance: int, period: int, restore: int = 10) -> list[Action]:
+    settings = {"heartbeat": 0, "allowance": allowance, "allowance_period": period, "gpu_restore": restore}
+    return [Poke(2 + i, name, value) for i, (name, value) in enumerate(settings.items())]
+
+
+def _transit(rng: random.Random, place: dict[str, int], begin: int, end: int) -> list[Action]:
+    return [Send(at, rng.choice(IN), foreign(rng, place)) for at in range(begin, end, 45)]
+
+
+@rule("mailbox.allowance", "a GPU that keeps to its allowance in every period is heard, by all four ports", "R6")
+def allowance(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        most, period = rng.choice([1, 2, 5, 16]), rng.randrange(300, 500)
+        actions, at = _guard_settings(most, period), 20
+        for _ in range(3):
+            # Its whole allowance at once, or spread over the period.
+            gap = rng.choice([0, period // (most + 1)])
+            actions += [Post(at + gap * i, rng.randrange(4), _message(rng, place)) for i in range(most)]
+            at += period + 40
+            actions.append(Peek(at - 20, "status"))
+        actions += _transit(rng, place, 20, at)
+        judge = partial(_guardian, "mailbox.allowance")
+        yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+
+
+@rule(
+    "mailbox.mute", "the frame beyond the allowance is not let through and mutes the GPU; nobody else loses any", "R6"
+)
+def mute(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_guardian, "mailbox.mute")
+    for index in range(2 * effort):
+        place = straps(rng)
+        most, period = rng.choice([0, 1, 3, 16]), rng.randrange(300, 500)
+        actions, at = _guard_settings(most, period), 20
+        for _ in range(2):
+            count = most + rng.randrange(1, 4)
+            gap = rng.choice([0, 15])
+            actions += [Post(at + gap * i, rng.randrange(4), _message(rng, place)) for i in range(count)]
+            actions += [Peek(at + 12 * count + gap * count + i, "status") for i in (20, 200)]
+            at += 4 * period
+            actions.append(Peek(at - 20, "status"))
+        actions += _transit(rng, place, 20, at)
+        yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+    # Muted at every cycle of a frame on its way, and of one for the GPU itself.
+    place = straps(rng)
+    actions, at = _guard_settings(1, 100, 4), 20
+    for offset in range(0, 28, 1):
+        actions += [Post(at, 0, _message(rng, place)), Post(at + 30 + offset, 1, _message(rng, place))]
+        for lane in (0, 1):
+            home = rng.random() < 0.5
+            given = {"card": place["card"], "ttl": 2}
+            frame = RingFrame.of(other_control(rng, home=place["node"], **given)) if home else foreign(rng, place)
+            actions.append(Send(at + 35, IN[lane], frame))
+        at += 480
+    yield Case("at every cycle", Stimulus.of(actions, tail=500, **place), judge)
+
+
+@rule("mailbox.unmute", "a muted GPU is heard again when it has kept to its allowance for a whole period, not earlier")
+def unmute(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_guardian, "mailbox.unmute")
+    for index in range(3 * effort):
+        place = straps(rng)
+        most, period = rng.choice([2, 4]), rng.randrange(300, 400)
+        actions, at = _guard_settings(most, period, 100), 20
+        actions += [Post(at + 12 * i, i % 4, _message(rng, place)) for i in range(most + 1)]
+        at += 12 * (most + 1)
+        # Some periods in which it goes on beyond its allowance, one in which it sends within, one of silence.
+        for load in [most + 3] * rng.randrange(3) + [rng.choice([0, most - 1])]:
+            actions += [Post(at + 30 + 30 * i, rng.randrange(4), _message(rng, place)) for i in range(load)]
+            actions += [Peek(at + period - 40, "status"), Peek(at + period // 2, "status")]
+            at += period
+        # Heard by the guardian again, and not yet back in the ring.
+        actions.append(Post(at + 30, rng.randrange(4), _message(rng, place)))
+        actions += [Peek(at + 60, "status"), *(Peek(at + period + i, "status") for i in (0, 100))]
+        actions += [Post(at + 2 * period + 100 * i, i, _message(rng, place)) for i in range(2)]
+        yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+
+
+# ---------------------------------------------------------------------------------------------------------- order
+
+
+def _in_order(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """By each port the frames written for it leave whole, once and in order; nothing else does but transit."""
+    view, breaches = view_of(stimulus), []
+    foreign_ids = {(IN.index(link), f.data[:2] + f.data[6:16]) for link in IN for f in observed.arrived[link]}
+    due = _due(stimulus, observed)
+    for port, link in enumerate(BY_PORT):
+        lane = port if port < 2 else -1
+        wanted = [p for p in _posts(stimulus) if p.port == port and _proper(p)]
+        perhaps = [p for p in _posts(stimulus) if p.port == port and p.begun and p.finished and not _proper(p)]
+        found = [f for f in observed.left[link] if f.channel == "control"]
+        found = [f for f in found if (lane, f.data[:2] + f.data[6:16]) not in foreign_ids]
+        place = 0
+        for frame in found:
+            if any(difference(_leaving(p, link, view), frame) is None for p in perhaps):
+                continue
+            ahead = [i for i in range(place, len(wanted)) if difference(_leaving(wanted[i], link, view), frame) is None]
+            if not ahead:
+                text = f"{link}: a frame of {len(frame.data) // 8} flits left that was not written so, or not then"
+                breaches.append(Breach(rule_name, frame.ended, f"{text} ({frame.data[:24].hex()}...)"))
+                continue
+            breaches += [
+                Breach(rule_name, frame.ended, f"{link}: a frame never left ({p.data[:24].hex()}...)")
+                for p in wanted[place : ahead[0]]
+                if id(p) in due
+            ]
+            place = ahead[0] + 1
+        lost = [p for p in wanted[place:] if due.get(id(p), stimulus.cycles) < stimulus.cycles]
+        if lost:
+            text = f"{link}: {len(lost)} frames of the firmware never left, the first is {lost[0].data[:24].hex()}..."
+            breaches.append(Breach(rule_name, stimulus.cycles, text))
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+def _due(stimulus: Stimulus, observed: Observed) -> dict[int, int]:
+    """By which cycle a post must have left, by its id; nothing of a GPU that goes beyond its allowance must."""
+    posts = _posts(stimulus)
+    if len(posts) > setting(stimulus, "allowance"):
+        return {}
+    before = max(sum(len(f.data) // 8 + 2 for f in observed.arrived[link]) for link in IN)
+    return {id(post): at + before + 300 for post, at in zip(posts, offered(posts), strict=True)}
+
+
+def _proper(post: Post) -> bool:
+    """It must leave."""
+    room = HOST_QUEUE if post.port == 2 else RING_QUEUE
+    return post.begun and post.finished and len(post.data) <= 8 * room
+
+
+def _leaving(post: Post, link: str, view: NodeView) -> Leaving:
+    """The frame as it must leave: its TTL no larger than ring size + 1, its link CRC right."""
+    ttl = min(int.from_bytes(post.data[4:6], "big"), view.longest)
+    data = post.data[:4] + ttl.to_bytes(2, "big") + post.data[6:]
+    return Leaving(link, data[:-4] + crc.link_crc(data).to_bytes(4, "big"), False, "own")
+
+
+@rule("mailbox.ready", "frames written without pause for all four ports leave whole and in order, however full it gets")
+def ready(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        actions: list[Action] = [*QUIET]
+        for port in (0, 1, 2, 3, 1, 0):
+            for other in [port] * 9 + [rng.randrange(4) for _ in range(3)]:
+                actions.append(Post(20, other, _message(rng, place, ttl=rng.choice([1, place["size"] + 5]))))
+        for lane in (0, 1):
+            # Lanes that are nearly full: the queues of the mailbox fill up.
+            at = 20
+            for _ in range(40):
+                frame = foreign(rng, place, rng.choice((9, 13)))
+                actions.append(Send(at, IN[lane], frame))
+                at += len(frame.data) // 8 + rng.choice([3, 4, 6])
+        yield Case(f"full {index}", Stimulus.of(actions, tail=1500, **place), partial(_in_order, "mailbox.ready"))
+
+
+@rule("mailbox.hostile", "of frames that don't end, don't begin or are too long nothing leaves; later ones do")
+def hostile(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_in_order, "mailbox.hostile")
+    for index in range(2 * effort):
+        for kind in ("no end", "no beginning", "too long"):
+            place = straps(rng)
+            actions: list[Action] = [*QUIET]
+            at = 20
+            for _ in range(8):
+                port = rng.randrange(4)
+                good = _message(rng, place)
+                if kind == "no end":
+                    actions.append(Post(at, port, good[: 8 * rng.randrange(1, 7)], finished=False))
+                elif kind == "no beginning":
+                    actions.append(Post(at, port, good, begun=False))
+                else:
+                    records = rng.choice([14, 15, 16, 40]) + (16 if port == 2 else 0)
+                    given = {"origin": place["node"], "flags": 2, "records": records, "size": place["size"]}
+                    data = statistics(rng, card=place["card"], ttl=2, **given)
+                    actions.append(Post(at, port, data, finished=rng.random() < 0.7))
+                at += 120
+                for other in rng.sample(range(4), 2):
+                    actions.append(Post(at, other, _message(rng, place)))
+                actions.append(Post(at, port, _message(rng, place)))
+                at += 60
+            yield Case(f"{kind} {index}", Stimulus.of(actions, tail=500, **place), judge)
+
+
+# --------------------------------------------------------------------------------------------------- falling out
+
+
+def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """By the ports that leave the ring: frames leave whole, or marked, or not at all; those of a GPU that works do."""
+    view, breaches = view_of(stimulus), []
+    restore, spans = setting(stimulus, "gpu_restore"), faulty(observed, "dead")
+    for port, link in ((2, "host"), (3, "boundary")):
+        waiting = [post for post in _posts(stimulus) if post.port == port]
+        for frame in observed.left[link]:
+            post = next((p for p in waiting if difference(_leaving(p, link, view), frame) is None), None)
+            if post is not None:
+                waiting.remove(post)
+            elif not (frame.sof and frame.eof and frame.err):
+                text = f"{link}: {len(frame.data) // 8} flits of a frame left, and neither its end nor a marked one"
+                breaches.append(Breach(rule_name, frame.ended, f"{text} ({frame.data[:24].hex()}...)"))
+        posts = _posts(stimulus)
+        if len(posts) > setting(stimulus, "allowance"):
+            continue
+        times = {id(post): at for post, at in zip(posts, offered(posts, spans), strict=True)}
+        for post in waiting:
+            at = times[id(post)]
+            calm = all(at + 60 < s.begin or s.end + restore + BACK + 4 < post.at for s in spans)
+            if calm and at + 60 < stimulus.cycles:
+                text = f"{link}: the frame of cycle {post.at} never left"
+                breaches.append(Breach(rule_name, post.at, text))
+    return breaches
+
+
+@rule("mailbox.cut", "a frame for the CPU or another card is not left without an end when its GPU dies", "R6")
+def cut(rng: random.Random, effort: int) -> Iterable[Case]:
+    for port, link in ((2, "host"), (3, "boundary")):
+        place = straps(rng)
+        actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
+        at = 20
+        for offset in list(range(26)) * effort:
+            actions += [Post(at, port, _message(rng, place)), Fault(at + offset, "dead", True)]
+            at += offset + 20
+            actions += [Fault(at, "dead", False), Post(at + 40, port, _message(rng, place))]
+            at += 110
+        judge = partial(_ended, "mailbox.cut")
+        yield Case(link, Stimulus.of(actions, **place), judge)
+
+
+# ------------------------------------------------------------------------------------------------ CPU, other card
+
+
+def _handed(rule_name: str, link: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Control frames by a port that leaves the ring are handed to the firmware as they came, bad ones marked."""
+    port, breaches = BY_PORT.index(link), []
+    out = bool(faulty(observed, "dead"))
+    outcome = Outcome()
+    cut = False
+    for frame in observed.arrived[link]:
+        if not frame.sof or out:
+            continue
+        bad = frame.err or not frame.link_ok or not frame.eof
+        data = b"" if not frame.eof else frame.data
+        outcome.mail.append(control.Delivered(port, data, bad, optional=cut))
+        cut = not frame.eof
+    waiting = list(outcome.mail)
+    for mail in observed.mail:
+        if mail.port != port:
+            continue
+        while waiting and waiting[0].optional and not _is(waiting[0], mail.data, mail.bad):
+            waiting.pop(0)
+        if not (waiting and _is(waiting[0], mail.data, mail.bad) and mail.whole):
+            text = (
+                f"mailbox {port}: a frame that is {'bad' if mail.bad else 'good'} was handed over, or handed over so,"
+            )
+            breaches.append(Breach(rule_name, mail.ended, f"{text} that did not come ({mail.data[:24].hex()}...)"))
+            return breaches
+        waiting.pop(0)
+    if any(not mail.optional for mail in waiting):
+        text = f"mailbox {port}: {len(waiting)} frames were not handed over"
+        breaches.append(Breach(rule_name, stimulus.cycles, text))
+    return breaches
+
+
+def _is(expected: control.Delivered, data: bytes, bad: bool) -> bool:
+    return expected.bad == bad and expected.data in (b"", data)
+
+
+def _outside(link: str, rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        actions: list[Action] = [*QUIET]
+        at = 20
+        for i in range(14):
+            frame = control_frame(rng, damage=0.0 if i > 11 else 0.5, **place)
+            actions.append(Send(at, link, frame))
+            at += len(frame.data) // 8 + rng.choice([0, 1, 20])
+            if rng.random() < 0.5:
+                actions.append(Post(at, BY_PORT.index(link), _message(rng, place, ttl=0xFFFF)))
+        if index % 2:
+            actions.insert(2, Fault(6, "dead", True))
+        judge = partial(_handed, f"mailbox.{link}", link)
+        yield Case(f"{link} {index}", Stimulus.of(actions, **place), judge)
+
+
+@rule("mailbox.host", "control frames of the CPU go to the firmware as they are; not to that of a dead GPU", "R4")
+def host(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _outside("host", rng, effort)
+
+
+@rule("mailbox.boundary", "control frames of another card go to the firmware as they are; not to that of a dead GPU")
+def boundary(rng: random.Random, effort: int) -> Iterable[Case]:
+    yield from _outside("boundary", rng, effort)

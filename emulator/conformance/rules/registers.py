@@ -1,0 +1,187 @@
+"""The register map: reset values, what can be written, what is counted, what survives a failure."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+
+from ringhil.emulator.conformance.frames import other_control, statistics
+from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.control import QUIET, spread, straps
+from ringhil.emulator.conformance.rules.switch import foreign
+from ringhil.emulator.conformance.steady import judge_control, view_of
+from ringhil.emulator.conformance.timeline import faulty, readings, silent
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference import control
+from ringhil.emulator.testbench.reference.control import IN, OUT, Outcome
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Send, Stimulus
+from ringhil.protocol import registers, wire
+
+WIDTH = {"gpu_type": 8, "weight": 16, "boundary_peer": 8, "crossings": 16, "exits": 16}  # bits; all others 32
+UNMAPPED = tuple(address for address in range(256) if address not in registers.ADDRESS.values())
+HEALTHY = 1 << registers.STATUS_BITS["healthy"]
+COUNTERS = tuple(r.name for r in registers.REGISTERS if r.access == "ro" and r.name != "status")
+
+
+def _holds(stimulus: Stimulus, observed: Observed) -> dict[str, int]:
+    """What each register must hold after the writes, if nothing but writes has happened."""
+    values = {r.name: r.reset for r in registers.REGISTERS} | {"status": HEALTHY}
+    names = {r.address: r for r in registers.REGISTERS}
+    for action in stimulus.actions:
+        if isinstance(action, Poke):
+            address = registers.ADDRESS[action.register] if isinstance(action.register, str) else action.register
+            if address in names and names[address].access == "rw":
+                name = names[address].name
+                values[name] = action.value & (1 << WIDTH.get(name, 32)) - 1
+    return values
+
+
+def _kept(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    wanted, breaches = _holds(stimulus, observed), []
+    for name, value in observed.registers.items():
+        if value != wanted[name]:
+            text = f"register {name} is 0x{value:X}, must be 0x{wanted[name]:X}"
+            breaches.append(Breach(rule_name, stimulus.cycles, text))
+    breaches += _nothing_there(rule_name, observed)
+    ends = [frame.ended for frames in observed.left.values() for frame in frames] + [m.ended for m in observed.mail]
+    breaches += [Breach(rule_name, cycle, "a frame left, or was handed over, that nobody sent") for cycle in ends]
+    return breaches
+
+
+def _nothing_there(rule_name: str, observed: Observed) -> list[Breach]:
+    return [
+        Breach(rule_name, cycle, f"address 0x{register:02X} reads as 0x{value:X}, nothing is there")
+        for cycle, register, value in observed.peeks
+        if register in UNMAPPED and value
+    ]
+
+
+@rule("registers.reset", "after reset every register has the value of the map, wherever the GPU is")
+def reset(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2):
+        addresses = UNMAPPED if index == 0 else rng.sample(UNMAPPED, 20)
+        peeks = [Peek(5 + i, address) for i, address in enumerate(addresses)]
+        yield Case(f"reset {index}", Stimulus.of(peeks, **straps(rng)), partial(_kept, "registers.reset"))
+
+
+@rule("registers.write", "a setting keeps what is written to it, alone; counters and unmapped addresses take nothing")
+def write(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_kept, "registers.write")
+    settings = [r.name for r in registers.REGISTERS if r.access == "rw"]
+    for index in range(2 * effort):
+        actions: list[Action] = []
+        at = 5
+        for name in rng.sample([*registers.ADDRESS], len(registers.ADDRESS)):
+            # Timers that are set to nothing at all would act; those have rules of their own.
+            low = 1 << 12 if name in {"watchdog", "heartbeat"} else 0
+            actions.append(Poke(at, name, rng.choice([rng.randrange(low, 1 << 32), 0xFFFFFFFF])))
+            at += 1
+        for address in rng.sample(UNMAPPED, 40):
+            actions += [Poke(at, address, 0xFFFFFFFF), Peek(at + 2, address)]
+            at += 3
+        yield Case(f"all {index}", Stimulus.of(actions, **straps(rng)), judge)
+    for name in rng.sample(settings, 5 * effort if effort < 3 else len(settings)):
+        actions = [Poke(5, name, 0xFFFFFFFF), Peek(6, name), Poke(7, name, 0xA5A5A5A5)]
+        yield Case(f"{name} alone", Stimulus.of(actions, tail=40), judge)
+
+
+# ------------------------------------------------------------------------------------------------------- counters
+
+
+def _counted(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Every counter but those of the reference model counts nothing here, except wraps."""
+    name = "registers.counters"
+    down = frozenset(link for link in OUT if silent(observed, link))
+    view = view_of(stimulus)
+    outcome = Outcome()
+    for lane, link in enumerate(IN):
+        control.arrive_all((f for f in observed.arrived[link] if f.channel == "control"), lane, view, outcome)
+    if outcome.uncertain or any((link, "control") in observed.unfinished for link in IN):
+        return []
+    wanted = Counter(outcome.counters)
+    wanted["wraps"] = len(down)
+    breaches = [] if down else judge_control(name, stimulus, observed)
+    breaches += _nothing_there(name, observed)
+    for counter in COUNTERS:
+        # A lost link may cut what is on its way; then only these are certain.
+        if (not down or counter == "wraps") and observed.registers[counter] != wanted[counter]:
+            text = f"register {counter} is {observed.registers[counter]}, must be {wanted[counter]}"
+            breaches.append(Breach(name, stimulus.cycles, text))
+    return breaches
+
+
+@rule("registers.counters", "each counter counts its own event, by port, and no other counter moves")
+def counters(rng: random.Random, effort: int) -> Iterable[Case]:
+    for lane in (0, 1):
+        for kind in ("bad", "marked", "used up", "counted", "purged", "home"):
+            place = straps(rng)
+            monitor = 1 << registers.CONTROL_BITS["monitor"] if kind == "purged" else 0
+            actions: list[Action] = [*QUIET, Poke(6, "control", monitor)]
+            frames = [_event(rng, kind, place) for _ in range(rng.randrange(3, 7) * effort)]
+            actions += spread(frames, [lane] * len(frames))
+            # The counters must show at their own addresses alone.
+            actions += [Peek(actions[-1].at + 40 + i, address) for i, address in enumerate(UNMAPPED)]
+            yield Case(f"{kind} by {IN[lane]}", Stimulus.of(actions, tail=40, **place), _counted)
+    for link in OUT:
+        yield Case(f"{link} down", Stimulus.of([*QUIET, Carrier(10, link, False)]), _counted)
+    # Both lanes in step: two events in one cycle are two.
+    for kind in ("used up", "counted"):
+        place = straps(rng)
+        frames = [_event(rng, kind, place) for _ in range(6)]
+        sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
+        yield Case(f"{kind} by both", Stimulus.of([*QUIET, *sends], **place), _counted)
+
+
+def _event(rng: random.Random, kind: str, place: dict[str, int]) -> RingFrame:
+    given = {"card": place["card"], "origin": (place["node"] + 1) % place["size"], "size": place["size"]}
+    match kind:
+        case "bad":
+            return foreign(rng, place).with_bad_link_crc()
+        case "marked":
+            return foreign(rng, place).marked()
+        case "used up":
+            return foreign(rng, place).with_ttl(0)
+        case "purged":
+            return RingFrame.of(statistics(rng, flags=rng.choice([0, wire.FLAGS["circulating"]]), ttl=2, **given))
+        case "home":
+            return RingFrame.of(other_control(rng, card=place["card"], home=place["node"], ttl=1))
+        case _:
+            return RingFrame.of(statistics(rng, ttl=2, **given))
+
+
+# --------------------------------------------------------------------------------------------------------- memory
+
+
+def _memory(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """All settings stand as they were written, whatever the GPU does; so do the counters."""
+    wanted, breaches = _holds(stimulus, observed), []
+    for name, value in wanted.items():
+        if name != "status" and name not in COUNTERS and observed.registers[name] != value:
+            text = f"register {name} is 0x{observed.registers[name]:X} after the GPU's failure, written was 0x{value:X}"
+            breaches.append(Breach("registers.memory", stimulus.cycles, text))
+    for cycle, value in readings(observed, "memory"):
+        written = [
+            a.value for c, a in observed.done if isinstance(a, Poke) and a.register == "memory" and c < cycle - 1
+        ]
+        if value != (written[-1] if written else 0):
+            text = f"memory reads as 0x{value:X}, written was 0x{written[-1] if written else 0:X}"
+            breaches.append(Breach("registers.memory", cycle, text))
+    trips = observed.registers["trips"]
+    if trips and not faulty(observed, "hang"):
+        breaches.append(Breach("registers.memory", stimulus.cycles, f"register trips is {trips}, and nothing hung"))
+    return breaches
+
+
+@rule("registers.memory", "memory and all settings survive the GPU's failure, and can be written meanwhile", "R10")
+def memory(rng: random.Random, effort: int) -> Iterable[Case]:
+    for fault in ("dead", "hang"):
+        for index in range(effort):
+            place = straps(rng)
+            actions: list[Action] = [*QUIET, Poke(6, "watchdog", 20), Poke(8, "gpu_restore", 10)]
+            actions += [Poke(10, "memory", rng.getrandbits(32)), Poke(12, "weight", rng.getrandbits(16))]
+            actions += [Fault(30, fault, True), Send(35, "p1", foreign(rng, place)), Peek(100, "memory")]
+            actions += [Fault(150, fault, False), Peek(250, "memory"), Fault(300, fault, True)]
+            actions += [Poke(340, "memory", rng.getrandbits(32)), Peek(345, "memory"), Fault(400, fault, False)]
+            yield Case(f"{fault} {index}", Stimulus.of(actions, **place), _memory)

@@ -1,0 +1,45 @@
+"""Every proof goes through, and finds the mistake in its broken twin."""
+
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from . import prove
+from .proofs import PROOFS
+from .prove import Proof, Twin
+
+pytestmark = pytest.mark.skipif(
+    bool(prove.missing()), reason=f"not installed: {', '.join(prove.missing())}; {prove.INSTALL}"
+)
+
+
+def _cases(twins: bool) -> list[ParameterSet]:
+    cases = []
+    for proof in PROOFS:
+        marks = [pytest.mark.slow] if proof.slow else []
+        if proof.mistake and not twins:
+            marks.append(pytest.mark.xfail(strict=True, raises=AssertionError, reason=proof.mistake))
+        if not (twins and proof.mistake):
+            cases.append(pytest.param(proof, id=proof.name, marks=marks))
+    return cases
+
+
+@pytest.mark.parametrize("proof", _cases(twins=False))
+def test_the_proof_goes_through(proof: Proof, tmp_path: Path) -> None:
+    result = prove.prove(proof, tmp_path)
+    assert result.outcome == prove.PROVED, result.log
+
+
+@pytest.mark.parametrize("proof", _cases(twins=True))
+def test_its_broken_twin_fails(proof: Proof, tmp_path: Path) -> None:
+    result = prove.refute(proof, tmp_path)
+    assert result.outcome == prove.REFUTED, result.log
+    assert "Assert failed" in result.log
+    assert result.trace is not None
+
+
+@pytest.mark.parametrize("found", ["nothing of the kind", "twice twice"])
+def test_a_twin_that_does_not_apply_exactly_once_is_refused(found: str) -> None:
+    with pytest.raises(ValueError, match=r"rx\.sv: 'twice' occurs [02] times, must be once"):
+        Twin("rx.sv", "twice", "thrice").apply(found)
