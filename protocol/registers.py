@@ -20,8 +20,8 @@ class Register:
 
 _RW = (
     ("control", 0, "bits", "CONTROL_BITS"),
-    ("gpu_type", 0, "", "GPU type as in the statistics record"),
-    ("weight", 1, "", "share of work that this GPU wants, relative to the others"),
+    ("gpu_type", 0, "", "GPU type as in the statistics record; 8 bits"),
+    ("weight", 1, "", "share of work that this GPU wants, relative to the others; 16 bits"),
     ("watchdog", 64, "cycles", "W: a control frame that makes no progress for this long trips the switch"),
     ("heartbeat", 16384, "cycles", "period of the switch's liveness check of its GPU; 0 switches it off"),
     ("allowance", 16, "frames", "control frames that the GPU may originate per allowance period"),
@@ -35,15 +35,20 @@ _RW = (
     ("compute_setup", 32, "cycles", "fixed cost of a work unit on the compute engine"),
     ("compute_per_flit", 1, "cycles", "cost of each payload flit on the compute engine"),
     ("gpu_restore", 64, "cycles", "a GPU must be well again for this long before its switch lets it take part"),
-    ("boundary_peer", 255, "card", "a boundary GPU's: the card at the other end of its link, as in its records"),
-    ("crossings", 0, "cards", "a boundary GPU's: bit i set: frames for card i leave by its boundary port"),
-    ("exits", 0, "cards", "an entry GPU's: bit i set: its card has a boundary GPU for card i (R8)"),
+    (
+        "boundary_peer",
+        255,
+        "card",
+        "a boundary GPU's: the card at the other end of its link, as in its records; 8 bits",
+    ),
+    ("crossings", 0, "cards", "a boundary GPU's: bit i set: frames for card i leave by its boundary port; 16 bits"),
+    ("exits", 0, "cards", "an entry GPU's: bit i set: its card has a boundary GPU for card i (R8); 16 bits"),
     ("memory", 0, "", "kept by the switch while the GPU is down: the highest epoch that its firmware has granted"),
 )
 
 _RO = (
     ("status", "bits", "STATUS_BITS"),
-    ("forwarded", "frames", "statistics frames that this GPU counted itself into"),
+    ("forwarded", "frames", "statistics frames that this GPU counted itself into and that ended good"),
     ("rx_bad_port1", "frames", "control frames that arrived bad on port 1, not marked by an earlier hop"),
     ("rx_bad_port2", "frames", "the same on port 2"),
     ("marked_port1", "frames", "control frames that arrived on port 1 with an earlier hop's error mark"),
@@ -54,7 +59,7 @@ _RO = (
     ("mutes", "events", "times that the guardian muted the GPU"),
     ("wraps", "events", "times that a ring port went down"),
     ("overflowed", "frames", "control frames lost because a buffer was full"),
-    ("data_bad", "frames", "data frames addressed to this GPU that arrived damaged"),
+    ("data_bad", "frames", "work for this GPU that arrived damaged"),
     ("data_dropped", "frames", "data frames addressed to this GPU while it was bypassed, or with no way out"),
     ("units_done", "units", "work units computed"),
     ("units_refused", "units", "work units refused with an acknowledgement"),

@@ -39,7 +39,7 @@ module data_fifo
 
   // A frame may start when a slot is free; the flits beyond the longest frame are swallowed up to its end.
   assign accept = sof_i ? frames_q != SLOTS_L : !skip_q;
-  assign push   = valid_i && accept && (eof_i || !(long_q && !sof_i));
+  assign push   = valid_i && accept && (eof_i || sof_i || !(long_q || length_q == LONGEST - 7'h1));
   assign leave  = pop_i && eof_o;
   assign frames_d = frames_q + 3'(push && sof_i) - 3'(leave);
 

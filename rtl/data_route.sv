@@ -63,7 +63,7 @@ module data_route
 
   assign home     = data_i[55:48] == card_id_i;
   assign mine     = home && data_i[15:0] == node_id_i;
-  assign expired  = data_i[31:16] == 16'h0;
+  assign expired  = FROM != 2'd3 && data_i[31:16] == 16'h0;  // from another card it starts anew
   assign known    = !home && data_i[55:52] == 4'h0;
   assign leaves   = known && boundary_i && !bypassed_i && crossings_i[data_i[51:48]]
       && !(FROM == 2'd1 && from_above_i && !data_i[32+FLAG_WRAPPED]);

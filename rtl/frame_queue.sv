@@ -1,6 +1,6 @@
 // Queue of whole frames: a frame shows at the output only when its last flit is in. First word falls
 // through. clear_i empties it; the rest of a frame that was being written then is dropped. A frame that is longer
-// than the queue is dropped too: it could never become whole.
+// than the queue is dropped too: it could never become whole. So is one that has no end when the next one begins.
 module frame_queue #(
     parameter int LOG2 = 5
 ) (
@@ -22,7 +22,10 @@ module frame_queue #(
   logic [63:0] mem_q[1<<LOG2];
   logic [1:0] tag_q[1<<LOG2];
   logic [LOG2:0] wr_q, rd_q, whole_q;  // whole_q: end of the last whole frame
+  logic [LOG2:0] at;
   logic open_q, accept, endless;
+
+  assign at = sof_i ? whole_q : wr_q;
 
   assign ready_o = !(wr_q[LOG2] != rd_q[LOG2] && wr_q[LOG2-1:0] == rd_q[LOG2-1:0]);
   assign accept  = push_i && ready_o && (sof_i || open_q);
@@ -44,11 +47,11 @@ module frame_queue #(
         wr_q   <= whole_q;
         open_q <= 1'b0;
       end else if (accept) begin
-        mem_q[wr_q[LOG2-1:0]] <= data_i;
-        tag_q[wr_q[LOG2-1:0]] <= {sof_i, eof_i};
-        wr_q   <= wr_q + 1'b1;
+        mem_q[at[LOG2-1:0]] <= data_i;
+        tag_q[at[LOG2-1:0]] <= {sof_i, eof_i};
+        wr_q   <= at + 1'b1;
         open_q <= !eof_i;
-        if (eof_i) whole_q <= wr_q + 1'b1;
+        if (eof_i) whole_q <= at + 1'b1;
       end
       if (pop_i) rd_q <= rd_q + 1'b1;
     end

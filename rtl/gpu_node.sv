@@ -82,7 +82,7 @@ module gpu_node
   logic stuck, silent, position_waiting, move;
   logic [63:0] switch_wake, mute_wake, position_wake;
   logic [ 5:0] switch_level;
-  logic [1:0] bypassed, lane_trip;
+  logic [1:0] bypassed, switching, lane_trip;
   assign frozen = fault_i[FAULT_DEAD] || fault_i[FAULT_HANG];
   assign out_of_ring = bypassed != 2'b00;
 
@@ -134,9 +134,9 @@ module gpu_node
   logic [7:0] rx_ctl[4], tx_ctl[4];
   logic [3:0] c_valid, c_sof, c_eof, c_bad, c_marked;
   logic [3:0] d_pop, d_valid, d_sof, d_eof, d_bad;
-  logic [3:0] start, transit_ok, inject_ok, credit, fault, active, down, port_waiting, port_busy;
+  logic [3:0] start, transit_ok, inject_ok, credit, fault, active, loops, down, port_waiting, port_busy;
   logic unused_ok;
-  assign unused_ok = &{c_marked[3:2], inject_ok[3:2], down[3:2], start, control[31:5]};
+  assign unused_ok = &{c_marked[3:2], inject_ok[3:2], down[3:2], loops[3:2], start, control[31:5]};
   logic [19:0] port_level;
 
   assign rx_data[0] = p1_rx_data_i;
@@ -145,16 +145,8 @@ module gpu_node
   assign rx_ctl[1]  = p2_rx_ctl_i;
   assign rx_data[2] = host_rx_data_i;
   assign rx_ctl[2]  = host_rx_ctl_i;
-  assign tx_data[0] = p1_tx_data_o;
-  assign tx_ctl[0]  = p1_tx_ctl_o;
-  assign tx_data[1] = p2_tx_data_o;
-  assign tx_ctl[1]  = p2_tx_ctl_o;
-  assign tx_data[2] = host_tx_data_o;
-  assign tx_ctl[2]  = host_tx_ctl_o;
   assign rx_data[3] = boundary_rx_data_i;
   assign rx_ctl[3]  = boundary_rx_ctl_i;
-  assign tx_data[3] = boundary_tx_data_o;
-  assign tx_ctl[3]  = boundary_tx_ctl_o;
 
   for (genvar p = 0; p < 4; p++) begin : g_rx
     port_rx #(
@@ -186,6 +178,7 @@ module gpu_node
         .credit_o(credit[p]),
         .fault_o(fault[p]),
         .active_o(active[p]),
+        .loop_o(loops[p]),
         .down_o(down[p]),
         .waiting_o(port_waiting[p]),
         .wake_at_o(port_wake[p]),
@@ -210,6 +203,7 @@ module gpu_node
         .watchdog_i(watchdog),
         .bypass_i(move),
         .bypassed_o(bypassed[d]),
+        .switching_o(switching[d]),
         .trip_o(lane_trip[d]),
         .c_valid_i(c_valid[d]),
         .c_sof_i(c_sof[d]),
@@ -253,6 +247,7 @@ module gpu_node
         .clk_i,
         .rst_i,
         .flush_i(bypassed[d]),
+        .hold_i(switching[d]),
         .frozen_i(frozen),
         .fault_i,
         .now_i(now_i[7:0]),
@@ -552,7 +547,8 @@ module gpu_node
   link_tx u_tx1 (
       .clk_i,
       .rst_i,
-      .loop_i(!active[0]),
+      .loop_i(loops[0]),
+      .active_i(active[0]),
       .silent_i(silent),
       .ring_size_i,
       .c_valid_i(o_valid[CCW]),
@@ -571,13 +567,16 @@ module gpu_node
       .fault_i(fault[0]),
       .data_o(p1_tx_data_o),
       .ctl_o(p1_tx_ctl_o),
+      .heard_data_o(tx_data[0]),
+      .heard_ctl_o(tx_ctl[0]),
       .busy_o(tx_busy[0])
   );
 
   link_tx u_tx2 (
       .clk_i,
       .rst_i,
-      .loop_i(!active[1]),
+      .loop_i(loops[1]),
+      .active_i(active[1]),
       .silent_i(silent),
       .ring_size_i,
       .c_valid_i(o_valid[CW]),
@@ -596,6 +595,8 @@ module gpu_node
       .fault_i(fault[1]),
       .data_o(p2_tx_data_o),
       .ctl_o(p2_tx_ctl_o),
+      .heard_data_o(tx_data[1]),
+      .heard_ctl_o(tx_ctl[1]),
       .busy_o(tx_busy[1])
   );
 
@@ -603,6 +604,7 @@ module gpu_node
       .clk_i,
       .rst_i,
       .loop_i(1'b0),
+      .active_i(active[2]),
       .silent_i(1'b0),
       .ring_size_i,
       .c_valid_i(l_valid[2]),
@@ -621,6 +623,8 @@ module gpu_node
       .fault_i(fault[2]),
       .data_o(host_tx_data_o),
       .ctl_o(host_tx_ctl_o),
+      .heard_data_o(tx_data[2]),
+      .heard_ctl_o(tx_ctl[2]),
       .busy_o(tx_busy[2])
   );
 
@@ -628,6 +632,7 @@ module gpu_node
       .clk_i,
       .rst_i,
       .loop_i(1'b0),
+      .active_i(active[3]),
       .silent_i(1'b0),
       .ring_size_i,
       .c_valid_i(l_valid[3]),
@@ -646,6 +651,8 @@ module gpu_node
       .fault_i(fault[3]),
       .data_o(boundary_tx_data_o),
       .ctl_o(boundary_tx_ctl_o),
+      .heard_data_o(tx_data[3]),
+      .heard_ctl_o(tx_ctl[3]),
       .busy_o(tx_busy[3])
   );
 

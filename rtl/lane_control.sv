@@ -27,6 +27,7 @@ module lane_control
     input  logic [31:0] watchdog_i,
     input  logic        bypass_i,
     output logic        bypassed_o,
+    output logic        switching_o,  // goes to BYPASS in this cycle: what the GPU does now doesn't count
     output logic        trip_o,
     // From the receiving port.
     input  logic        c_valid_i,
@@ -184,6 +185,7 @@ module lane_control
   assign trip_o  = stalled && run_q && now_i >= trip_at_q;
 
   assign bypassed_o = bypass_q;
+  assign switching_o = switch_off;
   assign busy_o = wr_q != base_q || local_q || (l_valid_i && !bypass_q) || handed_q || bypass_i != bypass_q;
 
   always_ff @(posedge clk_i) begin

@@ -5,6 +5,8 @@
 // - On a looped port (loop_i) each frame gets the wrapped flag; the first time, its TTL starts again at
 //   ring_size_i + 1, for it has the whole ring before it once more.
 // - No frame leaves with a larger TTL than that, whatever a GPU or the CPU wrote into it: none circles for long.
+// - While the link isn't used (active_i low) only carrier and remote fault are on the wire; a looped port hears the rest
+//   itself (heard_*_o). So each flit goes one way only, also when the two ends of a slow link don't change together.
 // - silent_i: no carrier, nothing goes out.
 // - c_flip_i damages the flit behind the CRC's back: the transmitter of a corrupting GPU.
 // All link outputs are registered and zero while idle.
@@ -13,7 +15,8 @@ module link_tx
 (
     input  logic        clk_i,
     input  logic        rst_i,
-    input  logic        loop_i,
+    input  logic        loop_i,         // what is taken now will be heard by this port itself
+    input  logic        active_i,
     input  logic        silent_i,
     input  logic [15:0] ring_size_i,
     input  logic        c_valid_i,
@@ -30,8 +33,10 @@ module link_tx
     output logic        d_ready_o,
     input  logic        credit_i,
     input  logic        fault_i,
-    output logic [63:0] data_o,
+    output logic [63:0] data_o,         // the wire
     output logic [ 7:0] ctl_o,
+    output logic [63:0] heard_data_o,   // what a looped port hears
+    output logic [ 7:0] heard_ctl_o,
     output logic        busy_o
 );
   logic valid, sof, eof, bad;
@@ -56,35 +61,43 @@ module link_tx
     end
   end
 
+  localparam logic [7:0] LEVELS = (8'h1 << LINK_UP) | (8'h1 << LINK_FAULT);
+  logic [63:0] data_q;
+  logic [ 7:0] ctl_q;
+  assign data_o       = active_i ? data_q : 64'h0;
+  assign ctl_o        = active_i ? ctl_q : ctl_q & LEVELS;
+  assign heard_data_o = data_q;
+  assign heard_ctl_o  = ctl_q;
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      data_o  <= 64'h0;
-      ctl_o   <= 8'h1 << LINK_UP;
+      data_q  <= 64'h0;
+      ctl_q   <= 8'h1 << LINK_UP;
       crc_c_q <= CRC_INITIAL;
       crc_d_q <= CRC_INITIAL;
     end else begin
-      if (!valid) data_o <= 64'h0;
-      else if (eof) data_o <= {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
+      if (!valid) data_q <= 64'h0;
+      else if (eof) data_q <= {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
       else begin
-        data_o <= edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
+        data_q <= edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
         if (c_valid_i) crc_c_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
         else crc_d_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
       end
-      ctl_o[LINK_VALID]  <= valid;
-      ctl_o[LINK_DATA]   <= valid && !c_valid_i;
-      ctl_o[LINK_SOF]    <= valid && sof;
-      ctl_o[LINK_EOF]    <= valid && eof;
-      ctl_o[LINK_ERR]    <= valid && eof && bad;
-      ctl_o[LINK_CREDIT] <= credit_i;
-      ctl_o[LINK_UP]     <= 1'b1;
-      ctl_o[LINK_FAULT]  <= fault_i;
+      ctl_q[LINK_VALID]  <= valid;
+      ctl_q[LINK_DATA]   <= valid && !c_valid_i;
+      ctl_q[LINK_SOF]    <= valid && sof;
+      ctl_q[LINK_EOF]    <= valid && eof;
+      ctl_q[LINK_ERR]    <= valid && eof && bad;
+      ctl_q[LINK_CREDIT] <= credit_i;
+      ctl_q[LINK_UP]     <= 1'b1;
+      ctl_q[LINK_FAULT]  <= fault_i;
       if (silent_i) begin
-        data_o <= 64'h0;
-        ctl_o  <= 8'h0;
+        data_q <= 64'h0;
+        ctl_q  <= 8'h0;
       end
     end
   end
 
-  assign busy_o = ctl_o[LINK_VALID] || ctl_o[LINK_CREDIT] || ctl_o[LINK_UP] == silent_i
-      || ctl_o[LINK_FAULT] != (fault_i && !silent_i);
+  assign busy_o = ctl_q[LINK_VALID] || ctl_q[LINK_CREDIT] || ctl_q[LINK_UP] == silent_i
+      || ctl_q[LINK_FAULT] != (fault_i && !silent_i);
 endmodule

@@ -93,6 +93,13 @@ module outbox
     if (valid && ready && (sof ? wanted : pass_q)) push[port] = 1'b1;
   end
 
+  // On the ring the switch waits for the end of a frame that is leaving; to the CPU and to another card nothing does.
+  logic [3:0] leaving_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) leaving_q <= 4'h0;
+    else leaving_q <= valid_o & ~eof_o;
+  end
+
   for (genvar p = 0; p < 4; p++) begin : g_port
     // A report to the CPU with the sets of a ring of 1,024 is the longest that a GPU sends.
     frame_queue #(
@@ -100,7 +107,7 @@ module outbox
     ) u_queue (
         .clk_i,
         .rst_i,
-        .clear_i(clear_i[p]),
+        .clear_i(clear_i[p] && !(p >= 2 && leaving_q[p])),
         .push_i (push[p]),
         .sof_i  (sof),
         .eof_i  (eof),

@@ -13,7 +13,7 @@ module port_rx
     input  logic [31:0] restore_i,
     input  logic [63:0] rx_data_i,
     input  logic [ 7:0] rx_ctl_i,
-    input  logic [63:0] tx_data_i,      // this port's own transmitter
+    input  logic [63:0] tx_data_i,      // what this port's own transmitter sends
     input  logic [ 7:0] tx_ctl_i,
     // Control channel.
     output logic        c_valid_o,
@@ -36,6 +36,7 @@ module port_rx
     output logic        credit_o,
     output logic        fault_o,
     output logic        active_o,
+    output logic        loop_o,         // in the next cycle this port will hear itself
     output logic        down_o,         // goes down in this cycle
     output logic        waiting_o,
     output logic [63:0] wake_at_o,
@@ -122,7 +123,7 @@ module port_rx
       .busy_o(fifo_busy)
   );
 
-  logic transit_ok;
+  logic transit_ok, inject_ok;
   credit_counter u_credits (
       .clk_i,
       .rst_i,
@@ -130,11 +131,14 @@ module port_rx
       .credit_i(ctl[LINK_CREDIT]),
       .start_i(start_i && (active || LOOP)),
       .transit_ok_o(transit_ok),
-      .inject_ok_o
+      .inject_ok_o(inject_ok)
   );
 
-  // Nobody listens at the far end of a dead link to the CPU: what is sent there is lost, not queued for ever.
-  assign transit_ok_o = transit_ok || (!active && !LOOP);
+  // Nobody listens at the far end of a dead link to the CPU: what is sent there is lost, not queued for ever. A frame
+  // that begins while the credits start afresh would not be counted among them.
+  assign transit_ok_o = (transit_ok || (!active && !LOOP)) && !restart;
+  assign inject_ok_o = inject_ok && !restart;
+  assign loop_o = LOOP && active == restart;
   assign active_o = active;
   assign down_o = restart && active;
   assign level_o = {c_open, d_open, state};

@@ -6,7 +6,7 @@
 // marked as circulating, and purged when it comes by marked.
 //
 // A frame already turned round at a dead link is not counted into again: its GPUs have been.
-// While frozen_i (the GPU is dead or hangs) nothing moves; flush_i empties the unit.
+// While frozen_i (the GPU is dead or hangs) nothing moves, nor in the cycle of hold_i; flush_i empties the unit.
 module stat_unit
   import ringhil_pkg::*;
 #(
@@ -15,6 +15,7 @@ module stat_unit
     input  logic                        clk_i,
     input  logic                        rst_i,
     input  logic                        flush_i,
+    input  logic                        hold_i,   // the switch cuts the GPU off just now and will send its frame itself
     input  logic                        frozen_i,
     input  logic [FAULT_PORT_WIDTH-1:0] fault_i,
     input  logic [                 7:0] now_i,  // the low bits of time
@@ -101,7 +102,7 @@ module stat_unit
   assign record1 = {weight_i, errors_i, boundary_i ? peer_i : NO_CARD};
 
   logic acting, inserting;
-  assign acting = valid_q && !frozen_i && !flush_i;
+  assign acting = valid_q && !frozen_i && !flush_i && !hold_i;
   assign inserting = eof_q && append_q && index_q >= 3'd4;
   assign ack_o = acting && (!inserting || step_q == 2'd2);
   assign last_o = eof_q;

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ringhil.emulator.testbench.link import SLOTS
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.data import LONGEST
 
 INTO_RING = 2  # credits: the slot that stays free is the bubble that keeps a ring from deadlock
 ONWARD = 1
@@ -81,7 +82,9 @@ def early(rule: str, observed: Observed, link: str, gone: Mapping[int, int]) -> 
     if len(uses(observed, link)) != 1 or not all(f.sof and f.eof for f in frames):
         return
     for frame, given in zip(frames, observed.credits[link], strict=False):
-        if given < gone.get(frame.began, frame.ended):
+        # One that is too long may be ended when its slot is full.
+        over = frame.ended if len(frame.data) <= LONGEST else frame.began
+        if given < gone.get(frame.began, over):
             text = f"{link}: a credit before the frame that came in cycle {frame.began} had left its slot"
             yield Breach(rule, given, text)
             return

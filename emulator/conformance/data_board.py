@@ -82,7 +82,7 @@ class DataBoard:
         if not expected.cut or frame.good or len(frame.data) > LONGEST:
             return False
         kept = len(frame.data) - 8
-        return kept >= 8 and frame.data[:kept] == expected.data[:kept]
+        return kept >= 8 and frame.data[:kept] == self._same_ttl(expected, frame).data[:kept]
 
     def _alike(self, expected: Leaving, frame: RingFrame) -> bool:
         """What no hop may change in the first two flits."""

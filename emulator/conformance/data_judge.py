@@ -73,6 +73,7 @@ def judged_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed, 
 
 
 def _seen(judged: Judged, observed: Observed) -> Iterator[tuple[int, str]]:
+    arriving = any((link, "data") in observed.unfinished for link in data.WAYS)
     for link in data.WAYS:
         for frame in observed.left[link]:
             if frame.channel != "data":
@@ -82,7 +83,8 @@ def _seen(judged: Judged, observed: Observed) -> Iterator[tuple[int, str]]:
             else:
                 stream, complaint = judged.board.saw(link, frame)
             judged.streams[link][frame.began] = stream
-            if complaint is not None:
+            # One that is too long may have left cut short before all of it came.
+            if complaint is not None and (stream or not arriving):
                 yield frame.ended, complaint
 
 
@@ -120,7 +122,7 @@ def _at_rest(rule: str, judged: Judged, stimulus: Stimulus, observed: Observed) 
                 continue
             blocked.add(stream)
             break
-    unanswered = answers.missing()
+    unanswered = [a for a in answers.missing() if a.link not in judged.view.down]
     if not blocked:
         held = {a.link for a in unanswered if _held(judged, observed, "own", a.link)}
         # There is one way out of the engine: an answer that has to wait holds up those behind it.

@@ -30,7 +30,9 @@ def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
                 breaches.append(Breach("link.crc", frame.ended, text))
     if not any(isinstance(a, Carrier | Mark) for a in stimulus.actions):
         for link, given in observed.credits.items():
+            # One that has not ended yet may have been cut short as too long, and its slot be free again.
             taken = sum(f.channel == "data" and f.sof for f in observed.arrived[link])
+            taken += (link, "data") in observed.unfinished
             if len(given) > taken:
                 text = f"{link}: {len(given)} credits given for {taken} data frames"
                 breaches.append(Breach("link.credit", given[taken], text))

@@ -9,7 +9,7 @@ from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import Scoreboard
-from ringhil.emulator.testbench.stimulus import Poke, Post, Stimulus
+from ringhil.emulator.testbench.stimulus import Carrier, Poke, Post, Stimulus
 
 CONTROL_COUNTERS = (
     *("forwarded", "rx_bad_port1", "rx_bad_port2", "marked_port1", "marked_port2"),
@@ -21,7 +21,8 @@ def view_of(stimulus: Stimulus, view: NodeView | None = None) -> NodeView:
     """Straps and register settings of a stimulus whose writes come before its frames."""
     given = view if view is not None else NodeView()
     settings = {a.register: a.value for a in stimulus.actions if isinstance(a, Poke) and isinstance(a.register, str)}
-    return replace(given, card=stimulus.card, node=stimulus.node, size=stimulus.size, settings=settings)
+    down = given.down & {a.link for a in stimulus.actions if isinstance(a, Carrier) and not a.up}
+    return replace(given, card=stimulus.card, node=stimulus.node, size=stimulus.size, settings=settings, down=down)
 
 
 def judge_control(rule: str, stimulus: Stimulus, observed: Observed, view: NodeView | None = None) -> list[Breach]:

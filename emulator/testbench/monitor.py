@@ -51,7 +51,8 @@ class RingMonitor:
         self.name = name
         self._data, self._ctl, self._clock, self._cycle = data, ctl, clock, cycle
         self._open: dict[Channel, tuple[bytearray, int, bool] | None] = {"control": None, "data": None}
-        # Channels on which the carrier was gone: the rest of a frame may still come, which no receiver takes.
+        # Channels on which the carrier was gone, or the link not used: the rest of a frame may still come, which no
+        # receiver takes.
         self._cut: set[Channel] = set()
         self.frames: Queue[RingFrame] = Queue()
         self.on_frame: list[Callable[[RingFrame], None]] = []
@@ -93,18 +94,21 @@ class RingMonitor:
                 await change
 
     def _look(self, bits: int) -> None:
-        if bits & _VALID:
+        if bits & _FAULT or not bits & _UP:
+            self._unused()
+            if bits & _VALID and not bits & _UP:
+                self._breach("link.carrier", "a flit without carrier")
+        elif bits & _VALID:
             self._flit(bits)
         elif bits & (_DATA | _SOF | _EOF | _ERR):
             self._breach("link.idle", f"control bits 0x{bits:02X} in a cycle without a flit")
         elif self._data.read():
             self._breach("link.idle", f"data 0x{self._data.read():016X} in a cycle without a flit")
-        if not bits & _UP:
-            self._carrier_lost()
         for call in self.on_bits:
             call(bits, self._cycle())
 
-    def _carrier_lost(self) -> None:
+    def _unused(self) -> None:
+        """This end doesn't use the link: nobody hears what it sends, and what it had begun is cut."""
         self._cut |= {"control", "data"}
         for channel, running in self._open.items():
             if running is not None:
@@ -115,8 +119,6 @@ class RingMonitor:
         channel: Channel = "data" if bits & _DATA else "control"
         word, cycle = self._data.read().to_bytes(8, "big"), self._cycle()
         running = self._open[channel]
-        if not bits & _UP:
-            self._breach("link.carrier", f"a {channel} flit without carrier")
         if bits & _ERR and not bits & _EOF:
             self._breach("link.framing", f"err without eof on the {channel} channel")
         if bits & _SOF and running is not None:

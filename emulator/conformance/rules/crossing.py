@@ -116,6 +116,15 @@ def drained(rng: random.Random, effort: int) -> Iterable[Case]:
             yield played("crossing.drained", f"{down} down {index}", actions, place, 700)
 
 
+def _dropped(began: Iterable[int], cycle: int, patience: int) -> int:
+    """Frames dropped by `cycle`, of those that came by one way: each waits from when the one before it has gone."""
+    dropped = gone = 0
+    for since in began:
+        gone = max(since, gone) + patience
+        dropped += gone <= cycle
+    return dropped
+
+
 def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """While the other card takes nothing, the frame at the head of each buffer is dropped when its patience is over;
     the others still go their ways."""
@@ -137,9 +146,9 @@ def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed)
     breaches = []
     readings = [(c, v) for c, name, v in observed.peeks if name == "stalled"]
     for cycle, value in [*readings, (stimulus.cycles, observed.registers["stalled"])]:
-        waited = [(len(began), max(0, cycle - min(began))) for began in stays.values()]
-        most = sum(time // PATIENCE for _, time in waited)
-        least = sum(min(count, time // (PATIENCE + LATE)) for count, time in waited)
+        least, most = (
+            sum(_dropped(began, cycle, each) for began in stays.values()) for each in (PATIENCE + LATE, PATIENCE)
+        )
         if opened and cycle >= min(opened):
             least = 0
         if not least <= value <= most:

@@ -136,7 +136,8 @@ def _trips(rule_name: str, stimulus: Stimulus, observed: Observed, spans: Sequen
         # A flit that came just before may be in the GPU when it stops.
         taken = [f for link in IN for f in observed.arrived[link] if f.channel == "control" and f.sof and f.ttl]
         early = min((max(f.began, span.begin - 3) for f in taken if f.ended >= span.begin - 3), default=NEVER)
-        late = min((max(f.began, span.begin) for f in taken if f.ended >= span.begin), default=NEVER)
+        handed = _handed_over(stimulus, observed, [s for s in spans if s.end <= span.begin])
+        late = min((max(f.began, span.begin) for f in handed if f.ended >= span.begin), default=NEVER)
         if bit(value, "tripped") and cycle < early + watchdog and cycle < span.begin + watchdog:
             text = f"status says tripped {cycle - span.begin} cycles after the GPU hung, watchdog is {watchdog}"
             breaches.append(Breach(rule_name, cycle, text))
@@ -146,6 +147,16 @@ def _trips(rule_name: str, stimulus: Stimulus, observed: Observed, spans: Sequen
             )
             breaches.append(Breach(rule_name, cycle, text))
     return breaches
+
+
+def _handed_over(stimulus: Stimulus, observed: Observed, before: Sequence[Span]) -> Iterable[RingFrame]:
+    """Frames that the GPU gets, for certain: their lane was idle when it came back from its last failure, so that the
+    switch had no frame's end to wait for."""
+    back = before[-1].end + setting(stimulus, "gpu_restore") + BACK if before else 0
+    for lane, link in enumerate(IN):
+        if not any(f.began <= back <= f.ended for f in observed.left[OUT[lane]]):
+            arrived = (f for f in observed.arrived[link] if f.channel == "control" and f.sof and f.ttl)
+            yield from (f for f in arrived if f.began > back)
 
 
 def _episodes(

@@ -212,7 +212,8 @@ def _leave(
     if turned:
         flags |= _FLAG["wrapped"]
     data = data[:2] + flags.to_bytes(2, "big") + ttl.to_bytes(2, "big") + data[6:]
-    leaving = Leaving(link, data, bad, stream, record_at, began)
+    # Nobody listens at a link that isn't used: whether the frame shows on its wire is the node's own business.
+    leaving = Leaving(link, data, bad, stream, record_at, began, optional=turned)
     outcome.leaving.append(leaving)
     if not turned:
         return

@@ -155,10 +155,8 @@ def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: Outcome, f
         ttl = view.longest
         flags |= _FLAG["wrapped"]
     data = data[:2] + flags.to_bytes(2, "big") + min(ttl, view.longest).to_bytes(2, "big") + data[6:]
-    # Nobody listens at the far end of a dead link to the CPU or to another card; whether anything is sent there
-    # doesn't matter.
-    lost = link in view.down and not turned
-    optional = frame.optional or lost
+    # Nobody hears what is sent by a link that isn't used; whether anything is sent there doesn't matter.
+    optional = frame.optional or link in view.down
     outcome.leaving.append(
         Leaving(
             *(link, data, frame.bad, frame.stream),

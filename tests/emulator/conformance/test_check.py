@@ -1,0 +1,122 @@
+"""`ringhil rtl check`: our node and a third party's keep all rules; seeded bugs are found and named."""
+
+import json
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.conformance.check import Settings, check
+from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.engine.library import RTL
+from ringhil.emulator.testbench.build import SIMULATORS, Simulator
+from ringhil.emulator.testbench.stimulus import Stimulus
+
+from .bugs import BUGS, Bug
+
+THIRD_PARTY = Path(__file__).parents[3] / "examples" / "third-party" / "rtl"
+NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
+
+
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> None:
+    if simulator == "icarus" and shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
+    report = check(*NODES[node], Settings(simulator, out=tmp_path, waves=False))
+    assert [(v.rule, v.cycle, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
+    assert set(report.verdicts) > set(all_rules())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS])
+def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
+    rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
+    text = (rtl / bug.file).read_text()
+    assert text.count(bug.before) == 1, f"{bug.file}: {bug.before}"
+    (rtl / bug.file).write_text(text.replace(bug.before, bug.after))
+    report = check(rtl, settings=Settings(out=tmp_path / "out", waves=False, shrink=60))
+    broken = {v.rule: v for v in report.verdicts.values() if v.state == "broken"}
+    named = [broken[rule] for rule in bug.rules if rule in broken]
+    assert named, f"broken: {sorted(broken)}"
+    verdict = named[0]
+    assert verdict.cycle is not None
+    assert verdict.what
+    assert verdict.stimulus is not None
+    assert len(Stimulus.read(verdict.stimulus).actions) <= 12
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ringhil.emulator", "rtl", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def broken_rtl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our RTL with its first seeded bug."""
+    bug, folder = BUGS[0], tmp_path_factory.mktemp("broken")
+    rtl = Path(shutil.copytree(RTL, folder / "rtl"))
+    (rtl / bug.file).write_text((rtl / bug.file).read_text().replace(bug.before, bug.after))
+    return rtl
+
+
+def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_path: Path) -> None:
+    out, junit = tmp_path / "out", tmp_path / "node.xml"
+    rules = ["--rule", "control.count", "--rule", "control.home"]
+    done = run("check", "--rtl", broken_rtl, *rules, "--out", out, "--junit", junit, "--json")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "fail"
+    states = {entry["rule"]: entry for entry in document["rules"]}
+    assert states["control.home"]["state"] == "kept"
+    broken = states["control.count"]
+    assert broken["state"] == "broken"
+    assert "flit 2" in broken["found"]
+    assert Path(broken["waves"]).stat().st_size > 1000
+    case = next(c for c in ElementTree.parse(junit).iter("testcase") if c.get("name") == "count")
+    failure = case.find("failure")
+    assert failure is not None
+    assert failure.get("message") == f"cycle {broken['cycle']}: {broken['found']}"
+    # What it left can be played again, to the broken node and to ours.
+    wrong = run("play", broken["stimulus"], "--rtl", broken_rtl, "--json")
+    right = run("play", broken["stimulus"], "--json")
+    first, second = (json.loads(play.stdout)["left"] for play in (wrong, right))
+    assert first != second
+    text = run("play", broken["stimulus"]).stdout
+    assert "control statistics until" in text
+    assert "forwarded 1" in text
+
+
+def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) -> None:
+    arguments = ("check", "--rtl", broken_rtl, "--rule", "control.count", "--no-waves", "--out", tmp_path / "out")
+    first, second = (run(*arguments, "--junit", tmp_path / f"{i}.xml") for i in (0, 1))
+    assert first.stdout == second.stdout
+    assert (tmp_path / "0.xml").read_bytes() == (tmp_path / "1.xml").read_bytes()
+    other = run(*arguments, "--seed", "2")
+    assert other.stdout != first.stdout
+
+
+def test_the_rules_are_listed_and_documented() -> None:
+    listed = run("check", "--list").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(all_rules())
+    page = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text()
+    for rule in all_rules().values():
+        assert f"| `{rule.name}` | {rule.demands} |" in page
+
+
+def test_a_simulation_that_never_comes_back_is_a_broken_rule(tmp_path: Path) -> None:
+    rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
+    node = rtl / "gpu_node.sv"
+    text = node.read_text()
+    trap = "  always @(posedge clk_i) if (mtx_valid_i) while (1) node_trap = !node_trap;\n"
+    node.write_text(text.replace("  localparam int CW = 0;", f"  logic node_trap;\n{trap}  localparam int CW = 0;"))
+    settings = Settings(rules=("control.own", "control.home"), out=tmp_path / "out", waves=False, patience=10)
+    report = check(rtl, settings=settings)
+    ends = report.verdicts["rtl.ends"]
+    assert ends.state == "broken"
+    assert "took longer than 10 s" in ends.what
+    assert ends.case.startswith("control.own")
+    assert report.verdicts["control.home"].state == "kept", "the check goes on with the next rule"

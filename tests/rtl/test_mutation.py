@@ -1,0 +1,59 @@
+"""The conformance suite finds mistakes that are put into the node, and none in the node as it is."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Lines of the RTL, one of each kind of thing that a rule is about; one mistake is made in each.
+LINES = (
+    "link_state.sv:assign active_o",
+    "frame_check.sv:assign sof_o",
+    "data_fifo.sv:assign leave",
+    "data_route.sv:assign mine",
+    "lane_control.sv:assign l_pop_o",
+    "bypass_switch.sv:assign trips_o",
+    "stat_unit.sv:assign mine",
+    "link_tx.sv:assign d_ready_o",
+    "outbox.sv:assign m_ready_o",
+    "compute_engine.sv:assign complete",
+    "credit_counter.sv:assign transit_ok_o",
+    "stream_arbiter.sv:assign able",
+)
+# Those that find them, so that not every rule needs to be played.
+RULES = ("control.traffic", "control.home", "data.order", "compute.streams", "switch.hang", "link.down")
+
+
+def _mutation(*options: str) -> tuple[int, dict[str, Any], str]:
+    command = [sys.executable, "-m", "benchmarks.mutation", *options, "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+
+
+def test_mistakes_all_over_the_node_are_found() -> None:
+    at = [word for line in LINES for word in ("--at", line)]
+    code, report, said = _mutation(str(len(LINES)), *at, "--rules", ",".join(RULES))
+    assert code == 0, said or json.dumps(report, indent=1)
+    assert report["mutants"] == len(LINES)
+    assert [m["place"] for m in report["list"] if m["state"] != "killed"] == []
+    assert len({m["module"] for m in report["list"]}) == len(LINES)
+
+
+def test_a_line_that_does_not_exist_is_refused() -> None:
+    code, _, said = _mutation("1", "--at", "no_such_file.sv:x")
+    assert code == 2
+    assert "no_such_file.sv:x" in said
+
+
+@pytest.mark.slow
+def test_the_suite_finds_nearly_every_mistake() -> None:
+    _, report, said = _mutation("400")
+    assert report, said
+    assert report["mutants"] == 400
+    survivors = [f"{m['place']}: {m['change']}" for m in report["list"] if m["state"] == "survived" and not m["reason"]]
+    assert report["score"] >= 0.95, survivors
