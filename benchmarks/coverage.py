@@ -12,13 +12,17 @@ import click
 from ringhil.emulator.cli import terminal
 from ringhil.emulator.conformance.check import Settings, check
 from ringhil.emulator.coverage import report as coverage_report
+from ringhil.emulator.coverage import waivers
+from ringhil.emulator.coverage.result import share
 from ringhil.emulator.engine.library import RTL, rtl_files
 from ringhil.emulator.testbench.build import build_bench
 from ringhil.emulator.testbench.runner import run_bench
 
 ROOT = Path(__file__).resolve().parents[1]
-WAIVERS = ROOT / "emulator" / "coverage" / "waivers.json"
-BENCHES = (("cocotb_census", "card_top", {"N": 4}), ("cocotb_server", "server_top", {}))
+BENCHES: tuple[tuple[str, str, dict[str, int]], ...] = (
+    ("cocotb_census", "card_top", {"N": 4}),
+    ("cocotb_server", "server_top", {}),
+)
 
 
 @click.command()
@@ -29,7 +33,9 @@ def main(out: Path, effort: int) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with terminal.working("coverage") as progress, tempfile.TemporaryDirectory(prefix="ringhil-coverage-") as scratch:
         folder = Path(scratch)
-        found = check(RTL, settings=Settings(effort=effort, out=folder, waves=False, coverage=folder), progress=progress)
+        found = check(
+            RTL, settings=Settings(effort=effort, out=folder, waves=False, coverage=folder), progress=progress
+        )
         if not found.ok:
             raise click.ClickException("a rule is broken: run `ringhil rtl check`")
         for module, top, parameters in BENCHES:
@@ -40,9 +46,11 @@ def main(out: Path, effort: int) -> None:
                 raise click.ClickException(f"{module}: {run.failed[0].failure}")
             (folder / module / "coverage.dat").rename(folder / f"{module}.dat")
         files = sorted([*folder.glob("*.dat"), *folder.glob("functional-*.json")])
-        merged = coverage_report.gather(files, RTL, WAIVERS)
+        merged = coverage_report.gather(files, RTL, waivers.DEFAULT)
         for target in (out, out.with_suffix(".md")):
             coverage_report.write(merged, target)
+    for name, tally in merged.totals:
+        click.echo(f"{name}: {tally.reached:,} of {tally.wanted:,}, {share(tally)}")
     click.echo(f"{out} and {out.with_suffix('.md')}")
 
 

@@ -1,8 +1,9 @@
 // From the GPU's firmware to the wire: frames written flit by flit into the mailbox go, whole and past the
 // guardian, into the queue of the port that they name (0 clockwise, 1 counter-clockwise, 2 CPU, 3 other card).
 //
-// A frame that the guardian stops is swallowed; a keepalive too while lose_i is high. A babbling GPU (babble_i) takes over the mailbox: what its firmware writes meanwhile is lost. A GPU that
-// is frozen writes nothing; one that is bypassed writes into the void.
+// A frame that the guardian stops is swallowed; a keepalive too while lose_i is high. A babbling GPU (babble_i) takes
+// over the mailbox: what its firmware writes meanwhile is lost. A GPU that is frozen writes nothing; one that is
+// bypassed writes into the void.
 module outbox
   import ringhil_pkg::*;
 (
@@ -93,21 +94,25 @@ module outbox
     if (valid && ready && (sof ? wanted : pass_q)) push[port] = 1'b1;
   end
 
-  // On the ring the switch waits for the end of a frame that is leaving; to the CPU and to another card nothing does.
-  logic [3:0] leaving_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) leaving_q <= 4'h0;
-    else leaving_q <= valid_o & ~eof_o;
-  end
-
   for (genvar p = 0; p < 4; p++) begin : g_port
+    // A frame of which the first flit has gone is sent to its end: whoever takes it waits for that. On the ring the
+    // switch waits, too; to the CPU and to another card nothing does.
+    localparam bit RING = p < 2;
+    logic leaving_q, leaving_d, clear;
+    assign clear = clear_i[p] && (RING || !(valid_o[p] && leaving_d));
+    assign leaving_d = pop_i[p] ? !eof_o[p] : leaving_q;
+    always_ff @(posedge clk_i) begin
+      if (rst_i) leaving_q <= 1'b0;
+      else leaving_q <= leaving_d;
+    end
+
     // A report to the CPU with the sets of a ring of 1,024 is the longest that a GPU sends.
     frame_queue #(
         .LOG2(p == 2 ? 6 : 5)
     ) u_queue (
         .clk_i,
         .rst_i,
-        .clear_i(clear_i[p] && !(p >= 2 && leaving_q[p])),
+        .clear_i(clear),
         .push_i (push[p]),
         .sof_i  (sof),
         .eof_i  (eof),

@@ -77,7 +77,9 @@ class Report:
 @dataclass(frozen=True)
 class Settings:
     """`rules`: only these (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`: where files about
-    broken rules go. `waves`: record them. `coverage`: directory for Verilator's line and toggle counts and for the functional coverage."""
+    broken rules go. `waves`: record them. `coverage`: directory for Verilator's counts and for the functional coverage.
+    `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a simulation.
+    """
 
     simulator: Simulator = "verilator"
     seed: int = 1

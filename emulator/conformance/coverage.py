@@ -12,27 +12,29 @@ from ringhil.protocol import registers
 _BIT = {name: 1 << place for name, place in registers.STATUS_BITS.items()}
 _OUT = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
 _WAYS = {"p1": "cw", "p2": "ccw", "host": "host", "boundary": "boundary"}
+STICKING = ("switch_stuck_through", "switch_stuck_bypass")
+_DECIDING = (*STICKING, "dead", "hang", "babble")  # of several faults these are why the switch stands where it does
 
 IGNORED = (
     Ignore(
         {"switch": ("bypass", "restoring"), "fault": ("switch_stuck_through",)},
-        "a switch that is stuck in THROUGH doesn't bypass",
+        "a switch that sticks in THROUGH goes there at the next end of a frame",
     ),
     Ignore(
-        {"switch": ("through",), "fault": ("dead", "hang", "switch_stuck_bypass")},
-        "the GPU is out of the ring but for the cycles in which the switch finds out",
+        {"switch": ("through",), "fault": ("dead", "switch_stuck_bypass")},
+        "the switch goes to BYPASS at once, or when the frame of the GPU's own that is leaving has left",
+    ),
+    Ignore({"switch": ("restoring",), "fault": ("dead",)}, "restoring begins when the GPU is well again"),
+    Ignore(
+        {"switch": ("stuck",), "fault": ("switch_stuck_through",), "way": ("cw", "ccw")},
+        "both ring ports are without carrier then: the neighbours send nothing",
     ),
     Ignore(
-        {"switch": ("restoring",), "fault": ("dead", "hang", "switch_stuck_bypass")},
-        "it isn't well yet",
-    ),
-    Ignore(
-        {"switch": ("stuck",), "fault": ("dead", "hang", "corrupt", "skip_count", "double_count", "babble")},
-        "two faults at once: counted as the one that sticks",
-    ),
-    Ignore(
-        {"switch": ("stuck",), "fault": (NO_FAULT, "duplicate_id", "slow", "keepalive_loss")},
-        "a switch sticks by its own fault only",
+        {
+            "switch": ("stuck",),
+            "fault": tuple(name for name in (NO_FAULT, *registers.FAULT_BITS) if name not in STICKING),
+        },
+        "by definition: a switch that sticks counts under the fault that makes it stick",
     ),
 )
 
@@ -43,7 +45,8 @@ def collector() -> FunctionalCoverage:
 
 
 def sample(coverage: FunctionalCoverage, stimulus: Stimulus, observed: Observed) -> None:
-    """Count every frame of a known kind that arrived whole."""
+    """Count every frame of a known kind that arrived whole, but for those in the few cycles in which the switch is on
+    its way (a combination that is ignored)."""
     changes = [(a.at, a.name, a.on) for a in stimulus.actions if isinstance(a, Fault)]
     cycles = [cycle for cycle, _ in observed.status]
     for link, frames in observed.arrived.items():
@@ -51,15 +54,17 @@ def sample(coverage: FunctionalCoverage, stimulus: Stimulus, observed: Observed)
             if frame.kind == "unknown" or not (frame.sof and frame.eof):
                 continue
             place = bisect_right(cycles, frame.began)
-            switch = _switch(observed.status[place - 1][1] if place else 0)
-            fault = _fault(changes, frame.began, switch)
+            fault = _fault(changes, frame.began)
+            switch = switch_state(observed.status[place - 1][1] if place else 0, fault)
             wanted = {"switch": switch, "kind": frame.kind, "way": _WAYS[link], "fault": fault}
             if not any(all(wanted[axis] in bins for axis, bins in i.when.items()) for i in IGNORED):
                 coverage.sample("forwarding", **wanted)
 
 
-def _switch(status: int) -> str:
-    if status & _BIT["stuck"]:
+def switch_state(status: int, fault: str) -> str:
+    """through, bypass, restoring or stuck, by the register `status` and the fault that decides. A switch that is late
+    only because it waits for the end of a frame counts where it stands."""
+    if status & _BIT["stuck"] and fault in STICKING:
         return "stuck"
     if not status & _OUT:
         return "through"
@@ -67,7 +72,7 @@ def _switch(status: int) -> str:
     return "restoring" if well and status & _BIT["restoring"] else "bypass"
 
 
-def _fault(changes: list[tuple[int, str, bool]], cycle: int, switch: str) -> str:
+def _fault(changes: list[tuple[int, str, bool]], cycle: int) -> str:
     """The fault that is on; of several the one that decides about the switch, otherwise the latest."""
     on: dict[str, int] = {}
     for at, name, active in changes:
@@ -75,7 +80,7 @@ def _fault(changes: list[tuple[int, str, bool]], cycle: int, switch: str) -> str
             on.pop(name, None)
             if active:
                 on[name] = at
-    sticking = [name for name in on if name.startswith("switch_stuck")]
-    if switch == "stuck" and sticking:
-        return sticking[-1]
+    for name in _DECIDING:
+        if name in on:
+            return name
     return max(on, key=lambda name: on[name]) if on else NO_FAULT

@@ -33,7 +33,7 @@ class Scoreboard:
         streams = self._leaving[link, frame.channel]
         for waiting in streams.values():
             while waiting and waiting[0].optional and difference(waiting[0], frame) is not None:
-                if not any(_identity(w.data) == _identity(frame.data) for w in waiting):
+                if not any(_same(w, frame.data) for w in waiting):
                     break
                 waiting.popleft()
             if waiting and difference(waiting[0], frame) is None:
@@ -42,7 +42,7 @@ class Scoreboard:
         # Which one was it to be? The first that it could have come from; those before it are missing.
         for name, waiting in streams.items():
             for place, expected in enumerate(waiting):
-                if _identity(expected.data) != _identity(frame.data):
+                if not _same(expected, frame.data):
                     continue
                 why = difference(expected, frame)
                 skipped = [waiting.popleft() for _ in range(place + 1)][:-1]
@@ -93,9 +93,17 @@ def _identity(data: bytes) -> bytes:
     return data[:2] + data[6:16]
 
 
+def _same(expected: Leaving, found: bytes) -> bool:
+    """They are of one message, as far as what came of it tells."""
+    own, other = _identity(expected.data[: expected.known]), _identity(found)
+    return other.startswith(own) if expected.cut else own == other
+
+
 def difference(expected: Leaving, found: RingFrame) -> str | None:
     """What is wrong with `found`; None if it is what had to leave."""
     if expected.cut:
+        if not _same(expected, found.data):
+            return f"it is of another message ({_hex(found.data)})"
         return None if not found.good else "it had been cut on its way in, and left as a good one"
     if found.err != expected.bad:
         return f"error mark {found.err}, must be {expected.bad}"
@@ -106,8 +114,9 @@ def difference(expected: Leaving, found: RingFrame) -> str | None:
         stamp = found.data[expected.record_at + 7]
         if found.began >= 0 and not any(c & 0xFF == stamp for c in range(expected.since, found.began + 1)):
             return f"time stamp {stamp} is of no cycle from {expected.since} to {found.began}"
-    wanted = stamped(expected, stamp)
-    return None if wanted == found.data else _differing(found.data, wanted)
+    later = sum(expected.since < end <= found.ended for end in expected.bad_ends) if expected.record_at else 0
+    wanted = [stamped(expected, stamp, more) for more in range(later + 1)]
+    return None if found.data in wanted else _differing(found.data, wanted[0])
 
 
 def _differing(found: bytes, wanted: bytes) -> str:

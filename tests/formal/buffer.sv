@@ -73,6 +73,10 @@ module buffer
     for (int i = 0; i < 3; i++) end_q[i] <= end_d[i];
   end
 
+  // A flit of the frame that is being taken in was left out, so its end must be bad.
+  logic lost_q;
+  always_ff @(posedge clk_i) if (valid_i) lost_q <= !sof_i && (lost_q || !pushed);
+
   // Any one flit, watched from its arrival to its leaving.
   logic watching_q;
   logic [7:0] ahead_q;  // flits before it
@@ -97,15 +101,19 @@ module buffer
   always_ff @(posedge clk_i)
     head_ok_q <= rst_i || held_q == 8'd0 || eof_o == (whole_q != 2'd0 && end_q[0] == 8'd1);
   always_comb assume (!started_q || head_ok_q);
+  // The last flit of a frame leaves, and none is counted (assumed not to be in proofs `credits`).
+  logic underrun_q;
+  always_ff @(posedge clk_i) underrun_q <= !rst_i && left && dut.frames_q == 3'd0;
 
   assign place = dut.rd_q + ahead_q[6:0];
-  localparam logic [7:0] LONGEST = 8'(DATA_FRAME_FLITS) + 8'd1;  // a cut one has a bad end more
+  localparam logic [7:0] LONGEST = 8'(DATA_FRAME_FLITS);
   logic [7:0] last_end;
   assign last_end = whole_q == 2'd0 ? 8'd0 : end_q[whole_q-2'd1];
   always_comb begin
     if (started_q && !rst_i) begin
-      assert (dut.frames_q <= 3'd3);
+      assert (dut.frames_q <= 3'd3 && !underrun_q);
       assert (held_q <= 8'd3 * LONGEST);
+      if (pushed && !sof_i && lost_q) assert (eof_i && dut.long_q);
       assert (valid_o == (held_q != 8'd0));
       if (watching_q) begin
         assert (ahead_q < held_q);
@@ -118,8 +126,9 @@ module buffer
       if (!open_q) assert (held_q == last_end);
       else begin
         assert (length_q <= LONGEST - 8'd1 && length_q != 8'd0);
-        assert (dut.long_q == (length_q == LONGEST - 8'd1));
-        if (!dut.long_q) assert (length_q == 8'(dut.length_q));
+        assert (lost_q == dut.long_q);
+        if (dut.long_q) assert (length_q == LONGEST - 8'd1);  // its bad end is still to come
+        else assert (length_q == 8'(dut.length_q));
         assert (held_q <= last_end + length_q);
         assert (last_end <= held_q);
         if (whole_q != 2'd0) assert (held_q == last_end + length_q);

@@ -1,6 +1,6 @@
 // A bypassed lane is a wire: as long as lane_control stands in BYPASS with its buffer drained, each flit leaves in the
 // cycle in which it comes, unchanged but for the TTL of the first one, which is one less; a frame with TTL 0 is taken
-// off whole. The link adds one cycle (proof `transmitter`).
+// off whole, and so is one of a single flit, which has none. The link adds one cycle (proof `transmitter`).
 module bypass
 (
     input logic        clk_i,
@@ -28,7 +28,7 @@ module bypass
     input logic [63:0] l_data_i,
     input logic [ 6:0] where_i   // any place of the buffer
 );
-  logic bypassed_o, trip_o, g_valid_o, g_sof_o, g_eof_o, g_bad_o, g_marked_o, l_pop_o;
+  logic bypassed_o, switching_o, trip_o, g_valid_o, g_sof_o, g_eof_o, g_bad_o, g_marked_o, l_pop_o;
   logic o_valid_o, o_sof_o, o_eof_o, o_bad_o, o_flip_o, ttl_dropped_o, overflowed_o, busy_o;
   logic [63:0] g_data_o, o_data_o;
   lane_control dut (.*);
@@ -49,7 +49,7 @@ module bypass
   logic wire_q, is_wire, taken_off_q, off;
   logic [63:0] expected;
   assign is_wire = bypassed_o && bypass_i && (wire_q || (!in_frame_q && !busy_o));
-  assign off = c_sof_i ? c_data_i[31:16] == 16'h0 : taken_off_q;
+  assign off = c_sof_i ? c_eof_i || c_data_i[31:16] == 16'h0 : taken_off_q;
   always_comb begin
     expected = c_data_i;
     if (c_sof_i) expected[31:16] = c_data_i[31:16] - 16'h1;

@@ -8,6 +8,7 @@ module count
     input logic                        clk_i,
     input logic                        rst_i,
     input logic                        flush_i,
+    input logic                        hold_i,
     input logic                        frozen_i,
     input logic [FAULT_PORT_WIDTH-1:0] fault_i,
     input logic [                 7:0] now_i,
@@ -45,6 +46,10 @@ module count
   logic [63:0] mail_q;
   // lane_control hands no flit over before the last one is done with (proof `lane`), and whole frames only.
   always_comb assume (!(valid_i && held_q && !ack_o));
+  // The cycle in which the switch goes to BYPASS is held, and in the next one the unit is emptied (the same proof).
+  logic hold_q;
+  always_ff @(posedge clk_i) hold_q <= started_q && !rst_i && hold_i;
+  always_comb assume (!hold_q || flush_i);
   logic in_frame_q;
   always_comb assume (!valid_i || sof_i == !in_frame_q);
 
@@ -79,8 +84,8 @@ module count
   assign added = data_o[63:48] - flit_q[63:48];
   always_comb begin
     if (started_q && !rst_i) begin
-      if (valid_o) assert (held_q && !mine && !frozen_i && !flush_i);
-      if (ack_o) assert (held_q && last_o == eof_q);
+      if (valid_o) assert (held_q && !mine && !frozen_i && !flush_i && !hold_i);
+      if (ack_o) assert (held_q && !frozen_i && !flush_i && !hold_i && last_o == eof_q);
       if (valid_o && ack_o) begin
         assert ({sof_o, eof_o, bad_o} == {sof_q, eof_q, bad_q});
         if (place_q == 3'd2) begin
@@ -112,7 +117,7 @@ module count
         assert (dut.mine_q == mine_q && dut.count_q == may_count_q);
         if (!mine_q && !dut.purge_q && (held_q ? place_q > 3'd2 : place_q >= 3'd2)) assert (dut.append_q == raised_q);
       end
-      assert (dut.step_q == slipped_q || !held_q || mine || dut.purge || !dut.inserting);
+      assert (dut.step_q == slipped_q || !held_q || mine || dut.purge || !dut.inserting || flush_i);
       if (!held_q || !dut.inserting) assert (dut.step_q == 2'd0);
       if (!held_q || !dut.inserting) assert (slipped_q == 2'd0);
       assert (slipped_q <= 2'd2 && dut.step_q <= 2'd2);

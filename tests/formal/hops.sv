@@ -4,7 +4,7 @@
 //   TTL, at most ring size + 1; and ring size + 2 more while the frame has never been turned round
 //
 // so a frame leaves at most 2 * (ring size + 2) nodes, in a ring of any size. A frame whose TTL is used up doesn't
-// leave.
+// leave, nor does one of a single flit, which has no room for a TTL.
 module hops
   import ringhil_pkg::*;
 (
@@ -15,6 +15,7 @@ module hops
     input logic                        bypass_i,
     input logic                        frozen_i,
     input logic                        loop_i,
+    input logic                        active_i,
     input logic [                15:0] ring_size_i,
     input logic [FAULT_PORT_WIDTH-1:0] fault_i,
     input logic [                 7:0] card_id_i,
@@ -33,29 +34,31 @@ module hops
     input logic                        watch_i,
     input logic [                 6:0] where_i     // any place of the buffer
 );
-  logic bypassed, trip_o, l_pop, ttl_dropped_o, overflowed_o, busy_o;
+  logic bypassed, switching, trip_o, l_pop, ttl_dropped_o, overflowed_o, busy_o;
   logic g_valid, g_sof, g_eof, g_bad, g_marked, k_ack, k_last, k_valid, k_sof, k_eof, k_bad, k_flip;
   logic o_valid, o_sof, o_eof, o_bad, o_flip;
-  logic [63:0] g_data, k_data, o_data, link_data;
+  logic [63:0] g_data, k_data, o_data, link_data;  // link: on the wire or heard, the one or the other
   logic [7:0] link_ctl;
 
   lane_control dut (
-      .bypassed_o(bypassed), .g_valid_o(g_valid), .g_sof_o(g_sof), .g_eof_o(g_eof), .g_bad_o(g_bad),
-      .g_marked_o(g_marked), .g_data_o(g_data), .k_ack_i(k_ack), .k_last_i(k_last), .k_valid_i(k_valid),
-      .k_sof_i(k_sof), .k_eof_i(k_eof), .k_bad_i(k_bad), .k_flip_i(k_flip), .k_data_i(k_data), .l_pop_o(l_pop),
-      .o_valid_o(o_valid), .o_sof_o(o_sof), .o_eof_o(o_eof), .o_bad_o(o_bad), .o_flip_o(o_flip), .o_data_o(o_data), .*
+      .bypassed_o(bypassed), .switching_o(switching), .g_valid_o(g_valid), .g_sof_o(g_sof), .g_eof_o(g_eof),
+      .g_bad_o(g_bad), .g_marked_o(g_marked), .g_data_o(g_data), .k_ack_i(k_ack), .k_last_i(k_last),
+      .k_valid_i(k_valid), .k_sof_i(k_sof), .k_eof_i(k_eof), .k_bad_i(k_bad), .k_flip_i(k_flip), .k_data_i(k_data),
+      .l_pop_o(l_pop), .o_valid_o(o_valid), .o_sof_o(o_sof), .o_eof_o(o_eof), .o_bad_o(o_bad), .o_flip_o(o_flip),
+      .o_data_o(o_data), .*
   );
   stat_unit gpu (
-      .flush_i(bypassed), .now_i(now_i[7:0]), .entry_capable_i(1'b0), .boundary_i(1'b0), .gpu_type_i(8'h0),
-      .weight_i(16'h0), .errors_i(8'h0), .peer_i(8'h0), .valid_i(g_valid), .sof_i(g_sof), .eof_i(g_eof),
-      .bad_i(g_bad), .marked_i(g_marked), .data_i(g_data), .ack_o(k_ack), .last_o(k_last), .valid_o(k_valid),
-      .sof_o(k_sof), .eof_o(k_eof), .bad_o(k_bad), .flip_o(k_flip), .data_o(k_data), .m_valid_o(),
+      .flush_i(bypassed), .hold_i(switching), .now_i(now_i[7:0]), .entry_capable_i(1'b0), .boundary_i(1'b0),
+      .gpu_type_i(8'h0), .weight_i(16'h0), .errors_i(8'h0), .peer_i(8'h0), .valid_i(g_valid), .sof_i(g_sof),
+      .eof_i(g_eof), .bad_i(g_bad), .marked_i(g_marked), .data_i(g_data), .ack_o(k_ack), .last_o(k_last),
+      .valid_o(k_valid), .sof_o(k_sof), .eof_o(k_eof), .bad_o(k_bad), .flip_o(k_flip), .data_o(k_data), .m_valid_o(),
       .m_sof_o(), .m_eof_o(), .m_bad_o(), .m_data_o(), .counted_o(), .purged_o(), .busy_o(), .*
   );
   link_tx out (
       .silent_i(1'b0), .c_valid_i(o_valid), .c_sof_i(o_sof), .c_eof_i(o_eof), .c_bad_i(o_bad), .c_flip_i(o_flip),
       .c_data_i(o_data), .d_valid_i(1'b0), .d_sof_i(1'b0), .d_eof_i(1'b0), .d_bad_i(1'b0), .d_data_i(64'h0),
-      .d_ready_o(), .credit_i(1'b0), .fault_i(1'b0), .data_o(link_data), .ctl_o(link_ctl), .busy_o(), .*
+      .d_ready_o(), .credit_i(1'b0), .fault_i(1'b0), .data_o(), .ctl_o(), .heard_data_o(link_data),
+      .heard_ctl_o(link_ctl), .busy_o(), .*
   );
 
   logic started_q = 1'b0;
@@ -73,16 +76,15 @@ module hops
     assume (!c_valid_i || c_sof_i == !in_frame_q);  // whole frames (proof `framing`)
     assume (longest != 16'h0 && (!started_q || longest == longest_q));  // a strap
     // What every transmitter keeps to: asserted below of this one.
-    assume (!(c_valid_i && c_sof_i) || c_data_i[31:16] <= longest);
-    // Frames end with a trailer: none is a single flit (frame_check calls it bad).
-    assume (!(c_valid_i && c_sof_i && c_eof_i) && !(l_valid_i && l_sof_i && l_eof_i));
+    assume (!(c_valid_i && c_sof_i && !c_eof_i) || c_data_i[31:16] <= longest);
   end
 
   function automatic logic [17:0] measure(input logic [63:0] flit, input logic [15:0] most);
     measure = 18'(flit[31:16]) + (flit[32+FLAG_WRAPPED] ? 18'd0 : 18'(most) + 18'd1);
   endfunction
 
-  // Any first flit that comes in, watched; which flit of the buffer leaves now, and whether it was the watched one.
+  // Any first flit that comes in, of a frame of more than one, watched; which flit of the buffer leaves now, and
+  // whether it was the watched one.
   logic watching_q, leaves, left_q, sent_q, local_q;
   logic [7:0] place_q, which;
   logic [63:0] flit_q;
@@ -95,7 +97,7 @@ module hops
       left_q     <= 1'b0;
       sent_q     <= 1'b0;
     end else begin
-      if (!watching_q && watch_i && dut.write && c_sof_i) begin
+      if (!watching_q && watch_i && dut.write && c_sof_i && !c_eof_i) begin
         watching_q <= 1'b1;
         place_q    <= dut.wr_q;
         flit_q     <= c_data_i;
@@ -126,7 +128,8 @@ module hops
     last    = 8'd0;
     if (started_q && !rst_i) begin
       if (sent_q && !link_ctl[LINK_EOF]) assert (link_data[31:16] <= longest);
-      if (left_q && !link_ctl[LINK_EOF]) assert (measure(link_data, longest) < before_q);
+      if (left_q) assert (!link_ctl[LINK_EOF] && measure(link_data, longest) < before_q);
+      if (leaves) assert (!o_eof);
       // Helpers: the buffer holds whole frames, but for the one that is being written.
       writing = in_frame_q && !dut.skip_q;
       last    = dut.wr_q - 8'd1;
@@ -151,7 +154,7 @@ module hops
       if (dut.local_q) assert (!bypassed && !dut.handed_q && !dut.open_q && !dut.drop_q);
       if (dut.handed_q) begin
         assert (dut.rd_q != dut.base_q);
-        assert (gpu.sof_q == (gpu.index_q == 3'd0));
+        assert (gpu.sof_q == (gpu.index_q == 3'd0) && !(gpu.sof_q && gpu.eof_q));
       end
       if (watching_q) begin
         assert (8'(dut.wr_q - place_q - 8'd1) < 8'd128);

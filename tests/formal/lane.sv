@@ -27,23 +27,25 @@ module lane
     input logic [                63:0] l_data_i,
     input logic                        watch_i
 );
-  logic bypassed, trip_o, l_pop, ttl_dropped_o, overflowed_o, busy_o;
+  logic bypassed, switching, trip_o, l_pop, ttl_dropped_o, overflowed_o, busy_o;
   logic g_valid, g_sof, g_eof, g_bad, g_marked, k_ack, k_last, k_valid, k_sof, k_eof, k_bad, k_flip;
   logic o_valid, o_sof, o_eof, o_bad, o_flip, m_valid, m_sof, m_eof, m_bad;
   logic [63:0] g_data, k_data, o_data, m_data;
 
   lane_control dut (
-      .bypassed_o(bypassed), .g_valid_o(g_valid), .g_sof_o(g_sof), .g_eof_o(g_eof), .g_bad_o(g_bad),
-      .g_marked_o(g_marked), .g_data_o(g_data), .k_ack_i(k_ack), .k_last_i(k_last), .k_valid_i(k_valid),
-      .k_sof_i(k_sof), .k_eof_i(k_eof), .k_bad_i(k_bad), .k_flip_i(k_flip), .k_data_i(k_data), .l_pop_o(l_pop),
-      .o_valid_o(o_valid), .o_sof_o(o_sof), .o_eof_o(o_eof), .o_bad_o(o_bad), .o_flip_o(o_flip), .o_data_o(o_data), .*
+      .bypassed_o(bypassed), .switching_o(switching), .g_valid_o(g_valid), .g_sof_o(g_sof), .g_eof_o(g_eof),
+      .g_bad_o(g_bad), .g_marked_o(g_marked), .g_data_o(g_data), .k_ack_i(k_ack), .k_last_i(k_last),
+      .k_valid_i(k_valid), .k_sof_i(k_sof), .k_eof_i(k_eof), .k_bad_i(k_bad), .k_flip_i(k_flip), .k_data_i(k_data),
+      .l_pop_o(l_pop), .o_valid_o(o_valid), .o_sof_o(o_sof), .o_eof_o(o_eof), .o_bad_o(o_bad), .o_flip_o(o_flip),
+      .o_data_o(o_data), .*
   );
   stat_unit gpu (
-      .flush_i(bypassed), .now_i(now_i[7:0]), .entry_capable_i(1'b0), .boundary_i(1'b0), .gpu_type_i(8'h0),
-      .weight_i(16'h0), .errors_i(8'h0), .peer_i(8'h0), .valid_i(g_valid), .sof_i(g_sof), .eof_i(g_eof),
-      .bad_i(g_bad), .marked_i(g_marked), .data_i(g_data), .ack_o(k_ack), .last_o(k_last), .valid_o(k_valid),
-      .sof_o(k_sof), .eof_o(k_eof), .bad_o(k_bad), .flip_o(k_flip), .data_o(k_data), .m_valid_o(m_valid),
-      .m_sof_o(m_sof), .m_eof_o(m_eof), .m_bad_o(m_bad), .m_data_o(m_data), .counted_o(), .purged_o(), .busy_o(), .*
+      .flush_i(bypassed), .hold_i(switching), .now_i(now_i[7:0]), .entry_capable_i(1'b0), .boundary_i(1'b0),
+      .gpu_type_i(8'h0), .weight_i(16'h0), .errors_i(8'h0), .peer_i(8'h0), .valid_i(g_valid), .sof_i(g_sof),
+      .eof_i(g_eof), .bad_i(g_bad), .marked_i(g_marked), .data_i(g_data), .ack_o(k_ack), .last_o(k_last),
+      .valid_o(k_valid), .sof_o(k_sof), .eof_o(k_eof), .bad_o(k_bad), .flip_o(k_flip), .data_o(k_data),
+      .m_valid_o(m_valid), .m_sof_o(m_sof), .m_eof_o(m_eof), .m_bad_o(m_bad), .m_data_o(m_data), .counted_o(),
+      .purged_o(), .busy_o(), .*
   );
 
   logic started_q = 1'b0;
@@ -51,13 +53,14 @@ module lane
   always_comb assume (started_q || rst_i);
 
   // The watched flit, its place in the buffer, and whether a frame has left by it.
-  logic watching_q, gone_q, go;
+  logic watching_q, gone_q, go, switching_q;
   logic [7:0] place_q;
   logic [67:0] flit_q;
   logic [7:0] held, read, ahead;  // counted from the oldest flit kept
   assign held  = dut.wr_q - dut.base_q;
   assign read  = dut.rd_q - dut.base_q;
   assign ahead = place_q - dut.base_q;
+  always_ff @(posedge clk_i) switching_q <= started_q && !rst_i && switching;
 
   // The frame that now ends whole, through the GPU (ring, mailbox or purged) or past it; and its flit of the buffer.
   logic ends_through, ends_past, ends;
@@ -108,8 +111,10 @@ module lane
         if (ends_past) assert ({o_eof, o_bad} == flit_q[66:65] && (o_data == flit_q[63:0] || flit_q[67]));
         if (good && ends_through) assert (o_bad == flit_q[65] && (o_data == flit_q[63:0] || gpu.index_q < 3'd3));
       end
-      // The GPU gets a flit only when it is done with the one before (assumed in proof `count`).
+      // Assumed in proof `count`: the GPU gets a flit only when it is done with the one before, and is cut off in the
+      // cycle after the held one.
       if (g_valid) assert (!gpu.valid_q || k_ack);
+      if (switching_q) assert (bypassed);
 
       // Helpers.
       assert (held <= 8'd128 && read <= held);

@@ -5,7 +5,7 @@
 | base | `yosys-smtbmc -t depth` | no assertion fails within `depth` cycles of a reset |
 | induction | `yosys-smtbmc -i -t depth` | nor ever after, if it held for up to `depth` cycles before |
 
-A bounded proof is the base alone. Tools run in a directory of their own, because Yosys (WebAssembly) sees no other.
+Tools run in a directory of their own, because Yosys (WebAssembly) sees no other.
 """
 
 import os
@@ -55,12 +55,10 @@ class Proof:
     twin: Twin
     depth: int = 1  # cycles
     twin_depth: int = 8  # cycles from reset within which the twin's mistake must show
-    bounded: bool = False
     slow: bool = False
     every_register: bool = False  # the harness compares all state of `dut`
     harness: str = ""  # the file, if not called like the proof
     defines: tuple[str, ...] = ()
-    mistake: str = ""  # of the RTL as it stands: the proof is known to fail, and why
 
     @property
     def top(self) -> str:
@@ -89,11 +87,11 @@ def versions() -> dict[str, str]:
 
 
 def prove(proof: Proof, directory: Path, timeout: float = 3600.0) -> Result:
-    """Base, then induction unless bounded. `directory` must be empty; `timeout` is seconds for each step."""
+    """Base, then induction. `directory` must be empty; `timeout` is seconds for each step."""
     started = time.monotonic()
     base, log, trace = _check(_model(proof, directory, None), proof.depth, (), timeout)
-    if base or proof.bounded:
-        return Result(REFUTED if base else PROVED, time.monotonic() - started, None, log, trace)
+    if base:
+        return Result(REFUTED, time.monotonic() - started, None, log, trace)
     failed, more, trace = _check(directory / f"{proof.name}.smt2", proof.depth, ("-i",), timeout)
     steps = re.findall(r"Trying induction in step (\d+)", more)
     k = None if failed else proof.depth - int(steps[-1])

@@ -1,7 +1,7 @@
 // The quiescence contract of gpu_node, whole: when quiescent_o is high after a clock edge, the next edge changes no
 // register and no word of any memory, as long as now_i hasn't reached wake_at_o, no input but now_i has changed and no
-// flit, credit, mailbox or register write comes in. All link and mailbox outputs are registers, so they stay, too; and
-// with the state quiescent_o stays, so this holds for every edge until then.
+// flit, credit, mailbox or register write comes in. All link and mailbox outputs depend on registers alone, so they
+// stay, too; and with the state quiescent_o stays, so this holds for every edge until then.
 //
 // Data lines without valid need not stay: that is more than the contract asks for.
 module quiescence

@@ -1,5 +1,6 @@
 // data_route of a ring lane: each flit goes one way or none, the same for the whole frame. What goes on round the ring
-// has a TTL above 0 and leaves with one less; nothing else of the frame changes. With TTL 0 it never stays in the ring.
+// has a TTL above 0 and leaves with one less; nothing else of the frame changes. With TTL 0 it never stays in the ring;
+// a frame of a single flit goes nowhere.
 module route
   import ringhil_pkg::*;
 (
@@ -48,7 +49,7 @@ module route
       assert ((want_o & (want_o - 5'h1)) == 5'h0);
       assert (!pop_o || valid_i);
       if (want_o != 5'h0) begin
-        assert (data_o == expected);
+        assert (data_o == expected && !(sof_i && eof_i));
         if (open_q) assert (want_o == way_q);
         else if (want_o[1:0] != 2'b00) assert (data_i[31:16] != 16'h0 && !mine && want_o == 5'b00001);
       end else if (valid_i) assert (pop_o && (!open_q || way_q == 5'h0));

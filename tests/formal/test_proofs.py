@@ -14,24 +14,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def _cases(twins: bool) -> list[ParameterSet]:
-    cases = []
-    for proof in PROOFS:
-        marks = [pytest.mark.slow] if proof.slow else []
-        if proof.mistake and not twins:
-            marks.append(pytest.mark.xfail(strict=True, raises=AssertionError, reason=proof.mistake))
-        if not (twins and proof.mistake):
-            cases.append(pytest.param(proof, id=proof.name, marks=marks))
-    return cases
+def _cases() -> list[ParameterSet]:
+    return [pytest.param(p, id=p.name, marks=[pytest.mark.slow] if p.slow else []) for p in PROOFS]
 
 
-@pytest.mark.parametrize("proof", _cases(twins=False))
+@pytest.mark.parametrize("proof", _cases())
 def test_the_proof_goes_through(proof: Proof, tmp_path: Path) -> None:
     result = prove.prove(proof, tmp_path)
     assert result.outcome == prove.PROVED, result.log
 
 
-@pytest.mark.parametrize("proof", _cases(twins=True))
+@pytest.mark.parametrize("proof", _cases())
 def test_its_broken_twin_fails(proof: Proof, tmp_path: Path) -> None:
     result = prove.refute(proof, tmp_path)
     assert result.outcome == prove.REFUTED, result.log

@@ -1,11 +1,13 @@
 // link_tx: a flit goes out one cycle after it came in, once, unchanged but for what the contract names: TTL and wrapped
 // flag in the first flit, link CRC in the last, one bit where c_flip_i says so. What comes out of a good frame is good.
+// On the wire it goes only while the link is used; else only a looped port hears it.
 module transmitter
   import ringhil_pkg::*;
 (
     input logic        clk_i,
     input logic        rst_i,
     input logic        loop_i,
+    input logic        active_i,
     input logic        silent_i,
     input logic [15:0] ring_size_i,
     input logic        c_valid_i,
@@ -23,8 +25,8 @@ module transmitter
     input logic        fault_i
 );
   logic d_ready_o, busy_o;
-  logic [63:0] data_o;
-  logic [7:0] ctl_o;
+  logic [63:0] data_o, heard_data_o;
+  logic [7:0] ctl_o, heard_ctl_o;
   link_tx dut (.*);
 
   logic started_q = 1'b0;
@@ -57,26 +59,31 @@ module transmitter
     trailer_q  <= ~crc_half(dut.crc, dut.edited[63:32]);
   end
 
+  localparam logic [7:0] LEVELS = 8'h1 << LINK_UP | 8'h1 << LINK_FAULT;
   always_comb begin
     if (started_q && !rst_i) begin
-      if (silent_q) assert (ctl_o == 8'h0 && data_o == 64'h0);
+      // The wire carries what a looped port hears, and none of it while the link isn't used.
+      assert (data_o == (active_i ? heard_data_o : 64'h0));
+      assert (ctl_o == (active_i ? heard_ctl_o : heard_ctl_o & LEVELS));
+      if (silent_q) assert (heard_ctl_o == 8'h0 && heard_data_o == 64'h0);
       else begin
-        assert (ctl_o[LINK_VALID] == taken_q);
+        assert (heard_ctl_o[LINK_VALID] == taken_q);
         if (taken_q) begin
-          assert (ctl_o[LINK_DATA] == is_data_q && ctl_o[LINK_SOF] == sof_q && ctl_o[LINK_EOF] == eof_q);
-          assert (ctl_o[LINK_ERR] == (eof_q && bad_q));
+          assert (heard_ctl_o[LINK_DATA] == is_data_q);
+          assert (heard_ctl_o[LINK_SOF] == sof_q && heard_ctl_o[LINK_EOF] == eof_q);
+          assert (heard_ctl_o[LINK_ERR] == (eof_q && bad_q));
           if (sof_q) begin
-            if (!eof_q) assert ({data_o[63:42], data_o[40:32], data_o[15:0]} ==
+            if (!eof_q) assert ({heard_data_o[63:42], heard_data_o[40:32], heard_data_o[15:0]} ==
                 ({flit_q[63:42], flit_q[40:32], flit_q[15:0]} ^ (flip_q ? 47'h1 << 31 : 47'h0)));
-            assert (data_o[32+FLAG_WRAPPED] == (flit_q[32+FLAG_WRAPPED] || loop_q));
+            assert (heard_data_o[32+FLAG_WRAPPED] == (flit_q[32+FLAG_WRAPPED] || loop_q));
             if (!eof_q) begin
-              if (loop_q && !flit_q[32+FLAG_WRAPPED]) assert (data_o[31:16] == longest_q);
-              else assert (data_o[31:16] == (ttl_q < longest_q ? ttl_q : longest_q));
+              if (loop_q && !flit_q[32+FLAG_WRAPPED]) assert (heard_data_o[31:16] == longest_q);
+              else assert (heard_data_o[31:16] == (ttl_q < longest_q ? ttl_q : longest_q));
             end
-          end else if (eof_q) assert (data_o[63:32] == flit_q[63:32]);
-          else assert (data_o == (flit_q ^ (flip_q ? 64'h1 << 48 : 64'h0)));
-          if (eof_q) assert (data_o[31:0] == (bad_q ? ~trailer_q : trailer_q));
-        end else assert (data_o == 64'h0);
+          end else if (eof_q) assert (heard_data_o[63:32] == flit_q[63:32]);
+          else assert (heard_data_o == (flit_q ^ (flip_q ? 64'h1 << 48 : 64'h0)));
+          if (eof_q) assert (heard_data_o[31:0] == (bad_q ? ~trailer_q : trailer_q));
+        end else assert (heard_data_o == 64'h0);
       end
     end
     // Each channel's CRC takes in its own flits, just as they leave, and no others.

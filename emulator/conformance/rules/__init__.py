@@ -2,7 +2,20 @@
 
 from importlib import import_module
 
-_MODULES = ("control", "switch", "faults", "link", "mailbox", "registers", "quiescence", "data", "compute", "crossing")
+_MODULES = (
+    "control",
+    "switch",
+    "faults",
+    "link",
+    "mailbox",
+    "registers",
+    "quiescence",
+    "data",
+    "compute",
+    "crossing",
+    "timers",
+    "everything",
+)
 
 
 def load() -> None:

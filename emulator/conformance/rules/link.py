@@ -148,6 +148,11 @@ def restore(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions += [Carrier(at, link, False), Carrier(at + 3, link, True), Peek(at + 5, "status")]
                 at += wait // 2 + 4
             actions += [Peek(at + wait + 30, "status")]
+            # Ready, and waiting for the far end, it loses its carrier again.
+            begin, ready = at + wait + 40, at + 2 * wait + 60
+            actions += [Carrier(begin, link, False), Mark(begin + 1, link, True), Carrier(begin + 10, link, True)]
+            actions += [Peek(ready - 1, "status"), Carrier(ready, link, False), Carrier(ready + 10, link, True)]
+            actions += [Mark(ready + 20, link, False), Peek(ready + 26, "status"), Peek(ready + wait + 30, "status")]
             yield Case(f"{link} {wait} {index}", Stimulus.of(actions, tail=30), judge)
 
 

@@ -5,7 +5,7 @@ frame is turned round: it leaves (nobody hears it) and comes in by the same port
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.testbench.frame import Channel, RingFrame
@@ -23,7 +23,8 @@ class Leaving:
     """A frame that must leave by `link`, in order with the others of its `stream`.
 
     Where `record_at` isn't None, a record of 16 bytes lies there whose time stamp is the node's to choose: any cycle
-    (its low byte) from the frame's arrival (`since`) to its departure.
+    (its low byte) from the frame's arrival (`since`) to its departure. So is the cycle in which it looks at the number
+    of errors: `bad_ends` are those in which bad frames ended at the port of arrival.
     """
 
     link: str
@@ -34,6 +35,8 @@ class Leaving:
     since: int = 0  # cycle of arrival
     flip: bool = False  # the transmitter of a corrupting GPU damages it behind the CRC's back
     cut: bool = False  # it has lost its end: whatever is left of it must be marked
+    known: int = 1 << 20  # bytes of a cut one that had come
+    bad_ends: Sequence[int] = ()
     optional: bool = False  # it cut another on its way in, and may have been lost with it
     channel: Channel = "control"
 
@@ -55,6 +58,7 @@ class Outcome:
     leaving: list[Leaving] = field(default_factory=list)
     mail: list[Delivered] = field(default_factory=list)
     counters: Counter[str] = field(default_factory=Counter)
+    bad_ends: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))  # by lane
     uncertain: bool = False  # a frame that may have been lost would have changed the counters
 
 
@@ -66,7 +70,7 @@ def arrive_all(frames: Iterable[RingFrame], lane: int, view: NodeView, outcome: 
         if not cut:
             arrive(frame, lane, view, outcome)
         else:
-            perhaps = Outcome(counters=outcome.counters.copy())
+            perhaps = Outcome(counters=outcome.counters.copy(), bad_ends=outcome.bad_ends)
             arrive(frame, lane, view, perhaps)
             outcome.leaving += [replace(leaving, optional=True) for leaving in perhaps.leaving]
             outcome.mail += [replace(mail, optional=True) for mail in perhaps.mail]
@@ -90,15 +94,17 @@ def arrive(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> Non
         outcome.counters[f"marked_port{port}"] += 1
     elif not frame.link_ok:
         outcome.counters[f"rx_bad_port{port}"] += 1
+        outcome.bad_ends[lane].append(frame.ended)
     bad = frame.err or not frame.link_ok
     _hop(frame.data, bad, frame.err, lane, frame.began, f"lane {lane}", view, outcome)
 
 
 def _cut(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> None:
     outcome.counters[f"rx_bad_port{lane + 1}"] += 1
+    outcome.bad_ends[lane].append(frame.ended + 1)
     whole = Outcome()
     _hop(frame.data + bytes(40), True, False, lane, frame.began, f"lane {lane}", view, whole)
-    outcome.leaving += [replace(leaving, cut=True) for leaving in whole.leaving]
+    outcome.leaving += [replace(leaving, cut=True, known=len(frame.data)) for leaving in whole.leaving]
     outcome.mail += [replace(mail, data=b"") for mail in whole.mail]
     outcome.counters["ttl_dropped"] += whole.counters["ttl_dropped"]
     outcome.counters["purged"] += whole.counters["purged"]
@@ -136,7 +142,11 @@ def _hop(
             if not bad and len(data) >= _WITH_TRAILER:
                 outcome.counters["forwarded"] += 1
             data, record_at = _counted(data, bad, marked, lane, flags, view, outcome)
+    before = len(outcome.leaving)
     _leave(data, bad, lane, began, stream, view, outcome, record_at)
+    if bad and data[0] == _STATISTICS and len(data) < _WITH_TRAILER:
+        # Damaged and too short for a statistics frame: what is done to the rest of it is open.
+        outcome.leaving[before] = replace(outcome.leaving[before], cut=True)
     if "corrupt" in view.faults and len(data) > 24:
         outcome.leaving[-1] = replace(outcome.leaving[-1], flip=True)
 
@@ -181,12 +191,13 @@ def _record(count: int, data: bytes, bad: bool, marked: bool, lane: int, view: N
     return head + bytes(4)
 
 
-def stamped(frame: Leaving, stamp: int) -> bytes:
-    """The frame with this time stamp in its record, tag and link CRC to match."""
+def stamped(frame: Leaving, stamp: int, more_errors: int = 0) -> bytes:
+    """The frame with this time stamp in its record and so many errors more, tag and link CRC to match."""
     data = frame.data
     if frame.record_at is not None:
         at = frame.record_at
-        record = data[at : at + 7] + bytes([stamp]) + data[at + 8 : at + 16]
+        errors = data[at + 10] + more_errors & 0xFF
+        record = data[at : at + 7] + bytes([stamp]) + data[at + 8 : at + 10] + bytes([errors]) + data[at + 11 : at + 16]
         tag = crc.record_tag(int.from_bytes(data[8:12], "big"), int.from_bytes(data[12:16], "big"), record)
         data = data[:at] + record[:12] + tag.to_bytes(4, "big") + data[at + 16 :]
     link = crc.link_crc(data) ^ (0xFFFFFFFF if frame.bad else 0)
@@ -213,7 +224,8 @@ def _leave(
         flags |= _FLAG["wrapped"]
     data = data[:2] + flags.to_bytes(2, "big") + ttl.to_bytes(2, "big") + data[6:]
     # Nobody listens at a link that isn't used: whether the frame shows on its wire is the node's own business.
-    leaving = Leaving(link, data, bad, stream, record_at, began, optional=turned)
+    ends = outcome.bad_ends[lane]
+    leaving = Leaving(link, data, bad, stream, record_at, began, optional=turned, bad_ends=ends)
     outcome.leaving.append(leaving)
     if not turned:
         return

@@ -77,7 +77,8 @@ module other_engine
   localparam int JOB = 138;  // from 2, card 8, epoch 32, unit 32, source 16, attempt 16, length 32
   logic [JOB-1:0] job, queue_mem[4], run_q, result_q, refusal_q, sent_q;
   logic [63:0] job_sums, queue_sums[4], run_sums_q;
-  logic [1:0] head_q;
+  logic [1:0] head_q, free_place;  // the sum is for two bits: an index could be computed with more
+  assign free_place = head_q + count_q[1:0];
   assign job = {e_from_i, card_q, epoch_q, unit_q, home_q, attempt_q, length_q};
   assign job_sums = {crc_q, add_q};
 
@@ -133,8 +134,8 @@ module other_engine
         sums_mem[key] <= {segment_q + 16'd1, crc_q, add_q, bytes_q};
       end
       if (whole) begin
-        queue_mem[head_q+count_q[1:0]]  <= job;
-        queue_sums[head_q+count_q[1:0]] <= job_sums;
+        queue_mem[free_place]  <= job;
+        queue_sums[free_place] <= job_sums;
       end
       count_q <= count_q + 3'(whole) - 3'(begin_run);
       if (begin_run) begin
@@ -168,7 +169,7 @@ module other_engine
   logic [1:0] out_from;
   assign pick = !answering_q && (refusal_due_q || result_due_q) && !frozen_i && !flush_i;
   assign {out_from, out_card, out_epoch, out_unit, out_home, out_attempt, out_length} = sent_q;
-  always_comb begin
+  always @* begin
     // Out of the port that the work came in by; to another card as its GPU speaks to that.
     if (out_card == card_id_i) r_to_o = out_from[1] ? out_from : {1'b0, !out_from[0]};
     else r_to_o = out_card < 8'd32 && across_i[out_card[4:0]] ? 2'd3 : 2'd0;

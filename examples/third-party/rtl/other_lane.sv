@@ -117,7 +117,7 @@ module other_lane
     ~crc_half(crc_flit(crc_flit(CRC_INITIAL, meta_q), first_q),
               {weight_i, errors_i, control_i[CONTROL_BOUNDARY] ? peer_i : NO_CARD})
   };
-  always_comb begin
+  always @* begin
     shown = data_q;
     if (sof_q && foreign) shown[32+FLAG_CIRCULATING] = 1'b1;
     if (count_here) begin
@@ -144,7 +144,7 @@ module other_lane
   assign back     = bypassed_o && !bypass_i && !(take ? !h_eof : (mid_q || skip_q));
   assign l_take_o = use_l;
   assign k_valid_o = straight || cut || (use_k && !change) || use_l;
-  always_comb begin
+  always @* begin
     {k_bad_o, k_eof_o, k_sof_o, k_data_o} = {h_bad, h_eof, h_sof, h_data};
     if (use_l) {k_bad_o, k_eof_o, k_sof_o, k_data_o} = {1'b0, l_eof_i, l_sof_i, l_data_i};
     else if (cut) {k_bad_o, k_eof_o, k_sof_o, k_data_o} = {3'b110, 64'h0};

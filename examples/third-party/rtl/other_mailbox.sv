@@ -42,9 +42,10 @@ module other_mailbox
   logic [1:0] port_q, to;
   logic [63:0] data, babbled;
   logic open_q;
-  always_comb begin
+  always @* begin
     unique case (step_q)
       3'd0: babbled = {KIND_STATISTICS, card_id_i, 15'h0, turn_q, ring_size_i + 16'd1, my_id_i};
+      3'd1: babbled = {32'h0, 32'hBABB_1E00};
       3'd2: babbled = {16'd1, 16'd0, ring_size_i, 16'd0};
       3'd3: babbled = now_i;
       default: babbled = 64'h0;

@@ -85,7 +85,7 @@ module other_node
       else if (reg_we_i && reg_addr_i == 8'(r)) set_q[r] <= reg_wdata_i & MASK;
     end
   end
-  always_comb begin
+  always @* begin
     reg_rdata_o = 32'h0;
     if (reg_addr_i == REG_STATUS) reg_rdata_o = status;
     else if (reg_addr_i < 8'(SETTINGS)) reg_rdata_o = set_q[reg_addr_i[3:0]];
@@ -397,7 +397,7 @@ module other_node
     else if (seen != seen_q) seen_q <= seen;
   end
   assign quiescent_o = settle_q == 3'd0 && at_rest;
-  always_comb begin
+  always @* begin
     wake_at_o = ~64'h0;
     if (beats) wake_at_o = beat_q;
     if (answer_due_q && answer_q < wake_at_o) wake_at_o = answer_q;

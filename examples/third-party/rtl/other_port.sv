@@ -1,7 +1,7 @@
 // One port: state of the link, framing and CRC of what comes in, the data buffer with its credits, transmitter.
 //
-// A ring port (LOOP) that is not up hears its own transmitter. Any other port then hears nothing. What is given to
-// send is on the wire all the same; nobody listens.
+// A ring port (LOOP) that is not up hears its own transmitter; any other port then hears nothing. Nothing of that is on
+// the wire: there are only carrier and remote fault, until the link is up again.
 module other_port
   import ringhil_pkg::*;
 #(
@@ -59,7 +59,7 @@ module other_port
   logic [63:0] since_q;  // the carrier has been back long enough then
   assign carrier = rx_ctl_i[LINK_UP];
   assign refused = rx_ctl_i[LINK_FAULT];
-  always_comb begin
+  always @* begin
     link_n = link_q;
     if (!carrier) link_n = DOWN;
     else if (link_q == UP && refused) link_n = DOWN;
@@ -200,17 +200,14 @@ module other_port
     end
   end
 
-  always_comb begin
+  always @* begin
     tx_ctl_o  = 8'h0;
     tx_data_o = 64'h0;
     if (!silent_i) begin
-      {tx_data_o, tx_ctl_o} = {tx_data_q, tx_ctl_q};
-      if (!up_o) tx_ctl_o[LINK_CREDIT] = 1'b0;  // it is for the loop
+      if (up_o) {tx_data_o, tx_ctl_o} = {tx_data_q, tx_ctl_q};
       tx_ctl_o[LINK_UP] = 1'b1;
       tx_ctl_o[LINK_FAULT] = link_q == DOWN;
     end
   end
   assign idle_o = tx_ctl_q == 8'h0 && !repay && !d_valid_o && !(link_q == DOWN && carrier && !timing_q);
-
-  logic unused_ok;
 endmodule

@@ -60,7 +60,7 @@ module other_router
     end else begin : g_entering
       assign used_up = s == 2 && flit[31:16] == 16'd0;
     end
-    always_comb begin
+    always @* begin
       way = NOWHERE;
       if (s == 4) way = answer_to_i == 2'd2 ? HOST : answer_to_i == 2'd3 ? OTHER : {2'b00, answer_to_i[0]};
       else if (s == 2 && (out_i || !control_i[CONTROL_ENTRY])) way = NOWHERE;
@@ -116,13 +116,13 @@ module other_router
     assign transit  = d < 2 && want[d%2] && !locked_q[d];
     assign newcomer = d < 2 && |want[4:2] && !locked_q[d];
     assign hold = transit && newcomer && last_q == 3'(d % 2) && credits < 2'd2;
-    always_comb begin
+    always @* begin
       may = want;
       if (credits == 2'd0 && !drains_i[d]) may = 5'h0;
       if (d < 2 && credits < 2'd2) may[4:2] = 3'b000;
       if (d < 2 && hold && !(holding_q && now_i >= until_q)) may[d%2] = 1'b0;
     end
-    always_comb begin
+    always @* begin
       pick = 5'h0;
       // the first after the one served last
       for (int i = 5; i >= 1; i--) begin
@@ -140,7 +140,7 @@ module other_router
     assign raw = (s_data_i[63:0] & {64{pick[0]}}) | (s_data_i[127:64] & {64{pick[1]}})
         | (s_data_i[191:128] & {64{pick[2]}}) | (s_data_i[255:192] & {64{pick[3]}})
         | (s_data_i[319:256] & {64{pick[4]}});
-    always_comb begin
+    always @* begin
       edited = raw;
       if (d_sof_o[d] && d < 2 && |pick[2:0]) edited[31:16] = raw[31:16] - 16'd1;
       if (d_sof_o[d] && d < 2 && pick[3]) begin

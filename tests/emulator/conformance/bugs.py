@@ -1,4 +1,4 @@
-"""Bugs seeded into copies of the RTL: file, what stands there, what is put in its place, and the rule that must name it."""
+"""Bugs seeded into copies of the RTL: what stands there, what is put in its place, and the rule that must name it."""
 
 from dataclasses import dataclass
 
