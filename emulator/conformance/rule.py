@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -65,5 +65,17 @@ def all_rules() -> dict[str, Rule]:
 
 
 def cases_of(rule: Rule, seed: int, effort: int) -> Iterator[Case]:
-    """The rule's cases for this seed; those of one rule don't depend on which others are checked."""
-    yield from rule.cases(random.Random(f"{seed}/{rule.name}"), effort)
+    """The rule's cases for this seed; those of one rule don't depend on which others are checked.
+
+    The first one begins at time 0, the others anywhere, often shortly before a carry into many bits of time.
+    """
+    for index, case in enumerate(rule.cases(random.Random(f"{seed}/{rule.name}"), effort)):
+        rng = random.Random(f"{seed}/{rule.name}/{index}")
+        yield case if index == 0 else replace(case, stimulus=replace(case.stimulus, start=_start(rng)))
+
+
+def _start(rng: random.Random) -> int:
+    """A time to begin at: a multiple of 256 cycles."""
+    if rng.random() < 0.3:
+        return rng.getrandbits(54) << 8
+    return (1 << rng.choice([16, 20, 24, 28, 32, 40, 48, 56, 62])) - 256 * rng.choice([1, 2, 4, 8])

@@ -31,6 +31,7 @@ class NodeBench:
         self._faults = 0
         self._began = 0
         self.leaped = 0
+        self._now = 0
         self.quiescent, self._wake_at = self.pins.pin("quiescent_o", 1), self.pins.pin("wake_at_o", 64)
         self.edge = RisingEdge(self.clock.handle)
         self._running: Clock | None = None
@@ -40,14 +41,18 @@ class NodeBench:
         """Number of the cycle that the last clock edge ended; 0 is the first one without reset."""
         return (get_sim_time("step") - self._began) // PERIOD + self.leaped
 
-    async def start(self, *, card: int = 0, node: int = 1, size: int = 4) -> None:
-        """Straps, three cycles of reset, everything idle. May be called again for a fresh start."""
+    async def start(self, *, card: int = 0, node: int = 1, size: int = 4, now: int = 0) -> None:
+        """Straps, three cycles of reset, everything idle. May be called again for a fresh start.
+
+        `now` is the node's time in cycle 0.
+        """
         self.stop()
         for name, width, value in (("card_id_i", 8, card), ("node_id_i", 16, node), ("ring_size_i", 16, size)):
             self.pins.pin(name, width).write(value)
         self._faults = 0
         self._fault.write(0)
-        self._leap.write(0)
+        self._leap.write(now)
+        self._now = now
         self._rst.write(1)
         if self._running is None:
             self._running = Clock(self.clock.handle, PERIOD, unit="step")
@@ -60,6 +65,7 @@ class NodeBench:
         self.mailbox = Mailbox(self.pins, self.clock, self.cycle)
         await self.edge
         self._rst.write(0)
+        self._leap.write(0)
         # The first cycle without reset ends at the next edge but one.
         self._began = get_sim_time("step") + PERIOD
         self.leaped = 0
@@ -97,7 +103,7 @@ class NodeBench:
                 return
         if not self.quiescent.read():
             return
-        step = min(cycle, self._wake_at.read()) - self.cycle() - 2
+        step = min(cycle, self._wake_at.read() - self._now) - self.cycle() - 2
         if step <= 0:
             return
         self._leap.write(step)

@@ -103,7 +103,7 @@ class Player:
     async def play(self, stimulus: Stimulus, *, leap: bool = False) -> Observed:
         """Play it and look."""
         bench, observed = self._bench, Observed()
-        await bench.start(card=stimulus.card, node=stimulus.node, size=stimulus.size)
+        await bench.start(card=stimulus.card, node=stimulus.node, size=stimulus.size, now=stimulus.start)
         for link, port in bench.ports.items():
             port.arriving.on_frame.append(observed.arrived[link].append)
             port.arriving.on_bits.append(_Granted(observed.granted[link]))

@@ -115,7 +115,7 @@ def difference(expected: Leaving, found: RingFrame) -> str | None:
         if found.began >= 0 and not any(c & 0xFF == stamp for c in range(expected.since, found.began + 1)):
             return f"time stamp {stamp} is of no cycle from {expected.since} to {found.began}"
     later = sum(expected.since < end <= found.ended for end in expected.bad_ends) if expected.record_at else 0
-    wanted = [stamped(expected, stamp, more) for more in range(later + 1)]
+    wanted = [stamped(expected, stamp, more) for more in range(later + expected.more_bad + 1)]
     return None if found.data in wanted else _differing(found.data, wanted[0])
 
 

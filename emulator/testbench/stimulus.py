@@ -14,6 +14,7 @@ from ringhil.protocol import registers, wire
 
 LINKS = ("p1", "p2", "host", "boundary")
 MAX_CYCLES = 10_000_000
+MAX_START = 1 << 62  # cycles
 MAX_ACTIONS = 100_000
 MAX_BYTES = 64_000_000  # of a stimulus file
 _SCHEMA = "ringhil-stimulus-1"
@@ -115,13 +116,17 @@ _KINDS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Straps, actions in order of their cycles, and how many cycles are played in all."""
+    """Straps, actions in order of their cycles, and how many cycles are played in all.
+
+    `start` is the node's time in cycle 0, a multiple of 256 so that time stamps (its low byte) are those of cycles.
+    """
 
     actions: tuple[Action, ...]
     cycles: int
     card: int = 0
     node: int = 1
     size: int = 4
+    start: int = 0
 
     @classmethod
     def of(cls, actions: Iterable[Action], *, tail: int = 200, **straps: int) -> Self:
@@ -136,6 +141,7 @@ class Stimulus:
     def to_json(self) -> str:
         """One action a line."""
         head = {"schema": _SCHEMA, "card": self.card, "node": self.node, "size": self.size, "cycles": self.cycles}
+        head |= {"start": self.start} if self.start else {}
         lines = ",\n  ".join(json.dumps(_as_data(action)) for action in self.actions)
         return json.dumps(head)[:-1] + f', "actions": [\n  {lines}\n]}}\n'
 
@@ -157,7 +163,10 @@ class Stimulus:
             name: _number(data.get(name), f"{where}: {name}", low, high)
             for name, low, high in (("card", 0, 254), ("node", 0, 1023), ("size", 2, 1024), ("cycles", 1, MAX_CYCLES))
         }
-        return cls(tuple(_action(a, f"{where}: action {i}") for i, a in enumerate(actions)), **straps)
+        start = _number(data.get("start", 0), f"{where}: start", 0, MAX_START)
+        if start % 256:
+            raise StimulusError(f"{where}: start is {start}; allowed are multiples of 256")
+        return cls(tuple(_action(a, f"{where}: action {i}") for i, a in enumerate(actions)), **straps, start=start)
 
     @classmethod
     def read(cls, path: Path) -> Self:

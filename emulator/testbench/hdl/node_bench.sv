@@ -1,9 +1,9 @@
 // Top of a bench for one node: the node with all its pins, and time.
 //
 // `RINGHIL_NODE is the module under test (gpu_node if it isn't defined). Define RINGHIL_NO_QUIESCENCE for a node
-// without quiescent_o and wake_at_o. Time counts clock edges from reset; leap_i adds to the step of one edge, so
-// that a bench can pass over cycles in which the node says that nothing happens. RINGHIL_VIEWS adds decoders of the
-// links for a wave viewer.
+// without quiescent_o and wake_at_o. Time counts clock edges from reset, and begins at what leap_i is during reset;
+// later leap_i adds to the step of one edge, so that a bench can pass over cycles in which the node says that nothing
+// happens. RINGHIL_VIEWS adds decoders of the links for a wave viewer.
 `ifndef RINGHIL_NODE
 `define RINGHIL_NODE gpu_node
 `endif
@@ -59,7 +59,7 @@ module node_bench
   assign now_o = now_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) now_q <= 64'h0;
+    if (rst_i) now_q <= leap_i;
     else now_q <= now_q + 64'h1 + leap_i;
   end
 

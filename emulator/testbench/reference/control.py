@@ -37,6 +37,7 @@ class Leaving:
     cut: bool = False  # it has lost its end: whatever is left of it must be marked
     known: int = 1 << 20  # bytes of a cut one that had come
     bad_ends: Sequence[int] = ()
+    more_bad: int = 0  # bad frames that may have come before it, or been lost
     optional: bool = False  # it cut another on its way in, and may have been lost with it
     channel: Channel = "control"
 
@@ -59,6 +60,7 @@ class Outcome:
     mail: list[Delivered] = field(default_factory=list)
     counters: Counter[str] = field(default_factory=Counter)
     bad_ends: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))  # by lane
+    more_bad: list[int] = field(default_factory=lambda: [0, 0])  # by lane: bad frames that may have been lost
     uncertain: bool = False  # a frame that may have been lost would have changed the counters
 
 
@@ -75,6 +77,7 @@ def arrive_all(frames: Iterable[RingFrame], lane: int, view: NodeView, outcome: 
             outcome.leaving += [replace(leaving, optional=True) for leaving in perhaps.leaving]
             outcome.mail += [replace(mail, optional=True) for mail in perhaps.mail]
             outcome.uncertain |= perhaps.counters != outcome.counters
+            outcome.more_bad[lane] += not frame.good
         cut = frame.sof and not frame.eof
 
 
@@ -130,7 +133,7 @@ def _hop(
     if data[1] == view.card and int.from_bytes(data[6:8], "big") == view.number:
         outcome.mail.append(Delivered(lane, data, bad))
         return
-    record_at = None
+    record_at, came = None, len(data)
     if data[0] == _STATISTICS:
         flags = int.from_bytes(data[2:4], "big")
         if view.control("monitor"):
@@ -144,7 +147,7 @@ def _hop(
             data, record_at = _counted(data, bad, marked, lane, flags, view, outcome)
     before = len(outcome.leaving)
     _leave(data, bad, lane, began, stream, view, outcome, record_at)
-    if bad and data[0] == _STATISTICS and len(data) < _WITH_TRAILER:
+    if bad and data[0] == _STATISTICS and came < _WITH_TRAILER:
         # Damaged and too short for a statistics frame: what is done to the rest of it is open.
         outcome.leaving[before] = replace(outcome.leaving[before], cut=True)
     if "corrupt" in view.faults and len(data) > 24:
@@ -224,8 +227,8 @@ def _leave(
         flags |= _FLAG["wrapped"]
     data = data[:2] + flags.to_bytes(2, "big") + ttl.to_bytes(2, "big") + data[6:]
     # Nobody listens at a link that isn't used: whether the frame shows on its wire is the node's own business.
-    ends = outcome.bad_ends[lane]
-    leaving = Leaving(link, data, bad, stream, record_at, began, optional=turned, bad_ends=ends)
+    ends, more = outcome.bad_ends[lane], outcome.more_bad[lane]
+    leaving = Leaving(link, data, bad, stream, record_at, began, optional=turned, bad_ends=ends, more_bad=more)
     outcome.leaving.append(leaving)
     if not turned:
         return
