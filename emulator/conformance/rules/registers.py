@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 
+from ringhil.emulator.conformance.data_frames import Place
 from ringhil.emulator.conformance.frames import other_control, statistics
 from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.control import QUIET, spread, straps
@@ -185,3 +186,86 @@ def memory(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Fault(150, fault, False), Peek(250, "memory"), Fault(300, fault, True)]
             actions += [Poke(340, "memory", rng.getrandbits(32)), Peek(345, "memory"), Fault(400, fault, False)]
             yield Case(f"{fault} {index}", Stimulus.of(actions, **place), _memory)
+
+
+# ------------------------------------------------------------------------------------------------- bits, and sums
+
+
+def _reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """What is read is what was written last, bit by bit; nothing is asked of what the settings bring about."""
+    held = {r.name: r.reset for r in registers.REGISTERS if r.access == "rw"}
+    breaches, peeks = [], iter(observed.peeks)
+    for action in stimulus.actions:
+        if isinstance(action, Poke) and action.register in held:
+            held[str(action.register)] = action.value & (1 << WIDTH.get(str(action.register), 32)) - 1
+        elif isinstance(action, Peek):
+            cycle, name, value = next(peeks)
+            if name in held and value != held[str(name)]:
+                text = f"{name} reads as 0x{value:X}, written was 0x{held[str(name)]:X}"
+                breaches.append(Breach(rule_name, cycle, text))
+    return breaches
+
+
+@rule("registers.bits", "each bit of each setting is kept by itself, and by no other setting")
+def bits(rng: random.Random, effort: int) -> Iterable[Case]:
+    names = [r.name for r in registers.REGISTERS if r.access == "rw"]
+    for index in range(effort):
+        actions: list[Action] = []
+        at = 5
+        for name in rng.sample(names, len(names)):
+            for place in rng.sample(range(32), 32):
+                actions += [Poke(at, name, 1 << place), Peek(at + 2, name)]
+                at += 3
+            actions += [Poke(at, name, rng.getrandbits(32)), Peek(at + 2, rng.choice(names))]
+            at += 3
+        actions += [Peek(at + i, name) for i, name in enumerate(names)]
+        yield Case(f"bits {index}", Stimulus.of(actions, tail=20, **straps(rng)), partial(_reads_back, "registers.bits"))
+
+
+def _summed(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """All frames that have used up their TTL are counted, whichever arrive in one cycle."""
+    name = "registers.together"
+    if observed.unfinished:
+        return []
+    came = [f for link in ("p1", "p2", "host") for f in observed.arrived[link]]
+    wanted = sum(f.sof and f.eof and f.ttl == 0 for f in came)
+    found = observed.registers["ttl_dropped"]
+    if any(True for link in observed.left for _ in observed.left[link]):
+        return [Breach(name, stimulus.cycles, "a frame left that had used up its TTL")]
+    if found != wanted:
+        return [Breach(name, stimulus.cycles, f"register ttl_dropped is {found}, must be {wanted}")]
+    return []
+
+
+@rule("registers.together", "what happens in one cycle, on both lanes and both channels, is counted each for itself")
+def together(rng: random.Random, effort: int) -> Iterable[Case]:
+    for kind in ("purged", "counted", "bad", "marked", "home"):
+        place = straps(rng)
+        monitor = 1 << registers.CONTROL_BITS["monitor"] if kind == "purged" else 0
+        frames = [_event(rng, kind, place) for _ in range(6 * effort)]
+        sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
+        actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *sends]
+        yield Case(f"{kind} by both", Stimulus.of(actions, **place), partial(judge_control, "registers.together"))
+    yield Case("both links", Stimulus.of([*QUIET, *(Carrier(10, link, False) for link in OUT)]), _wrapped_twice)
+    for index in range(effort):
+        there = Place(rng, 1, 2, 8)
+        actions = [*QUIET, Poke(6, "control", 1 << registers.CONTROL_BITS["entry"])]
+        at = 20
+        # The ways differ in how long a frame takes to where it is dropped.
+        for shift in range(-3, 4):
+            for late in range(-3, 4):
+                actions += [Send(at + 8, link, there.answer(1, 5, ttl=0)) for link in IN]
+                actions.append(Send(at + 8 + shift, "host", there.answer(1, 5, ttl=0, flags=0)))
+                for link in IN:
+                    frame = RingFrame.of(other_control(rng, card=1, home=5, ttl=0))
+                    actions.append(Send(at + 8 + late, link, frame))
+                at += 30
+        yield Case(f"used up {index}", Stimulus.of(actions, **there.straps), _summed)
+
+
+def _wrapped_twice(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    wanted = len([link for link in OUT if silent(observed, link)])
+    found = observed.registers["wraps"]
+    if found != wanted:
+        return [Breach("registers.together", stimulus.cycles, f"register wraps is {found}, must be {wanted}")]
+    return []

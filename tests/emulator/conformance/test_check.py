@@ -19,10 +19,12 @@ from .bugs import BUGS, Bug
 
 THIRD_PARTY = Path(__file__).parents[3] / "examples" / "third-party" / "rtl"
 NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
+BOTH = [
+    (simulator, node) for simulator in SIMULATORS for node in NODES if (simulator, node) != ("icarus", "third party")
+]
 
 
-@pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize(("simulator", "node"), [*BOTH, pytest.param("icarus", "third party", marks=pytest.mark.slow)])
 def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> None:
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
@@ -107,16 +109,16 @@ def test_the_rules_are_listed_and_documented() -> None:
         assert f"| `{rule.name}` | {rule.demands} |" in page
 
 
-def test_a_simulation_that_never_comes_back_is_a_broken_rule(tmp_path: Path) -> None:
+def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     node = rtl / "gpu_node.sv"
-    text = node.read_text()
-    trap = "  always @(posedge clk_i) if (mtx_valid_i) while (1) node_trap = !node_trap;\n"
-    node.write_text(text.replace("  localparam int CW = 0;", f"  logic node_trap;\n{trap}  localparam int CW = 0;"))
-    settings = Settings(rules=("control.own", "control.home"), out=tmp_path / "out", waves=False, patience=10)
+    trap = "  always @(posedge clk_i) if (mtx_valid_i) $finish;\n"
+    node.write_text(node.read_text().replace("  localparam int CW = 0;", f"{trap}  localparam int CW = 0;"))
+    settings = Settings(rules=("control.own", "control.home"), out=tmp_path / "out", waves=False, patience=30)
     report = check(rtl, settings=settings)
     ends = report.verdicts["rtl.ends"]
     assert ends.state == "broken"
-    assert "took longer than 10 s" in ends.what
+    assert ends.what
     assert ends.case.startswith("control.own")
+    assert ends.stimulus is not None
     assert report.verdicts["control.home"].state == "kept", "the check goes on with the next rule"

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.library import rtl_files
-from ringhil.emulator.testbench.build import HDL, SIMULATORS, Simulator, build_bench
+from ringhil.emulator.testbench.build import SIMULATORS, Simulator, build_bench, node_sources
 from ringhil.emulator.testbench.runner import run_bench
 
-SOURCES = [*rtl_files(), HDL / "node_bench.sv"]
+SOURCES = node_sources()
 HERE = Path(__file__).parent
 
 
@@ -51,11 +50,10 @@ def test_a_failing_bench_fails_with_seed_and_waves(pytester: pytest.Pytester) ->
     (folder / "bench_failing.py").write_text((HERE / "bench_failing.py").read_text())
     (folder / "test_it.py").write_text(
         textwrap.dedent("""
-            from ringhil.emulator.engine.library import rtl_files
-            from ringhil.emulator.testbench.build import HDL
+            from ringhil.emulator.testbench.build import node_sources
 
             def test_it(ringhil_bench):
-                ringhil_bench("bench_failing", "node_bench", [*rtl_files(), HDL / "node_bench.sv"])
+                ringhil_bench("bench_failing", "node_bench", node_sources())
         """)
     )
     command = ["--ringhil-seed=9", f"--ringhil-waves={folder / 'kept'}", "--junitxml=out.xml", "-n0"]

@@ -1,0 +1,156 @@
+"""A babbling GPU beside its own firmware: what it sends, and what becomes of what is written meanwhile."""
+
+import random
+from collections.abc import Iterable
+from functools import partial
+
+from ringhil.emulator.conformance.frames import other_control
+from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.control import QUIET, straps
+from ringhil.emulator.conformance.rules.mailbox import BY_PORT
+from ringhil.emulator.conformance.rules.switch import BACK, LONGEST
+from ringhil.emulator.conformance.guard import offered
+from ringhil.emulator.conformance.timeline import Span, faulty, setting
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import OUT
+from ringhil.emulator.testbench.stimulus import Action, Fault, Poke, Post, Stimulus
+from ringhil.protocol import wire
+
+BABBLE = 0xBABB1E00  # its sequence number
+OFTEN = 40  # cycles in which it sends a frame at least
+SLACK = 60  # cycles that what was begun may take to leave
+_KEPT = slice(6, 16)  # bytes that no hop changes
+
+
+def _census(frame: RingFrame, stimulus: Stimulus, lane: int, number: int) -> str | None:
+    """What is wrong with a frame that a babbling GPU sent."""
+    data = frame.data
+    wanted = {
+        "kind": (data[0], wire.KINDS["statistics"]),
+        "card": (data[1], stimulus.card),
+        "flag with_records": (int.from_bytes(data[2:4], "big") & wire.FLAGS["with_records"], 0),
+        "TTL": (frame.ttl, stimulus.size + 1),
+        "number": (int.from_bytes(data[6:8], "big"), number),
+        "sequence": (int.from_bytes(data[12:16], "big"), BABBLE),
+        "count": (int.from_bytes(data[16:18], "big"), 1),
+        "number of records": (int.from_bytes(data[18:20], "big"), 0),
+        "length in flits": (len(data) // wire.FLIT_BYTES, 5),
+        "flag ccw": (bool(int.from_bytes(data[2:4], "big") & wire.FLAGS["ccw"]), lane == 1),
+    }
+    for what, (found, right) in wanted.items():
+        if found != right:
+            return f"{what} 0x{found:X}, must be 0x{right:X}"
+    return None
+
+
+def _judge(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    spans = faulty(observed, "babble")
+    breaches: list[Breach] = []
+    posts = [a for a in stimulus.actions if isinstance(a, Post)]
+    unseen = {port: [p.data for p in posts if p.port == port] for port in range(4)}
+    number = stimulus.node
+    if faulty(observed, "duplicate_id"):
+        number = (number - 1) % stimulus.size
+    babbled: list[tuple[int, int]] = []
+    for port, link in enumerate(BY_PORT):
+        for frame in observed.left[link]:
+            place = next((i for i, data in enumerate(unseen[port]) if data[_KEPT] == frame.data[_KEPT]), None)
+            if place is not None and len(unseen[port][place]) == len(frame.data):
+                del unseen[port][: place + 1]
+                why = None
+            elif link in OUT and any(s.begin < frame.began < s.end + SLACK + len(posts) * 8 for s in spans):
+                babbled.append((frame.began, port))
+                why = _census(frame, stimulus, port, number)
+            else:
+                why = "it was neither written, nor then, nor in that order"
+            if why is None and not frame.good:
+                why = "damaged"
+            if why is not None:
+                breaches.append(Breach(rule_name, frame.ended, f"{link}: a {frame.kind} frame left: {why}"))
+    if setting(stimulus, "allowance") >= stimulus.cycles:
+        breaches += _turns(rule_name, sorted(babbled))
+        breaches += _silence(rule_name, spans, sorted(babbled), stimulus)
+    breaches += _never_left(rule_name, posts, {data for rest in unseen.values() for data in rest}, observed, stimulus)
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+def _turns(rule_name: str, babbled: list[tuple[int, int]]) -> Iterable[Breach]:
+    """No lane gets two frames more than the other."""
+    ahead = [0]
+    for began, port in babbled:
+        ahead.append(ahead[-1] + (1 if port else -1))
+        if max(ahead) - min(ahead) > 2:
+            yield Breach(rule_name, began, "a babbling GPU sends by turns clockwise and counter-clockwise")
+            return
+
+
+def _silence(rule_name: str, spans: list[Span], babbled: list[tuple[int, int]], stimulus: Stimulus) -> Iterable[Breach]:
+    """Without a limit to its allowance it sends all the time."""
+    written = sum(isinstance(a, Post) for a in stimulus.actions) * 8
+    for span in spans:
+        times = [span.begin + written, *(began for began, _ in babbled), min(span.end, stimulus.cycles)]
+        inside = [t for t in times if span.begin + written <= t <= min(span.end, stimulus.cycles)]
+        gaps = [(b - a, a) for a, b in zip(sorted(inside), sorted(inside)[1:], strict=False)]
+        for gap, since in gaps:
+            if gap > OFTEN:
+                yield Breach(rule_name, since, f"a babbling GPU is silent for {gap} cycles")
+
+
+def _never_left(
+    rule_name: str, posts: list[Post], unseen: set[bytes], observed: Observed, stimulus: Stimulus
+) -> Iterable[Breach]:
+    """Frames written long before it babbles, or when all that follows from it is over, leave."""
+    spans = faulty(observed, "babble")
+    after = SLACK
+    if setting(stimulus, "allowance") < stimulus.cycles:
+        after += 2 * setting(stimulus, "allowance_period") + setting(stimulus, "gpu_restore") + BACK + LONGEST
+    for post, at in zip(posts, offered(posts), strict=True):
+        ends = at + len(post.data) // wire.FLIT_BYTES
+        # What a babbling GPU doesn't take may have to be written later.
+        clear = all(ends + SLACK < s.begin or s.end + after + 8 * len(posts) < post.at for s in spans)
+        if clear and post.data in unseen and ends + 2 * SLACK < stimulus.cycles:
+            yield Breach(rule_name, at, f"{BY_PORT[post.port]}: the frame written in cycle {at} never left")
+
+
+@rule("faults.babbled", "a babbling GPU sends statistics frames of its own, as described, by turns on both lanes", "R6")
+def babbled(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_judge, "faults.babbled")
+    for index in range(2 * effort):
+        place = straps(rng) | {"card": rng.randrange(255)}
+        actions: list[Action] = [QUIET[0], Poke(4, "allowance", 1_000_000)]
+        actions += [Fault(6, "duplicate_id", True)] * (index % 2)
+        at = 30
+        for length in (1, 2, 4, 5, 6, 9, 10, 11, 60, 200):
+            actions += [Fault(at, "babble", True), Fault(at + length, "babble", False)]
+            at += length + SLACK
+        yield Case(f"babble {index}", Stimulus.of(actions, **place), judge)
+
+
+@rule("faults.babble_beside", "of what the firmware writes while its GPU babbles nothing leaves in parts; later all does")
+def babble_beside(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_judge, "faults.babble_beside")
+    for allowance in (1_000_000, 1_000_000, 3):
+        for index in range(effort):
+            place = straps(rng)
+            period = 60
+            actions: list[Action] = [QUIET[0], Poke(3, "allowance_period", period), Poke(4, "allowance", allowance)]
+            at = 30
+            for offset in (*range(-9, 10, 2), 13):
+                # It begins, and ends, in any flit of what is being written.
+                length = rng.choice([3, 7, 12, 26, 60])
+                begin = at + 9 + offset
+                posts = [at, at + rng.randrange(12), begin + length + rng.randrange(-8, 4), begin + length]
+                home = (place["node"] + 1) % place["size"]
+                given = {"card": place["card"], "home": home, "ttl": 2}
+                actions += [Post(max(when, at), rng.randrange(4), other_control(rng, **given)) for when in posts]
+                actions += [Fault(begin, "babble", True), Fault(begin + length, "babble", False)]
+                at = begin + length + 3 * SLACK
+                if allowance < 100:
+                    at += 2 * period
+            given = {"card": place["card"], "home": (place["node"] + 1) % place["size"], "ttl": 2}
+            at += 44 * 8 + 2 * period + LONGEST + setting(Stimulus.of(actions), "gpu_restore")
+            actions += [Post(at + 2 * period * port, port, other_control(rng, **given)) for port in range(4)]
+            name = f"{'muted' if allowance < 100 else 'heard'}, {allowance} {index}"
+            yield Case(name, Stimulus.of(actions, tail=300, **place), judge)
