@@ -14,6 +14,9 @@ _MODULES = (
     "compute",
     "crossing",
     "timers",
+    "crowded",
+    "babbling",
+    "fields",
     "everything",
 )
 

@@ -13,7 +13,7 @@ from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import IN, OUT
 from ringhil.emulator.testbench.reference.view import NodeView
-from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Poke, Post, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Pause, Poke, Post, Send, Stimulus
 from ringhil.protocol import registers, wire
 
 RECORDS = wire.FLAGS["with_records"]
@@ -156,6 +156,29 @@ def traffic(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions.append(Post(FIRST + rng.randrange(at), lane, sent))
             actions.append(Send(at + 100, IN[lane], RingFrame.of(other_control(rng, card=15, home=0))))
         yield Case(f"traffic {index}", Stimulus.of(actions, tail=400, **place), follows("control.traffic"))
+
+
+def with_gaps(rng: random.Random, actions: list[Action], links: Iterable[str]) -> list[Action]:
+    """The same with pauses of the senders, some of them inside frames."""
+    last = max(a.at for a in actions)
+    for link in links:
+        at = FIRST
+        while at < last:
+            at += rng.randrange(2, 30)
+            actions.append(Pause(at, link, True))
+            at += rng.randrange(1, 9)
+            actions.append(Pause(at, link, False))
+    return actions
+
+
+@rule("control.gaps", "flits of a frame may come with gaps between them, and other frames' flits of the other channel")
+def gaps(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        frames = [control_frame(rng, damage=0.1, **place) for _ in range(20)]
+        frames += [RingFrame.of(other_control(rng, card=15, home=0)) for _ in range(2)]
+        actions = with_gaps(rng, [*QUIET, *spread(frames, (0, 1) * 11, gap=2)], IN)
+        yield Case(f"gaps {index}", Stimulus.of(actions, tail=300, **place), follows("control.gaps"))
 
 
 @rule("control.own", "frames from the firmware leave whole by the port that they name, TTL at most ring size + 1", "R2")

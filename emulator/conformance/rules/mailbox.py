@@ -7,7 +7,7 @@ from functools import partial
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
 from ringhil.emulator.conformance.guard import Guarded, guarded, offered
 from ringhil.emulator.conformance.rule import Case, rule
-from ringhil.emulator.conformance.rules.control import QUIET, straps
+from ringhil.emulator.conformance.rules.control import QUIET, straps, with_gaps
 from ringhil.emulator.conformance.rules.faults import own_frames
 from ringhil.emulator.conformance.rules.switch import BACK, LONGEST, either, foreign
 from ringhil.emulator.conformance.steady import view_of
@@ -375,6 +375,7 @@ def _outside(link: str, rng: random.Random, effort: int) -> Iterable[Case]:
                 actions.append(Post(at, BY_PORT.index(link), _message(rng, place, ttl=0xFFFF)))
         if index % 2:
             actions.insert(2, Fault(6, "dead", True))
+        with_gaps(rng, actions, [link])
         judge = partial(_handed, f"mailbox.{link}", link)
         yield Case(f"{link} {index}", Stimulus.of(actions, **place), judge)
 

@@ -219,7 +219,9 @@ def bits(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Poke(at, name, rng.getrandbits(32)), Peek(at + 2, rng.choice(names))]
             at += 3
         actions += [Peek(at + i, name) for i, name in enumerate(names)]
-        yield Case(f"bits {index}", Stimulus.of(actions, tail=20, **straps(rng)), partial(_reads_back, "registers.bits"))
+        yield Case(
+            f"bits {index}", Stimulus.of(actions, tail=20, **straps(rng)), partial(_reads_back, "registers.bits")
+        )
 
 
 def _summed(stimulus: Stimulus, observed: Observed) -> list[Breach]:
