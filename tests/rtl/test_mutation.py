@@ -50,6 +50,7 @@ def _mutation(*options: str) -> tuple[int, dict[str, Any], str]:
     return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
 
+@pytest.mark.slow
 def test_mistakes_all_over_the_node_are_found() -> None:
     at = [word for line in LINES for word in ("--at", line)]
     code, report, said = _mutation(str(len(LINES)), *at, "--rules", ",".join(RULES))
