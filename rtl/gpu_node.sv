@@ -2,7 +2,7 @@
 // to its firmware.
 //
 // Clockwise frames enter port 1 and leave port 2, counter-clockwise frames the other way. All link and mailbox
-// outputs are registered, on the bypass path too, so nodes can be simulated apart from each other and no ring
+// outputs follow from registers alone, on the bypass path too, so nodes can be simulated apart from each other and no ring
 // of bypassed nodes is a combinational loop.
 //
 // Quiescence contract: when quiescent_o is high after a clock edge, then until now_i reaches wake_at_o a clock

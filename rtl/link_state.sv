@@ -2,7 +2,8 @@
 //
 // No carrier, or the peer's remote-fault mark, takes an active link down at once. When the carrier has been
 // back for restore_i cycles the port says so (READY: its own remote-fault mark goes off); the link is active
-// again when both ends have said so. Because the mark travels ahead of the first flit, no end misses traffic.
+// again when both ends have said so. Because the mark travels ahead of the traffic, no end misses a frame but for one
+// that begins in the very cycle in which the other end comes back.
 //
 // While the link is not active, active_o is low and the port's owner loops or drains it. restart_o is high
 // in the cycle before active_o changes: open frames are cut there and credits start afresh.

@@ -9,7 +9,7 @@
 //   itself (heard_*_o). So each flit goes one way only, also when the two ends of a slow link don't change together.
 // - silent_i: no carrier, nothing goes out.
 // - c_flip_i damages the flit behind the CRC's back: the transmitter of a corrupting GPU.
-// All link outputs are registered and zero while idle.
+// All link outputs follow from registers alone, and are zero while idle but for the levels.
 module link_tx
   import ringhil_pkg::*;
 (

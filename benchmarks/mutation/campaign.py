@@ -56,7 +56,7 @@ def run(
         out, todo = Path(scratch) / "results.jsonl", Path(scratch) / "todo.json"
         out.write_text("")
         todo.write_text(json.dumps(modules))
-        given = {"OUT": str(out), "TODO": str(todo), "PATIENCE": str(_CASE), "RULES": ",".join(suite.rules)}
+        given = {"OUT": str(out), "MUTANTS": str(todo), "PATIENCE": str(_CASE), "RULES": ",".join(suite.rules)}
         given |= {"SEED": str(suite.seed), "EFFORT": str(suite.effort)}
         settings = {PREFIX + name: value for name, value in given.items()}
         with _Watch(out, progress):

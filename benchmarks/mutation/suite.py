@@ -47,7 +47,7 @@ def all_cases(rules: list[str], seed: int, effort: int) -> list[tuple[str, Case]
 async def mutants(dut: Any) -> None:
     """All those still to do."""
     out, patience = Path(_setting("OUT")), float(_setting("PATIENCE"))
-    modules: dict[str, str] = json.loads(Path(_setting("TODO")).read_text())  # number of a mutant to its module
+    modules: dict[str, str] = json.loads(Path(_setting("MUTANTS")).read_text())  # number of a mutant to its module
     cases = all_cases([r for r in _setting("RULES").split(",") if r], int(_setting("SEED")), int(_setting("EFFORT")))
     kills: dict[str, Counter[tuple[str, str]]] = {}
     for line in out.read_text().splitlines():

@@ -6,6 +6,7 @@ then. Folders are pytest's `tmp_path`, so tests may run in parallel (xdist). The
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,27 +50,17 @@ def ringhil_bench(
         chosen = int(request.config.getoption(_SEED)) if seed is None else seed
         record_property("seed", chosen)
         record_property("simulator", simulator)
-        given = {"parameters": parameters, "defines": defines, "optimise": optimise}
-        place = {"settings": settings, "paths": [request.path.parent], "patience": patience}
-        bench = build_bench(simulator, top, sources, **given)  # type: ignore[arg-type]
-        first = run_bench(bench, [module], tmp_path / "run", seed=chosen, tests=tests, **place)  # type: ignore[arg-type]
+        build = partial(build_bench, simulator, top, sources, parameters=parameters, optimise=optimise)
+        play = partial(run_bench, seed=chosen, settings=settings, paths=[request.path.parent], patience=patience)
+        first = play(build(defines=defines), [module], tmp_path / "run", tests=tests)
         record_property("results", str(first.xml))
         assert first.results, f"{module}: no cocotb tests"
         if not first.failed:
             return
         names = [result.name for result in first.failed]
         views = {"RINGHIL_VIEWS": "1"} if any(f.name == "ring_view.sv" for f in sources) else {}
-        given["defines"] = {**(defines or {}), **views}
-        recorder = build_bench(simulator, top, sources, waves=True, **given)  # type: ignore[arg-type]
-        again = run_bench(
-            recorder,
-            [module],
-            tmp_path / "waves",
-            seed=chosen,
-            tests=names,
-            waves=True,
-            **place,  # type: ignore[arg-type]
-        )
+        recorder = build(defines={**(defines or {}), **views}, waves=True)
+        again = play(recorder, [module], tmp_path / "waves", tests=names, waves=True)
         waves = _kept(again.waves, request.config.getoption(_WAVES), request.node.name)
         record_property("waves", str(waves))
         lines = [f"{result.name}: {result.failure}" for result in first.failed]

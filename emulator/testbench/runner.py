@@ -1,6 +1,7 @@
 """Runs a built bench's cocotb tests in a process of its own, and runs a failing one again for its waves."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def run_bench(
     # pytest's plugin of cocotb and other users of these names must not reach into the simulation.
     environment.pop("PYTEST_CURRENT_TEST", None)
     if tests:
-        environment["COCOTB_TEST_FILTER"] = r"\.(" + "|".join(tests) + ")$"
+        environment["COCOTB_TEST_FILTER"] = r"\.(" + "|".join(map(re.escape, tests)) + ")$"
     if bench.simulator == "verilator":
         environment["COCOTB_TRUST_INERTIAL_WRITES"] = "1"
         command = [str(bench.directory / bench.top), *(["--trace"] if waves else [])]

@@ -39,8 +39,7 @@ class RingSource:
     """Drives the inputs of one port: at most one flit a cycle, control first, a data frame only with a credit.
 
     A pause generator answers, for each cycle in which something could be sent, whether the source pauses. While the
-    node doesn't use the link nothing is sent, and the frame on its way is lost, as with a real far end; set `deaf` to
-    send regardless.
+    node doesn't use the link nothing is sent, and the frame on its way is lost, as with a real far end.
     """
 
     def __init__(self, bus: RingBus, clock: Pin, link: LinkModel | None = None) -> None:
@@ -52,7 +51,6 @@ class RingSource:
         self._wake, self._idle = Event(), Event()
         self._pauses: Iterator[bool] = repeat(False)
         self.pause = False
-        self.deaf = False
         self._asleep = False
         self.began = 0  # data frames, so that a test can compare with the credits it gave
         self._data.write(0)
@@ -102,7 +100,7 @@ class RingSource:
         self._wake.set()
 
     def _next(self) -> tuple[Channel, Flit] | None:
-        if not (self.link.up and (self.deaf or self.link.used)):
+        if not self.link.used:
             for stream in self._streams.values():
                 stream.drop()
             return None
@@ -136,9 +134,8 @@ class RingSource:
         """Nothing to send until something changes."""
         if not self._busy or self.pause:
             return True
-        usable = self.link.up and (self.deaf or self.link.used)
         control, data = self._streams["control"], self._streams["data"]
-        return not usable or not (control.open or control.frames or data.open or self.link.credits > 0)
+        return not self.link.used or not (control.open or control.frames or data.open or self.link.credits > 0)
 
     async def _run(self) -> None:
         clock, data, ctl, link = self._clock.handle, self._data, self._ctl, self.link
