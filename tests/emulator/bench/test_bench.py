@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from ringhil.emulator.bench import bare, census
 from ringhil.emulator.engine.library import cells_library
 
@@ -26,4 +28,4 @@ def test_the_bare_loop_carries_the_same_messages() -> None:
     rate = census.measure(cells_library(), 3, records=False, seconds=0.05)
     peer = bare.measure(3, rate.round_cycles, seconds=0.05)  # raises when a message does not come home
     assert peer.cycles_per_second > 0
-    assert peer.extrapolated(6).cycles_per_second == peer.cycles_per_second / 2
+    assert peer.extrapolated(6).cycles_per_second == pytest.approx(peer.cycles_per_second / 2)
