@@ -74,12 +74,13 @@ module lane_control
 
   logic [63:0] mem_q[DEPTH];
   logic [3:0] tag_q[DEPTH];
-  logic [7:0] wr_q, rd_q, base_q, rd_d, base_d, held;
+  logic [7:0] wr_q, rd_q, base_q, rd_d, base_d, held, kept;
 
   // Writer. One place is kept for the end of a frame that did not fit.
   logic skip_q, clip_q;  // the rest of the frame is dropped: all of it / up to a bad end
   logic write, clip, full;
   assign held  = wr_q - base_q;
+  assign kept  = rd_q - base_q;  // handed over to the GPU
   assign full  = held >= DEPTH_L - 8'h1;
   assign clip  = clip_q || full;
   assign write = c_valid_i && !(c_sof_i ? full : skip_q) && (c_eof_i ? held != DEPTH_L : !clip || c_sof_i);
@@ -140,7 +141,7 @@ module lane_control
       if (replay_q) rd_d = base_q;
       else base_d = rd_q;
     end else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
-    else if (k_ack_i && handed_q && (k_last_i || held >= HALF)) base_d = rd_q;
+    else if (k_ack_i && handed_q && (k_last_i || kept >= HALF)) base_d = rd_q;
   end
 
   // Output: local frame, abort of a cut frame, GPU, or straight through.
@@ -234,7 +235,7 @@ module lane_control
         // Too long to be sent again: from here on only what the GPU still holds is kept.
         if (k_ack_i && handed_q) begin
           if (k_last_i) replay_q <= 1'b1;
-          else if (held >= HALF) replay_q <= 1'b0;
+          else if (kept >= HALF) replay_q <= 1'b0;
         end
       end
 

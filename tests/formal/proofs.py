@@ -69,7 +69,7 @@ PROOFS = (
         "lane",
         "lane_control with stat_unit, any switch-over: no frame leaves whole twice, none is made up",
         ("lane_control", "stat_unit"),
-        Twin("lane_control.sv", "handed_q && (k_last_i || held >= HALF)", "handed_q && held >= HALF"),
+        Twin("lane_control.sv", "handed_q && (k_last_i || kept >= HALF)", "handed_q && kept >= HALF"),
         twin_depth=10,
     ),
     Proof(

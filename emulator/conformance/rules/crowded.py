@@ -78,6 +78,30 @@ def long(rng: random.Random, effort: int) -> Iterable[Case]:
             yield Case(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
+@rule("switch.backlog", "however many frames wait, a failure loses none that fits half the buffer", "R6")
+def backlog(rng: random.Random, effort: int) -> Iterable[Case]:
+    judge = partial(_survives, "switch.backlog")
+    for fault in FAILURES:
+        for index in range(2 * effort):
+            place = straps(rng)
+            actions: list[Action] = [*QUIET, Poke(5, "watchdog", 250), Poke(6, "gpu_restore", 4)]
+            at = 20
+            for _ in range(6):
+                stood = rng.randrange(70, 115)  # cycles for which what comes has to wait: less than trips the switch
+                actions += [Fault(at + 4, "hang", True), Fault(at + 4 + stood, "hang", False)]
+                for lane in (0, 1):
+                    since, room = at, BUFFER - 8
+                    while room >= 5:
+                        flits = rng.choice([f for f in (5, 8, 13, 31, KEPT) if f <= room])
+                        actions.append(Send(since, IN[lane], _of_length(rng, place, flits)))
+                        since, room = since + flits, room - flits
+                fails = at + 4 + stood + rng.randrange(1, 100)
+                lasts = rng.choice([3, 40, 400])
+                actions += [Fault(fails, fault, True), Fault(fails + lasts, fault, False)]
+                at = fails + lasts + DRAINED
+            yield Case(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
+
+
 # ------------------------------------------------------------------------------------------------------- too much
 
 
