@@ -2,7 +2,8 @@
 
 The module that holds the mutation stands beside itself without it, both with the same inputs; modules in it are cut
 out (their outputs are any inputs, their inputs are compared). Of the node around it only those inputs are known that
-it ties to constants. In turn, until one goes through:
+it ties to constants. If that proves nothing, the module around it is taken, with the module that holds the mutation in
+its place: what is read there only now and then needs to be right only then. In turn, until one goes through:
 
 | proof | says |
 |---|---|
@@ -11,7 +12,8 @@ it ties to constants. In turn, until one goes through:
 | `same outputs` | the same outputs for ever after a reset, by induction, whatever the states |
 | `..., rests less` | as one of these, but it says less often that it rests, or names an earlier cycle to wake at |
 
-"Rests less" is what the quiescence contract allows every node. Induction is only tried on modules with few registers.
+Those in the module around say so: `same step, around it`. "Rests less" is what the quiescence contract allows every
+node. Induction is only tried on modules with few registers.
 What no proof goes through for isn't proven different.
 """
 
@@ -48,21 +50,42 @@ def proof(folder: Path, mutant: Mutant) -> str:
     with tempfile.TemporaryDirectory(prefix="ringhil-proof-") as scratch:
         place = Path(scratch)
         shutil.copy(folder / "base.il", place)
-        tied = constants((place / "base.il").read_text(), mutant.unit)
-        for kind in _KINDS:
-            ports = _prepare(place, mutant, kind)
-            if kind == "same step":
-                state = sum(p.width for p in ports if p.name.endswith(".q"))
-            for relaxed in (False, True):
-                if mutant.port == "Q" and kind == "same step":
-                    break  # a register whose own wire is cut in two can't be taken out
-                if relaxed and not _rest(mutant.module, {p.name for p in ports}):
-                    continue
-                (place / "miter.v").write_text(miter(mutant.module, ports, relaxed, tied))
-                if _holds(place, kind):
-                    return f"{kind}, rests less" if relaxed else kind
-            if state > _STATE:
-                break
+        netlist = (place / "base.il").read_text()
+        found = _proof(place, netlist, mutant, mutant.unit)
+        outer = around(netlist, mutant.unit)
+        if not found and outer:
+            found = _proof(place, netlist, mutant, outer)
+            found = f"{found}, around it" if found else ""
+        return found
+
+
+def _proof(place: Path, netlist: str, mutant: Mutant, unit: str) -> str:
+    tied, module, state = constants(netlist, unit), unit.partition("$")[0], 0
+    for kind in _KINDS:
+        ports = _prepare(place, mutant, unit, kind)
+        if kind == "same step":
+            state = sum(p.width for p in ports if p.name.endswith(".q"))
+        for relaxed in (False, True):
+            if mutant.port == "Q" and kind == "same step":
+                break  # a register whose own wire is cut in two can't be taken out
+            if relaxed and not _rest(module, {p.name for p in ports}):
+                continue
+            (place / "miter.v").write_text(miter(module, ports, relaxed, tied))
+            if _holds(place, kind):
+                return f"{kind}, rests less" if relaxed else kind
+        if state > _STATE:
+            break
+    return ""
+
+
+def around(netlist: str, unit: str) -> str:
+    """The module around a unit; empty for the node itself."""
+    outer = unit.partition("$")[2]
+    while "." in outer:
+        outer = outer.rpartition(".")[0]  # a generate block is no module: then the next one
+        found = re.search(rf"^module \\((?:\w+\$)?{re.escape(outer)})$", netlist, re.MULTILINE)
+        if found:
+            return found[1]
     return ""
 
 
@@ -72,9 +95,8 @@ def constants(netlist: str, unit: str) -> dict[str, str]:
     return dict(re.findall(r"connect \\(\w+) \d+'([01]+)$", found[1], re.MULTILINE)) if found else {}
 
 
-def _prepare(place: Path, mutant: Mutant, kind: str) -> list[_Port]:
+def _prepare(place: Path, mutant: Mutant, unit: str, kind: str) -> list[_Port]:
     """Writes `pair.il`: the module without the mutation (gold) and with it (gate), cut open for this kind of proof."""
-    unit = f"\\{mutant.unit}"
     opened = {
         "same step": ["expose -evert -evert-dff whole/t:*"],
         "same runs": ["expose -evert whole/t:*", "expose -dff whole/w:*"],
@@ -83,14 +105,19 @@ def _prepare(place: Path, mutant: Mutant, kind: str) -> list[_Port]:
     steps = [
         "read_rtlil base.il",
         f"{mutant.command} -ctrl {SELECT} 1 1",
-        f"rename {unit} whole",
+    ]
+    if unit != mutant.unit:
+        steps += ["setattr -mod -set keep_hierarchy 1 *", f"setattr -mod -unset keep_hierarchy \\{mutant.unit}"]
+        steps += [f"flatten \\{unit}", "setattr -mod -unset keep_hierarchy *"]
+    steps += [
+        f"rename \\{unit} whole",
         "hierarchy -top whole",
     ]
     steps += ["select whole", "memory_collect", "memory_map", "select -clear"]
     steps += opened[kind]
     steps += ["copy whole gold", "copy whole gate"]
     for name, value in (("gold", 0), ("gate", 1)):
-        steps += [f"cd {name}", f"delete -input w:{SELECT}", f"connect -set {SELECT} 1'{value}", "cd"]
+        steps += [f"cd {name}", f"delete -input w:{SELECT}", f"connect -nounset -set {SELECT} 1'{value}", "cd"]
     yosys([*steps, "select gold gate", "opt_expr", "opt_clean", "write_rtlil -selected pair.il"], place)
     text = (place / "pair.il").read_text()
     gold = text[text.index("module \\gold") :].partition("\nend\n")[0]

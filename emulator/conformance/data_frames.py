@@ -10,6 +10,7 @@ from ringhil.protocol.frames import Acknowledgement, Result, Work
 
 TO_HOST, LAST, CCW, WRAPPED = (wire.FLAGS[n] for n in ("to_host", "last", "ccw", "wrapped"))
 _CARDS = 16
+_ODD = 0x9E3B  # times this number, no two of 16 bits become alike
 
 
 @dataclass
@@ -29,9 +30,9 @@ class Place:
         return {"card": self.card, "node": self.node, "size": self.size}
 
     def number(self) -> int:
-        """Of a unit; not used before."""
+        """Of a unit; not used before, and with any bits."""
         self._number += 1
-        return self.rng.getrandbits(16) << 16 | self._number
+        return self.rng.getrandbits(16) << 16 | self._number * _ODD & 0xFFFF
 
     def other_gpu(self) -> int:
         """Another GPU of this card."""

@@ -75,7 +75,10 @@ def cases_of(rule: Rule, seed: int, effort: int) -> Iterator[Case]:
 
 
 def _start(rng: random.Random) -> int:
-    """A time to begin at: a multiple of 256 cycles."""
-    if rng.random() < 0.3:
-        return rng.getrandbits(54) << 8
-    return (1 << rng.choice([16, 20, 24, 28, 32, 40, 48, 56, 62])) - 256 * rng.choice([1, 2, 4, 8])
+    """A time to begin at: a multiple of 256 cycles below 2**62; seldom a small one, mostly with any bits from some bit
+    on, and that bit about to change."""
+    if rng.random() < 0.15:
+        return rng.getrandbits(rng.choice([4, 8, 16])) << 8
+    bit = rng.choice([16, 20, 24, 28, 32, 40, 48, 56, 62])
+    above = rng.getrandbits(max(61 - bit, 0)) << bit + 1
+    return above + (1 << bit) - 256 * rng.choice([1, 2, 4, 8])

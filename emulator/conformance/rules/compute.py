@@ -5,17 +5,19 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from ringhil.emulator.conformance.data_frames import Place, roles, some_place
-from ringhil.emulator.conformance.data_judge import judged_data
+from ringhil.emulator.conformance.data_judge import judge_data, judged_data
 from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
+from ringhil.emulator.conformance.timeline import faulty
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.data import WAYS
-from ringhil.emulator.testbench.stimulus import Action, Fault, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Fault, Hold, Send, Stimulus
 from ringhil.protocol import codec, wire
 
 OVERHEAD = 40  # cycles that a unit may take beside its computation, from the last flit in to the first flit out
+INSIDE = 20  # cycles from the end of a segment on an idle link until it has been taken
 _LARGE = 65_536  # bytes of the largest unit
 
 
@@ -119,6 +121,63 @@ def queue(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions += [Send(at, WAYS[way], frame) for frame in place.unit(30)]
                 at += rng.randrange(10, 40)
             yield played("compute.queue", f"by {WAYS[way]} {index}", actions, place, 7 * setup + 900)
+
+
+@rule(
+    "compute.waiting",
+    "however many results and refusals wait for a credit, no result is lost, and nothing leaves twice",
+    "R7",
+)
+def waiting(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        ways = ((None, "p1"), ((0, 3), "boundary"), (None, "host"), ((5, 900), "p2"))
+        for way, (source, goes) in enumerate(ways):
+            place = Place(rng, 3, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 0})
+            actions, at = settings(place, compute_per_flit=rng.randrange(2)), START
+            for kept in (-1, -1, rng.randrange(8, 40)):
+                # The first ones use up the credits; of the others some wait, and some find no room.
+                units = [place.unit(rng.choice([4, 9, 30]), source=source) for _ in range(rng.randrange(7, 11))]
+                for place_in_row in rng.sample(range(4, len(units)), 2):
+                    units[place_in_row] = place.unit(8, source=source, compute=rng.randrange(1, 256))
+                actions.append(Hold(at, goes, kept))
+                for frames in units:
+                    actions += [Send(at, WAYS[way], frame) for frame in frames]
+                    at += length(frames) + rng.choice([0, 3, 30])
+                at += 100 + rng.randrange(30)
+                actions.append(Hold(at, goes, rng.choice([0, 0, 15])))
+                # What comes while they leave is done, too.
+                actions += [Send(at + rng.randrange(12), WAYS[way], place.unit(8, source=source)[0])]
+                at += 250
+            yield played("compute.waiting", f"by {WAYS[way]} {index}", actions, place, 800)
+
+
+def _hung(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """As if nothing had happened, where no segment came while the GPU stood still, or just before."""
+    spans = faulty(observed, "hang")
+    came = [f for link in WAYS for f in observed.arrived[link]]
+    if any(f.began < s.end and s.begin < f.ended + INSIDE for f in came for s in spans):
+        return []
+    return judge_data(rule_name, enough, stimulus, observed)
+
+
+@rule("compute.hang", "a hang that nobody notices costs no unit: each is computed afterwards, and counted once", "R7")
+def hang(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry"))
+        setup = rng.randrange(20, 120)
+        actions, at = settings(place, heartbeat=0, compute_setup=setup, compute_per_flit=rng.randrange(3)), START
+        for _ in range(6):
+            units = [(rng.randrange(3), place.unit(rng.choice([4, 20, 90]))) for _ in range(rng.randrange(1, 4))]
+            for way, frames in units:
+                actions += [Send(at, WAYS[way], frame) for frame in frames]
+                at += length(frames)
+            # All have come; when the first is done, or a later one, the GPU stands still.
+            begin = at + INSIDE + 5 + rng.randrange(len(units) * setup)
+            ends = begin + rng.choice([1, 2, setup // 2, setup, 2 * setup + 30])
+            actions += [Fault(begin, "hang", True), Fault(ends, "hang", False)]
+            at = max(ends, at) + 2 * len(units) * (setup + 40) + 60
+        stimulus = Stimulus.of(actions, tail=800 + 4 * setup, **place.straps)
+        yield Case(f"hang {index}", stimulus, partial(_hung, "compute.hang", stimulus.cycles))
 
 
 @rule("compute.refuse", "a unit is refused when segments are missing, and when its computation is of an unknown kind")

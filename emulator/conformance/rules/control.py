@@ -113,6 +113,12 @@ def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
         frames += [control_frame(rng, **place) for _ in range(2)]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 7)], **place)
         yield Case(f"damaged {index}", stimulus, follows("control.damaged"))
+    for index in range(effort):
+        place = straps(rng)
+        # The mark alone makes a frame bad, whatever its CRC.
+        frames = [replace(control_frame(rng, **place), err=rng.random() < 0.7) for _ in range(14)]
+        stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 7)], **place)
+        yield Case(f"marked {index}", stimulus, follows("control.damaged"))
 
 
 @rule("control.short", "a frame of one flit goes nowhere: it has no TTL, and would circle for ever")

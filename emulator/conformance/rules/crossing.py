@@ -1,13 +1,14 @@
 """The port to another card: what crosses, what enters, what waits too long (R8)."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, WRAPPED, Place, roles
 from ringhil.emulator.conformance.data_judge import standing
 from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
+from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.link import SLOTS
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -63,6 +64,34 @@ def lanes(rng: random.Random, effort: int) -> Iterable[Case]:
                 # Results find their way by the card too; those with numbers from 16 on have no way across.
                 actions += [Send(START + 400 + 4 * card, "p2", f) for f in place.unit(30, source=(card, 2))]
             yield played("crossing.lanes", f"link {'above' if above else 'below'} {index}", actions, place, 600)
+
+
+@rule("crossing.cards", "by each way in, each card's bit in `crossings` and in `exits` counts for itself", "R8")
+def cards(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        names = rng.sample(range(16), 16)
+        # Of any two cards each is among those of some set in which the other isn't.
+        sets = [
+            [c for c, name in enumerate(names) if (name >> bit & 1) == is_in] for bit in range(4) for is_in in (0, 1)
+        ]
+        for number, across in enumerate([*sets, rng.sample(range(16), 13), rng.sample(range(16), 2)]):
+            crossings, exits = sum(1 << c for c in across), sum(1 << c for c in sets[number * 3 % 8])
+            values = {"control": roles("entry", "boundary"), "crossings": crossings, "exits": exits}
+            place = Place(rng, rng.randrange(16), rng.randrange(8), 8, values)
+            actions = settings(place)
+            for link in data.WAYS:
+                others = [*range(16), *(16 * rng.randrange(1, 15) + c for c in rng.sample(range(16), 2))]
+                for turn, card in enumerate(rng.sample(others, len(others))):
+                    frame = place.answer(card, place.other_gpu(), ttl=4, flags=rng.choice([0, TO_HOST]))
+                    actions.append(Send(START + 24 * turn, link, frame))
+            yield played("crossing.cards", f"set {number} {index}", actions, place, 450)
+        for number, those in enumerate(sets):
+            # Where no frame leaves at once, what the CPU sends goes by `exits` alone.
+            values = {"control": roles("entry"), "crossings": 0xFFFF, "exits": sum(1 << c for c in those)}
+            place = Place(rng, rng.randrange(16), rng.randrange(8), 8, values)
+            frames = [place.answer(card, place.other_gpu(), ttl=4) for card in rng.sample(range(16), 16)]
+            actions = [*settings(place), *(Send(START, "host", frame) for frame in frames)]
+            yield played("crossing.cards", f"exits {number} {index}", actions, place, 550)
 
 
 @rule("crossing.closed", "a GPU that isn't the boundary GPU takes no data frame from another card, and lets none out")
@@ -125,16 +154,34 @@ def _dropped(began: Iterable[int], cycle: int, patience: int) -> int:
     return dropped
 
 
+def _impatient(rule_name: str, link: str, waited: Iterable[tuple[int, RingFrame | None]]) -> Iterator[Breach]:
+    """Of the frames for another card that came by `link`, in order: when each came, and as what it left; one that
+    waited too long for that should have been dropped."""
+    gone = 0  # at the latest
+    for since, left in waited:
+        head = max(since, gone)
+        if left is None:
+            gone = head + PATIENCE + LATE
+            continue
+        if left.began > head + PATIENCE + LATE:
+            text = f"a frame that came by {link} left for another card after {left.began - head} cycles"
+            yield Breach(rule_name, left.began, f"{text} at the head of its buffer, at most {PATIENCE} are allowed")
+        gone = left.ended
+
+
 def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """While the other card takes nothing, the frame at the head of each buffer is dropped when its patience is over;
     the others still go their ways."""
     view = standing(stimulus)
-    left = {f.data[8:16] for link in data.WAYS for f in observed.left[link]}
+    left = {f.data[8:16]: f for link in data.WAYS for f in observed.left[link]}
     stays: dict[str, list[int]] = {}  # by way in: when frames for another card came that never left
     lost: list[tuple[str, str]] = []  # frames for elsewhere that never left: way in, way out
+    breaches = []
     for way, link in enumerate(data.WAYS):
-        for frame in observed.arrived[link]:
-            to = data.fate(frame.data, way, view)
+        fates = [(f, data.fate(f.data, way, view)) for f in observed.arrived[link]]
+        across = [(f.began, left.get(f.data[8:16])) for f, to in fates if to == "boundary"]
+        breaches += list(_impatient(rule_name, link, across))
+        for frame, to in fates:
             if frame.data[8:16] in left or to not in data.WAYS:
                 continue
             if to == "boundary":
@@ -143,7 +190,6 @@ def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed)
                 lost.append((link, to))
     opened = [a.at for a in stimulus.actions if isinstance(a, Hold) and a.cycles >= 0]
     closed = any(isinstance(a, Hold) and a.cycles < 0 for a in stimulus.actions)
-    breaches = []
     readings = [(c, v) for c, name, v in observed.peeks if name == "stalled"]
     for cycle, value in [*readings, (stimulus.cycles, observed.registers["stalled"])]:
         least, most = (
@@ -171,17 +217,22 @@ def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed)
 @rule("crossing.stalled", "a frame that waits for another card longer than 4,000 cycles is dropped and counted", "R8")
 def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
     for index in range(effort):
-        for link in ("p1", "host"):
+        for links, other in ((("p1", "host"), "p2"), (("host", "p2"), "p1")):
             place = place_at(rng, "entry")
             actions: list[Action] = [*settings(place), Hold(10, "boundary", -1)]
-            actions += [Send(START, link, place.answer(THERE, 4, ttl=4)) for _ in range(SLOTS + 2)]
-            actions += [Send(START + 200, "p2", place.answer(2, 4, ttl=4)) for _ in range(2)]
-            # Behind those that are dropped, one that goes on.
-            actions += [Send(START + 400, link, place.answer(2, 5, ttl=4))]
+            for number, link in enumerate(links):
+                # The first ones leave, and take all credits.
+                since = START + 50 * number
+                actions += [Send(since, link, place.answer(THERE, 4, ttl=4)) for _ in range(SLOTS + 2 - 3 * number)]
+                # Behind those that are dropped, one that goes on.
+                actions += [Send(START + 400, link, place.answer(2, 5, ttl=4))]
+            actions += [Send(START + 200, other, place.answer(2, 4, ttl=4)) for _ in range(2)]
             last = START + 2 * PATIENCE + 400
             actions += [Peek(at, "stalled") for at in (START + PATIENCE - 40, START + PATIENCE + 90, last - 500)]
+            link = links[0]
             if index % 2 == 0:
                 actions.append(Hold(START + 2 * PATIENCE + 300, "boundary", 0))
                 actions += [Send(last, link, place.answer(THERE, 4, ttl=4)) for _ in range(3)]
             stimulus = Stimulus.of(actions, tail=900, **place.straps)
-            yield Case(f"{link} {index}", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
+            name = f"{' and '.join(links)} {index}"
+            yield Case(name, stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))

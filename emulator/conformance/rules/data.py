@@ -1,5 +1,6 @@
 """The data channel: ways, credits, turns, damaged frames, dead links (R5, R6, R7)."""
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -8,12 +9,13 @@ from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, Place, roles,
 from ringhil.emulator.conformance.data_judge import judge_data, judged_data, standing
 from ringhil.emulator.conformance.frames import other_control
 from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rules.mailbox import in_order
 from ringhil.emulator.conformance.steady import judge_control
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.data import WAYS
-from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Post, Send, Stimulus
 from ringhil.protocol import codec, wire
 
 START = 20  # cycle of the first frame
@@ -251,6 +253,32 @@ def beside_control(rng: random.Random, effort: int) -> Iterable[Case]:
         yield Case(f"beside control {index}", stimulus, judge)
 
 
+def _both(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    breaches = judge_data(rule_name, enough, stimulus, observed) + in_order(rule_name, stimulus, observed)
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+@rule("data.beside_mail", "the firmware's frames for the CPU or another card go between the flits of data frames", "R5")
+def beside_mail(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        for port, goes in ((2, "host"), (3, "boundary")):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
+            actions: list[Action] = [*settings(place, heartbeat=0, allowance=10_000)]
+            card, home = (2, 1) if goes == "host" else (5, 0)
+            sent = []
+            for came in ("p1", "p2"):
+                for flits in (32, *(rng.randrange(1, 33) for _ in range(9))):
+                    sent.append(place.work(card, home, ttl=4, flits=flits, flags=TO_HOST))
+                    actions.append(Send(START, came, sent[-1]))
+            at = START
+            while at < START + length(sent):
+                at += rng.choice([3, 8, 8, 12, 20])
+                actions.append(Post(at, port, other_control(rng, card=2, home=4, ttl=2)))
+            stimulus = Stimulus.of(actions, tail=length(sent) + 700, **place.straps)
+            judge = partial(_both, "data.beside_mail", stimulus.cycles)
+            yield Case(f"{goes} {index}", stimulus, judge)
+
+
 @rule(
     "data.wrapped", "what would leave by a dead ring link comes back on the other lane, wrapped, with a fresh TTL", "R6"
 )
@@ -319,3 +347,28 @@ def bypassed(rng: random.Random, effort: int) -> Iterable[Case]:
             frames = [place.any(way, mine=0.3) for way in ways]
             actions = [*settings(place), Fault(0, fault, True), *in_turn(frames, ways, gap=30)]
             yield played("data.bypassed", f"{fault} {index}", actions, place, 600)
+
+
+_MANY = 261  # events: more than eight bits hold
+
+
+def _paced(frames: Iterable[RingFrame], ways: Sequence[int], apart: int) -> list[Action]:
+    """By each way in turn, one begun so many cycles after the other."""
+    turns = zip(frames, itertools.cycle(ways), strict=False)
+    return [Send(START + apart * i, WAYS[way], frame) for i, (frame, way) in enumerate(turns)]
+
+
+@rule("data.many", "counters of the data channel and of work count on beyond 256, each for itself")
+def many(rng: random.Random, effort: int) -> Iterable[Case]:
+    plain = Place(rng, 2, 1, 8)
+    frames = [plain.answer(2, 1, flags=TO_HOST) for _ in range(_MANY)]
+    yield played("data.many", "dropped", [*settings(plain), *_paced(frames, (0, 1, 2, 3), 3)], plain, 500)
+    place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
+    damaged = [place.unit(8)[0].with_bit_flip(rng.randrange(64, 320)) for _ in range(_MANY)]
+    yield played("data.many", "damaged", [*settings(place), *_paced(damaged, (0, 1, 2), 7)], place, 500)
+    frames = [place.answer(5, 3, ttl=2) for _ in range(_MANY)]
+    yield played("data.many", "crossed", [*settings(place), *_paced(frames, (0, 1, 2), 7)], place, 500)
+    for name, kind in (("done", 0), ("refused", 1)):
+        units = [place.unit(8, compute=kind)[0] for _ in range(_MANY)]
+        actions = settings(place, compute_setup=0, compute_per_flit=0)
+        yield played("data.many", name, [*actions, *_paced(units, (0, 1, 2), 12)], place, 500)

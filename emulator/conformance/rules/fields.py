@@ -73,6 +73,17 @@ def control(rng: random.Random, effort: int) -> Iterable[Case]:
         sends = spread(frames, [rng.randrange(2) for _ in frames], gap=_SPACE)
         stimulus = Stimulus.of([*actions, *sends], **straps)
         yield Case(f"counts {index}", stimulus, follows("fields.control"))
+        frames = []
+        for number in range(24):
+            # Below the limit, at it and beyond, with records and without; it may have been met before.
+            limit = rng.randrange(1, 0x7FFF)
+            records = (limit, rng.randrange(limit), rng.randrange(limit, 0x7FFF))[number % 3]
+            data = statistics(rng, flags=rng.choice([0, RECORDS, RECORDS]), **given)
+            met = rng.choice([0, 0, wire.OVERFLOW])
+            frame = _patched(data, _b16=rng.getrandbits(16), _b18=records, _b20=rng.getrandbits(16), _b22=limit | met)
+            frames += [frame] * 2
+        stimulus = Stimulus.of([*actions, *spread(frames, (0, 1) * 24, gap=_SPACE)], **straps)
+        yield Case(f"limits {index}", stimulus, follows("fields.control"))
 
 
 # ------------------------------------------------------------------------------------------------------------ data

@@ -6,16 +6,18 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
+from ringhil.emulator.conformance.data_board import DataBoard
+from ringhil.emulator.conformance.data_frames import Place, roles
 from ringhil.emulator.conformance.frames import other_control
 from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps
 from ringhil.emulator.conformance.rules.switch import foreign
-from ringhil.emulator.conformance.steady import view_of
+from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import Span, bit, readings, refused, setting, silent
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.reference import control
+from ringhil.emulator.testbench.reference import compute, control, data
 from ringhil.emulator.testbench.reference.control import IN, OUT, Outcome
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
@@ -242,6 +244,63 @@ def cut(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Send(at, link, foreign(rng, place)))
             at += 60
         yield Case(f"{link}", Stimulus.of(actions, tail=300, **place), judge)
+
+
+def _ends_alone(rule_name: str, link: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """What came by one link, whole or cut, has gone where it had to, with an end."""
+    view = view_of(stimulus)
+    breaches = judge_control(rule_name, stimulus, observed, view)
+    if link not in IN:
+        came = [f for f in observed.arrived[link] if f.channel == "control" and f.sof]
+        mails = [m for m in observed.mail if m.port == LINKS.index(link)]
+        if [m.bad for m in mails] != [not f.good for f in came]:
+            text = f"mailbox {LINKS.index(link)}: {len(mails)} frames were handed over, {sum(m.bad for m in mails)} of"
+            text += f" them as bad; {len(came)} came by {link}, and {sum(not f.good for f in came)} lost their end"
+            breaches.append(Breach(rule_name, stimulus.cycles, text))
+    outcome, engine = data.Outcome(), compute.Engine(view)
+    sent = (f for f in observed.arrived[link] if f.channel == "data")
+    data.arrive_all(sent, data.WAYS.index(link), view, outcome)
+    board = DataBoard(outcome.leaving, view.longest)
+    for out in LINKS:
+        for frame in (f for f in observed.left[out] if f.channel == "data"):
+            complaint = None if compute.own_answer(frame, view) else board.saw(out, frame)[1]
+            if complaint is not None:
+                breaches.append(Breach(rule_name, frame.ended, complaint))
+    for leaving in board.missing(link):
+        text = f"{leaving.link}: a frame that came by {link} has not left, or not ended ({leaving.data[:32].hex()})"
+        breaches.append(Breach(rule_name, stimulus.cycles, text))
+    for taken in outcome.engine:
+        engine.take(taken)
+    least, found = engine.counters["data_bad"], observed.registers["data_bad"]
+    if not breaches and not least <= found <= least + engine.perhaps_bad:
+        breaches.append(Breach(rule_name, stimulus.cycles, f"register data_bad is {found}, must be {least}"))
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+@rule("link.alone", "a frame cut by the loss of its link is ended though nothing ever follows, on every port", "R6")
+def alone(rng: random.Random, effort: int) -> Iterable[Case]:
+    for link in LINKS:
+        judge = partial(_ends_alone, "link.alone", link)
+        for index, offset in enumerate(rng.sample(range(1, 25), 6 * min(effort, 4))):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
+            straps = place.straps
+            card, home = rng.choice(
+                [(5, 0), (2, 1), (2, 4), (2, 4)] if link != "boundary" else [(2, 1), (2, 4), (2, 4)]
+            )
+            actions: list[Action] = [
+                *QUIET,
+                *(Poke(6 + i, name, v) for i, (name, v) in enumerate(place.settings.items())),
+            ]
+            control = foreign(rng, straps, rng.choice((5, 9, 13)))
+            if rng.random() < 0.3:
+                control = RingFrame.of(other_control(rng, card=2, home=1, ttl=2))
+            # One alone, or a control frame between the flits of a data frame.
+            if index % 3 != 1:
+                actions.append(Send(20, link, place.work(card, home, ttl=4, flits=rng.choice((8, 20, 32)))))
+            if index % 3 != 2:
+                actions.append(Send(20 + rng.randrange(max(offset - 1, 1)), link, control))
+            actions.append(Carrier(21 + offset, link, False))
+            yield Case(f"{link} {index}", Stimulus.of(actions, tail=120, **straps), judge)
 
 
 # ------------------------------------------------------------------------------------------------------- turned round

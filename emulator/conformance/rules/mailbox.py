@@ -17,14 +17,16 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
-from ringhil.emulator.testbench.reference.control import IN, Leaving, Outcome
+from ringhil.emulator.testbench.reference.control import IN, OUT, Leaving, Outcome
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
-from ringhil.protocol import crc
+from ringhil.protocol import codec, crc, wire
+from ringhil.protocol.frames import Report
 
 BY_PORT = ("p2", "p1", "host", "boundary")
 RING_QUEUE, HOST_QUEUE = 32, 64  # flits: frames up to this length always fit the queue of their port
+CHOSEN = 8  # cycles from the end of a frame that is whole until the lane must take it into account
 
 
 def _message(rng: random.Random, place: dict[str, int], ttl: int = 2) -> bytes:
@@ -173,7 +175,7 @@ def unmute(rng: random.Random, effort: int) -> Iterable[Case]:
 # ---------------------------------------------------------------------------------------------------------- order
 
 
-def _in_order(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+def in_order(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """By each port the frames written for it leave whole, once and in order; nothing else does but transit."""
     view, breaches = view_of(stimulus), []
     foreign_ids = {(IN.index(link), f.data[:2] + f.data[6:16]) for link in IN for f in observed.arrived[link]}
@@ -246,12 +248,90 @@ def ready(rng: random.Random, effort: int) -> Iterable[Case]:
                 frame = foreign(rng, place, rng.choice((9, 13)))
                 actions.append(Send(at, IN[lane], frame))
                 at += len(frame.data) // 8 + rng.choice([3, 4, 6])
-        yield Case(f"full {index}", Stimulus.of(actions, tail=1500, **place), partial(_in_order, "mailbox.ready"))
+        yield Case(f"full {index}", Stimulus.of(actions, tail=1500, **place), partial(in_order, "mailbox.ready"))
+
+
+def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> bytes:
+    """A report of so many flits for somebody else."""
+    home = (place["node"] + 1) % place["size"]
+    head = bytes([Report.KIND, place["card"], 0, 0, 0, 2, *home.to_bytes(2, "big")])
+    return codec.seal(head + rng.randbytes(wire.FLIT_BYTES * (flits - 2)))
+
+
+@rule(
+    "mailbox.lengths",
+    "frames of any length up to the queue's leave whole, one behind the other; of longer ones no part",
+)
+def lengths(rng: random.Random, effort: int) -> Iterable[Case]:
+    for port in (3, 2, 0, 1):
+        room = HOST_QUEUE if port == 2 else RING_QUEUE
+        place = straps(rng)
+        actions: list[Action] = [*QUIET]
+        # Mostly such as nearly fill the queue, so that the ends of the next ones lie anywhere in it.
+        flits = [*rng.sample(range(2, room + 1), 12), *(rng.randrange(room - 8, room + 4) for _ in range(24 * effort))]
+        flits += [room, room - 1] * 4
+        rng.shuffle(flits)
+        at = 20
+        for count in flits:
+            actions.append(Post(at, port, _of_length(rng, place, count)))
+            at += count + rng.choice([0, 0, 1, room + 6])
+        stimulus = Stimulus.of(actions, tail=400, **place)
+        yield Case(f"by {BY_PORT[port]}", stimulus, partial(in_order, "mailbox.lengths"))
+
+
+def _turns(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """While frames of both kinds wait for a lane, at most one of the other kind goes first, beside the one that has
+    begun already."""
+    breaches = in_order(rule_name, stimulus, observed)
+    posts = _posts(stimulus)
+    written = {p.data[:2] + p.data[6:16]: at + len(p.data) // 8 for p, at in zip(posts, offered(posts), strict=True)}
+    for lane, link in enumerate(OUT):
+        came = {f.data[:2] + f.data[6:16]: f.ended for f in observed.arrived[IN[lane]]}
+        for kind, since, others in (("on its way", came, written), ("of the GPU's own", written, came)):
+            ready, ahead = 0, [f.began for f in observed.left[link] if f.data[:2] + f.data[6:16] in others]
+            for frame in observed.left[link]:
+                name = frame.data[:2] + frame.data[6:16]
+                if name not in since:
+                    continue
+                # What begins up to then may have been chosen before it was there.
+                ready = max(ready, since[name] + CHOSEN)
+                passed = sum(ready < began < frame.began for began in ahead)
+                if passed > 1:
+                    text = (
+                        f"{link}: {passed} frames went ahead of one {kind} that waited since cycle {ready}, at most 1"
+                    )
+                    breaches.append(Breach(rule_name, frame.began, text))
+                ready = frame.ended
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+@rule("mailbox.turns", "on each lane frames of the GPU's own and frames on their way take turns while both wait")
+def turns(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        for lane in (0, 1):
+            place = straps(rng)
+            actions: list[Action] = [*QUIET]
+            # Endless own frames and a few on their way, then bursts of these beside a few own ones.
+            at = 20
+            for _ in range(40):
+                actions.append(Post(at, lane, _of_length(rng, place, rng.choice([4, 6, 9]))))
+            for _ in range(8):
+                at += rng.randrange(20, 40)
+                actions.append(Send(at, IN[lane], foreign(rng, place, 5)))
+            at = 500
+            for _ in range(4):
+                for _ in range(10):
+                    actions.append(Send(at, IN[lane], foreign(rng, place, 5)))
+                for _ in range(4):
+                    actions.append(Post(at + rng.randrange(30), lane, _of_length(rng, place, rng.choice([2, 5]))))
+                at += 180
+            stimulus = Stimulus.of(actions, tail=400, **place)
+            yield Case(f"by {OUT[lane]} {index}", stimulus, partial(_turns, "mailbox.turns"))
 
 
 @rule("mailbox.hostile", "of frames that don't end, don't begin or are too long nothing leaves; later ones do")
 def hostile(rng: random.Random, effort: int) -> Iterable[Case]:
-    judge = partial(_in_order, "mailbox.hostile")
+    judge = partial(in_order, "mailbox.hostile")
     for index in range(2 * effort):
         for kind in ("no end", "no beginning", "too long"):
             place = straps(rng)

@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Iterable
+from functools import partial
 
+from ringhil.emulator.conformance.data_frames import Place, roles
 from ringhil.emulator.conformance.frames import control_frame, other_control
 from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.control import FIRST, straps
@@ -19,7 +21,7 @@ def nothing(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     return []
 
 
-def same(plain: Observed, leaping: Observed) -> list[Breach]:
+def same(rule_name: str, plain: Observed, leaping: Observed) -> list[Breach]:
     """Passing over the cycles in which nothing happens has changed nothing."""
     breaches = []
     for link in plain.left:
@@ -30,21 +32,32 @@ def same(plain: Observed, leaping: Observed) -> list[Breach]:
                 a, b = ((s[index] if index < len(s) else None) for s in (here, there))
                 if a != b:
                     cycle = min(_cycle(x) for x in (a, b) if x is not None)
-                    breaches.append(Breach(NAME, cycle, f"{link}: {what} {index}: {a} waiting, {b} leaping"))
+                    breaches.append(Breach(rule_name, cycle, f"{link}: {what} {index}: {a} waiting, {b} leaping"))
                     break
     for index, (a, b) in enumerate(zip(plain.mail, leaping.mail, strict=False)):
         if a != b:
-            breaches.append(Breach(NAME, a.ended, f"mail {index}: {a} waiting, {b} leaping"))
+            breaches.append(Breach(rule_name, a.ended, f"mail {index}: {a} waiting, {b} leaping"))
+            break
+    for index in range(max(len(plain.status), len(leaping.status))):
+        a, b = ((s.status[index] if index < len(s.status) else None) for s in (plain, leaping))
+        if a != b:
+            cycle = min(x[0] for x in (a, b) if x is not None)
+            text = f"change {index} of the status register: {_seen(a)} waiting, {_seen(b)} leaping"
+            breaches.append(Breach(rule_name, cycle, text))
             break
     if len(plain.mail) != len(leaping.mail):
         breaches.append(
-            Breach(NAME, 0, f"{len(plain.mail)} frames for the firmware waiting, {len(leaping.mail)} leaping")
+            Breach(rule_name, 0, f"{len(plain.mail)} frames for the firmware waiting, {len(leaping.mail)} leaping")
         )
     for name, value in plain.registers.items():
         if value != leaping.registers[name]:
             text = f"register {name} is {value} waiting, {leaping.registers[name]} leaping"
-            breaches.append(Breach(NAME, 1 << 62, text))
+            breaches.append(Breach(rule_name, 1 << 62, text))
     return breaches
+
+
+def _seen(change: tuple[int, int] | None) -> str:
+    return "none" if change is None else f"0x{change[1]:03X} from cycle {change[0]}"
 
 
 def _cycle(item: object) -> int:
@@ -70,7 +83,7 @@ def leap(rng: random.Random, effort: int) -> Iterable[Case]:
         for _ in range(14):
             at += rng.choice([1, 3, 20, 90, 400])
             actions += _something(rng, at, place)
-        yield Case(f"leap {index}", Stimulus.of(actions, tail=1500, **place), nothing, same)
+        yield Case(f"leap {index}", Stimulus.of(actions, tail=1500, **place), nothing, partial(same, NAME))
 
 
 def _something(rng: random.Random, at: int, place: dict[str, int]) -> list[Action]:
@@ -90,3 +103,67 @@ def _something(rng: random.Random, at: int, place: dict[str, int]) -> list[Actio
             return [Carrier(at, link, False), Carrier(later, link, True)]
         case _:
             return [Fault(at, "dead", True), Fault(at + 3, "dead", False)]
+
+
+# --------------------------------------------------------------------------------------------------------- timers
+
+
+TIMERS = "quiescence.timers"
+_SET = 12  # cycles after which all settings are written
+
+
+def _timed(rng: random.Random, place: Place, timers: Iterable[str]) -> list[Action]:
+    """Each of these timers runs once, for long; nothing else happens."""
+    settings, actions = {"heartbeat": 0, "watchdog": rng.randrange(40, 4000)}, list[Action]()
+    for timer in timers:
+        at = _SET + rng.randrange(1, 300)
+        long = rng.choice([rng.randrange(100, 600), rng.randrange(600, 3000)])
+        match timer:
+            case "heartbeat":
+                settings["heartbeat"] = long
+                at += rng.randrange(2 * long)
+                actions += [Fault(at, "hang", True), Fault(at + 2 * long + settings["watchdog"], "hang", False)]
+            case "gpu_restore":
+                settings["gpu_restore"] = long
+                actions += [Fault(at, "dead", True), Fault(at + rng.randrange(1, 90), "dead", False)]
+            case "work":
+                settings["compute_setup"] = long
+                actions += [Send(at, "p1", frame) for _ in range(rng.randrange(1, 4)) for frame in place.unit(9)]
+            case "mute":
+                settings |= {"allowance": 1, "allowance_period": long}
+                given = {"card": place.card, "home": place.other_gpu(), "ttl": 2}
+                actions += [Post(at, rng.randrange(4), other_control(rng, **given)) for _ in range(rng.choice([2, 3]))]
+            case "babble":
+                settings |= {"allowance": 2, "allowance_period": long}
+                actions += [Fault(at, "babble", True), Fault(at + rng.randrange(40, long), "babble", False)]
+            case "stuck":
+                actions += [Fault(at, "switch_stuck_through", True), Fault(at + rng.randrange(1, 90), "dead", True)]
+            case link:
+                settings["link_restore"] = max(long, settings.get("link_restore", 0))
+                actions += [Carrier(at, link, False), Carrier(at + rng.randrange(1, 90), link, True)]
+    return [*(Poke(2 + i, name, value) for i, (name, value) in enumerate(settings.items())), *actions]
+
+
+@rule(TIMERS, "a node that rests while a timer runs names the cycle in which it ends, whichever others run beside it")
+def timers(rng: random.Random, effort: int) -> Iterable[Case]:
+    alone = (
+        "heartbeat",
+        "gpu_restore",
+        "work",
+        "mute",
+        "babble",
+        "stuck",
+        "stuck",
+        "stuck",
+        "p1",
+        "p2",
+        "host",
+        "boundary",
+    )
+    beside = [("work", "mute"), ("heartbeat", "mute"), ("gpu_restore", "p1"), ("stuck", "host"), ("work", "p2")]
+    beside += [("mute", "boundary"), ("heartbeat", "gpu_restore")]
+    for index in range(effort):
+        for chosen in [*((timer,) for timer in alone), *beside]:
+            place = Place(rng, 2, 3, 8, {"control": roles("entry")})
+            stimulus = Stimulus.of(_timed(rng, place, chosen), tail=4200, **place.straps)
+            yield Case(f"{' and '.join(chosen)} {index}", stimulus, nothing, partial(same, TIMERS))

@@ -1,8 +1,9 @@
 """The register map: reset values, what can be written, what is counted, what survives a failure."""
 
+import itertools
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from ringhil.emulator.conformance.data_frames import Place
@@ -11,14 +12,15 @@ from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.control import QUIET, spread, straps
 from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
-from ringhil.emulator.conformance.timeline import faulty, readings, silent
+from ringhil.emulator.conformance.timeline import faulty, readings, setting, silent
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.control import IN, OUT, Outcome
-from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Send, Stimulus
-from ringhil.protocol import registers, wire
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Post, Send, Stimulus
+from ringhil.protocol import codec, registers, wire
+from ringhil.protocol.frames import Report
 
 WIDTH = {"gpu_type": 8, "weight": 16, "boundary_peer": 8, "crossings": 16, "exits": 16}  # bits; all others 32
 UNMAPPED = tuple(address for address in range(256) if address not in registers.ADDRESS.values())
@@ -263,6 +265,85 @@ def together(rng: random.Random, effort: int) -> Iterable[Case]:
                     actions.append(Send(at + 8 + late, link, frame))
                 at += 30
         yield Case(f"used up {index}", Stimulus.of(actions, **there.straps), _summed)
+
+
+# -------------------------------------------------------------------------------------------------- many events
+
+MANY = 260  # events: more than eight bits hold
+APART = 16  # cycles from the beginning of one to its end, and from there to the next one
+# Settings with which such an event is over in this time: a hang that trips the switch, a frame that mutes, a lost link.
+_SWIFT = {
+    "trips": {"heartbeat": 4, "watchdog": 4, "gpu_restore": 0},
+    "mutes": {"heartbeat": 0, "allowance": 0, "allowance_period": 4, "gpu_restore": 0},
+    "wraps": {"heartbeat": 0, "link_restore": 4},
+}
+
+
+def _short(rng: random.Random, place: dict[str, int], ttl: int) -> RingFrame:
+    """A control frame for somebody else, as short as one may be."""
+    home = (place["node"] + 1) % place["size"]
+    head = bytes([Report.KIND, place["card"], 0, 0, *ttl.to_bytes(2, "big"), *home.to_bytes(2, "big")])
+    return RingFrame.of(codec.seal(head + rng.randbytes(8)))
+
+
+def _close(frames: Iterable[RingFrame], links: Sequence[str], more: int = 0) -> list[Action]:
+    """By each link in turn, one behind the other, with so many cycles between them."""
+    at = dict.fromkeys(links, 20)
+    actions: list[Action] = []
+    for frame, link in zip(frames, itertools.cycle(links), strict=False):
+        actions.append(Send(at[link], link, frame))
+        at[link] += len(frame.data) // 8 + more
+    return actions
+
+
+def _lanes_many(rng: random.Random, place: dict[str, int]) -> Iterator[tuple[str, list[RingFrame]]]:
+    """What lanes count."""
+    given = {"card": place["card"], "origin": (place["node"] + 1) % place["size"], "size": place["size"], "ttl": 2}
+    yield "bad", [_short(rng, place, 2).with_bad_link_crc() for _ in range(2 * MANY)]
+    yield "marked", [_short(rng, place, 2).marked() for _ in range(2 * MANY)]
+    yield "used up", [_short(rng, place, 0) for _ in range(MANY)]
+    yield "counted", [RingFrame.of(statistics(rng, **given)) for _ in range(MANY)]
+    circulating = wire.FLAGS["circulating"]
+    yield "purged", [RingFrame.of(statistics(rng, flags=circulating, **given)) for _ in range(MANY)]
+
+
+def _times(register: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """What happened again and again was counted each time, as long as it had time to happen."""
+    if register == "mutes":
+        most = sum(isinstance(a, Post) for a in stimulus.actions)
+        least = most
+    else:
+        spans = [s for link in OUT for s in silent(observed, link)] if register == "wraps" else faulty(observed, "hang")
+        least, most = sum(s.end - s.begin >= APART for s in spans), len(spans)
+    if any(setting(stimulus, name) != value for name, value in _SWIFT[register].items()):
+        least = 0
+    found = observed.registers[register]
+    if least <= found <= most:
+        return []
+    wanted = str(most) if least == most else f"{least} to {most}"
+    return [Breach("registers.many", stimulus.cycles, f"register {register} is {found}, must be {wanted}")]
+
+
+@rule("registers.many", "counters count on beyond 256, and each for itself")
+def many(rng: random.Random, effort: int) -> Iterable[Case]:
+    place = straps(rng)
+    for kind, frames in _lanes_many(rng, place):
+        monitor = 1 << registers.CONTROL_BITS["monitor"] if kind == "purged" else 0
+        actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *_close(frames, IN, more=kind == "counted")]
+        yield Case(kind, Stimulus.of(actions, **place), partial(judge_control, "registers.many"))
+    for register, values in _SWIFT.items():
+        # Before the liveness check asks for the first time.
+        actions = [Poke(i, name, value) for i, (name, value) in enumerate(values.items())]
+        for index in range(MANY if register != "wraps" else MANY // 2):
+            at = 20 + 2 * APART * index
+            if register == "mutes":
+                actions.append(Post(at, index % 4, _short(rng, place, 2).data))
+            elif register == "trips":
+                actions += [Fault(at, "hang", True), Fault(at + APART, "hang", False)]
+            else:
+                for link in OUT:
+                    actions += [Carrier(at, link, False), Carrier(at + APART, link, True)]
+        yield Case(register, Stimulus.of(actions, **place), partial(_times, register))
 
 
 def _wrapped_twice(stimulus: Stimulus, observed: Observed) -> list[Breach]:

@@ -99,6 +99,39 @@ def dead(rng: random.Random, effort: int) -> Iterable[Case]:
         yield Case(f"dead {index}", Stimulus.of(actions, **place), _dead)
 
 
+def _silenced(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """No frame of its own begins when it has been dead for a moment; one that had begun leaves whole, or cut."""
+    name, written = "switch.silenced", {a.data[6:16] for a in stimulus.actions if isinstance(a, Post)}
+    return [
+        Breach(
+            name, f.ended, f"{link}: a frame of the GPU began to leave {f.began - span.begin} cycles after its death"
+        )
+        for span in faulty(observed, "dead")
+        for link, frames in observed.left.items()
+        for f in frames
+        if f.data[6:16] in written and span.begin + AT_ONCE < f.began < span.end
+    ]
+
+
+@rule("switch.silenced", "of frames that a GPU has written none begins to leave once it is dead", "R6")
+def silenced(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(2 * effort):
+        place = straps(rng)
+        actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
+        at = 20
+        for port in (0, 1, 2, 3, 2, 3):
+            # The mailbox takes a flit a cycle and a port sends one, so frames wait behind longer ones only.
+            for flits in (20, 5, 6):
+                given = {"card": place["card"], "origin": place["node"], "ttl": 2, "size": place["size"]}
+                records = (flits - 5) // 2 if flits > 6 else 0
+                data = statistics(rng, flags=RECORDS if records else 0, records=records, **given)
+                actions.append(Post(at, port, data))
+            fails = at + rng.randrange(22, 38)
+            actions += [Fault(fails, "dead", True), Fault(fails + 150, "dead", False)]
+            at = fails + 250
+        yield Case(f"silenced {index}", Stimulus.of(actions, **place), _silenced)
+
+
 # -------------------------------------------------------------------------------------------------- falling out
 
 
@@ -252,8 +285,8 @@ def heartbeat(rng: random.Random, effort: int) -> Iterable[Case]:
             settings = [Poke(0, "heartbeat", period), Poke(2, "watchdog", watchdog), Poke(3, "gpu_restore", 4)]
             actions: list[Action] = [*settings]
             at = 40
-            for _ in range(3):
-                at += rng.randrange(60)
+            for _ in range(4):
+                at += rng.randrange(5 * period + 60)  # a question may be under way, and was answered once or more often
                 limit = period + watchdog
                 actions.append(Fault(at, "hang", True))
                 actions += [Peek(at + i, "status") for i in (watchdog - 3, limit // 2, limit + 8, limit + 12)]

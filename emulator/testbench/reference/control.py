@@ -44,12 +44,13 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A frame for the firmware, by mailbox port. Of a cut one (`data` is empty) only the bad mark counts."""
+    """A frame for the firmware, by mailbox port. Of a cut one `data` is what came of it."""
 
     port: int
     data: bytes
     bad: bool
     optional: bool = False
+    cut: bool = False
 
 
 @dataclass
@@ -108,7 +109,7 @@ def _cut(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> None:
     whole = Outcome()
     _hop(frame.data + bytes(40), True, False, lane, frame.began, f"lane {lane}", view, whole)
     outcome.leaving += [replace(leaving, cut=True, known=len(frame.data)) for leaving in whole.leaving]
-    outcome.mail += [replace(mail, data=b"") for mail in whole.mail]
+    outcome.mail += [replace(mail, data=frame.data, cut=True) for mail in whole.mail]
     outcome.counters["ttl_dropped"] += whole.counters["ttl_dropped"]
     outcome.counters["purged"] += whole.counters["purged"]
 

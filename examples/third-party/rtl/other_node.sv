@@ -159,7 +159,9 @@ module other_node
   logic [255:0] q_data;
   logic mutes, mail_overflow, mail_idle;
   logic [63:0] mute_until;
-  logic [3:2] sending_q;
+  // To the CPU and another card: a frame begins only while the GPU takes part, and is then sent to its end.
+  logic [3:2] sending_q, goes;
+  assign goes = q_valid[3:2] & (sending_q | {2{!out}});
   assign q_clear = {{2{out}} & ~sending_q, stands};
   other_mailbox u_mailbox (
       .clk_i, .rst_i, .now_i, .card_id_i, .ring_size_i,
@@ -232,19 +234,19 @@ module other_node
         .idle_o       (lane_idle[l])
     );
   end
-  assign k_valid[3:2] = q_valid[3:2];
+  assign k_valid[3:2] = goes;
   assign k_sof[3:2]   = q_sof[3:2];
   assign k_eof[3:2]   = q_eof[3:2];
   assign k_bad[3:2]   = 2'b00;
   assign k_flip[3:2]  = 2'b00;
   assign k_data[255:128] = q_data[255:128];
-  assign q_take[3:2]  = q_valid[3:2];
+  assign q_take[3:2]  = goes;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       sending_q <= 2'b00;
       {mrx2_ctl_o, mrx3_ctl_o, mrx2_data_o, mrx3_data_o} <= 136'h0;
     end else begin
-      sending_q <= (sending_q | q_valid[3:2]) & ~(q_valid[3:2] & q_eof[3:2]);
+      sending_q <= (sending_q | goes) & ~(goes & q_eof[3:2]);
       {mrx2_ctl_o, mrx3_ctl_o, mrx2_data_o, mrx3_data_o} <= 136'h0;
       if (c_valid[2] && !frozen && !out)
         {mrx2_ctl_o, mrx2_data_o} <= {c_bad[2], c_eof[2], c_sof[2], 1'b1, c_data[191:128]};
