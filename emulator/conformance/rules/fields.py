@@ -150,7 +150,7 @@ def work(rng: random.Random, effort: int) -> Iterable[Case]:
         yield played("fields.work", f"by {WAYS[way]} {index}", actions, place, 900)
     for index in range(effort):
         place = Place(rng, 3, 300, 1024, {"control": roles("entry")})
-        for size_bytes, segment in ((8 * 260, 8), (3000 + rng.randrange(2000), wire.SEGMENT_BYTES)):
+        for size_bytes, segment in ((8 * 520, 8), (3000 + rng.randrange(2000), wire.SEGMENT_BYTES)):
             frames = place.unit(size_bytes, segment=segment)
             actions = [*settings(place, compute_per_flit=1), *(Send(20, WAYS[index % 3], frame) for frame in frames)]
             name = f"{len(frames)} segments {index}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
+from ringhil.emulator.conformance.credit_check import uses
 from ringhil.emulator.conformance.data_board import DataBoard
 from ringhil.emulator.conformance.data_frames import Place, roles
 from ringhil.emulator.conformance.frames import other_control
@@ -15,6 +16,7 @@ from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import Span, bit, readings, refused, setting, silent
 from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.link import SLOTS
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, control, data
@@ -24,6 +26,7 @@ from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import LINKS, Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
 
+SOON = 10  # cycles within which the credits of a link that is used again are given
 TOLD = 3  # cycles from the loss of the carrier to the remote-fault mark at the far end
 BACK = 4  # cycles beyond link_restore
 EARLY = 2  # cycles by which its time may seem shorter: it may run from the loss, and its end shows a cycle later
@@ -301,6 +304,39 @@ def alone(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions.append(Send(20 + rng.randrange(max(offset - 1, 1)), link, control))
             actions.append(Carrier(21 + offset, link, False))
             yield Case(f"{link} {index}", Stimulus.of(actions, tail=120, **straps), judge)
+
+
+# ------------------------------------------------------------------------------------------------------------ credits
+
+
+def _fresh(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Nothing was sent: each time a link is used again the node gives a credit for each of its slots, and no others."""
+    breaches = []
+    for link in LINKS:
+        spans = uses(observed, link)
+        for use in spans:
+            given = sum(use.first <= c <= use.last for c in observed.credits[link])
+            wanted = SLOTS - use.credits
+            if given != wanted and min(use.last, stimulus.cycles) - use.first > SOON:
+                text = f"{link}: {given} credits given since cycle {use.first}, must be {wanted}"
+                breaches.append(Breach("link.fresh", use.first, text))
+    return breaches
+
+
+@rule("link.fresh", "whenever a link is used again, a credit is given for each free slot, at once", "R6")
+def fresh(rng: random.Random, effort: int) -> Iterable[Case]:
+    for index in range(effort):
+        actions: list[Action] = [*QUIET, Poke(5, "link_restore", rng.randrange(5, 30))]
+        for link in LINKS:
+            at = 20
+            for _ in range(4):
+                at += rng.randrange(60, 120)
+                away = rng.choice([1, 2, rng.randrange(3, 60)])
+                kind = rng.random() < 0.5
+                actions += [Carrier(at, link, False) if kind else Mark(at, link, True)]
+                actions += [Carrier(at + away, link, True) if kind else Mark(at + away, link, False)]
+                at += away
+        yield Case(f"fresh {index}", Stimulus.of(actions, **straps(rng)), _fresh)
 
 
 # ------------------------------------------------------------------------------------------------------- turned round
