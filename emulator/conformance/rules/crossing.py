@@ -22,10 +22,10 @@ PATIENCE = 4000  # cycles that a frame waits for another card
 LATE = 50  # cycles by which the drop may be later, for each frame
 
 
-def place_at(rng: random.Random, *names: str) -> Place:
+def place_at(rng: random.Random, *names: str, size: int = 8) -> Place:
     """A boundary GPU, with these roles beside."""
     held = roles("boundary", *names)
-    return Place(rng, 2, 3, 8, {"control": held, "crossings": 1 << THERE, "exits": 1 << THERE | 1 << ELSEWHERE})
+    return Place(rng, 2, 3, size, {"control": held, "crossings": 1 << THERE, "exits": 1 << THERE | 1 << ELSEWHERE})
 
 
 def _count(crossed: int) -> int:
@@ -35,8 +35,9 @@ def _count(crossed: int) -> int:
 @rule("crossing.enter", "a frame from another card starts afresh in this ring: TTL, wrapped flag, one more crossing")
 def enter(rng: random.Random, effort: int) -> Iterable[Case]:
     for above in ((), ("from_above",)):
-        for index in range(effort):
-            place = place_at(rng, "entry", *above)
+        for index in range(2 * effort):
+            # Rings of all sizes: as numbers, together they hold each bit as 0 and as 1.
+            place = place_at(rng, "entry", *above, size=(rng.choice([8, 341]), rng.choice([682, 1024]))[index % 2])
             actions = settings(place)
             targets = [(2, 4), (2, 6), (ELSEWHERE, 3), (ELSEWHERE, 0), (20, 1), (THERE, 2), (2, 3)]
             for number, (card, home) in enumerate(targets * 3):

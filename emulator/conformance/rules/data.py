@@ -186,8 +186,8 @@ def long(rng: random.Random, effort: int) -> Iterable[Case]:
         for way in range(4):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
             frames = []
-            for flits in (32, *rng.sample(range(33, 70), 2)):
-                home = 1 if rng.random() < 0.4 else 4
+            for number, flits in enumerate((32, 33, *rng.sample(range(34, 70), 3))):
+                home = 1 if number == 3 else 4
                 whole = place.work(2, home, ttl=4, flits=32).data
                 # Its CRCs are right: only its length is wrong.
                 frames.append(RingFrame.of(codec.seal(whole[:-8] + rng.randbytes(8 * (flits - 32)))))
