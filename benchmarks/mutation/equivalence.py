@@ -3,7 +3,8 @@
 The module that holds the mutation stands beside itself without it, both with the same inputs; modules in it are cut
 out (their outputs are any inputs, their inputs are compared). Of the node around it only those inputs are known that
 it ties to constants. If that proves nothing, the module around it is taken, with the module that holds the mutation in
-its place: what is read there only now and then needs to be right only then. In turn, until one goes through:
+its place, and those beside it that have no memory: what is read there only now and then needs to be right only then. In
+turn, until one goes through:
 
 | proof | says |
 |---|---|
@@ -32,7 +33,7 @@ from ringhil.emulator.engine.errors import BuildError
 
 _CYCLES = 2  # of induction
 _STATE = 400  # bits of registers and memories, up to which induction is tried
-_SECONDS = 4  # for one call of the solver; ten times that for a proof
+_SECONDS = 12  # for one call of the solver; ten times that for a proof
 _PROVED = re.compile(r"SAT proof finished - no model found: SUCCESS|Induction step proven: SUCCESS")
 _WIRE = re.compile(r"^  wire (.*) \\(\S+)$", re.MULTILINE)
 _KINDS = ("same step", "same runs", "same outputs")
@@ -61,8 +62,9 @@ def proof(folder: Path, mutant: Mutant) -> str:
 
 def _proof(place: Path, netlist: str, mutant: Mutant, unit: str) -> str:
     tied, module, state = constants(netlist, unit), unit.partition("$")[0], 0
+    beside = within(netlist, unit) if unit != mutant.unit else []
     for kind in _KINDS:
-        ports = _prepare(place, mutant, unit, kind)
+        ports = _prepare(place, mutant, unit, beside, kind)
         if kind == "same step":
             state = sum(p.width for p in ports if p.name.endswith(".q"))
         for relaxed in (False, True):
@@ -76,6 +78,13 @@ def _proof(place: Path, netlist: str, mutant: Mutant, unit: str) -> str:
         if state > _STATE:
             break
     return ""
+
+
+def within(netlist: str, unit: str) -> list[str]:
+    """Modules directly in a unit that have neither memories nor modules of ours in them."""
+    bodies = dict(re.findall(r"^module \\(\S+)\n(.*?)^end$", netlist, re.MULTILINE | re.DOTALL))
+    inner = re.findall(r"^  cell \\(\S+) ", bodies[unit], re.MULTILINE)
+    return [name for name in inner if not re.search(r"^  (memory|cell \\)", bodies[name], re.MULTILINE)]
 
 
 def around(netlist: str, unit: str) -> str:
@@ -95,7 +104,7 @@ def constants(netlist: str, unit: str) -> dict[str, str]:
     return dict(re.findall(r"connect \\(\w+) \d+'([01]+)$", found[1], re.MULTILINE)) if found else {}
 
 
-def _prepare(place: Path, mutant: Mutant, unit: str, kind: str) -> list[_Port]:
+def _prepare(place: Path, mutant: Mutant, unit: str, beside: Sequence[str], kind: str) -> list[_Port]:
     """Writes `pair.il`: the module without the mutation (gold) and with it (gate), cut open for this kind of proof."""
     opened = {
         "same step": ["expose -evert -evert-dff whole/t:*"],
@@ -107,7 +116,8 @@ def _prepare(place: Path, mutant: Mutant, unit: str, kind: str) -> list[_Port]:
         f"{mutant.command} -ctrl {SELECT} 1 1",
     ]
     if unit != mutant.unit:
-        steps += ["setattr -mod -set keep_hierarchy 1 *", f"setattr -mod -unset keep_hierarchy \\{mutant.unit}"]
+        steps += ["setattr -mod -set keep_hierarchy 1 *"]
+        steps += [f"setattr -mod -unset keep_hierarchy \\{name}" for name in (mutant.unit, *beside)]
         steps += [f"flatten \\{unit}", "setattr -mod -unset keep_hierarchy *"]
     steps += [
         f"rename \\{unit} whole",
