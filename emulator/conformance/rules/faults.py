@@ -34,8 +34,10 @@ def _as_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
 
 
 def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Iterable[Case]:
-    for index in range(2 * effort):
+    for index in range((4 if fault == "duplicate_id" else 2) * effort):
         place = straps(rng)
+        if fault == "duplicate_id" and index % 4 < 2:
+            place |= {"node": index % 4, "size": 1024}  # of its predecessor's number each bit is 1, then 0
         frames = [control_frame(rng, damage=0.1, **place) for _ in range(8)]
         given = {"card": place["card"], "ttl": place["size"]}
         others = [g for g in range(min(place["size"], 8)) if g != place["node"]]

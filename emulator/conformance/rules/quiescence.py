@@ -161,7 +161,7 @@ def timers(rng: random.Random, effort: int) -> Iterable[Case]:
         "boundary",
     )
     beside = [("work", "mute"), ("heartbeat", "mute"), ("gpu_restore", "p1"), ("stuck", "host"), ("work", "p2")]
-    beside += [("mute", "boundary"), ("heartbeat", "gpu_restore")]
+    beside += [("mute", "boundary"), ("heartbeat", "gpu_restore"), *[("mute", "stuck")] * 3]
     for index in range(effort):
         for chosen in [*((timer,) for timer in alone), *beside]:
             place = Place(rng, 2, 3, 8, {"control": roles("entry")})
