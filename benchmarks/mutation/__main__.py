@@ -1,8 +1,9 @@
 """Measures how many mistakes in a node the conformance suite finds.
 
-    python -m benchmarks.mutation [N] [--seed S] [--at FILE:TEXT ...] [--rules RULE,...] [--json]
+    python -m benchmarks.mutation [N] [--seed S] [--at FILE:TEXT ...] [--again REPORT] [--rules RULE,...] [--json]
 
-N mutants, spread over all source lines of the node, or over those of FILE that contain TEXT. Exit code 1 if a mutant
+N mutants, spread over all source lines of the node, or over those of FILE that contain TEXT; with `--again` those that
+survived in an earlier report of the same RTL (JSON). Exit code 1 if a mutant
 survives that is neither proven equivalent nor explained in `explained.json`; 2 if it can't be measured.
 """
 
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 from benchmarks.mutation import bench, campaign, equivalence, explained, netlist, yosys
+from benchmarks.mutation.mutant import Mutant, parse
 from benchmarks.mutation.report import Report
 
 from ringhil.emulator.cli.terminal import counting, working
@@ -36,8 +38,22 @@ def _number(text: str) -> int:
     return int(text)
 
 
+def _survivors(report: Path, folder: Path) -> list[Mutant]:
+    """Of an earlier campaign; `folder` holds the sources."""
+    try:
+        found = json.loads(report.read_text())["list"]
+        commands = [entry["command"] for entry in found if entry["state"] == "survived"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BuildError(f"{report}: no report of a campaign ({type(error).__name__})") from None
+    return [mutant for command in commands if (mutant := parse(command, folder)) is not None]
+
+
 def measure(
-    number: int, seed: int = 1, at: tuple[tuple[str, str], ...] = (), suite: campaign.Suite | None = None
+    number: int,
+    seed: int = 1,
+    at: tuple[tuple[str, str], ...] = (),
+    suite: campaign.Suite | None = None,
+    again: Path | None = None,
 ) -> Report:
     """The whole campaign. Raises BuildError."""
     started = time.monotonic()
@@ -46,7 +62,10 @@ def measure(
         with working("mutation") as say:
             say("Yosys reads the node")
             read = netlist.read(RTL, folder, seed)
-            mutants = netlist.choose(read.pool, number, seed, at, folder)
+            if again is None:
+                mutants = netlist.choose(read.pool, number, seed, at, folder)
+            else:
+                mutants = _survivors(again, folder)
             if not mutants:
                 raise BuildError("no mutant in these lines")
             built = bench.build(read, mutants, say)
@@ -72,13 +91,14 @@ def main() -> int:
     parser.add_argument("number", metavar="N", type=_number, nargs="?", default=400)
     parser.add_argument("--seed", type=int, default=1, help="of the choice of mutants (default 1)")
     parser.add_argument("--at", type=_place, action="append", default=[], metavar="FILE:TEXT")
+    parser.add_argument("--again", type=Path, metavar="REPORT", help="only the survivors of this report (JSON)")
     parser.add_argument("--rules", default="", help="only these rules, separated by commas")
     parser.add_argument("--json", action="store_true", help="one document, with every mutant")
     asked = parser.parse_args()
     suite = campaign.Suite(tuple(r for r in asked.rules.split(",") if r))
     try:
         with unwinding_on_termination():
-            report = measure(asked.number, asked.seed, tuple(asked.at), suite)
+            report = measure(asked.number, asked.seed, tuple(asked.at), suite, asked.again)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 2
