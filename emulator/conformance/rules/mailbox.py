@@ -138,17 +138,22 @@ def mute(rng: random.Random, effort: int) -> Iterable[Case]:
         actions += _transit(rng, place, 20, at)
         yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
     # Muted at every cycle of a frame on its way, and of one for the GPU itself.
+    for own_lane in (0, 1):
+        yield Case(f"at every cycle {own_lane}", _at_every_cycle(rng, own_lane), judge)
+
+
+def _at_every_cycle(rng: random.Random, own_lane: int) -> Stimulus:
     place = straps(rng)
     actions, at = _guard_settings(1, 100, 4), 20
     for offset in range(0, 28, 1):
         actions += [Post(at, 0, _message(rng, place)), Post(at + 30 + offset, 1, _message(rng, place))]
         for lane in (0, 1):
-            home = rng.random() < 0.5
             given = {"card": place["card"], "ttl": 2}
+            home = lane == own_lane
             frame = RingFrame.of(other_control(rng, home=place["node"], **given)) if home else foreign(rng, place)
             actions.append(Send(at + 35, IN[lane], frame))
         at += 480
-    yield Case("at every cycle", Stimulus.of(actions, tail=500, **place), judge)
+    return Stimulus.of(actions, tail=500, **place)
 
 
 @rule("mailbox.unmute", "a muted GPU is heard again when it has kept to its allowance for a whole period, not earlier")
