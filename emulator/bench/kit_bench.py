@@ -10,37 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb.task import Task
-from cocotb.triggers import RisingEdge
 
-from ringhil.emulator.testbench.bus import Pins, RingBus
+from ringhil.emulator.bench.naive import sliced, watch_naively
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.firmware import FirmwareDriver
-from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.link import BIT
 from ringhil.firmware.census import Census, CensusConfig
-
-
-class _Naive:
-    """Looks at every clock edge, as a first monitor usually does; collects frames of both channels."""
-
-    def __init__(self, bus: RingBus, bench: CardBench) -> None:
-        self.frames: list[RingFrame] = []
-        self._bus, self._edge = bus, RisingEdge(bench.clock.handle)
-        self.task: Task[None] = cocotb.start_soon(self._run())
-
-    async def _run(self) -> None:
-        flits: dict[int, bytearray] = {0: bytearray(), BIT["data"]: bytearray()}
-        while True:
-            await self._edge
-            bits = self._bus.tx_ctl.read()
-            if not bits & BIT["valid"]:
-                continue
-            frame = flits[bits & BIT["data"]]
-            frame += self._bus.tx_data.read().to_bytes(8, "big")
-            if bits & BIT["eof"]:
-                self.frames.append(RingFrame(bytes(frame), "data" if bits & BIT["data"] else "control"))
-                frame.clear()
 
 
 async def _rounds(dut: Any, naive: bool) -> tuple[float, int]:
@@ -48,13 +22,7 @@ async def _rounds(dut: Any, naive: bool) -> tuple[float, int]:
     gpus, cycles, period = (int(os.environ[f"RINGHIL_BENCH_{n}"]) for n in ("GPUS", "CYCLES", "PERIOD"))
     bench = CardBench(dut, gpus)
     await bench.start()
-    monitors: list[_Naive] = []
-    if naive:
-        for cell, gpu in enumerate(bench.gpus):
-            for kit in gpu.ring:
-                kit.stop()
-            pins = Pins(dut, cell, bench.shadow)
-            monitors += [_Naive(RingBus.from_prefix(pins, name), bench) for name in ("p1", "p2")]
+    monitors = watch_naively(bench, sliced) if naive else []
     entry = bench.gpus[0]
     census = Census(CensusConfig(0, 0, gpus, 1, period, period, records=False))
     FirmwareDriver(census, entry.mailbox, entry.registers, bench.cycle).start()

@@ -5,10 +5,12 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-from ringhil.emulator.bench import bare, census, cocotb_peer, kit, system
-from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.bench import bare, census, cocotb_peer, kit, scenarios, system
+from ringhil.emulator.engine.library import Library, cells_library
 
 SIZES = (8, 16, 64, 256, 1024)
+SECTIONS = ("scenarios", "census", "kit", "data", "snapshots", "start_up")
+SCHEDULES = 24
 _BUILDABLE = 64  # GPUs; a monolithic design beyond takes many minutes to compile
 _COCOTB_GPUS = 16
 
@@ -16,17 +18,50 @@ Progress = Callable[[str], None]
 
 
 def run(
-    *, sizes: tuple[int, ...] = SIZES, seconds: float = 2.0, peers: bool = True, progress: Progress
+    *,
+    sizes: tuple[int, ...] = SIZES,
+    seconds: float = 2.0,
+    peers: bool = True,
+    only: tuple[str, ...] = SECTIONS,
+    schedules: int = SCHEDULES,
+    progress: Progress,
 ) -> dict[str, Any]:
-    """Measure; `seconds` is about how long each rate is measured for. Returns the document of `bench --json`."""
+    """Measure the sections `only`; `seconds` is about how long each rate is measured for, `schedules` the number of
+    those that are played, at most. Returns the document of `bench --json`."""
     progress("engine")
     library = cells_library(progress=progress)
     document: dict[str, Any] = {
         "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
         "rtl": library.rtl,
-        "census": [],
-        "targets": {"bare": {"16": 1.5, "64": 8, "1024": 200}, "cocotb": {"16": 100}, "kit": 5},
+        "targets": {"bare": {"16": 1.5, "64": 8, "1024": 200}, "cocotb": {"16": 100}, "kit": 5, "scenarios": 100},
     }
+    # First, for what forks is slower the more memory it has.
+    if "scenarios" in only:
+        document["scenarios"] = scenarios.measure(
+            library, number=schedules, seconds=seconds, peers=peers, progress=progress
+        ).to_json()
+    if "census" in only:
+        document["census"] = _census(library, sizes, seconds, peers, progress)
+    if "kit" in only and peers:
+        progress("testbench kit")
+        document["kit"] = _kit(kit.measure(progress=progress))
+    if "data" in only:
+        progress("data through a card")
+        document["data"] = system.data_rate(library)
+    if "snapshots" in only:
+        progress("snapshots")
+        document["snapshots"] = [system.snapshots(library, gpus) for gpus in sizes]
+    if "start_up" in only:
+        progress("start-up")
+        document["start_up"] = system.start_up()
+    document["peak_memory_bytes"] = system.peak_memory()
+    return document
+
+
+def _census(
+    library: Library, sizes: tuple[int, ...], seconds: float, peers: bool, progress: Progress
+) -> list[dict[str, Any]]:
+    rows = []
     largest: bare.BareRate | None = None
     for gpus in sizes:
         progress(f"census of {gpus} GPUs")
@@ -44,18 +79,8 @@ def run(
                 progress(f"cocotb, {gpus} GPUs")
                 peer = cocotb_peer.measure(gpus, rate.round_cycles, cycles=5000)
                 row["cocotb"] = {"cycles_per_second": peer, "ratio": rate.cycles_per_second / peer}
-        document["census"].append(row)
-    if peers:
-        progress("testbench kit")
-        document["kit"] = _kit(kit.measure(progress=progress))
-    progress("data through a card")
-    document["data"] = system.data_rate(library)
-    progress("snapshots")
-    document["snapshots"] = [system.snapshots(library, gpus) for gpus in sizes]
-    progress("start-up")
-    document["start_up"] = system.start_up()
-    document["peak_memory_bytes"] = system.peak_memory()
-    return document
+        rows.append(row)
+    return rows
 
 
 def _row(rate: census.CensusRate, recorded: census.CensusRate) -> dict[str, Any]:

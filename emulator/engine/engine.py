@@ -2,7 +2,8 @@
 
 import copy
 import ctypes
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -81,13 +82,22 @@ class Topology:
 
 @dataclass(frozen=True)
 class Events:
-    """What a run brought: `table` (dtype EVENT), and the frames' bytes. Valid until the next call of run()."""
+    """What a run brought: events, and the frames' bytes. Valid until the next call of run()."""
 
-    table: NDArray[np.void]
+    raw: memoryview  # bytes of the table
     buffer: memoryview
 
+    @property
+    def table(self) -> NDArray[np.void]:
+        """One row an event (dtype EVENT)."""
+        return np.frombuffer(self.raw, EVENT)
+
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.raw) // EVENT.itemsize
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Rows of the table, as plain numbers."""
+        return _ROW.iter_unpack(self.raw)
 
     def frame(self, row: "np.void") -> bytes:
         """Bytes of the frame of one row."""
@@ -95,6 +105,11 @@ class Events:
         return bytes(self.buffer[start : start + int(row["length"])])
 
 
+_HEADER = struct.Struct("=4Q")
+_ROW = struct.Struct("=QIBBBBQQ")  # as EVENT
+_NOTHING = Events(memoryview(b""), memoryview(b""))
+# Of the library's struct Ended.
+_ENDED_AT, _NUMBER, _TABLE, _BYTES, _SIZE = range(5)
 _NOBODY = 2**32 - 1
 
 
@@ -146,6 +161,8 @@ class Engine:
     cycle at the earliest.
     """
 
+    now: int  # read often, so that asking the library each time would cost more than all else
+
     def __init__(self, library: Library, topology: Topology, *, skipping: bool = True) -> None:
         self.library, self.topology = library, topology
         self._calls = library.calls
@@ -162,6 +179,10 @@ class Engine:
         self._handle = self._calls.ringhil_create(*pointers, topology.cells)
         self._faults = _Faults.none(topology.cells)
         self._calls.ringhil_set_skipping(self._handle, skipping)
+        self._run = self._calls.ringhil_run
+        ended = (ctypes.c_uint64 * 5).from_address(self._calls.ringhil_ended(self._handle))
+        self._ended = memoryview(ended).cast("B").cast("Q")
+        self.now = 0
 
     def close(self) -> None:
         """Free the models."""
@@ -180,11 +201,6 @@ class Engine:
             self.close()
 
     @property
-    def now(self) -> int:
-        """The cycle that is simulated next."""
-        return int(self._calls.ringhil_now(self._handle))
-
-    @property
     def evaluations(self) -> int:
         """Node evaluations so far: the real cost of what was simulated."""
         return self._counters()[0]
@@ -201,8 +217,12 @@ class Engine:
 
     def run(self, until: int = FOREVER, *, lookahead: int = 1) -> Events:
         """Run to cycle `until`, or until `lookahead` cycles after the first event, whichever is first."""
-        self._calls.ringhil_run(self._handle, until, lookahead)
-        return self._events()
+        self._run(self._handle, until, lookahead)
+        ended = self._ended
+        self.now = ended[_ENDED_AT]
+        if not ended[_NUMBER]:
+            return _NOTHING
+        return _events(ended[_TABLE], ended[_NUMBER], ended[_BYTES], ended[_SIZE])
 
     def trace(self, cycles: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """Run exactly `cycles` cycles; what every transmitter put on its wires after each of them.
@@ -212,7 +232,18 @@ class Engine:
         shape = (cycles, self.topology.cells, 4)
         data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
         self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data)
+        self.now += cycles
         return data, ctl
+
+    def headers(self, cycles: int) -> list[tuple[int, ...]]:
+        """First four flits of every statistics message that begins on a ring port in the next `cycles` cycles, if they
+        are all sent within them. It is only foreseen: the engine stays as it is. What the last run brought is gone.
+        """
+        table = ctypes.c_void_p()
+        count = self._calls.ringhil_headers(self._handle, cycles, ctypes.byref(table))
+        if not count:
+            return []
+        return list(_HEADER.iter_unpack(ctypes.string_at(table.value or 0, count * _HEADER.size)))
 
     def watch(self) -> None:
         """From now on every run notes how the wires change; see `changes`."""
@@ -229,17 +260,10 @@ class Engine:
 
     def events(self) -> Events:
         """What the last run or trace brought."""
-        return self._events()
-
-    def _events(self) -> Events:
         table, buffer, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
         refs = (ctypes.byref(table), ctypes.byref(buffer), ctypes.byref(size))
         count = self._calls.ringhil_events(self._handle, *refs)
-        if not count:
-            return Events(np.empty(0, EVENT), memoryview(b""))
-        rows = (ctypes.c_char * (count * EVENT.itemsize)).from_address(table.value or 0)
-        frames = (ctypes.c_char * size.value).from_address(buffer.value or 0)
-        return Events(np.frombuffer(rows, EVENT), memoryview(frames).cast("B"))
+        return _events(table.value or 0, count, buffer.value or 0, size.value) if count else _NOTHING
 
     def send_mail(self, cell: int, port: int, frame: bytes, *, at: int = 0) -> None:
         """The firmware of a GPU writes a frame into its mailbox, from cycle `at` on; see PORTS."""
@@ -310,6 +334,13 @@ class Engine:
             )
         self._calls.ringhil_restore(self._handle, snapshot.handle)
         self._faults = snapshot.faults
+        self.now = int(self._calls.ringhil_now(self._handle))
+
+
+def _events(table: int, count: int, buffer: int, size: int) -> Events:
+    rows = (ctypes.c_char * (count * EVENT.itemsize)).from_address(table)
+    frames = (ctypes.c_char * size).from_address(buffer)
+    return Events(memoryview(rows).cast("B"), memoryview(frames).cast("B"))
 
 
 def _with_bit(value: int, bit: int, on: bool) -> int:

@@ -80,8 +80,8 @@ class Files:
             if self._open is None or self._open[0] != path:
                 self.close()
                 self._open = (path, path.open("rb"))
-            self._open[1].seek(start)
-            data = self._open[1].read(want)
+            # By place, not by the file's own position, which forked processes share.
+            data = os.pread(self._open[1].fileno(), want, start)
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from None
         if len(data) != want:

@@ -57,17 +57,18 @@ class GpuFirmware:
             self._do(self.running.on_timer(name, self._kernel.now))
 
     def _do(self, actions: list[Action]) -> None:
+        observe, kernel = self._observe, self._kernel
         for action in actions:
-            self._observe(action)
+            observe(action)
             if isinstance(action, Send):
-                self._kernel.send_mail(self._cell, PORTS[action.port], action.frame)
+                kernel.send_mail(self._cell, PORTS[action.port], action.frame)
             elif isinstance(action, Write):
-                self._kernel.engine.poke(self._cell, action.register, action.value)
+                kernel.engine.poke(self._cell, action.register, action.value)
             elif isinstance(action, SetTimer):
                 self._settings += 1
                 setting = self._settings
                 self._timers[action.name] = setting
-                self._kernel.after(action.delay, _Timer(self, action.name, setting))
+                kernel.after(action.delay, _Timer(self, action.name, setting))
             elif isinstance(action, CancelTimer):
                 self._timers.pop(action.name, None)
 

@@ -65,23 +65,26 @@ class Kernel:
     def run(self, until: int = FOREVER) -> None:
         """Go on to cycle `until`, or until `stop` is called."""
         self._stopped = False
+        engine, agenda, pop = self.engine, self._agenda, heapq.heappop
         while not self._stopped:
-            now = self.engine.now
-            if self._agenda and self._agenda[0][0] <= now:
+            now = engine.now
+            due = agenda[0][0] if agenda else FOREVER
+            if due <= now:
                 if now > until:
                     return
-                heapq.heappop(self._agenda)[2]()
-                continue
-            if now >= until:
+                pop(agenda)[2]()
+            elif now >= until:
                 return
-            limit = min(until, self._agenda[0][0]) if self._agenda else until
-            self._advance(limit)
+            else:
+                self._advance(due if due < until else until)
 
     def _advance(self, limit: int) -> None:
         events = self.engine.run(limit, lookahead=self._lookahead)
         if self.after_run is not None:
             self.after_run()
-        for cycle, cell, kind, port, bad, _, offset, length in events.table.tolist():
+        if not events.raw:
+            return
+        for cycle, cell, kind, port, bad, _, offset, length in events:
             frame = bytes(events.buffer[offset : offset + length])
             ring = kind == FROM_RING
             if self.tap is not None:

@@ -1,5 +1,6 @@
 """Server and scenario files: YAML in, frozen and checked objects out. The format: docs/scenarios.md."""
 
+from ringhil.emulator.scenario.check import longest_delay
 from ringhil.emulator.scenario.errors import ScenarioError
 from ringhil.emulator.scenario.expectation import (
     BoundaryIs,
@@ -13,16 +14,21 @@ from ringhil.emulator.scenario.expectation import (
     MembersAre,
     ReachableIs,
     StrandedAre,
+    TruthIs,
     WorkIs,
 )
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, Parameter
-from ringhil.emulator.scenario.loader import load, loads
+from ringhil.emulator.scenario.invariants import INVARIANTS
+from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent, Workload
 from ringhil.emulator.scenario.schema import json_schema
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server, Settings
+from ringhil.emulator.scenario.variants import Variant, Variants
+from ringhil.emulator.scenario.writer import dumps
 
 __all__ = [
     "FAULTS",
+    "INVARIANTS",
     "PARAMETERS",
     "BoundaryIs",
     "BoundaryLink",
@@ -47,9 +53,16 @@ __all__ = [
     "Settings",
     "StrandedAre",
     "TimelineEvent",
+    "TruthIs",
+    "Variant",
+    "Variants",
     "WorkIs",
     "Workload",
+    "dumps",
     "json_schema",
     "load",
+    "load_variants",
     "loads",
+    "loads_variants",
+    "longest_delay",
 ]

@@ -12,6 +12,7 @@ from ringhil.emulator.scenario.check_timeline import check_timeline
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.explain import explain
 from ringhil.emulator.scenario.faults import PARAMETERS
+from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.marks import Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import Scenario, Workload
@@ -38,12 +39,18 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         timeline=check_timeline(source, resolver, written.timeline),
         until=written.until,
         expect=ExpectChecker(source, resolver, workload).all(written.expect),
+        invariants=frozenset(name for name in INVARIANTS if getattr(written.invariants, name)),
     )
+
+
+def longest_delay(server: Server) -> int:
+    """Most cycles that `link_delay` may add on this server; below 1 where it can't be used at all."""
+    return (server.settings.link_restore - _LINK_STATES) // 2
 
 
 def _check_delays(source: Source, timeline: Sequence[model.Event], server: Server) -> None:
     """The two ends of a link agree only when it is back for longer than its round trip takes."""
-    most = (server.settings.link_restore - _LINK_STATES) // 2
+    most = longest_delay(server)
     for n, event in enumerate(timeline):
         if event.fault == "link_delay" and (delay := event.delay or PARAMETERS["delay"].default) > most:
             problem = f"found {delay}; with a link_restore of {server.settings.link_restore} allowed are 1 .. {most}"

@@ -5,6 +5,7 @@ from typing import Literal, TypeVar
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.choice import exactly_one
+from ringhil.emulator.scenario.errors import quoted
 from ringhil.emulator.scenario.expectation import (
     BoundaryIs,
     BreakIs,
@@ -17,6 +18,7 @@ from ringhil.emulator.scenario.expectation import (
     MembersAre,
     ReachableIs,
     StrandedAre,
+    TruthIs,
     WorkIs,
 )
 from ringhil.emulator.scenario.marks import Loc, Source
@@ -44,11 +46,19 @@ class ExpectChecker:
         checks = tuple(self._checks(loc, written))
         if not checks:
             raise self.source.error(loc, f"nothing to check; allowed: {listing(model.CHECKS)}")
-        return Expectation(kind, cycle, checks, self.source.mark(loc).line)
+        line = self.source.mark(loc).line
+        return Expectation(kind, cycle, checks, line, written.from_ or 0, written.until)
 
-    def _when(self, loc: Loc, written: model.Expectation) -> tuple[Literal["at", "by", "end"], int | None]:
+    def _when(self, loc: Loc, written: model.Expectation) -> tuple[Literal["at", "by", "end", "always"], int | None]:
         kind = exactly_one(self.source, loc, model.TIMES)
-        return kind, None if kind == "end" else getattr(written, kind)
+        for key in ("from", "until"):
+            if kind != "always" and (*loc, key) in self.source.keys:
+                problem = f"key {quoted(key)} beside {quoted(kind)}; it goes with 'always'"
+                raise self.source.error((*loc, key), problem, key=True)
+        if written.from_ is not None and written.until is not None and written.until < written.from_:
+            problem = f"found {written.until}; allowed is {written.from_} ('from') or later"
+            raise self.source.error((*loc, "until"), problem)
+        return kind, getattr(written, kind) if kind in ("at", "by") else None
 
     def _checks(self, loc: Loc, written: model.Expectation) -> Iterator[Check]:
         for place, card, count in self._by_card(loc, "count", written.count):
@@ -72,6 +82,12 @@ class ExpectChecker:
             yield self._work((*loc, "work"), written.work)
         for _, card, reachable in self._by_card(loc, "reachable", written.reachable):
             yield ReachableIs(card.name, reachable)
+        for i, name in enumerate(written.truth or ()):
+            place = (*loc, "truth", i)
+            card = self.resolver.named_card(place, name)
+            if name in (written.truth or ())[:i]:
+                raise self.source.error(place, f"card {name} stands here twice; each may once")
+            yield TruthIs(card.name)
 
     def _by_card(self, loc: Loc, key: str, by_card: Mapping[str, T] | None) -> Iterator[tuple[Loc, Card, T]]:
         for name, value in (by_card or {}).items():

@@ -1,6 +1,6 @@
 """The timeline of a file: faults and targets that exist, set and cleared in an order that makes sense."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from ringhil.emulator.scenario import model
@@ -21,29 +21,31 @@ def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.E
     events: list[tuple[Loc, TimelineEvent]] = []
     for n, event in enumerate(written):
         loc: Loc = ("timeline", n)
-        events.append((loc, _event(source, resolver, loc, event)))
+        events += ((loc, found) for found in _events(source, resolver, loc, event))
     events.sort(key=lambda placed: placed[1].at)
     _check_order(source, events)
     return tuple(event for _, event in events)
 
 
-def _event(source: Source, resolver: Resolver, loc: Loc, written: model.Event) -> TimelineEvent:
+def _events(source: Source, resolver: Resolver, loc: Loc, written: model.Event) -> Iterator[TimelineEvent]:
+    """One for each GPU or link that it names."""
     action = exactly_one(source, loc, model.ACTIONS)
     kind = written.fault or written.clear or ""
     if kind not in FAULTS:
         raise source.error((*loc, action), unknown("fault", kind, FAULTS))
-    target, against = _target(source, resolver, loc, written, action, kind)
+    targets = _targets(source, resolver, loc, written, action, kind)
     value = _value(source, loc, written, action, kind)
-    return TimelineEvent(
-        at=written.at,
-        action=action,
-        kind=kind,
-        target=target,
-        count=written.count,
-        line=source.mark(loc).line,
-        value=value,
-        reverse=against and kind == "link_one_way",
-    )
+    for target, against in targets:
+        yield TimelineEvent(
+            at=written.at,
+            action=action,
+            kind=kind,
+            target=target,
+            count=written.count,
+            line=source.mark(loc).line,
+            value=value,
+            reverse=against and kind == "link_one_way",
+        )
 
 
 def _value(source: Source, loc: Loc, written: model.Event, action: Literal["fault", "clear"], kind: str) -> int | None:
@@ -64,21 +66,31 @@ def _value(source: Source, loc: Loc, written: model.Event, action: Literal["faul
     return PARAMETERS[parameter].default if given is None else given
 
 
-def _target(
+def _targets(
     source: Source, resolver: Resolver, loc: Loc, written: model.Event, action: str, kind: str
-) -> tuple[GpuRef | LinkRef | CrossRef, bool]:
+) -> list[tuple[GpuRef | LinkRef | CrossRef, bool]]:
     """What is hit, and whether a link is written against its own direction."""
     fault = FAULTS[kind]
     for wrong in model.TARGETS:
         if wrong != fault.target and getattr(written, wrong) is not None:
             raise source.error((*loc, wrong), f"{kind} takes no {wrong}; it takes a {fault.target}", key=True)
     place = (*loc, fault.target)
-    if fault.target == "link" and written.link is not None:
-        return _link(source, resolver, place, written.link, kind)
-    if fault.target == "gpu" and written.gpu is not None:
-        return _gpu(resolver, place, written.gpu, fault), False
-    example = _EXAMPLES.get(fault.hits, "gpu: a.3")
-    raise source.error((*loc, action), f"{kind} without a {fault.target}; say where, e.g. {example}")
+    given = written.link if fault.target == "link" else written.gpu
+    if given is None:
+        example = _EXAMPLES.get(fault.hits, "gpu: a.3")
+        raise source.error((*loc, action), f"{kind} without a {fault.target}; say where, e.g. {example}")
+    found: list[tuple[GpuRef | LinkRef | CrossRef, bool]] = []
+    for i, text in enumerate(given):
+        at = (*place, i)
+        if fault.target == "link":
+            one: tuple[GpuRef | LinkRef | CrossRef, bool] = _link(source, resolver, at, text, kind)
+        else:
+            one = _gpu(resolver, at, text, fault), False
+        # The two directions of a link are one place, except to what strikes one of them only.
+        if any(one[0] == other[0] and (kind != "link_one_way" or one[1] == other[1]) for other in found):
+            raise source.error(at, f"{text} stands here twice; each may once")
+        found.append(one)
+    return found
 
 
 def _gpu(resolver: Resolver, loc: Loc, text: str, fault: Fault) -> GpuRef:

@@ -24,6 +24,8 @@ class ScenarioError(ValueError):
 
 def printable(text: str) -> str:
     """`text` with everything that could break or hide the line escaped."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

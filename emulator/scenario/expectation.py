@@ -1,6 +1,6 @@
 """What a scenario expects, when: one small class for each kind of check."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ringhil.emulator.scenario.topology import GpuRef, LinkRef
@@ -121,19 +121,43 @@ class ReachableIs:
         return f"card {self.card} is {'' if self.reachable else 'not '}reachable"
 
 
+@dataclass(frozen=True)
+class TruthIs:
+    """Count, members, break and stranded GPUs of the card are what follows from the faults so far."""
+
+    card: str
+
+    def __str__(self) -> str:
+        return f"what is known of card {self.card} is true"
+
+
 Check = (
-    CountIs | MembersAre | EntryIs | BoundaryIs | EpochIs | BreakIs | StrandedAre | IsolatedAre | WorkIs | ReachableIs
+    CountIs
+    | MembersAre
+    | EntryIs
+    | BoundaryIs
+    | EpochIs
+    | BreakIs
+    | StrandedAre
+    | IsolatedAre
+    | WorkIs
+    | ReachableIs
+    | TruthIs
 )
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """Checks that hold together, `at` a cycle, `by` a cycle at the latest, or at the `end` of the run.
+    """Checks that hold together, `at` a cycle, `by` a cycle at the latest, at the `end` of the run, or `always`.
 
-    `cycle` is None for `end` only; `line` is where it stands in the file.
+    `cycle` is for `at` and `by`, None otherwise. `since` and `until` are for `always`: cycles from which and up to
+    which it has to hold; 0: from the first accepted count of every card that it names, None: to the end of the run.
+    `line` is where it stands in the file; it makes no difference.
     """
 
-    kind: Literal["at", "by", "end"]
+    kind: Literal["at", "by", "end", "always"]
     cycle: int | None
     checks: tuple[Check, ...]
-    line: int
+    line: int = field(compare=False)
+    since: int = 0
+    until: int | None = None

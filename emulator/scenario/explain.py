@@ -14,15 +14,19 @@ from ringhil.emulator.scenario.suggest import listing, unknown
 _KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
 
 
-def explain(error: ValidationError, source: Source) -> ScenarioError:
-    """The first finding in the file; missing keys last, as a misspelt key is a missing one too."""
+def explain(error: ValidationError, source: Source, base: Loc = (), part: str | None = None) -> ScenarioError:
+    """The first finding in the file; missing keys last, as a misspelt key is a missing one too.
+
+    With `part`, which names a definition of the schema, the finding is about what stands at `base`.
+    """
     details = error.errors(include_url=False, include_context=False, include_input=False)
-    return _explain(min(details, key=lambda d: (d["type"] == "missing", _place(d, source))), source)
+    first = min(details, key=lambda d: (d["type"] == "missing", _place(d, source, base)))
+    return _explain(first, source, base, schema() if part is None else schema()["$defs"][part])
 
 
-def _place(detail: ErrorDetails, source: Source) -> tuple[int, int]:
+def _place(detail: ErrorDetails, source: Source, base: Loc) -> tuple[int, int]:
     loc, is_key = _loc(detail)
-    return source.mark(loc, key=is_key)
+    return source.mark((*base, *loc), key=is_key)
 
 
 def _loc(detail: ErrorDetails) -> tuple[Loc, bool]:
@@ -32,25 +36,28 @@ def _loc(detail: ErrorDetails) -> tuple[Loc, bool]:
     return loc, detail["type"] == "extra_forbidden"
 
 
-def _explain(detail: ErrorDetails, source: Source) -> ScenarioError:
-    loc, is_key = _loc(detail)
+def _explain(detail: ErrorDetails, source: Source, base: Loc, root: dict[str, Any]) -> ScenarioError:
+    within, is_key = _loc(detail)
+    loc = (*base, *within)
     found = source.found(loc)
     match detail["type"]:
         case "extra_forbidden":
-            return source.error(loc, unknown("key", str(loc[-1]), _at(loc[:-1])["properties"]), key=True)
+            keys = _at(within[:-1], root)["properties"]
+            return source.error(loc, unknown("key", str(loc[-1]), keys), key=True)
         case "missing":
-            return source.error(loc, f"key {quoted(str(loc[-1]))} is missing; needed is {allowed(loc)}")
+            return source.error(loc, f"key {quoted(str(loc[-1]))} is missing; needed is {words(_at(within, root))}")
         case "greater_than_equal" if loc[-1] in ("at", "by"):
             return source.error(loc, f"cycle {found} is in the past; allowed is 0 (power-up) or later")
         case _ if is_key:
-            (pattern,) = _at(loc[:-1])["patternProperties"]
+            (pattern,) = _at(within[:-1], root)["patternProperties"]
             return source.error(loc, f"key {quoted(str(loc[-1]))}; allowed is {names.IN_WORDS[pattern]}", key=True)
-    return source.error(loc, f"found {shown(found)}; allowed is {allowed(loc)}")
+    hint = "; ${...} is for the parameters of a 'sweep'" if isinstance(found, str) and "${" in found else ""
+    return source.error(loc, f"found {shown(found)}; allowed is {words(_at(within, root))}{hint}")
 
 
 def allowed(loc: Loc) -> str:
     """What may stand at `loc`, in words."""
-    return words(_at(loc))
+    return words(_at(loc, schema()))
 
 
 def _resolve(node: dict[str, Any]) -> dict[str, Any]:
@@ -59,8 +66,8 @@ def _resolve(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _at(loc: Loc) -> dict[str, Any]:
-    node = _resolve(schema())
+def _at(loc: Loc, root: dict[str, Any]) -> dict[str, Any]:
+    node = _resolve(root)
     for step in loc:
         if isinstance(step, int):
             node = _list(node)
@@ -103,6 +110,8 @@ def words(node: dict[str, Any]) -> str:
             return f"a mapping{_size(node)}: {names.IN_WORDS[pattern]} to {words(value)}"
         case {"type": "boolean"}:
             return "true or false"
+        case {"const": only}:
+            return str(only)
         case {"type": "null"}:
             return "null"
     raise AssertionError(f"no words for the schema {node}")

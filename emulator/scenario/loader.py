@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from ringhil.emulator.scenario.check import check
 from ringhil.emulator.scenario.errors import ScenarioError, printable
 from ringhil.emulator.scenario.marks import place_after
 from ringhil.emulator.scenario.scenario import Scenario
+from ringhil.emulator.scenario.variants import Variants
 from ringhil.emulator.scenario.yaml_events import MAX_BYTES
 from ringhil.emulator.scenario.yaml_source import parse
 
@@ -14,10 +14,9 @@ from ringhil.emulator.scenario.yaml_source import parse
 def load(path: str | os.PathLike[str]) -> Scenario:
     """The scenario in the file at `path`, UTF-8.
 
-    Raises ScenarioError, also when the file can't be read.
+    Raises ScenarioError, also when the file can't be read, or has a sweep: then `load_variants` is for it.
     """
-    path = Path(path)
-    return check(parse(_read(path), str(path)), name=printable(path.stem), folder=path.parent)
+    return load_variants(path).only()
 
 
 def loads(text: str, name: str = "<string>") -> Scenario:
@@ -25,7 +24,22 @@ def loads(text: str, name: str = "<string>") -> Scenario:
 
     Raises ScenarioError.
     """
-    return check(parse(text, name), name=printable(Path(name).stem), folder=Path())
+    return loads_variants(text, name).only()
+
+
+def load_variants(path: str | os.PathLike[str]) -> Variants:
+    """The variants of the file at `path`; one without parameters when it has no `sweep`.
+
+    Raises ScenarioError.
+    """
+    path = Path(path)
+    return Variants(path, parse(_read(path), str(path)), name=printable(path.stem), folder=path.parent)
+
+
+def loads_variants(text: str, name: str = "<string>") -> Variants:
+    """The variants of the file whose text is `text`; otherwise as `load_variants`."""
+    path = Path(name)
+    return Variants(path, parse(text, name), name=printable(path.stem), folder=Path())
 
 
 def _read(path: Path) -> str:

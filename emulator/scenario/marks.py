@@ -34,6 +34,8 @@ class Source:
         """The data at `loc`; None where there is none."""
         here: Any = self.data
         for step in loc:
+            if isinstance(step, int) and not isinstance(here, list):
+                return here  # a single value stands for a list of one
             try:
                 here = here[step]
             except (KeyError, IndexError, TypeError):

@@ -6,27 +6,35 @@ look at other parts of the file (does this GPU exist?) is checked afterwards, in
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    field_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from ringhil.emulator.scenario import names
-from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, ParameterName
+from ringhil.emulator.scenario.faults import PARAMETERS, ParameterName
+from ringhil.emulator.scenario.model_sweep import Sweep
+from ringhil.emulator.scenario.model_types import (
+    MAX_CYCLE,
+    MAX_REGISTER,
+    CardName,
+    Cycle,
+    FaultName,
+    GpuName,
+    GpuType,
+    Index,
+    IndexOrDefault,
+    LinkName,
+    Links,
+    Members,
+    Number,
+    OneLine,
+    Part,
+    Positive,
+    TrueOnly,
+    Weight,
+)
 from ringhil.emulator.scenario.topology import Settings as Defaults
 from ringhil.protocol.registers import REGISTERS
-from ringhil.protocol.wire import GPU_TYPES, MAX_RING
+from ringhil.protocol.wire import MAX_RING
 
 MAX_CARDS = 16
-MAX_CYCLE = (1 << 63) - 1
-MAX_UNITS = (1 << 32) - 1  # a unit's id has 32 bits on the wire
-MAX_REGISTER = (1 << 32) - 1
 
 _DEFAULT = Defaults()
 _REGISTER = {register.name: register for register in REGISTERS}
@@ -35,7 +43,7 @@ _REGISTER = {register.name: register for register in REGISTERS}
 WORKLOADS: tuple[Literal["units", "data"], ...] = ("units", "data")
 ACTIONS: tuple[Literal["fault", "clear"], ...] = ("fault", "clear")
 TARGETS: tuple[Literal["gpu", "link"], ...] = ("gpu", "link")
-TIMES: tuple[Literal["at", "by", "end"], ...] = ("at", "by", "end")
+TIMES: tuple[Literal["at", "by", "end", "always"], ...] = ("at", "by", "end", "always")
 CHECKS = (
     "count",
     "members",
@@ -47,58 +55,12 @@ CHECKS = (
     "isolated",
     "work",
     "reachable",
+    "truth",
 )
 RESULTS = ("completed", "lost", "duplicated")
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-def _true(value: bool) -> bool:
-    if not value:
-        raise PydanticCustomError("not_true", "only true says something")
-    return value
-
-
-Cycle = Annotated[int, Field(ge=0, le=MAX_CYCLE)]
-Number = Annotated[int, Field(ge=0, le=MAX_UNITS)]
-Positive = Annotated[int, Field(ge=1, le=MAX_REGISTER)]
-Index = Annotated[int, Field(ge=0, le=MAX_RING - 1)]
-CardName = Annotated[str, Field(pattern=names.CARD)]
-GpuName = Annotated[str, Field(pattern=names.GPU)]
-LinkName = Annotated[str, Field(pattern=names.LINK)]
-IndexOrDefault = Annotated[str, Field(pattern=names.INDEX_OR_DEFAULT)]
-OneLine = Annotated[str, Field(pattern=names.ONE_LINE)]
-Weight = Annotated[int, Field(ge=1, le=65535)]
-TrueOnly = Annotated[  # Literal[True] would take 1, which equals it in Python
-    bool, AfterValidator(_true), WithJsonSchema({"type": "boolean", "const": True})
-]
-# Which of these names exist is checked later: there are better answers than "not in the list".
-GpuType = Annotated[str, WithJsonSchema({"type": "string", "enum": list(GPU_TYPES)})]
-FaultName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(FAULTS)})]
-_GPU_SCHEMA = {"type": "string", "pattern": names.GPU}
-Members = Annotated[
-    list[GpuName],
-    Field(min_length=1),
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [_GPU_SCHEMA, {"type": "array", "minItems": 1, "items": _GPU_SCHEMA}]}),
-]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _not_empty(cls, value: object) -> object:
-        # `fault:` with its value forgotten must not mean "no fault": None is for keys that are left out.
-        if value is None:
-            raise PydanticCustomError("empty", "a key without a value")
-        return value
-
-
-class Card(_Part):
+class Card(Part):
     """R1: GPUs wired into a closed ring, in ring order 0, 1, 2 ..."""
 
     gpus: int = Field(ge=2, le=MAX_RING, description="number of GPUs on the ring")
@@ -116,7 +78,7 @@ class Card(_Part):
     )
 
 
-class BoundaryLink(_Part):
+class BoundaryLink(Part):
     """R9: links between neighbouring GPUs of two cards, wired one to one; together one logical link."""
 
     from_: Members = Field(alias="from", description="GPUs of one card, neighbours in the order of the ring")
@@ -128,7 +90,7 @@ def _register(name: str) -> str:
     return f"{register.unit}: {register.doc}"
 
 
-class Settings(_Part):
+class Settings(Part):
     """Times are in cycles."""
 
     census_period: Positive = Field(_DEFAULT.census_period, description="cycles: time between two counts")
@@ -170,7 +132,7 @@ class Settings(_Part):
     )
 
 
-class Server(_Part):
+class Server(Part):
     """R1: a CPU and its cards."""
 
     cards: dict[CardName, Card] = Field(min_length=1, max_length=MAX_CARDS, description="cards by name")
@@ -181,7 +143,7 @@ class Server(_Part):
     )
 
 
-class Workload(_Part):
+class Workload(Part):
     """Exactly one of `units` and `data`."""
 
     units: Number | None = Field(None, description="number of work units, filled from the seed")
@@ -200,15 +162,17 @@ def _parameter(name: ParameterName) -> Any:
     return Field(None, ge=of.low, le=of.high, description=f"{of.doc} ({of.default} unless given)")
 
 
-class Event(_Part):
+class Event(Part):
     """Exactly one of `fault` and `clear`, and what it hits."""
 
     at: Cycle = Field(description="cycle since power-up")
     fault: FaultName | None = Field(None, description="fault that begins")
     clear: FaultName | None = Field(None, description="fault that ends")
-    gpu: GpuName | None = Field(None, description="GPU that is hit")
-    link: LinkName | None = Field(
-        None, description="ring link (a.5-a.6) or boundary link (a.4-b.3) that is hit, by the GPUs at its ends"
+    gpu: Members | None = Field(None, description="GPU that is hit, or a list: each of them, in this order")
+    link: Links | None = Field(
+        None,
+        description="ring link (a.5-a.6) or boundary link (a.4-b.3) that is hit, by the GPUs at its ends; or a list: "
+        "each of them, in this order",
     )
     count: Positive | None = Field(
         None, description="keepalive intervals: the fault ends by itself after so many; cleared unless given"
@@ -218,7 +182,7 @@ class Event(_Part):
     delay: int | None = _parameter("delay")
 
 
-class Work(_Part):
+class Work(Part):
     """At least one of them."""
 
     completed: Number | None = Field(None, description="work units whose result was accepted")
@@ -226,12 +190,22 @@ class Work(_Part):
     duplicated: Number | None = Field(None, description="work units whose result was accepted more than once")
 
 
-class Expectation(_Part):
-    """Exactly one of `at`, `by` and `end`, and at least one thing to check."""
+class Expectation(Part):
+    """Exactly one of `at`, `by`, `end` and `always`, and at least one thing to check."""
 
     at: Cycle | None = Field(None, description="cycle since power-up: has to hold then")
     by: Cycle | None = Field(None, description="cycle since power-up: has to hold then at the latest")
     end: TrueOnly | None = Field(None, description="has to hold at the end of the run")
+    always: TrueOnly | None = Field(None, description="has to hold at every cycle")
+    from_: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
+        None,
+        alias="from",
+        description="with `always`: first cycle at which it has to hold; "
+        "the first accepted count of the cards it names unless given",
+    )
+    until: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
+        None, description="with `always`: last cycle at which it has to hold; the end of the run unless given"
+    )
     count: dict[CardName, Annotated[int, Field(ge=0, le=MAX_RING)]] | None = Field(
         None, min_length=1, description="number of working GPUs by card (R4)"
     )
@@ -260,9 +234,26 @@ class Expectation(_Part):
     reachable: dict[CardName, bool] | None = Field(
         None, min_length=1, description="whether the CPU reaches the card, by card"
     )
+    truth: list[CardName] | None = Field(
+        None,
+        min_length=1,
+        description="cards of which count, members, break and stranded GPUs are what follows from the faults so far",
+    )
 
 
-class Scenario(_Part):
+class Invariants(Part):
+    """What has to hold in every run; each counts unless it is false here."""
+
+    wrong_count: bool = Field(True, description="no count is accepted that was at no time true since its round began")
+    one_grant: bool = Field(True, description="no role is held by two GPUs at a time, no epoch is granted twice")
+    bounded_recovery: bool = Field(
+        True, description="every fault is dealt with within its bound, and long after the last one all is as it must be"
+    )
+    work_once: bool = Field(True, description="every work unit is done, its result accepted once, and right")
+    no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
+
+
+class Scenario(Part):
     """Server and scenario file of ringhil."""
 
     name: OneLine | None = Field(None, description="the file's name without its extension unless given")
@@ -274,3 +265,11 @@ class Scenario(_Part):
         None, description="cycles since power-up: end of the run"
     )
     expect: list[Expectation] = Field([], description="what has to hold, and when")
+    invariants: Invariants = Field(
+        default_factory=lambda: Invariants.model_validate({}),
+        description="what has to hold in every run; false: it doesn't count",
+    )
+    sweep: Sweep | None = Field(
+        None,
+        description="parameters by name, and the values that each takes: the file is one scenario for each combination",
+    )

@@ -9,6 +9,8 @@ CARD = f"^{_CARD}$"
 GPU = rf"^{_CARD}\.{_INDEX}$"
 LINK = rf"^{_CARD}\.{_INDEX}-{_CARD}\.{_INDEX}$"
 INDEX_OR_DEFAULT = f"^(?:default|{_INDEX})$"
+PARAMETER = r"^[A-Za-z_][A-Za-z0-9_]{0,39}$"
+SWEPT_TEXT = r"^[^,\x00-\x1f\x7f-\x9f\u2028\u2029]{1,100}$"
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 
 IN_WORDS = {
@@ -17,7 +19,12 @@ IN_WORDS = {
     LINK: "a link, the two GPUs at its ends, such as a.5-a.6",
     INDEX_OR_DEFAULT: "'default' or the index of a GPU",
     ONE_LINE: "one line of text",
+    PARAMETER: "a parameter name (a letter or '_', then letters, digits or '_', at most 40)",
+    SWEPT_TEXT: "one line of text without commas, at most 100 characters",
 }
+
+IS_PARAMETER = re.compile(PARAMETER)
+SWEPT = re.compile(SWEPT_TEXT)
 
 _GPU_PARTS = re.compile(rf"({_CARD})\.({_INDEX})")
 _LINK_PARTS = re.compile(rf"({_CARD}\.{_INDEX})-({_CARD}\.{_INDEX})")

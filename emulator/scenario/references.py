@@ -23,6 +23,10 @@ class Resolver:
         """The card that the last key of `loc` names."""
         return self._card(str(loc[-1]), loc, key=True)
 
+    def named_card(self, loc: Loc, name: str) -> Card:
+        """The card `name`."""
+        return self._card(name, loc)
+
     def index(self, loc: Loc, card: Card, index: int, *, key: bool = False) -> int:
         """`index`, which is a GPU's on this card."""
         if index >= card.gpus:

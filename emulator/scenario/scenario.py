@@ -1,10 +1,11 @@
 """A whole scenario: a server, its work, what happens to it and what is expected of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ringhil.emulator.scenario.expectation import Expectation
+from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
 
 
@@ -26,8 +27,9 @@ class Workload:
 class TimelineEvent:
     """At cycle `at` after power-up, the fault `kind` begins (`fault`) or ends (`clear`) at `target`.
 
-    `count`: the fault ends by itself after so many keepalive intervals; None: it stays. `line`: of the file.
-    `value`: the fault's parameter (`PARAMETERS`), its default filled in; None: it takes none, or the event clears it.
+    `count`: the fault ends by itself after so many keepalive intervals; None: it stays. `value`: the fault's parameter
+    (`PARAMETERS`), its default filled in; None: it takes none, or the event clears it. `line`: of the file; it makes no
+    difference.
     `reverse`: link_one_way only; the dead direction is against the target's own, which is clockwise for a LinkRef
     and `from_` to `to` for a CrossRef.
     """
@@ -37,7 +39,7 @@ class TimelineEvent:
     kind: str
     target: GpuRef | LinkRef | CrossRef
     count: int | None
-    line: int
+    line: int = field(compare=False)
     value: int | None = None
     reverse: bool = False
 
@@ -55,7 +57,7 @@ class Scenario:
     """Checked: every name in it exists, every value is in range.
 
     `timeline` is ordered by cycle, events of one cycle as in the file. `until`: last cycle of the run;
-    None: whoever runs it decides.
+    None: whoever runs it decides. `invariants`: those that count in the verdict.
     """
 
     name: str
@@ -65,3 +67,4 @@ class Scenario:
     timeline: tuple[TimelineEvent, ...]
     until: int | None
     expect: tuple[Expectation, ...]
+    invariants: frozenset[str] = frozenset(INVARIANTS)

@@ -4,7 +4,7 @@ import copy
 from functools import cache
 from typing import Any
 
-from ringhil.emulator.scenario import model
+from ringhil.emulator.scenario import model, names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -13,23 +13,33 @@ _EXACTLY_ONE: dict[str, list[tuple[str, ...]]] = {
     "Event": [model.ACTIONS, model.TARGETS],
     "Expectation": [model.TIMES],
 }
+_TOGETHER = {"Expectation": {"from": ["always"], "until": ["always"]}}
 _AT_LEAST_ONE = {"Work": model.RESULTS, "Expectation": model.CHECKS}
+
+
+_EXPRESSION = {"type": "string", "pattern": r"\$\{"}
+_WITHIN = ("items", "anyOf")  # what holds schemas
+_TAKES_ANYTHING = (names.ONE_LINE, names.SWEPT_TEXT)  # patterns of text, which an expression is as well
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema, draft 2020-12, that accepts every file that loads.
 
-    It can't follow names through the file: a GPU that doesn't exist passes it, and is refused by `loads`.
+    It can't follow names through the file: a GPU that doesn't exist passes it, and is refused by `loads`. Neither does
+    it know what an expression gives, so that one may stand for any value.
     """
-    return copy.deepcopy(schema())
+    whole: dict[str, Any] = _open(copy.deepcopy(schema()))
+    return whole
 
 
 @cache
 def schema() -> dict[str, Any]:
-    """The same, shared: not to be changed."""
+    """The same without expressions, shared: not to be changed."""
     whole: dict[str, Any] = _tidy(model.Scenario.model_json_schema())
     for name, choices in _EXACTLY_ONE.items():
         whole["$defs"][name]["allOf"] = [{"oneOf": [{"required": [key]} for key in keys]} for keys in choices]
+    for name, needs in _TOGETHER.items():
+        whole["$defs"][name]["dependentRequired"] = needs
     for name, keys in _AT_LEAST_ONE.items():
         whole["$defs"][name]["anyOf"] = [{"required": [key]} for key in keys]
     return {"$schema": DIALECT, "title": "ringhil scenario", **whole}
@@ -46,8 +56,29 @@ def _tidy(node: Any) -> Any:
     node = {key: _tidy(value) for key, value in node.items()}
     if node.get("default", ...) is None:
         del node["default"]
-        (given,) = (choice for choice in node.pop("anyOf") if choice != {"type": "null"})
-        node = {**given, **node}
+        given = [choice for choice in node.pop("anyOf") if choice != {"type": "null"}]
+        node = {**(given[0] if len(given) == 1 else {"anyOf": given}), **node}
     if "patternProperties" in node:
         node.setdefault("additionalProperties", False)
     return node
+
+
+def _open(node: Any) -> Any:
+    """A schema in which an expression may stand for every value, and in the names of cards and GPUs."""
+    if isinstance(node, list):
+        return [_open(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    opened = {key: _open(value) if key in _WITHIN else value for key, value in node.items()}
+    for key in ("properties", "$defs"):
+        if key in node:
+            opened[key] = {name: _open(value) for name, value in node[key].items()}
+    if "patternProperties" in node:
+        patterns = {pattern: _open(value) for pattern, value in node["patternProperties"].items()}
+        if names.PARAMETER not in patterns:
+            patterns[_EXPRESSION["pattern"]] = next(iter(patterns.values()))
+        opened["patternProperties"] = patterns
+    if node.get("type") in ("integer", "string", "boolean") and node.get("pattern") not in _TAKES_ANYTHING:
+        around = {key: opened.pop(key) for key in ("description", "default") if key in opened}
+        return {"anyOf": [opened, _EXPRESSION], **around}
+    return opened

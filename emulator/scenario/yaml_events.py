@@ -49,7 +49,10 @@ def _events(text: str, path: str) -> Iterator[Event]:
     except MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         where = last if at is None else mark_of(at)
-        raise ScenarioError(path, *where, f"invalid YAML: {error.problem or error.context}") from None
+        hint = ""
+        if at is not None and text[at.index - 1 : at.index + 1] == "${":
+            hint = "; within brackets and braces, ${...} needs quotes around it"
+        raise ScenarioError(path, *where, f"invalid YAML: {error.problem or error.context}{hint}") from None
     except ReaderError as error:
         place = place_after(text[: error.position])
         raise ScenarioError(path, *place, f"invalid YAML: character #x{error.character:04x}") from None

@@ -23,6 +23,7 @@ for the retry, and the way of a claim and its answer.
 
 from dataclasses import dataclass
 
+from ringhil.emulator.oracle import LIARS
 from ringhil.emulator.scenario import Settings
 from ringhil.firmware import timing
 from ringhil.firmware.links import ROUNDS
@@ -30,8 +31,6 @@ from ringhil.protocol.registers import MAX_LINK_DELAY
 
 ATTEMPTS = 3
 SHADOW_FLITS = 64  # half the control buffer of rtl/lane_control.sv
-# They stay counted; the message is rejected.
-LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})
 _CUTS = frozenset({"link_cut", "link_one_way"})
 _GUARD = 64
 
@@ -140,18 +139,24 @@ class Bounds:
             return common + trip + (self.timeout if long and self.records else 0)
         return common + switch
 
-    def election_bound(self, members: int) -> int:
-        """From the fault of a holder until another member has been granted the role."""
+    def election_bound(self, members: int, *, across: bool = False) -> int:
+        """From the fault of a holder until another member has been granted the role; `across`: that of a boundary GPU.
+
+        A warden that refuses a claim for a lease that it has only heard of says how long that lasts from then on. If
+        it ends before, the member has waited for nothing.
+        """
         e = self.election
+        if across:
+            return self.election_bound(members) + e.lease
         # Two intervals: until the loss of keepalives begins, and until a claim that was refused is repeated.
         return e.lease + e.guard + (members + 1) * e.skew + 2 * e.interval + self.claim + self.settings.gpu_restore
 
-    def return_bound(self, members: int) -> int:
+    def return_bound(self, members: int, *, across: bool = False) -> int:
         """Until somebody who can hold a role again, after nobody could, has been granted it: boot, the link, the time
         that a rebooted grantor of a boundary group waits, a claim."""
         s, e = self.settings, self.election
         listen = e.lease + e.guard + 2 * e.interval
-        return self.election_bound(members) + listen + 2 * s.link_restore + s.gpu_restore + s.watchdog
+        return self.election_bound(members, across=across) + listen + 2 * s.link_restore + s.gpu_restore + s.watchdog
 
     def settling(self, kind: str) -> int:
         """How long after an event the ring may still rightly be found as it was before."""
@@ -163,3 +168,12 @@ class Bounds:
         if kind == "switch_stuck_through":
             return 2 * s.watchdog + 2 * s.link_restore + s.gpu_restore + 64
         return 2 * s.watchdog + s.gpu_restore + 16
+
+    @property
+    def orphan(self) -> int:
+        """After which no statistics message of a round is on the ring any more, whatever became of its origin.
+
+        Its TTL lasts for a good round, and once more from the first dead link at which it turns: 2 T_ring, and what
+        a round trip may cost besides, twice.
+        """
+        return 2 * self.timeout

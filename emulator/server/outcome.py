@@ -45,6 +45,15 @@ class LinkOutcome:
 
 
 @dataclass(frozen=True)
+class Violation:
+    """Something that must never be; `invariant` is one of `scenario.INVARIANTS`. `at`: cycle, where there is one."""
+
+    invariant: str
+    text: str
+    at: int | None
+
+
+@dataclass(frozen=True)
 class Recovery:
     """One event of the timeline and how the card coped. Cycles; `recounted` None: not seen to be over. `switched`: the
     hardware had switched over, or the role had moved; None: nothing of the kind had to happen.
@@ -71,6 +80,12 @@ class Recovery:
             return True
         return self.recounted is not None and self.recounted - self.at <= self.bound
 
+    @property
+    def violation(self) -> Violation:
+        """What there is to say when it is not ok."""
+        text = f"{self.action} {self.fault} of {self.where} at {self.at}: not recovered within {self.bound} cycles"
+        return Violation("bounded_recovery", text, self.at + self.bound)
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -85,7 +100,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A whole run."""
+    """A whole run. `violations` are of those invariants that the scenario wants judged."""
 
     name: str
     seed: int
@@ -95,27 +110,18 @@ class Outcome:
     work: dict[str, Any]
     recoveries: tuple[Recovery, ...]
     expect: tuple[Expected, ...]
-    wrong_counts: tuple[str, ...]  # accepted counts that were never true: must be empty
-    split_brain: tuple[str, ...]  # two holders of a role at a time, or an epoch twice: must be empty
-    unsettled: tuple[str, ...]  # what is not as it must be long after the last event: must be empty
+    violations: tuple[Violation, ...]
     engine: dict[str, Any] = field(default_factory=dict)
+
+    def broken(self, invariant: str) -> tuple[Violation, ...]:
+        """What was found of one invariant."""
+        return tuple(violation for violation in self.violations if violation.invariant == invariant)
 
     @property
     def failures(self) -> tuple[str, ...]:
         """Why the verdict is not "pass"; empty when it is."""
-        found = [f"wrong count accepted: {text}" for text in self.wrong_counts]
-        found += [f"split brain: {text}" for text in self.split_brain]
-        found += [f"at the end: {text}" for text in self.unsettled]
+        found = [violation.text for violation in self.violations]
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
-        found += [
-            f"{r.action} {r.fault} of {r.where} at {r.at}: not recovered within {r.bound} cycles"
-            for r in self.recoveries
-            if not r.ok
-        ]
-        if self.work["lost"]:
-            found.append(f"{self.work['lost']} of {self.work['units']} work units were not done")
-        if self.work["duplicated"]:
-            found.append(f"{self.work['duplicated']} work units were done twice")
         return tuple(found)
 
     @property
@@ -131,6 +137,7 @@ class Outcome:
             "cycles": self.cycles,
             "verdict": self.verdict,
             "failures": list(self.failures),
+            "violations": [{"invariant": v.invariant, "text": v.text, "at": v.at} for v in self.violations],
             "cards": {name: _card_json(card) for name, card in self.cards.items()},
             "links": [_link_json(link) for link in self.links],
             "work": self.work,

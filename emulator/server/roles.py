@@ -7,6 +7,8 @@ split brain that a grantor was fooled into.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ringhil.emulator.server.outcome import Violation
+
 
 @dataclass
 class RoleWatch:
@@ -17,7 +19,8 @@ class RoleWatch:
     epochs: set[int] = field(default_factory=set)
     epoch: int = 0  # the last one
     changes: int = 0  # elections
-    wrong: list[str] = field(default_factory=list)
+    changed_at: int = 0
+    wrong: list[Violation] = field(default_factory=list)
     # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
     apart: Callable[[int, int], bool] = lambda first, second: False
 
@@ -31,15 +34,19 @@ class RoleWatch:
         beside = {g: e for g, e in self.holders.items() if not self.apart(g, gpu)}
         if beside:
             others = ", ".join(f"{g} (epoch {e})" for g, e in beside.items())
-            self.wrong.append(f"{self.name} at cycle {now}: GPU {gpu} (epoch {epoch}) beside {others}")
+            self._split(now, f"GPU {gpu} (epoch {epoch}) beside {others}")
         if epoch in self.epochs:
-            self.wrong.append(f"{self.name} at cycle {now}: epoch {epoch} is granted twice")
+            self._split(now, f"epoch {epoch} is granted twice")
         if epoch < self.epoch and (beside or not self.holders):
-            self.wrong.append(f"{self.name} at cycle {now}: epoch {epoch} after {self.epoch}")
+            self._split(now, f"epoch {epoch} after {self.epoch}")
         self.epochs.add(epoch)
         self.holders[gpu] = self.epoch = epoch
         self.changes += 1
+        self.changed_at = now
 
     def gone(self, gpu: int) -> None:
         """It has laid the role down, or failed."""
         self.holders.pop(gpu, None)
+
+    def _split(self, now: int, what: str) -> None:
+        self.wrong.append(Violation("one_grant", f"split brain: {self.name} at cycle {now}: {what}", now))

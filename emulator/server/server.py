@@ -1,26 +1,32 @@
 """Powers a server up, plays its timeline, lets the CPU work, and judges the whole."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu, CpuConfig
 from ringhil.emulator.host.workload import Files, Generated, Workload
-from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
+from ringhil.emulator.oracle import BLOCKED, OK, Part
 from ringhil.emulator.scenario import CrossRef, Scenario, TimelineEvent
+from ringhil.emulator.server.agenda import Agenda
 from ringhil.emulator.server.bounds import ATTEMPTS, Bounds
 from ringhil.emulator.server.expectations import Expectations
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.injector import Injector
-from ringhil.emulator.server.outcome import CardOutcome, LinkOutcome, Outcome
+from ringhil.emulator.server.orphans import Orphans
+from ringhil.emulator.server.outcome import Outcome
+from ringhil.emulator.server.results import Results
 from ringhil.emulator.server.switchover import SwitchOver
 from ringhil.emulator.server.watch import Watch
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import (
     Action,
+    CancelTimer,
     Counted,
     Deposed,
     Elected,
@@ -28,12 +34,15 @@ from ringhil.firmware.actions import (
     Lapsed,
     Rejected,
     Send,
+    SetTimer,
     Suspected,
+    Write,
 )
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.timing import SWITCH_OVER
 from ringhil.protocol import registers, wire
-from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.frames import Keepalive, Statistics
 
 _FROM_SETTINGS = (
     "watchdog",
@@ -45,11 +54,12 @@ _FROM_SETTINGS = (
     "compute_setup",
     "compute_per_flit",
 )
-_STATUS = {name: 1 << bit for name, bit in registers.STATUS_BITS.items()}
+
+_UNSEEN = (SetTimer, Write, CancelTimer)  # most of what firmware does, and nothing that is watched
 
 
 class Server:
-    """One run of a scenario. `run` may be called once."""
+    """One run of a scenario: `run`, or `start`, any number of `run_to` and `strike`, and `finish`; each run once."""
 
     def __init__(
         self,
@@ -64,13 +74,14 @@ class Server:
         self._settings = s = scenario.server.settings
         self._wiring = Wiring(scenario.server)
         self.engine = Engine(library, self._wiring.topology, skipping=skipping)
-        self.kernel = Kernel(self.engine, s.firmware_latency, s.host_latency)
+        self.kernel = Agenda(self.engine, s.firmware_latency, s.host_latency)
         self._workload = self._open_workload()
         self._bounds = [Bounds(card.gpus, s, s.records != "never") for card in self._cards]
         views = [self._view(number) for number in range(len(self._cards))]
         self.cpu = Cpu(self.kernel, views, self._cpu_config(), self._workload, self._on_done, on_progress)
         self.cpu.on_grant = self._on_grant
-        self.watch = Watch(self._wiring, self._bounds, views, s.keepalive_multiplier)
+        self.watch = Watch(self._wiring, self._bounds, views)
+        self.orphans = Orphans(self.kernel, [c.name for c in self._cards], [b.orphan for b in self._bounds])
         self._injector = Injector(self.kernel, self._wiring, self._on_life, self._on_flap)
         self._groups = Groups(self._wiring, s, self._bounds, scenario.seed)
         self._firmware = {
@@ -81,10 +92,20 @@ class Server:
         }
         self.kernel.on_firmware_mail = self._firmware_mail
         self.kernel.on_cpu_mail = self._cpu_mail
+        self._results = results = Results(self._wiring, self.kernel, self.cpu, self.watch, self.orphans)
         self.expectations = Expectations(
-            scenario.expect, self.kernel, self.cpu, self._breaks, self.boundaries, self.isolated
+            scenario.expect,
+            self.kernel,
+            self.cpu,
+            results.breaks,
+            results.boundaries,
+            results.isolated,
+            self.watch.differs,
         )
+        self._timeline = scenario.timeline
         self._horizon = self._first_horizon()
+        self._seconds = 0.0
+        self._shared_out = False
 
     # ------------------------------------------------------------------------------------------------- power-up
 
@@ -135,10 +156,7 @@ class Server:
         def boot(boots: int, memory: int) -> GpuProgram:
             return self._groups.boot(card, gpu, boots, memory)
 
-        def observe(action: Action) -> None:
-            self._observe(card, gpu, cell, action)
-
-        return GpuFirmware(self.kernel, cell, boot, observe)
+        return GpuFirmware(self.kernel, cell, boot, partial(self._observe, card, gpu, cell))
 
     def _configure(self) -> None:
         resets = {r.name: r.reset for r in registers.REGISTERS}
@@ -175,14 +193,27 @@ class Server:
 
     def _cpu_mail(self, cell: int, frame: bytes, port: int, bad: bool) -> None:
         self.cpu.mail(cell, frame, port, bad)
+        self._look_at_shares()
         self.watch.reported(self._card_of(cell), self.kernel.now)
         self.expectations.news()
 
+    def _look_at_shares(self) -> None:
+        if not self._shared_out and any(card.share for card in self.cpu.cards):
+            self._shared_out = True
+            self.watch.shared_out(self.cpu.work.units, self.kernel.now)
+
     def _observe(self, card: int, gpu: int, cell: int, action: Action) -> None:
         """A GPU's firmware is about to do something."""
+        if isinstance(action, _UNSEEN):
+            return
         now, watch = self.kernel.now, self.watch
         if isinstance(action, Send):
-            if action.frame[0] == Keepalive.KIND and self._injector.keepalive(cell, action.frame):
+            if action.frame[0] == Statistics.KIND:
+                truth = watch.cards[card].truth
+                # A GPU that is muted may hold its own message back.
+                if truth.possible(("gpu", gpu), now) == {OK}:
+                    self.orphans.sent(card, action.frame)
+            elif action.frame[0] == Keepalive.KIND and self._injector.keepalive(cell, action.frame):
                 watch.loss_over(card, gpu, now)
         elif isinstance(action, Counted):
             watch.counted(card, gpu, action, now)
@@ -210,10 +241,13 @@ class Server:
 
     def _apply(self, event: TimelineEvent) -> None:
         self._injector.apply(event)
-        numbers, part = self.watch.place(event)
-        before = None if part is None else self.watch.cards[min(numbers)].truth.state(part)
+        numbers, part = self.watch.oracle.place(event)
+        before = None if part is None else self._state(min(numbers), part)
         opened = self.watch.event(event, self.kernel.now)
-        if part is None or (state := self.watch.cards[min(numbers)].truth.state(part)) == before:
+        for number in numbers:
+            self._suspect(number, event, BLOCKED in (before, None if part is None else self._state(number, part)))
+        self.expectations.news()
+        if part is None or (state := self._state(min(numbers), part)) == before:
             return
 
         def switched(cycle: int) -> None:
@@ -227,6 +261,19 @@ class Server:
         self.kernel.after(
             0, SwitchOver(self.kernel, *ring, part, state, until, lambda: not opened.superseded, switched)
         )
+
+    def _state(self, card: int, part: Part) -> str:
+        return self.watch.cards[card].truth.state(part)
+
+    def _suspect(self, card: int, event: TimelineEvent, blocked: bool) -> None:
+        """Something that may leave a message over, or hold it up, has happened to a card."""
+        if event.kind == "hang":
+            self.orphans.held(card, self._settings.watchdog + SWITCH_OVER)
+        if blocked:
+            self.orphans.held(card, self._bounds[card].settling("switch_stuck_through"))
+        if event.kind == "link_delay":
+            self.orphans.slowed(card, event.value or 0)
+        self.orphans.struck(card)
 
     def _on_life(self, cell: int, alive: bool) -> None:
         """A GPU has failed, and its firmware with it; or it is well again and boots."""
@@ -246,6 +293,7 @@ class Server:
 
     def _on_flap(self, card: int, gpu: int, failed: bool) -> None:
         self.watch.flapped(card, gpu, failed, self.kernel.now)
+        self.expectations.news()
 
     # ----------------------------------------------------------------------------------------------------- run
 
@@ -255,15 +303,17 @@ class Server:
             return self.scenario.until
         horizon = max(self._settings.census_period, *(2 * b.timeout for b in self._bounds))
         if self._wiring.links:
-            horizon = max(horizon, *(b.return_bound(2) for b in self._bounds))
-        events = self.scenario.timeline
+            horizon = max(horizon, *(b.return_bound(2, across=True) for b in self._bounds))
+        events = self._timeline
         settled = 0  # by then what came before has settled, on any card
         for event in events:
             # The whole way: the role moves, then the new entry GPU counts.
             target = event.target
             ends = [target.from_.card, target.to.card] if isinstance(target, CrossRef) else [target.card]
             for b in (self._bounds[self._wiring.number(name)] for name in ends):
-                bound = b.recovery(event.action, event.kind, len(events)) + b.return_bound(8)
+                bound = b.recovery(event.action, event.kind, len(events)) + b.return_bound(
+                    8, across=bool(self._wiring.links)
+                )
                 horizon = max(horizon, max(event.at, settled) + bound + 1)
                 settled = max(settled, event.at + b.settling(event.kind))
         return max(horizon, self.expectations.last_cycle + 1)
@@ -274,21 +324,59 @@ class Server:
 
     def run(self) -> Outcome:
         """Play it all; raises DataError when the workload's files can't be read."""
-        began = time.perf_counter()
-        self._configure()
-        for event in self.scenario.timeline:
-            self.kernel.at(event.at, _Event(self, event))
-        for cell in self._firmware:
-            self._firmware[cell].power_up()
-        self.cpu.power_up()
-        try:
+        self.start()
+        return self.finish()
+
+    def start(self) -> None:
+        """Power up. No time passes."""
+        with self._playing():
+            self._configure()
+            self.kernel.open()
+            for event in self._timeline:
+                self.kernel.early(event.at, _Event(self, event))
+            for cell in self._firmware:
+                self._firmware[cell].power_up()
+            self.cpu.power_up()
+            self.kernel.after(self.cpu.config.silence, self._look_at_shares)  # it waits no longer for a card
+
+    def run_to(self, cycle: int) -> None:
+        """Play until `cycle`, or nothing if that is past; what is to happen in that very cycle is still to come."""
+        with self._playing():
+            self.kernel.run_before(cycle)
+
+    def strike(self, events: Iterable[TimelineEvent]) -> None:
+        """Add events as if they had stood in the file, after its own. Raises ValueError for one before now."""
+        new = tuple(sorted(events, key=lambda event: event.at))
+        if new and new[0].at < self.kernel.now:
+            raise ValueError(f"{new[0].where} at {new[0].at}: it is cycle {self.kernel.now} already")
+        for event in new:
+            self.kernel.early(event.at, _Event(self, event))
+        self._timeline = tuple(sorted((*self._timeline, *new), key=lambda event: event.at))
+        self._horizon = self._first_horizon()
+
+    def finish(self) -> Outcome:
+        """Play to the end and judge; raises DataError when the workload's files can't be read."""
+        with self._playing():
             self.kernel.run(self._horizon)
             if self.scenario.until is None:
                 self._finish_work()
+        try:
+            return self._results.outcome(self.scenario, self.expectations.end(), self._seconds)
         finally:
             if self._workload is not None:
                 self._workload.close()
-        return self._outcome(time.perf_counter() - began)
+
+    @contextmanager
+    def _playing(self) -> Iterator[None]:
+        """Takes the time, for reports; when it goes wrong, nothing stays open."""
+        began = time.perf_counter()
+        try:
+            yield
+        except BaseException:
+            if self._workload is not None:
+                self._workload.close()
+            raise
+        self._seconds += time.perf_counter() - began
 
     def _finish_work(self) -> None:
         """Go on until all work is done, or nothing has come back for a long time."""
@@ -299,119 +387,9 @@ class Server:
             if self.cpu.work.completed == before:
                 return
 
-    # ------------------------------------------------------------------------------------------------- outcome
-
-    def _breaks(self, card: CardView) -> tuple[str, ...]:
-        """The links of which one must be cut: between the last GPUs of the two arms."""
-        if card.break_after is None or card.break_before is None:
-            return ()
-        names, link = [], card.break_after
-        while True:
-            names.append(self._link_name(card, link) or "")
-            link = (link + 1) % card.size
-            if link == card.break_before:
-                return tuple(names)
-
-    def _link_name(self, card: CardView, link: int | None) -> str | None:
-        return None if link is None else f"{card.name}.{link}-{card.name}.{(link + 1) % card.size}"
-
-    def boundaries(self, card: CardView) -> dict[str, str]:
-        """By neighbouring card the boundary GPU for it that the census has found (R8)."""
-        found = {}
-        for gpu in card.boundaries:
-            crossing = self._wiring.crossings.get(self._wiring.cell(card.number, gpu))
-            if crossing is not None:
-                found[self._cards[crossing.peer_card].name] = f"{card.name}.{gpu}"
-        return found
-
     def isolated(self, card: CardView) -> tuple[int, ...]:
         """GPUs that are healthy, and kept out by a switch that does not do what it is told."""
-        found = []
-        for gpu in range(card.size):
-            status = self.engine.peek(self._wiring.cell(card.number, gpu), "status")
-            if status & _STATUS["healthy"] and status & _STATUS["stuck"] and status & _STATUS["bypass_cw"]:
-                found.append(gpu)
-        return tuple(found)
-
-    def _card_outcome(self, view: CardView) -> CardOutcome:
-        breaks = self._breaks(view)
-        watch = self.watch.cards[view.number]
-        ends = (breaks[0].split("-")[0], breaks[-1].split("-")[1]) if breaks else None
-        return CardOutcome(
-            name=view.name,
-            size=view.size,
-            count=view.count,
-            members=view.members,
-            entry=f"{view.name}.{view.entry}" if view.entry is not None else None,
-            host=tuple(f"{view.name}.{gpu}" for gpu in view.host),
-            epoch=view.epoch,
-            elections=watch.role.changes,
-            boundary=self.boundaries(view),
-            break_="-".join(ends) if ends else None,
-            cuts=breaks,
-            stranded=tuple(f"{view.name}.{g}" for g in view.stranded),
-            isolated=tuple(f"{view.name}.{g}" for g in self.isolated(view)),
-            degraded=tuple(f"{view.name}.{g}" for g in sorted(view.degraded)),
-            slow_link=self._link_name(view, view.slow_link),
-            noisy_link=self._link_name(view, view.noisy_link),
-            reachable=view.reachable,
-            share=view.share,
-            completed=view.completed,
-            suspects=tuple(f"{view.name}.{g}" for g in view.suspects),
-            accepted=len(watch.counts),
-            rejected=dict(watch.rejected),
-        )
-
-    def _link_outcome(self, group: int) -> LinkOutcome:
-        link, role = self.scenario.server.boundary_links[group], self.watch.links[group]
-        held = next((ref for ref in link.refs if ref.from_.index == role.holder), None)
-        crossed = [self.engine.peek(self._wiring.cell_of(gpu), "crossed") for gpu in (*link.from_, *link.to)]
-        return LinkOutcome(
-            cards=(link.from_[0].card, link.to[0].card),
-            members=tuple(map(str, link.refs)),
-            active=None if held is None else str(held),
-            epoch=role.epoch,
-            elections=role.changes,
-            frames=sum(crossed),
-        )
-
-    def _outcome(self, seconds: float) -> Outcome:
-        expected = self.expectations.end()
-        work = self.cpu.work
-        now, watch = self.kernel.now, self.watch
-        roles = (*(w.role for w in watch.cards), *watch.links)
-        return Outcome(
-            name=self.scenario.name,
-            seed=self.scenario.seed,
-            cycles=now,
-            cards={view.name: self._card_outcome(view) for view in self.cpu.cards},
-            links=tuple(self._link_outcome(group) for group in range(len(watch.links))),
-            work={
-                "units": work.units,
-                "completed": work.completed,
-                "lost": work.units - work.completed,
-                "duplicated": work.duplicated,
-                "resent": work.resent,
-                "refused": work.refused,
-                "wrong": work.wrong,
-                "late": work.late,
-                "fenced": work.fenced,
-                "crossed": work.crossed,
-                "digest": f"{work.digest:016x}",
-            },
-            recoveries=tuple(sorted(watch.recoveries(now), key=lambda r: (r.at, r.where))),
-            expect=expected,
-            wrong_counts=tuple(text for w in watch.cards for text in w.wrong),
-            split_brain=tuple(text for role in roles for text in role.wrong),
-            unsettled=watch.at_the_end(now, self._breaks),
-            engine={
-                "rtl": self.engine.library.rtl,
-                "evaluations": self.engine.evaluations,
-                "busy_cycles": self.engine.busy_cycles,
-                "seconds": round(seconds, 6),
-                "cycles_per_second": round(now / seconds, 1) if seconds else None,
-            },
-        )
+        return self._results.isolated(card)
 
 
 class _Event:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.server.truth import BLOCKED, CUT, OK, OUT, Part
+from ringhil.emulator.oracle import BLOCKED, CUT, OK, OUT, Part
 from ringhil.protocol import registers
 
 _BIT = {name: 1 << bit for name, bit in registers.STATUS_BITS.items()}

@@ -5,21 +5,22 @@ boundary role of a link to be with a GPU that can hold it, a slow GPU or link to
 the slowest.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent
-from ringhil.emulator.server.bounds import LIARS, Bounds
-from ringhil.emulator.server.outcome import Recovery
+from ringhil.emulator.oracle import CUT, LIARS, Part, ServerTruth
+from ringhil.emulator.scenario import GpuRef, TimelineEvent
+from ringhil.emulator.server.bounds import Bounds
+from ringhil.emulator.server.differences import Differences
+from ringhil.emulator.server.outcome import Recovery, Violation
 from ringhil.emulator.server.roles import RoleWatch
-from ringhil.emulator.server.truth import CUT, OK, CardTruth, Part
+from ringhil.emulator.server.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Counted, Rejected, Suspected
 
 Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
-_SILENT = frozenset({"keepalive_loss", "host_link_cut"})  # of a GPU that can't be heard by the CPU any more
 
 
 @dataclass
@@ -51,77 +52,53 @@ class CardWatch:
     name: str
     truth: CardTruth
     role: RoleWatch
-    wrong: list[str] = field(default_factory=list)
+    wrong: list[Violation] = field(default_factory=list)
     counts: list[tuple[int, Counted]] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
+    met: set[tuple[int, int]] = field(default_factory=set)  # entry GPU, and a neighbour in a count of its
 
 
 class Watch:
     """Feed it every event of the timeline and every action of the firmware. `views` are the CPU's."""
 
-    def __init__(self, wiring: Wiring, bounds: list[Bounds], views: list[CardView], multiplier: int) -> None:
-        self._wiring, self._bounds, self._views, self._multiplier = wiring, bounds, views, multiplier
+    def __init__(self, wiring: Wiring, bounds: list[Bounds], views: list[CardView]) -> None:
+        self._wiring, self._bounds, self._views = wiring, bounds, views
+        truths = [CardTruth(card.gpus, b) for card, b in zip(wiring.cards, bounds, strict=True)]
+        self.oracle = ServerTruth(wiring.server, truths, self._entry_time, self._link_time)
         self.cards = [
-            CardWatch(card.name, CardTruth(card.gpus, b), RoleWatch(f"entry of card {card.name}"))
-            for card, b in zip(wiring.cards, bounds, strict=True)
+            CardWatch(card.name, truth, RoleWatch(f"entry of card {card.name}"))
+            for card, truth in zip(wiring.cards, truths, strict=True)
         ]
         names = [(wiring.cards[a].name, wiring.cards[b].name) for a, b in map(wiring.ends, wiring.links)]
         self.links = [
-            RoleWatch(f"boundary of cards {a} and {b}", apart=partial(self._apart, group))
+            RoleWatch(f"boundary of cards {a} and {b}", apart=partial(self.oracle.apart, group))
             for group, (a, b) in enumerate(names)
         ]
-        self._cross: dict[CrossRef, set[str]] = {}  # active faults of links between cards
+        self.wrong: list[Violation] = []  # that are of no card alone
         self._events: list[OpenEvent] = []
         self._last_event = [0] * len(self.cards)
+        self._differences = Differences(self.oracle, views, [b.records for b in bounds])
 
-    # ------------------------------------------------------------------------------------------- who can do what
+    def _entry_time(self, card: int) -> int:
+        """An election of the entry GPU is over by then."""
+        b = self._bounds[card]
+        slowest = max(b.settling(kind) for kind in ("babble", "switch_stuck_through", "link_cut"))
+        return b.return_bound(len(self._wiring.cards[card].host_links)) + slowest
 
-    def can_be_entry(self, card: int, gpu: int) -> bool:
-        """Whether a GPU with a link to the CPU can hold the role, when all has settled."""
-        faults = self.cards[card].truth.gpus.get(gpu, set())
-        return self.cards[card].truth.state(("gpu", gpu)) == OK and not faults & (_SILENT | {"flap"})
-
-    def _entry_candidates(self, card: int) -> list[int]:
-        return [gpu for gpu in self._wiring.cards[card].host_links if self.can_be_entry(card, gpu)]
-
-    def _boundary_candidates(self, group: int) -> list[int]:
-        """GPUs of the electing side whose link and far end work too."""
+    def _link_time(self, group: int) -> int:
+        """The same of a boundary GPU; an entry GPU may be elected before."""
         link = self._wiring.links[group]
-        return [ref.from_.index for ref in link.refs if self._crosses(ref)]
-
-    def _crosses(self, ref: CrossRef) -> bool:
-        if self._cross.get(ref, set()) & {"boundary_link_cut", "link_one_way", "link_one_way reverse"}:
-            return False
-        ends = ((self._wiring.number(gpu.card), gpu.index) for gpu in (ref.from_, ref.to))
-        return all(
-            self.cards[card].truth.state(("gpu", gpu)) == OK
-            and not self.cards[card].truth.gpus.get(gpu, set()) & {"keepalive_loss", "flap"}
-            for card, gpu in ends
+        ends = self._wiring.ends(link)
+        return max(map(self._entry_time, ends)) + max(
+            self._bounds[card].return_bound(len(link.from_), across=True) for card in ends
         )
-
-    def _apart(self, group: int, first: int, second: int) -> bool:
-        """Both cards are cut in two between these members (GPUs of the electing side) and their far ends."""
-        link = self._wiring.links[group]
-        ends = {ref.from_.index: ref.to.index for ref in link.refs}
-        pairs = zip(self._wiring.ends(link), ((first, second), (ends[first], ends[second])), strict=True)
-        return all(b not in self.cards[card].truth.seen_from(a).members for card, (a, b) in pairs)
-
-    def _uncertain(self, group: int) -> bool:
-        """A noisy or flapping part makes it a matter of luck who holds the link."""
-        link = self._wiring.links[group]
-        noisy = any("link_bit_errors" in self._cross.get(ref, ()) for ref in link.refs)
-        return noisy or any(self._disturbed(card) for card in self._wiring.ends(link))
-
-    def _disturbed(self, card: int) -> bool:
-        truth = self.cards[card].truth
-        return truth.noisy or truth.flapping or bool(truth.liars)
 
     # -------------------------------------------------------------------------------------------------- events
 
     def event(self, event: TimelineEvent, now: int) -> OpenEvent:
         """A fault begins or ends: call it when it has been applied to the hardware. What becomes of it."""
         on = event.action == "fault"
-        cards, part = self.place(event)
+        cards, part = self.oracle.place(event)
         gpu = part[1] if part is not None and part[0] == "gpu" else None
         for open_ in self._events:
             if open_.reach & cards and not open_.over:
@@ -130,15 +107,13 @@ class Watch:
         before: dict[int, object] = {card: self._seen(card) for card in cards}
         others = sum(self.cards[card].truth.faults for card in cards)
         waiting = max(max(0, self.cards[card].truth.unsettled - now) for card in cards)
-        fault = event.kind + (" reverse" if event.reverse else "")
         if part is None:
-            assert isinstance(event.target, CrossRef)
-            faults = self._cross.setdefault(event.target, set())
-            (faults.add if on else faults.discard)(fault)
-        else:
+            self.oracle.put(event)
+        elif self.oracle.counts(event) or not on:
             (card,) = cards
-            if event.count is None or event.count >= self._enough(event):
-                self.cards[card].truth.change(part, fault, on, event.kind, now)
+            fault = event.kind + (" reverse" if event.reverse else "")
+            self.cards[card].truth.change(part, fault, on, event.kind, now)
+        self.oracle.update(now, self._doubtful(event))
         needs = self._needs(event, cards, gpu, part, before, roles_before)
         ends = [self._wiring.ends(self._wiring.links[n]) for what, n in needs if what == "boundary"]
         reach = cards.union(*ends)
@@ -153,44 +128,32 @@ class Watch:
         self.roles_changed(now)
         return opened
 
-    def _enough(self, event: TimelineEvent) -> int:
-        """Lost rounds of keepalives that surely move a role; fewer than the multiplier must change nothing.
-
-        A warden's rounds and those of the member that it answers are not in step.
-        """
+    def _doubtful(self, event: TimelineEvent) -> GpuRef | None:
+        """A GPU that loses enough keepalives to lose a role, and not enough to be sure of it."""
+        if event.count is None or event.count < self._wiring.server.settings.keepalive_multiplier:
+            return None
         assert isinstance(event.target, GpuRef)
-        crossing = self._wiring.crossings.get(self._wiring.cell_of(event.target))
-        return self._multiplier + (2 if crossing is not None and not crossing.leads else 0)
-
-    def place(self, event: TimelineEvent) -> tuple[frozenset[int], Part | None]:
-        """The cards that an event touches, and the part of a card that it strikes; None for a link between cards."""
-        target = event.target
-        if isinstance(target, CrossRef):
-            ends = (target.from_, target.to)
-            return frozenset(self._wiring.number(gpu.card) for gpu in ends), None
-        card = frozenset({self._wiring.number(target.card)})
-        if isinstance(target, LinkRef):
-            return card, ("link", target.index)
-        assert isinstance(target, GpuRef)
-        return card, ("gpu", target.index)
+        return None if self.oracle.counts(event) else event.target
 
     def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
         """A flapping GPU has failed or recovered."""
         self.cards[card].truth.change(("gpu", gpu), "flapped", failed, "flap", now)
+        self.oracle.update(now)
 
     def loss_over(self, card: int, gpu: int, now: int) -> None:
         """A counted loss of keepalives has ended by itself."""
-        self.cards[card].truth.gpus.get(gpu, set()).discard("keepalive_loss")
+        self.cards[card].truth.put(("gpu", gpu), "keepalive_loss", False)
+        self.oracle.update(now)
         self.roles_changed(now)
 
     def _roles(self) -> dict[Need, object]:
         """For every role whether the one who should hold it does."""
         state: dict[Need, object] = {}
         for card, view in enumerate(self._views):
-            able = self._entry_candidates(card)
+            able = self.oracle.able(card)
             state["entry", card] = (view.entry in able) if able else (view.entry is None)
         for group, role in enumerate(self.links):
-            able = self._boundary_candidates(group)
+            able = self.oracle.able_across(group)
             state["boundary", group] = (role.holder in able) if able else (role.holder is None)
         return state
 
@@ -212,7 +175,7 @@ class Watch:
             return needs
         for card in cards:
             entry = self._views[card].entry
-            if not self._entry_candidates(card) or (self._disturbed(card) and kind not in LIARS):
+            if not self.oracle.able(card) or (self.cards[card].truth.disturbed and kind not in LIARS):
                 continue
             members = self._members(card, entry)
             if ("entry", card) in needs or entry is None or before[card] != self._seen(card) or kind == "flap":
@@ -241,7 +204,14 @@ class Watch:
         size = self.cards[card].truth.size
         late = [n for n, kinds in self.cards[card].truth.links.items() if "link_delay" in kinds and n != link]
         both = {link, (link + 1) % size} <= set(members)
-        return both and not late and self.cards[card].truth.state(("link", link)) != CUT
+        # How long the entry GPU's own first hop takes it knows from earlier rounds only, and not while a cut turns
+        # messages round.
+        entry = self._views[card].entry
+        ends = {link, (link + 1) % size}
+        known = entry not in ends or entry is None
+        if not known and entry is not None and not self.cards[card].truth.seen_from(entry).cuts:
+            known = all((entry, end) in self.cards[card].met for end in ends - {entry})
+        return both and known and not late and self.cards[card].truth.state(("link", link)) != CUT
 
     def _seen(self, card: int) -> object:
         entry = self._views[card].entry
@@ -258,7 +228,8 @@ class Watch:
                 ends = self._wiring.ends(self._wiring.links[number])
                 members = len(self._wiring.links[number].from_)
                 slowest = max((self._bounds[card] for card in ends), key=lambda b: b.election.interval)
-                bound = max(bound, slowest.election_bound(members) if first else slowest.return_bound(members))
+                moved = slowest.election_bound if first else slowest.return_bound
+                bound = max(bound, moved(members, across=True))
                 continue
             b = self._bounds[number]
             own = b.recovery(event.action, event.kind, others)
@@ -275,8 +246,11 @@ class Watch:
         watch = self.cards[card]
         watch.counts.append((now, counted))
         found = None if counted.members is None else frozenset(counted.members)
+        size = watch.truth.size
+        watch.met |= {(gpu, near) for near in ((gpu + 1) % size, (gpu - 1) % size) if near in (found or ())}
         if not watch.truth.fits(counted, gpu):
-            watch.wrong.append(f"card {watch.name} at cycle {now}: {counted.count} {sorted(found or ())}")
+            text = f"wrong count accepted: card {watch.name} at cycle {now}: {counted.count} {sorted(found or ())}"
+            watch.wrong.append(Violation("wrong_count", text, now))
         view = watch.truth.seen_from(gpu)
         for o in self._open(card):
             before = o.before.get(card)
@@ -377,26 +351,54 @@ class Watch:
                 return True
         return False
 
-    def at_the_end(self, now: int, breaks: Callable[[CardView], tuple[str, ...]]) -> tuple[str, ...]:
-        """What is not as it should be when all has settled; cards that something happened to lately are left out."""
-        found: list[str] = []
+    def shared_out(self, units: int, now: int) -> None:
+        """The CPU has split the work over the cards."""
+        text = self._differences.of_shares(units)
+        if text is not None:
+            self.wrong.append(Violation("wrong_count", f"at cycle {now}: {text}", now))
+
+    def differs(self, card: int) -> str | None:
+        """What of the CPU's view of the card isn't as the oracle says now; None: count, members, break and stranded
+        GPUs are."""
+        return self._differences.of_card(card)
+
+    def at_the_end(self, now: int, boundaries: Mapping[int, Mapping[int, frozenset[int]]]) -> tuple[Violation, ...]:
+        """What is not as it should be when all has settled; cards that something happened to lately are left out.
+
+        `boundaries`: by logical link and card the boundary GPUs that the CPU knows of.
+        """
+        found: list[Violation] = []
+
+        def say(invariant: str, where: str, text: str | None) -> None:
+            if text is not None:
+                found.append(Violation(invariant, f"at the end: {where}: {text}", None))
+
+        look = self._differences
         for card, view in enumerate(self._views):
-            if now <= self._last_event[card] or self._disturbed(card):
-                continue
-            able = self._entry_candidates(card)
-            if able and (view.entry not in able or not view.reachable):
-                found.append(f"card {view.name} has no entry GPU of {able}, but {view.entry}")
-            elif not able and view.reachable:
-                found.append(f"card {view.name} is reachable, though none of its GPUs can be the entry")
-            elif able:
-                expected = self._members(card, view.entry)
-                if view.count != len(expected) or (view.members and frozenset(view.members) != expected):
-                    found.append(f"card {view.name} has GPUs {sorted(expected)}, but {list(view.members)} are counted")
+            if now > self._last_event[card] and not self.cards[card].truth.disturbed:
+                say("bounded_recovery", f"card {view.name}", look.of_card(card) or look.of_entry(card))
+                say("one_grant", f"card {view.name}", look.of_epoch(card, now))
         for group, role in enumerate(self.links):
-            ends = self._wiring.ends(self._wiring.links[group])
-            if any(now <= self._last_event[card] for card in ends) or self._uncertain(group):
+            if self._uncertain(group) or any(now <= self._last_event[card] for card in self._ends(group)):
                 continue
-            able = self._boundary_candidates(group)
-            if (role.holder not in able) if able else role.holder is not None:
-                found.append(f"{role.name}: held by {role.holder}, can be held by {able}")
+            text = look.of_link(group, role)
+            if text is None and self._known(role, group, now):
+                text = look.of_pair(group, role.holder, boundaries.get(group, {}))
+            say("bounded_recovery", role.name, text)
+            say("one_grant", role.name, look.of_link_epoch(group, role, now))
         return tuple(found)
+
+    def _ends(self, group: int) -> tuple[int, int]:
+        return self._wiring.ends(self._wiring.links[group])
+
+    def _uncertain(self, group: int) -> bool:
+        """A noisy or flapping part makes it a matter of luck who holds the link."""
+        noisy = any("link_bit_errors" in self.oracle.cross.get(ref, ()) for ref in self._wiring.links[group].refs)
+        return noisy or any(self.cards[card].truth.disturbed for card in self._ends(group))
+
+    def _known(self, role: RoleWatch, group: int, now: int) -> bool:
+        """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
+        ends = self._ends(group)
+        changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]
+        slowest = max(self._bounds[card].recovery("fault", "dead") for card in ends)
+        return now > max(changes) + 2 * slowest and not any(self.differs(card) for card in ends)

@@ -26,7 +26,7 @@ class Wiring:
     """Of a server as described."""
 
     def __init__(self, server: Described) -> None:
-        self.cards = server.cards
+        self.server, self.cards = server, server.cards
         self.links = server.boundary_links
         self._number = {card.name: number for number, card in enumerate(server.cards)}
         bare = Topology(tuple(card.gpus for card in server.cards))

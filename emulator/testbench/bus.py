@@ -22,7 +22,10 @@ class Pin:
         """The value. Bits that are X or Z raise ValueError."""
         value = self.handle.value
         if self.shadow is not None:
-            value = value[self.lsb + self.width - 1 : self.lsb]
+            # As text: a slice of the value itself would make an object of every bit of a card's vector.
+            bits = str(value)
+            end = len(bits) - self.lsb
+            return int(bits[end - self.width : end], 2)
         return int(value.to_unsigned()) if len(value) > 1 or self.width > 1 else int(value)
 
     def write(self, value: int) -> None:

@@ -88,7 +88,7 @@ public:
         Vdut& m = *m_models[cell];
         m.reg_addr_i = address;
         m.reg_we_i = 0;
-        m.eval();  // the clock does not move: only the read path settles
+        Vdut___024root___eval(m.rootp);  // the clock does not move: only the read path settles
         return m.reg_rdata_o;
     }
 
@@ -100,6 +100,17 @@ public:
     void restore(const std::vector<uint8_t>& source) {
         MemoryRestore os(source);
         for (auto& m : m_models) os >> *m;
+    }
+
+    // The same of some cells only; `source` is what was saved of just these.
+    void save(const std::vector<uint32_t>& cells, std::vector<uint8_t>& sink) {
+        MemorySave os(sink);
+        for (const uint32_t cell : cells) os << *m_models[cell];
+    }
+
+    void restore(const std::vector<uint32_t>& cells, const std::vector<uint8_t>& source) {
+        MemoryRestore os(source);
+        for (const uint32_t cell : cells) os >> *m_models[cell];
     }
 
 private:

@@ -72,6 +72,46 @@ struct State {
     uint64_t steps = 0;
 };
 
+// What of a State belongs to one cell and changes when it is clocked.
+struct CellState {
+    uint32_t cell;
+    CellOut out;
+    HostEnd host;
+    std::array<Collector, 4> mail_in;
+    std::deque<Frame> mail_out;
+    size_t mail_sent;
+    std::deque<Write> writes;
+};
+
+// Goes back over a few cycles: much less than a Snapshot when few cells are active in them.
+struct Undo {
+    struct Step {
+        std::vector<uint32_t> cells;  // clocked for the first time
+        std::vector<uint8_t> models;
+    };
+    std::vector<Step> steps;
+    std::vector<CellState> cells;
+    std::vector<bool> kept;
+    uint64_t now, evaluations, busy;
+    std::vector<uint32_t> active;
+    std::vector<uint64_t> stamp, wake;
+    decltype(State::alarms) alarms;
+};
+
+// A statistics message that begins on a ring port: its first four flits.
+struct Header {
+    std::array<uint64_t, 4> flits;
+};
+
+// Where Python reads how a run has ended, without a call for each.
+struct Ended {
+    uint64_t now = 0;
+    uint64_t events = 0;  // number of them
+    const Event* table = nullptr;
+    const uint8_t* bytes = nullptr;
+    uint64_t size = 0;  // of `bytes`
+};
+
 struct Snapshot {
     State state;
     std::vector<uint8_t> models;
@@ -145,6 +185,58 @@ public:
         m_bytes.clear();
     }
 
+    // Statistics messages that begin on the ring ports in the next `cycles` cycles, as far as their first four flits are
+    // there within them; in order of cycle, cell and port. No frame, no wire and no cycle of the run differs for it.
+    const std::vector<Header>& headers(uint64_t cycles) {
+        m_headers.clear();
+        m_events.clear();
+        m_bytes.clear();
+        if (still(cycles)) return m_headers;
+        Undo undo = begin_undo();
+        struct Open {
+            uint32_t cell;
+            bool second;
+            size_t flits;
+            Header header;
+        };
+        std::vector<Open> open;
+        const bool watching = std::exchange(m_watching, false);
+        for (uint64_t c = 0; c < cycles; ++c) {
+            wake_up();
+            if (m_state.active.empty()) {
+                ++m_state.now;
+            } else {
+                keep(undo);
+                step();
+            }
+            for (uint32_t cell = 0; cell < size(); ++cell) {
+                const CellOut& out = m_state.out[cell];
+                for (const bool second : {false, true}) {
+                    const Link& link = second ? out.p2 : out.p1;
+                    if ((link.ctl & (RINGHIL_LINK_VALID | RINGHIL_LINK_DATA)) != RINGHIL_LINK_VALID) continue;
+                    if (link.ctl & RINGHIL_LINK_SOF && link.data >> 56 == RINGHIL_KIND_STATISTICS)
+                        open.push_back({cell, second, 0, {}});
+                    for (Open& o : open) {
+                        if (o.cell == cell && o.second == second && o.flits < 4) o.header.flits[o.flits++] = link.data;
+                    }
+                }
+            }
+        }
+        m_watching = watching;
+        for (const Open& o : open) {
+            if (o.flits == 4) m_headers.push_back(o.header);
+        }
+        go_back(undo);
+        return m_headers;
+    }
+
+    // Of the last run.
+    const Ended& ended() {
+        m_ended = {m_state.now, m_events.size(), m_events.data(), m_bytes.data(), m_bytes.size()};
+        return m_ended;
+    }
+    const Ended* where_ended() const { return &m_ended; }
+
     // Runs to cycle `until`, or `lookahead` cycles past the first event. Returns the cycle reached.
     uint64_t run(uint64_t until, uint64_t lookahead) {
         m_events.clear();
@@ -188,6 +280,68 @@ public:
     }
 
 private:
+    // Nothing will move in the next `cycles` cycles, and nothing is on a wire.
+    bool still(uint64_t cycles) const {
+        if (!m_skipping || !m_state.active.empty()) return false;
+        if (!m_state.alarms.empty() && m_state.alarms.top().first < m_state.now + cycles) return false;
+        for (const CellOut& out : m_state.out) {
+            if ((out.p1.ctl | out.p2.ctl) & RINGHIL_LINK_VALID) return false;
+        }
+        return true;
+    }
+
+    Undo begin_undo() const {
+        Undo undo;
+        undo.kept.resize(size());
+        undo.now = m_state.now;
+        undo.evaluations = m_state.evaluations;
+        undo.busy = m_state.steps;
+        undo.active = m_state.active;
+        undo.stamp = m_state.stamp;
+        undo.wake = m_state.wake;
+        undo.alarms = m_state.alarms;
+        return undo;
+    }
+
+    // The cells that are about to be clocked, unless they have been kept before.
+    void keep(Undo& undo) {
+        Undo::Step first;
+        for (const uint32_t cell : m_state.active) {
+            if (undo.kept[cell]) continue;
+            undo.kept[cell] = true;
+            first.cells.push_back(cell);
+            const State& s = m_state;
+            undo.cells.push_back({cell, s.out[cell], s.hosts[cell], s.mail_in[cell], s.mail_out[cell],
+                                  s.mail_sent[cell], s.writes[cell]});
+        }
+        if (first.cells.empty()) return;
+        m_backend.save(first.cells, first.models);
+        undo.steps.push_back(std::move(first));
+    }
+
+    void go_back(Undo& undo) {
+        for (auto step = undo.steps.rbegin(); step != undo.steps.rend(); ++step)
+            m_backend.restore(step->cells, step->models);
+        for (CellState& kept : undo.cells) {
+            const uint32_t cell = kept.cell;
+            m_state.out[cell] = kept.out;
+            m_state.hosts[cell] = std::move(kept.host);
+            m_state.mail_in[cell] = std::move(kept.mail_in);
+            m_state.mail_out[cell] = std::move(kept.mail_out);
+            m_state.mail_sent[cell] = kept.mail_sent;
+            m_state.writes[cell] = std::move(kept.writes);
+        }
+        m_state.now = undo.now;
+        m_state.evaluations = undo.evaluations;
+        m_state.steps = undo.busy;
+        m_state.active = std::move(undo.active);
+        m_state.stamp = std::move(undo.stamp);
+        m_state.wake = std::move(undo.wake);
+        m_state.alarms = std::move(undo.alarms);
+        m_events.clear();
+        m_bytes.clear();
+    }
+
     void activate(uint32_t cell, uint64_t cycle) {
         if (m_state.stamp[cell] == cycle + 1) return;
         m_state.stamp[cell] = cycle + 1;
@@ -324,6 +478,8 @@ private:
     std::vector<uint8_t> m_bytes;
     bool m_watching = false;
     std::vector<Change> m_changes;
+    std::vector<Header> m_headers;
+    Ended m_ended;
 };
 
 static Frame make_frame(uint64_t at, uint8_t port, const uint8_t* bytes, uint64_t length) {
@@ -352,7 +508,17 @@ RINGHIL_API Engine* ringhil_create(const uint16_t* cards, const uint16_t* nodes,
 RINGHIL_API void ringhil_destroy(Engine* e) { delete e; }
 RINGHIL_API void ringhil_set_skipping(Engine* e, int on) { e->set_skipping(on); }
 RINGHIL_API uint64_t ringhil_now(const Engine* e) { return e->now(); }
-RINGHIL_API uint64_t ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) { return e->run(until, lookahead); }
+RINGHIL_API void ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) {
+    e->run(until, lookahead);
+    e->ended();
+}
+// Filled by ringhil_run; stays where it is as long as the engine is there.
+RINGHIL_API const ringhil::Ended* ringhil_ended(Engine* e) { return e->where_ended(); }
+RINGHIL_API uint64_t ringhil_headers(Engine* e, uint64_t cycles, const ringhil::Header** headers) {
+    const auto& found = e->headers(cycles);
+    *headers = found.data();
+    return found.size();
+}
 RINGHIL_API void ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_t* ctl) {
     e->trace(cycles, data, ctl);
 }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, ScenarioError, loads
+from ringhil.emulator.scenario import FAULTS, INVARIANTS, PARAMETERS, ScenarioError, loads
 from ringhil.emulator.scenario.names import split_link
 
 SERVER = """\
@@ -150,8 +150,12 @@ def expectations(draw: st.DrawFn, server: Document) -> Document:
         "isolated": {card: draw(indices)},
         "reachable": {card: draw(st.booleans())},
         "work": {"duplicated": draw(st.integers(0, 10))},
+        "truth": draw(st.lists(st.sampled_from(sorted(server["cards"])), unique=True, min_size=1)),
     }
-    when: Document = draw(st.sampled_from([{"at": 5}, {"by": 0}, {"end": True}]))
+    always: list[Document] = [{}, {"from": 7}, {"until": 9}, {"from": 8, "until": 8}]
+    when: Document = draw(
+        st.sampled_from([{"at": 5}, {"by": 0}, {"end": True}, *({"always": True} | span for span in always)])
+    )
     return when | {key: checks[key] for key in draw(st.sets(st.sampled_from(sorted(checks)), min_size=1))}
 
 
@@ -185,6 +189,7 @@ def documents(draw: st.DrawFn) -> Document:
         "until": draw(st.integers(1, 2**63 - 1)),
         "timeline": draw(timelines(server)),
         "expect": draw(st.lists(expectations(server), max_size=3)),
+        "invariants": draw(st.dictionaries(st.sampled_from(INVARIANTS), st.booleans())),
     }
     left_out = draw(st.sets(st.sampled_from(sorted(document.keys() - {"server"}))))
     return {key: value for key, value in document.items() if key not in left_out}

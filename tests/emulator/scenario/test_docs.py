@@ -6,8 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, ScenarioError, Settings, json_schema, loads
-from ringhil.emulator.scenario.model import MAX_REGISTER
+from ringhil.emulator.scenario import (
+    FAULTS,
+    INVARIANTS,
+    PARAMETERS,
+    GpuRef,
+    ScenarioError,
+    Settings,
+    json_schema,
+    loads,
+    loads_variants,
+)
+from ringhil.emulator.scenario.expression import MAX_LENGTH
+from ringhil.emulator.scenario.model_types import MAX_REGISTER
+from ringhil.emulator.scenario.sweep import MAX_PARAMETERS, MAX_VARIANTS
 from ringhil.protocol.wire import GPU_TYPES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
@@ -65,7 +77,42 @@ def test_the_largest_jitters_are_those_that_load() -> None:
             loads(text % (multiplier, int(jitter) + 1))
 
 
+def test_the_sweeps_load_and_are_as_many_as_the_page_says() -> None:
+    failures, neighbours = (text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S) if "sweep:" in text)
+    variants = loads_variants(failures)
+    assert f"{len(variants):,} variants" in PAGE
+    assert f"[{variants.find('gpus=a.3+a.5').text}]`" in PAGE
+    found = [variant.scenario for variant in loads_variants(neighbours)]
+    assert len(found) == (3 + 7 + 15) * 5
+    for scenario in found:
+        first, second = (event.target for event in scenario.timeline)
+        assert isinstance(first, GpuRef)
+        assert isinstance(second, GpuRef)
+        assert second.index == (first.index + 1) % scenario.server.card("a").gpus
+    for limit in (MAX_VARIANTS, MAX_PARAMETERS, MAX_LENGTH):
+        assert re.search(rf"at most {limit:,} | and {limit:,} ", PAGE)
+
+
+def test_every_way_to_say_the_values_of_a_parameter_stands_there() -> None:
+    written = [row[0].strip("`") for row in rows("## `sweep`").values()][2:]
+    server = "server: {cards: {a: {gpus: 8}, b: {gpus: 4}}, boundary_links: [{from: a.4, to: b.1}]}\n"
+    sizes = [len(loads_variants(f"{server}sweep: {{{line}}}\nname: x ${{{line.split(':')[0]}}}")) for line in written]
+    assert sizes == [2, 11, 7, 8, 1, 8 + 28]
+
+
+def test_every_invariant_stands_there_as_in_the_schema() -> None:
+    keys = json_schema()["$defs"]["Invariants"]["properties"]
+    table = rows("## `invariants`")
+    assert {name: table[name][0] for name in INVARIANTS} == {name: keys[name]["description"] for name in INVARIANTS}
+
+
+def test_the_expectations_of_the_page_load() -> None:
+    (expect,) = (text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S) if text.startswith("expect:"))
+    by, always, end = loads("server: {cards: {a: {gpus: 8}, b: {gpus: 8}}}\nworkload: {units: 1}\n" + expect).expect
+    assert [item.kind for item in (by, always, end)] == ["by", "always", "end"]
+
+
 def test_every_key_and_gpu_type_stands_there() -> None:
     schema = json_schema()
     keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}
-    assert not {key for key in keys | GPU_TYPES.keys() if not re.search(f"`{key}[`:]", PAGE)}
+    assert not {key for key in keys | GPU_TYPES.keys() if not re.search(f"[`{{]{key}[`:]", PAGE)}

@@ -8,6 +8,7 @@ import pytest
 
 from ringhil.emulator.scenario import (
     FAULTS,
+    INVARIANTS,
     PARAMETERS,
     BoundaryIs,
     BreakIs,
@@ -23,6 +24,7 @@ from ringhil.emulator.scenario import (
     ScenarioError,
     Settings,
     StrandedAre,
+    TruthIs,
     WorkIs,
     Workload,
     load,
@@ -274,6 +276,40 @@ def test_expectations_hold_typed_checks() -> None:
     )
     assert (end.kind, end.cycle, end.line) == ("end", None, 11)
     assert end.checks == (WorkIs(9, 0, None), ReachableIs("pair", False))
+
+
+def test_a_list_strikes_each_of_its_gpus_or_links_in_its_order() -> None:
+    first, second = "at: 9, fault: dead, gpu: [a.3, b.0, a.1]", "at: 5, fault: flap, gpu: [b.2, a.7], period: 9"
+    events = loads(timeline(first, second, "at: 10, clear: dead, gpu: [a.1, a.3]")).timeline
+    assert [(e.at, e.action, str(e.target), e.value, e.line) for e in events] == [
+        (5, "fault", "b.2", 9, 8),
+        (5, "fault", "a.7", 9, 8),
+        *((9, "fault", gpu, None, 7) for gpu in ("a.3", "b.0", "a.1")),
+        *((10, "clear", gpu, None, 9) for gpu in ("a.1", "a.3")),
+    ]
+    links = loads(linked("at: 1, fault: link_one_way, link: [a.5-a.6, a.6-a.5, b.3-a.4]")).timeline
+    assert [event.where for event in links] == ["a.5-a.6", "a.6-a.5", "b.3-a.4"]
+
+
+def test_a_list_of_one_is_the_same_as_its_item() -> None:
+    one, listed = (loads(timeline(f"at: 1, fault: hang, gpu: {gpu}")).timeline for gpu in ("a.3", "[a.3]"))
+    assert one == listed
+
+
+def test_all_invariants_count_unless_switched_off() -> None:
+    assert loads(SERVER).invariants == frozenset(INVARIANTS)
+    off = loads(SERVER + "invariants: {work_once: false, no_orphan: true, wrong_count: false}").invariants
+    assert off == {"one_grant", "bounded_recovery", "no_orphan"}
+
+
+def test_what_always_holds_has_a_span_and_the_truth_a_card() -> None:
+    items = loads(expect("always: true, truth: [b, a]", "always: true, from: 5, until: 9, count: {a: 1}")).expect
+    assert [(i.kind, i.cycle, i.since, i.until) for i in items] == [
+        ("always", None, 0, None),
+        ("always", None, 5, 9),
+    ]
+    assert items[0].checks == (TruthIs("b"), TruthIs("a"))
+    assert str(items[0].checks[0]) == "what is known of card b is true"
 
 
 def test_expectations_of_elections_hold_typed_checks() -> None:

@@ -57,6 +57,7 @@ TOKENS += [
     "cards",
 ]
 TOKENS += ["a.4-b.3", "b.3", "link_one_way", "boundary_link_cut", "keepalive_loss", "period", "across"]
+TOKENS += ["${", "${i}", "$${", "always", "truth", "sweep", "invariants", "[a.1, a.2]"]
 tokens = st.sampled_from([*TOKENS, "at", "fault", "expect"])
 
 
@@ -131,11 +132,17 @@ KEYS += [
     "entry",
     "epoch",
     "stranded",
+    "always",
+    "until",
+    "truth",
+    "wrong_count",
 ]
 
 
 @unhurried
-@given(st.fixed_dictionaries({}, optional={key: any_tree(KEYS) for key in ("server", "timeline", "expect")}))
+@given(
+    st.fixed_dictionaries({}, optional={key: any_tree(KEYS) for key in ("server", "timeline", "expect", "invariants")})
+)
 def test_any_tree_of_known_keys(tree: dict[str, object]) -> None:
     text = json.dumps({"server": {"cards": {"a": {"gpus": 4}}}} | tree)  # NaN and Infinity are text in YAML
     answer(lambda: loads(text))

@@ -279,3 +279,11 @@ def test_a_holder_that_keeps_losing_keepalives_returns_ever_more_rarely(library:
     ]
     outcome = play(library, *events, work="")
     assert outcome.cards["a"].elections - 1 <= 100_000 // wait
+
+
+@pytest.mark.parametrize(("at", "judged"), [(100, False), (9_000, True)])
+def test_a_delay_from_power_up_on_next_to_the_entry_gpu_cannot_be_told(at: int, judged: bool) -> None:
+    text = f"server: {{cards: {{a: {{gpus: 6}}}}}}\ntimeline: [{{at: {at}, fault: link_delay, link: a.0-a.1}}]"
+    outcome = Server(loads(text), cells_library()).run()
+    assert outcome.verdict == "pass", outcome.failures
+    assert [not r.superseded for r in outcome.recoveries] == [judged]

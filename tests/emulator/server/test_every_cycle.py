@@ -122,7 +122,7 @@ def truths(case: Case, report: Report) -> set[frozenset[int]]:
 
 
 def check(case: Case, outcome: Outcome, reports: list[Report]) -> None:
-    assert outcome.wrong_counts == (), case
+    assert outcome.broken("wrong_count") == (), case
     assert outcome.failures == (), case
     for recovery in outcome.recoveries:
         # Nothing else happens after the last event: that one has to be over, in time.
@@ -189,7 +189,7 @@ def test_and_all_work_is_done_once(library: Library, kind: str, place: int, acti
     for at in round_trip(library):
         case = Case(kind, place, at, action)
         outcome, reports = play(library, case, "workload: {units: 60, size: 300}")
-        assert outcome.wrong_counts == (), case
+        assert outcome.broken("wrong_count") == (), case
         assert outcome.failures == (), case
         for report in reports:
             if report.counts:

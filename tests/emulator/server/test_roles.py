@@ -12,6 +12,10 @@ def watch(*held: tuple[int, int]) -> RoleWatch:
     return role
 
 
+def texts(role: RoleWatch) -> list[str]:
+    return [v.text.removeprefix("split brain: ") for v in role.wrong if v.invariant == "one_grant"]
+
+
 def test_nobody_at_first() -> None:
     role = watch()
     assert (role.holder, role.epoch, role.changes, role.wrong) == (None, 0, 0, [])
@@ -36,7 +40,7 @@ def test_two_at_a_time_are_a_split_brain() -> None:
     role = watch()
     role.elected(0, 1, 100)
     role.elected(1, 2, 200)
-    assert role.wrong == ["entry of card a at cycle 200: GPU 1 (epoch 2) beside 0 (epoch 1)"]
+    assert texts(role) == ["entry of card a at cycle 200: GPU 1 (epoch 2) beside 0 (epoch 1)"]
 
 
 def test_also_when_the_first_one_goes_later() -> None:
@@ -56,13 +60,13 @@ def test_a_holder_that_is_elected_again_has_not_laid_its_role_down() -> None:
 
 
 def test_an_epoch_may_be_granted_once_only() -> None:
-    assert watch((0, 1), (1, 1)).wrong == ["entry of card a at cycle 100: epoch 1 is granted twice"]
-    assert watch((0, 1), (0, 1)).wrong == ["entry of card a at cycle 100: epoch 1 is granted twice"]
+    assert texts(watch((0, 1), (1, 1))) == ["entry of card a at cycle 100: epoch 1 is granted twice"]
+    assert texts(watch((0, 1), (0, 1))) == ["entry of card a at cycle 100: epoch 1 is granted twice"]
 
 
 def test_epochs_never_fall() -> None:
     role = watch((0, 4), (1, 3))
-    assert role.wrong == ["entry of card a at cycle 300: epoch 3 after 4"]
+    assert texts(role) == ["entry of card a at cycle 300: epoch 3 after 4"]
 
 
 def test_an_old_epoch_again_is_wrong_twice_over() -> None:

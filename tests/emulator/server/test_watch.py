@@ -5,9 +5,11 @@ from typing import Literal
 import pytest
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.oracle import BLOCKED, CUT, OK, OUT
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, loads
 from ringhil.emulator.server.bounds import Bounds
-from ringhil.emulator.server.truth import BLOCKED, CUT, OK, OUT, CardTruth
+from ringhil.emulator.server.outcome import Violation
+from ringhil.emulator.server.truth import CardTruth
 from ringhil.emulator.server.watch import Watch
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Counted, Rejected, Suspected
@@ -204,7 +206,7 @@ class Bench:
             )
             for number, (card, b) in enumerate(zip(SERVER.cards, self.bounds, strict=True))
         ]
-        self.watch = Watch(wiring, self.bounds, self.views, SERVER.settings.keepalive_multiplier)
+        self.watch = Watch(wiring, self.bounds, self.views)
         for card in (0, 1):
             self.grant(card, 0, 10)
             self.count(card, 0, tuple(range(SERVER.cards[card].gpus)), 100)
@@ -249,7 +251,11 @@ class Bench:
         return [(r.fault, r.ok, r.superseded) for r in self.watch.recoveries(now)]
 
     def unsettled(self, now: int = 10**9) -> tuple[str, ...]:
-        return self.watch.at_the_end(now, lambda view: ())
+        ends = {3: 2, 2: 3}  # a.3 is wired to b.2, a.2 to b.3
+        holders = {gpu for gpu in [self.watch.links[0].holder] if gpu is not None}
+        counted = {0: holders, 1: {ends[gpu] for gpu in holders}}
+        known = {c: frozenset(counted[c] if self.views[c].entry is not None else ()) for c in (0, 1)}
+        return tuple(v.text.removeprefix("at the end: ") for v in self.watch.at_the_end(now, {0: known}))
 
 
 LATE, IN_TIME, NOT_JUDGED = (False, False), (True, False), (True, True)
@@ -265,7 +271,9 @@ def test_a_wrong_count_is_kept_with_its_card_and_cycle() -> None:
     bench.count(0, 0, EVERYBODY, 1000)
     assert bench.watch.cards[0].wrong == []
     bench.count(0, 0, (0, 1, 2), 1234)
-    assert bench.watch.cards[0].wrong == ["card a at cycle 1234: 3 [0, 1, 2]"]
+    assert bench.watch.cards[0].wrong == [
+        Violation("wrong_count", "wrong count accepted: card a at cycle 1234: 3 [0, 1, 2]", 1234)
+    ]
     assert bench.watch.cards[1].wrong == []
 
 
@@ -410,10 +418,10 @@ def test_when_the_entry_gpu_fails_the_role_must_move_and_the_new_one_count() -> 
 def test_a_gpu_that_the_cpu_cannot_hear_cannot_be_its_entry(kind: str) -> None:
     bench = Bench()
     bench.event(5000, "fault", kind, "a.0")
-    assert [bench.watch.can_be_entry(0, gpu) for gpu in (0, 1)] == [False, True]
+    assert [bench.watch.cards[0].truth.can_be_entry(gpu) for gpu in (0, 1)] == [False, True]
     assert verdict(bench) == LATE
     bench.event(50_000, "clear", kind, "a.0")
-    assert bench.watch.can_be_entry(0, 0)
+    assert bench.watch.cards[0].truth.can_be_entry(0)
 
 
 def test_an_event_that_needs_nothing_to_happen_is_not_judged() -> None:
@@ -423,7 +431,7 @@ def test_an_event_that_needs_nothing_to_happen_is_not_judged() -> None:
     bench.event(6000, "fault", "keepalive_loss", "a.0", count=SERVER.settings.keepalive_multiplier - 1)
     assert [ok and superseded for _, ok, superseded in bench.verdicts()] == [True, True]
     assert bench.unsettled() == ()
-    assert bench.watch.can_be_entry(0, 0)
+    assert bench.watch.cards[0].truth.can_be_entry(0)
 
 
 def test_as_many_lost_keepalives_as_it_takes_are_judged_and_end_by_themselves() -> None:
@@ -431,14 +439,14 @@ def test_as_many_lost_keepalives_as_it_takes_are_judged_and_end_by_themselves() 
     bench.event(6000, "fault", "keepalive_loss", "a.0", count=SERVER.settings.keepalive_multiplier)
     assert verdict(bench) == LATE
     bench.watch.loss_over(0, 0, 0)
-    assert bench.watch.can_be_entry(0, 0)
+    assert bench.watch.cards[0].truth.can_be_entry(0)
 
 
 def test_when_nobody_can_be_the_entry_the_card_must_be_given_up_and_no_more() -> None:
     bench = Bench()
     bench.event(5000, "fault", "dead", "b.0")
     assert verdict(bench) == LATE
-    assert bench.unsettled() == ("card b is reachable, though none of its GPUs can be the entry",)
+    assert bench.unsettled() == ("card b: reachable, though none of its GPUs can be the entry",)
     bench.lapse(1, 8500)
     assert verdict(bench) == IN_TIME
     assert bench.unsettled() == ()
@@ -559,8 +567,41 @@ def test_at_the_end_all_must_be_as_it_should() -> None:
     assert bench.unsettled() == ()
     bench.event(5000, "fault", "dead", "a.4")
     assert bench.unsettled(5000 + BOUNDS.recovery("fault", "dead")) == ()  # there is time left
-    assert bench.unsettled() == ("card a has GPUs [0, 1, 2, 3], but [0, 1, 2, 3, 4] are counted",)
+    assert bench.unsettled() == ("card a: count 5, not 4; members [0, 1, 2, 3, 4], not [0, 1, 2, 3]",)
     bench.count(0, 0, (0, 1, 2, 3), 5500)
     assert bench.unsettled() == ()
     bench.lapse(0, 90_000)
-    assert bench.unsettled() == ("card a has no entry GPU of [0, 1], but None",)
+    assert bench.unsettled() == ("card a: no entry GPU of [0, 1], but None",)
+
+
+def test_what_differs_from_the_oracle_is_said() -> None:
+    bench = Bench()
+    assert bench.watch.differs(0) is None
+    bench.event(5000, "fault", "dead", "a.4")
+    assert bench.watch.differs(0) == "count 5, not 4; members [0, 1, 2, 3, 4], not [0, 1, 2, 3]"
+    assert bench.watch.differs(1) is None
+    bench.count(0, 0, (0, 1, 2, 3), 5500)
+    assert bench.watch.differs(0) is None
+    bench.event(6000, "fault", "link_cut", "a.1-a.2")
+    assert bench.watch.differs(0) == "break None, not (1, 2)"
+    bench.event(7000, "fault", "link_cut", "a.2-a.3")
+    bench.count(0, 0, (0, 1, 3), 7500, "arms")
+    bench.views[0].break_after, bench.views[0].break_before = 1, 3
+    assert bench.watch.differs(0) is None
+    assert bench.views[0].stranded == (2,)
+    bench.views[0].break_before = 0
+    assert bench.watch.differs(0) == "break (1, 0), not (1, 3); stranded [2, 4], not [2]"
+
+
+def test_a_role_may_not_move_without_a_reason() -> None:
+    bench = Bench()
+    bench.grant(0, 1, 9000)
+    bench.count(0, 1, EVERYBODY, 9500)
+    assert bench.unsettled() == ("card a: entry GPU 1, not 0",)
+
+
+def test_both_cards_must_know_the_same_pair() -> None:
+    bench = Bench()
+    wrong = {0: {0: frozenset({3}), 1: frozenset({3})}}
+    (violation,) = bench.watch.at_the_end(10**9, wrong)
+    assert violation.text == "at the end: boundary of cards a and b: boundary GPU of card b is [3], not [2]"

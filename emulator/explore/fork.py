@@ -1,0 +1,131 @@
+"""Something done in a forked process: everything is there as it was in memory, and nothing of it comes back but the
+answer, through a pipe.
+
+An answer is pickled by the child that this process has forked itself, from its own memory; nothing else is read.
+"""
+
+import os
+import pickle
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn, TypeVar
+
+MOST_BYTES = 64 << 20  # of an answer
+
+T = TypeVar("T")
+
+
+class ForkedError(Exception):
+    """The process came to no answer. `hung`: it took longer than it may."""
+
+    def __init__(self, text: str, *, hung: bool = False) -> None:
+        super().__init__(text)
+        self.hung = hung
+
+
+def forked(act: Callable[[], T], limit: float, alive: int | None = None) -> T:
+    """What `act` returns in a process of its own, within `limit` seconds. Raises ForkedError.
+
+    `alive`: a file descriptor at which the end of file says that nobody waits for the answer any more.
+    """
+    reading, writing = os.pipe()
+    pid = fork()
+    if pid == 0:
+        os.close(reading)
+        # Should the parent be killed, nobody else would end it.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, limit + 5)
+        _answer(act, writing)
+    os.close(writing)
+    data, hung, given_up = bytearray(), False, False
+    deadline = time.monotonic() + limit
+    watched = [reading] if alive is None else [reading, alive]
+    try:
+        while not (hung or given_up):
+            ready, _, _ = select.select(watched, [], [], max(0.0, deadline - time.monotonic()))
+            hung = not ready
+            if reading in ready:
+                chunk = os.read(reading, 1 << 16)
+                data += chunk
+                if not chunk or len(data) > MOST_BYTES:
+                    break
+            given_up = alive in ready
+        if hung or given_up or len(data) > MOST_BYTES:
+            os.kill(pid, signal.SIGKILL)
+        ended = _wait(pid)
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        _wait(pid)
+        raise
+    finally:
+        os.close(reading)
+    if given_up:
+        raise ForkedError("nobody waits for it any more")
+    if hung:
+        raise ForkedError(f"no end after {limit:g} seconds", hung=True)
+    if ended or len(data) > MOST_BYTES:
+        raise ForkedError(f"the process that played it {describe(ended)}")
+    good, answer = pickle.loads(data)
+    if not good:
+        raise ForkedError(answer)
+    return answer  # type: ignore[no-any-return]
+
+
+def fork() -> int:
+    """As os.fork. The child is left alone by the terminal, and ends at a signal without cleaning up."""
+    # What is buffered would be written twice.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A signal in between would run the parent's handlers, and its cleaning up, in the child.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        return pid
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def describe(ended: int) -> str:
+    """How a process ended, by its exit code or the number of the signal below 0."""
+    if ended >= 0:
+        return f"ended with exit code {ended}"
+    try:
+        return f"was ended by {signal.Signals(-ended).name}"
+    except ValueError:
+        return f"was ended by signal {-ended}"
+
+
+def _answer(act: Callable[[], object], writing: int) -> NoReturn:
+    """In the child. Nothing of the parent's is cleaned up here: it is still in use there."""
+    code = 1
+    try:
+        try:
+            answer = (True, act())
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            answer = (False, f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})")
+        write_all(writing, pickle.dumps(answer))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """All of it. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _wait(pid: int) -> int:
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)

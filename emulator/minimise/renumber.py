@@ -1,0 +1,113 @@
+"""Rings closed over GPUs that are left out: everything that names a GPU or a link then names it by its new number."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ringhil.emulator.scenario import (
+    BoundaryIs,
+    BoundaryLink,
+    BreakIs,
+    Card,
+    Check,
+    CountIs,
+    CrossRef,
+    EntryIs,
+    GpuRef,
+    IsolatedAre,
+    LinkRef,
+    MembersAre,
+    Scenario,
+    StrandedAre,
+    TimelineEvent,
+)
+
+Rings = Mapping[str, tuple[int, ...]]  # by card: the GPUs that are left, ascending
+
+
+def renumbered(scenario: Scenario, left: Rings) -> Scenario:
+    """A count that is expected becomes less by what was left out; a check of one that was left out goes.
+
+    The result need not be valid: an event may name a GPU that isn't there any more.
+    """
+    server = scenario.server
+    names = _Names(left)
+    cards = tuple(names.of_card(card) for card in server.cards)
+    links = [link for link in map(names.boundary_link, server.boundary_links) if link.from_]
+    expect = []
+    for expectation in scenario.expect:
+        checks = tuple(c for check in expectation.checks if (c := names.check(check, scenario)) is not None)
+        if checks:
+            expect.append(replace(expectation, checks=checks))
+    work = scenario.workload
+    if work is not None and not links:
+        work = replace(work, across=0)
+    return replace(
+        scenario,
+        server=replace(server, cards=cards, boundary_links=tuple(links)),
+        workload=work,
+        timeline=tuple(map(names.event, scenario.timeline)),
+        expect=tuple(expect),
+    )
+
+
+class _Names:
+    """Old names to new ones."""
+
+    def __init__(self, left: Rings) -> None:
+        self._left = left
+
+    def gpu(self, gpu: GpuRef) -> GpuRef | None:
+        """None: it is left out."""
+        left = self._left[gpu.card]
+        return GpuRef(gpu.card, left.index(gpu.index)) if gpu.index in left else None
+
+    def link(self, link: LinkRef) -> LinkRef:
+        """Links on both sides of a GPU that is left out become one."""
+        left = self._left[link.card]
+        before = sum(index <= link.index for index in left) - 1
+        return LinkRef(link.card, before % len(left), len(left)) if left else link
+
+    def event(self, event: TimelineEvent) -> TimelineEvent:
+        match event.target:
+            case GpuRef():
+                return replace(event, target=self.gpu(event.target) or event.target)
+            case LinkRef():
+                return replace(event, target=self.link(event.target))
+            case CrossRef(from_=from_, to=to):
+                return replace(event, target=CrossRef(self.gpu(from_) or from_, self.gpu(to) or to))
+
+    def of_card(self, card: Card) -> Card:
+        left = self._left[card.name]
+        return Card(
+            card.name,
+            len(left),
+            self.indices(card.name, card.host_links),
+            tuple(card.types[index] for index in left),
+            tuple(card.weights[index] for index in left),
+        )
+
+    def boundary_link(self, link: BoundaryLink) -> BoundaryLink:
+        pairs = [(self.gpu(from_), self.gpu(to)) for from_, to in link.pairs]
+        there = [(from_, to) for from_, to in pairs if from_ is not None and to is not None]
+        return BoundaryLink(tuple(from_ for from_, _ in there), tuple(to for _, to in there))
+
+    def indices(self, card: str, indices: tuple[int, ...]) -> tuple[int, ...]:
+        new = (self.gpu(GpuRef(card, index)) for index in indices)
+        return tuple(gpu.index for gpu in new if gpu is not None)
+
+    def check(self, check: Check, scenario: Scenario) -> Check | None:
+        """None: there is nothing left of it."""
+        match check:
+            case CountIs():
+                gone = scenario.server.card(check.card).gpus - len(self._left[check.card])
+                return replace(check, count=max(0, check.count - gone))
+            case MembersAre():
+                return replace(check, members=self.indices(check.card, check.members))
+            case StrandedAre() | IsolatedAre():
+                return replace(check, gpus=self.indices(check.card, check.gpus))
+            case BreakIs() if check.link is not None:
+                return replace(check, link=self.link(check.link))
+            case EntryIs() | BoundaryIs() if check.gpu is not None:
+                gpu = self.gpu(check.gpu)
+                return None if gpu is None else replace(check, gpu=gpu)
+        return check

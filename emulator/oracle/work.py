@@ -1,0 +1,25 @@
+"""What the results of all work units must come to, from the work alone (R5)."""
+
+import struct
+from collections.abc import Callable
+
+from ringhil.protocol import crc
+
+_WORD, _FLIT = 4, 8  # bytes
+_DIGEST = 64  # bits
+
+
+def digest(data: bytes) -> int:
+    """Of one unit: CRC-32 of its flits, the last one filled with zeros, and the sum of their 32-bit words."""
+    flits = data + b"\0" * (-len(data) % _FLIT)
+    words: tuple[int, ...] = struct.unpack(f">{len(flits) // _WORD}I", flits)
+    return crc.crc32(flits) << 32 | sum(words) % (1 << 32)
+
+
+def digest_of_all(units: int, read: Callable[[int], bytes]) -> int:
+    """Exclusive-or over units 0 .. `units` - 1, each turned left by as many bits as its number says."""
+    total = 0
+    for unit in range(units):
+        turned = digest(read(unit)) << unit % _DIGEST
+        total ^= (turned | turned >> _DIGEST) % (1 << _DIGEST)
+    return total

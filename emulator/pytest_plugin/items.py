@@ -1,0 +1,87 @@
+"""A scenario file as pytest sees it: a collector whose tests are its variants."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringhil.emulator.engine.node_rtl import NODE
+from ringhil.emulator.pytest_plugin.library import library_of
+from ringhil.emulator.scenario import ScenarioError, load_variants
+from ringhil.emulator.verify.junit import lines
+from ringhil.emulator.verify.player import Player
+from ringhil.emulator.verify.replay import Replay
+from ringhil.emulator.verify.selection import Selection
+from ringhil.emulator.verify.verdict import Verdict
+
+_NAME = "play"  # of a file's only test; of a sweep's: play[gpu=a.3,at=2000]
+
+
+class ScenarioFailedError(Exception):
+    """A verdict that isn't "pass"."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict)
+        self.verdict = verdict
+
+
+class ScenarioFile(pytest.File):
+    """One file."""
+
+    def collect(self) -> Iterator["ScenarioItem"]:
+        """Its variants."""
+        try:
+            variants = load_variants(self.path)
+            texts = [variant.text for variant in variants]
+        except ScenarioError as error:
+            raise self.CollectError(str(error)) from None
+        shared = _Lazy(self)
+        for place, text in enumerate(texts):
+            yield ScenarioItem.from_parent(self, name=f"{_NAME}[{text}]" if text else _NAME, player=shared, place=place)
+
+
+class ScenarioItem(pytest.Item):
+    """One variant."""
+
+    def __init__(self, *, player: "_Lazy", place: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self._player, self._place = player, place
+
+    def runtest(self) -> None:
+        """Play and judge it."""
+        verdict = self._player.get().play(0, self._place)
+        told = {"cycles": verdict.cycles, "seed": verdict.seed, "rtl": self._player.get().library.rtl}
+        self.user_properties += [*told.items(), ("replay", verdict.replay)]
+        if verdict.state != "pass":
+            raise ScenarioFailedError(verdict)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What failed, by line of the file, and how to play it again."""
+        if isinstance(excinfo.value, ScenarioFailedError):
+            return "\n".join([*lines(excinfo.value.verdict), f"or:     pytest '{self.nodeid}'"])
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where it stands, from line 0."""
+        return self.path, 0, f"{self.path.name}: {self.name}"
+
+
+class _Lazy:
+    """The player of a file, made when its first test runs: collecting builds nothing."""
+
+    def __init__(self, file: ScenarioFile) -> None:
+        self._file = file
+        self._player: Player | None = None
+
+    def get(self) -> Player:
+        """Raises BuildError."""
+        if self._player is None:
+            option = self._file.config.getoption
+            rtl, top, seed = option("--ringhil-rtl"), option("--ringhil-top"), option("--ringhil-scenario-seed")
+            library = library_of(rtl, top)
+            path = Path(os.path.relpath(self._file.path))
+            replay = Replay(seed, None if rtl is None else (rtl, top or NODE))
+            self._player = Player([path], library, Selection(), seed, replay, None)
+        return self._player

@@ -1,0 +1,92 @@
+"""pytest plugin: scenario files are tests, and the fixture `ringhil` drives a server from a test.
+
+| a file is collected when its top level has `server`, and |
+|---|
+| its name fits `test_*.yaml`, `*_test.yaml` (or .yml) and it has `cards` too: others have files with servers |
+| or its name or path fits a pattern of the setting `ringhil_scenarios`, which stands for that default |
+| or it is named on the command line |
+| or `--ringhil-scenarios` is given: all below the paths, as `ringhil verify` finds them |
+
+Each variant of a sweep is a test. Nothing of ringhil is loaded before such a file or the fixture comes up.
+"""
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ringhil.emulator.pytest_plugin.driven import Driven
+    from ringhil.emulator.scenario import Scenario
+
+_DEFAULT = ("test_*.yaml", "test_*.yml", "*_test.yaml", "*_test.yml")
+_ALL, _SEED, _RTL, _TOP = "--ringhil-scenarios", "--ringhil-scenario-seed", "--ringhil-rtl", "--ringhil-top"
+_SETTING = "ringhil_scenarios"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which files, which seed, whose RTL."""
+    group = parser.getgroup("ringhil")
+    group.addoption(_ALL, action="store_true", help="collect every scenario file below the paths")
+    group.addoption(_SEED, type=int, default=None, metavar="N", help="seed of scenarios, instead of the files' own")
+    group.addoption(_RTL, type=Path, default=None, metavar="DIR", help="play scenarios on the RTL of this directory")
+    group.addoption(_TOP, default=None, metavar="MODULE", help="the node in that directory")
+    parser.addini(
+        _SETTING, type="args", default=None, help=f"patterns of scenario files' names (default: {' '.join(_DEFAULT)})"
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A scenario file as a collection of tests."""
+    if file_path.suffix not in (".yaml", ".yml", ".json"):
+        return None
+    config = parent.config
+    patterns = config.getini(_SETTING)
+    named = parent.session.isinitpath(file_path)
+    chosen = named or config.getoption(_ALL) or any(_fits(file_path, config.rootpath, p) for p in patterns or ())
+    guessed = not chosen and not patterns and any(fnmatch(file_path.name, p) for p in _DEFAULT)
+    if not chosen and not guessed:
+        return None
+    from ringhil.emulator.verify.discover import looks_like_scenario, speaks_of_cards
+
+    if not looks_like_scenario(file_path) or (guessed and not speaks_of_cards(file_path)):
+        return None
+    from ringhil.emulator.pytest_plugin.items import ScenarioFile
+
+    return ScenarioFile.from_parent(parent, path=file_path)
+
+
+def _fits(file: Path, root: Path, pattern: str) -> bool:
+    relative = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
+    return fnmatch(file.name, pattern) or fnmatch(relative, pattern)
+
+
+@pytest.fixture
+def ringhil(
+    request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> "Iterator[Callable[..., Driven]]":
+    """A function `ringhil(source, variant=None, seed=None)` that powers a server up and gives it to the test.
+
+    `source`: a Scenario, the path of a file (a relative one starts beside the test file), or the text of one.
+    """
+    from ringhil.emulator.pytest_plugin.driven import Driven, scenario_of
+    from ringhil.emulator.pytest_plugin.library import library_of
+
+    started: list[Driven] = []
+
+    def start(source: "Scenario | Path | str", *, variant: str | None = None, seed: int | None = None) -> Driven:
+        chosen = request.config.getoption(_SEED) if seed is None else seed
+        scenario = scenario_of(source, request.path.parent, variant, chosen)
+        library = library_of(request.config.getoption(_RTL), request.config.getoption(_TOP))
+        record_property("seed", scenario.seed)
+        record_property("rtl", library.rtl)
+        server = Driven(scenario, library, tmp_path / f"scenario-{len(started) + 1}.yaml")
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        record_property("cycles", server.now)
+        server.close()

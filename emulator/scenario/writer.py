@@ -1,0 +1,183 @@
+"""A scenario to the text of a file that loads to it."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+from ringhil.emulator.scenario.expectation import (
+    BoundaryIs,
+    BreakIs,
+    CountIs,
+    EntryIs,
+    EpochIs,
+    Expectation,
+    IsolatedAre,
+    MembersAre,
+    ReachableIs,
+    StrandedAre,
+    TruthIs,
+    WorkIs,
+)
+from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
+from ringhil.emulator.scenario.invariants import INVARIANTS
+from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent, Workload
+from ringhil.emulator.scenario.topology import Card, GpuRef, Server, Settings
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:[ -][A-Za-z0-9_.]+)*")  # text that needs no quotes anywhere
+_NOT_TEXT = re.compile(r"null|true|false", re.IGNORECASE)
+
+
+def dumps(scenario: Scenario) -> str:
+    """A plain YAML file; `loads` makes the same scenario of it. What has its default value is left out.
+
+    Raises ValueError when no file can say it: two checks of one kind about one card in one expectation.
+    """
+    lines = [f"name: {_flow(scenario.name)}"] if scenario.name else []
+    lines += [f"seed: {scenario.seed}", *_server(scenario.server)]
+    if scenario.workload is not None:
+        lines.append(f"workload: {_flow(_workload(scenario.workload))}")
+    lines += _block("timeline", [_event(event) for event in scenario.timeline])
+    if scenario.until is not None:
+        lines.append(f"until: {scenario.until}")
+    off = {name: False for name in INVARIANTS if name not in scenario.invariants}
+    if off:
+        lines.append(f"invariants: {_flow(off)}")
+    lines += _block("expect", [_expectation(expectation) for expectation in scenario.expect])
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value: object) -> str:
+    """A value on one line."""
+    match value:
+        case str():
+            if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value):
+                return value
+            return json.dumps(value, ensure_ascii=not value.isprintable())
+        case Mapping():
+            return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+        case Sequence():
+            return "[" + ", ".join(map(_flow, value)) + "]"
+        case GpuRef():
+            return str(value)
+    return json.dumps(value)
+
+
+def _block(key: str, entries: Iterable[object]) -> list[str]:
+    lines = [f"  - {_flow(entry)}" for entry in entries]
+    return [f"{key}:", *lines] if lines else []
+
+
+def _server(server: Server) -> list[str]:
+    lines = ["server:", "  cards:"]
+    lines += [f"    {card.name}: {_flow(_card(card))}" for card in server.cards]
+    if server.boundary_links:
+        lines.append("  boundary_links:")
+        lines += [f"    - {_flow({'from': link.from_, 'to': link.to})}" for link in server.boundary_links]
+    defaults = asdict(Settings())
+    settings = {name: value for name, value in asdict(server.settings).items() if value != defaults[name]}
+    if settings:
+        lines.append(f"  settings: {_flow(settings)}")
+    return lines
+
+
+def _card(card: Card) -> dict[str, object]:
+    written: dict[str, object] = {"gpus": card.gpus}
+    if card.host_links != (0,):
+        written["host_links"] = card.host_links
+    by_index: tuple[tuple[str, Sequence[object], object], ...]
+    by_index = (("types", card.types, "generic"), ("weights", card.weights, 1))
+    for key, values, default in by_index:
+        ((common, _),) = Counter(values).most_common(1)
+        given = {} if common == default else {"default": common}
+        given |= {str(i): value for i, value in enumerate(values) if value != common}
+        if given:
+            written[key] = given
+    return written
+
+
+def _workload(work: Workload) -> dict[str, object]:
+    written: dict[str, object] = {"units": work.units} if work.data is None else {"data": str(work.data)}
+    written["size"] = work.size
+    if work.across:
+        written["across"] = work.across
+    return written
+
+
+def _event(event: TimelineEvent) -> dict[str, object]:
+    fault = FAULTS[event.kind]
+    written: dict[str, object] = {"at": event.at, event.action: event.kind, fault.target: event.where}
+    if event.count is not None:
+        written["count"] = event.count
+    if fault.parameter and event.value not in (None, PARAMETERS[fault.parameter].default):
+        written[fault.parameter] = event.value
+    return written
+
+
+def _expectation(expectation: Expectation) -> dict[str, object]:
+    written: dict[str, object] = {}
+    match expectation.kind:
+        case "end" | "always":
+            written[expectation.kind] = True
+        case _:
+            written[expectation.kind] = expectation.cycle
+    if expectation.since:
+        written["from"] = expectation.since
+    if expectation.until is not None:
+        written["until"] = expectation.until
+    boundary: dict[str, list[GpuRef] | None] = {}
+    for check in expectation.checks:
+        if isinstance(check, BoundaryIs):
+            _boundary(boundary, check)
+            written["boundary"] = boundary
+        elif isinstance(check, WorkIs):
+            _put(written, "work", {name: n for name, n in asdict(check).items() if n is not None})
+        elif isinstance(check, TruthIs):
+            written.setdefault("truth", [])
+            cards = written["truth"]
+            assert isinstance(cards, list)
+            cards.append(check.card)
+        else:
+            key, value = _by_card(check)
+            by_card = written.setdefault(key, {})
+            assert isinstance(by_card, dict)
+            _put(by_card, check.card, value)
+    return written
+
+
+def _put(mapping: dict[str, object], key: str, value: object) -> None:
+    if key in mapping:
+        raise ValueError(f"two checks about {key} in one expectation")
+    mapping[key] = value
+
+
+def _boundary(boundary: dict[str, list[GpuRef] | None], check: BoundaryIs) -> None:
+    gpus = boundary.setdefault(check.card, None if check.gpu is None else [])
+    if (gpus is None) != (check.gpu is None):
+        raise ValueError(f"two checks about {check.card} in one expectation")
+    if gpus is not None and check.gpu is not None:
+        gpus.append(check.gpu)
+
+
+def _by_card(
+    check: CountIs | MembersAre | EntryIs | EpochIs | BreakIs | StrandedAre | IsolatedAre | ReachableIs,
+) -> tuple[str, object]:
+    """The key of a check, and the value for its card."""
+    match check:
+        case CountIs():
+            return "count", check.count
+        case MembersAre():
+            return "members", check.members
+        case EntryIs():
+            return "entry", check.gpu
+        case EpochIs():
+            return "epoch", check.epoch
+        case BreakIs():
+            return "break", None if check.link is None else str(check.link)
+        case StrandedAre():
+            return "stranded", check.gpus
+        case IsolatedAre():
+            return "isolated", check.gpus
+        case ReachableIs():
+            return "reachable", check.reachable

@@ -1,0 +1,81 @@
+"""What came of one variant of one scenario file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+State = Literal["pass", "fail", "error"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One reason why a verdict is not "pass".
+
+    `kind`: "expectation", the name of an invariant, "input" (a file that can't be used) or "process" (it died).
+    `line`, `column`: of the scenario file; None: no place in it is to blame. `at`: cycle, where one can be told.
+    """
+
+    kind: str
+    text: str
+    line: int | None = None
+    column: int | None = None
+    at: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """For the document of `ringhil verify --json`."""
+        return {"kind": self.kind, "text": self.text, "line": self.line, "column": self.column, "at": self.at}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of variant `number` of `file`; `variant` is "" for a file without a sweep, else "gpu=a.3,at=2000".
+
+    `error`: it could not be played. `line`: where the scenario's failing part stands, else its beginning. `seconds` are
+    of the wall clock: the only part that differs from run to run. `left`: folder with what is needed to play it again.
+    """
+
+    file: Path
+    number: int
+    variant: str
+    parameters: tuple[tuple[str, str], ...]
+    name: str
+    state: State
+    seed: int | None
+    cycles: int
+    seconds: float
+    failures: tuple[Failure, ...]
+    replay: str
+    left: Path | None = None
+    note: str = ""  # what went wrong while leaving it
+
+    @property
+    def id(self) -> str:
+        """The variant's name among all: `dir/dead.yaml[gpu=a.3,at=2000]`."""
+        return identity(self.file, self.variant)
+
+    @property
+    def line(self) -> int:
+        """The first line that is to blame."""
+        return next((f.line for f in self.failures if f.line is not None), 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the document of `ringhil verify --json`."""
+        return {
+            "id": self.id,
+            "file": self.file.as_posix(),
+            "variant": self.variant,
+            "parameters": dict(self.parameters),
+            "name": self.name,
+            "verdict": self.state,
+            "seed": self.seed,
+            "cycles": self.cycles,
+            "seconds": self.seconds,
+            "failures": [failure.to_json() for failure in self.failures],
+            "replay": self.replay,
+            "left": None if self.left is None else self.left.as_posix(),
+        }
+
+
+def identity(file: Path, variant: str) -> str:
+    """See `Verdict.id`."""
+    return f"{file.as_posix()}[{variant}]" if variant else file.as_posix()
