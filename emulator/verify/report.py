@@ -48,8 +48,8 @@ class Report:
     @property
     def summary(self) -> str:
         """One line."""
-        errors = f", {self.count('error')} errors" if self.count("error") else ""
-        variants = f"{len(self.results):,} variants of {self.files:,} files"
+        errors = f", {_plural(self.count('error'), 'error')}" if self.count("error") else ""
+        variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
         text = f"{self.count('pass'):,} passed, {self.count('fail'):,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"
         return text + (" (interrupted: not all were played)" if self.stopped else "")
@@ -70,3 +70,7 @@ class Report:
             "seconds": round(self.seconds, 3),
             "results": [v.to_json() for v in self.results],
         }
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
