@@ -100,6 +100,8 @@ class Watch:
         on = event.action == "fault"
         cards, part = self.oracle.place(event)
         gpu = part[1] if part is not None and part[0] == "gpu" else None
+        if gpu is not None:
+            self._forget(min(cards), gpu)
         for open_ in self._events:
             if open_.reach & cards and not open_.over:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
@@ -135,8 +137,14 @@ class Watch:
         assert isinstance(event.target, GpuRef)
         return None if self.oracle.counts(event) else event.target
 
+    def _forget(self, card: int, gpu: int) -> None:
+        """A GPU may have booted anew, and knows nothing of earlier rounds."""
+        met = self.cards[card].met
+        met -= {pair for pair in met if pair[0] == gpu}
+
     def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
         """A flapping GPU has failed or recovered."""
+        self._forget(card, gpu)
         self.cards[card].truth.change(("gpu", gpu), "flapped", failed, "flap", now)
         self.oracle.update(now)
 

@@ -287,3 +287,19 @@ def test_a_delay_from_power_up_on_next_to_the_entry_gpu_cannot_be_told(at: int, 
     outcome = Server(loads(text), cells_library()).run()
     assert outcome.verdict == "pass", outcome.failures
     assert [not r.superseded for r in outcome.recoveries] == [judged]
+
+
+@pytest.mark.parametrize("fault", ["dead", "hang", "flap"])
+def test_nor_can_one_that_begins_when_the_entry_gpu_has_just_booted(fault: str) -> None:
+    """It knows of no earlier round."""
+    settings = "census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900"
+    for later in range(100, 700, 50):
+        events = (
+            f"{{at: 6000, fault: {fault}, gpu: a.0}}, {{at: 6130, clear: {fault}, gpu: a.0}}, "
+            f"{{at: {6130 + later}, fault: link_delay, link: a.3-a.0}}"
+        )
+        text = (
+            f"server: {{cards: {{a: {{gpus: 4, host_links: [0, 1]}}}}, settings: {{{settings}}}}}\ntimeline: [{events}]"
+        )
+        outcome = Server(loads(text), cells_library()).run()
+        assert outcome.verdict == "pass", (later, outcome.failures)
