@@ -56,14 +56,19 @@ class CardTruth(CardFaults):
 
     def _unmasked(self, counted: Counted) -> Iterator[Counted]:
         """A GPU that uses its predecessor's number can't be told from it when that one is out: the count is right,
-        a name is not."""
-        for gpu, faults in self.gpus.items():
-            before = (gpu - 1) % self.size
-            masked = "duplicate_id" in faults or self._masked.get(gpu, -1) >= counted.sent_at
-            if masked and counted.members and before in counted.members:
-                others = tuple(g for g in counted.members if g != before)
-                if gpu not in others:
-                    yield replace(counted, members=(*others, gpu))
+        a name is not. That one may be out because it uses its own predecessor's number, and so on."""
+        masked = [
+            gpu
+            for gpu, faults in self.gpus.items()
+            if "duplicate_id" in faults or self._masked.get(gpu, -1) >= counted.sent_at
+        ]
+        told = [frozenset(counted.members or ())]
+        for members in told:
+            for gpu in masked:
+                before = (gpu - 1) % self.size
+                if before in members and gpu not in members and (other := members - {before} | {gpu}) not in told:
+                    told.append(other)
+                    yield replace(counted, members=tuple(sorted(other)))
 
     def _passing(self, counted: Counted, settled: Part | None) -> Iterator[dict[Part, str]]:
         """Every combination of what passes messages on: links, and GPUs that may have been blocked."""

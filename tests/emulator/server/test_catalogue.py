@@ -303,3 +303,19 @@ def test_nor_can_one_that_begins_when_the_entry_gpu_has_just_booted(fault: str) 
         )
         outcome = Server(loads(text), cells_library()).run()
         assert outcome.verdict == "pass", (later, outcome.failures)
+
+
+def test_two_liars_behind_a_dead_gpu_take_names_and_leave_the_count_right() -> None:
+    """Each uses the number of the one before it, and the first of those is dead: nothing is wrong with the message."""
+    text = """
+server:
+  cards: {a: {gpus: 4, host_links: [0]}}
+  settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400}
+timeline:
+  - {at: 6000, fault: dead, gpu: a.1}
+  - {at: 6000, fault: duplicate_id, gpu: [a.2, a.3]}
+expect: [{at: 9000, count: {a: 3}, members: {a: [0, 1, 2]}}]
+"""
+    outcome = Server(loads(text), cells_library()).run()
+    assert not outcome.broken("wrong_count"), outcome.failures
+    assert all(expected.ok for expected in outcome.expect)
