@@ -305,6 +305,11 @@ class Watch:
             if not o.over:
                 for need in [n for n in o.needs if right.get(n)]:
                     self._settle(o, need, now)
+                # A liar that has become the entry GPU is the one that nobody names.
+                if o.event.kind != "duplicate_id" and any(
+                    what == "named" and self._views[number].entry == o.gpu for what, number in o.needs
+                ):
+                    o.superseded = True
 
     def noticed(self, cards: Iterable[int], now: int) -> None:
         """A role was lost: the first sign of whatever struck it."""

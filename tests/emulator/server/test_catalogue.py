@@ -319,3 +319,20 @@ expect: [{at: 9000, count: {a: 3}, members: {a: [0, 1, 2]}}]
     outcome = Server(loads(text), cells_library()).run()
     assert not outcome.broken("wrong_count"), outcome.failures
     assert all(expected.ok for expected in outcome.expect)
+
+
+def test_a_liar_that_becomes_the_entry_gpu_is_not_expected_to_be_named() -> None:
+    text = """
+server:
+  cards: {a: {gpus: 4, host_links: [0, 1]}}
+  settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
+             watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 32}
+timeline:
+  - {at: 1276, fault: babble, gpu: a.0}
+  - {at: 2264, clear: babble, gpu: a.0}
+  - {at: 2467, fault: corrupt, gpu: a.1}
+until: 5818
+"""
+    outcome = Server(loads(text), cells_library()).run()
+    assert outcome.cards["a"].entry == "a.1"
+    assert outcome.verdict == "pass", outcome.failures
