@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
+import weakref
 from pathlib import Path
 from typing import IO, Self
 
@@ -11,6 +12,8 @@ class AtomicFile:
     def __init__(self, path: Path, *, binary: bool = False) -> None:
         self._path = path
         self.partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        # Before the file is there: an interrupt may come between its creation and the caller's `with`.
+        self._discard = weakref.finalize(self, _remove, self.partial, os.getpid())
         self.file: IO[str] | None = None if binary else self.partial.open("x", encoding="utf-8")
 
     def commit(self) -> None:
@@ -25,4 +28,9 @@ class AtomicFile:
     def __exit__(self, *error: object) -> None:
         if self.file is not None:
             self.file.close()
-        self.partial.unlink(missing_ok=True)
+        self._discard()
+
+
+def _remove(partial: Path, process: int) -> None:
+    if os.getpid() == process:  # a forked process has no say over its parent's files
+        partial.unlink(missing_ok=True)
