@@ -77,6 +77,11 @@ class GroupConfig:
         return self.multiplier * self.interval + self.slack
 
     @property
+    def turn(self) -> int:
+        """Cycles from a lost lease until every other member, refused before, can have asked again, one by one."""
+        return 2 * self.guard + (len(self.members) + 1) * self.skew
+
+    @property
     def discriminator(self) -> int:
         """Who is speaking, and since which boot."""
         return self.me << 16 | self.boots & 0xFFFF

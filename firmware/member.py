@@ -7,7 +7,7 @@ another who they take for the holder, only so that they do not all ask at once. 
 not asked at the same moment.
 
 Whoever has booted anew, or has lost the lease because its keepalives were not answered, lets the others go first for
-wait_to_restore, twice as long at every further loss.
+wait_to_restore, twice as long at every further loss; after a loss it leaves them time to ask in any case.
 """
 
 from ringhil.firmware.actions import Action, Deposed, Elected, SetTimer, Tell
@@ -192,7 +192,7 @@ class Member(Group):
             if self._wanted_at is None:
                 self._wanted_at = now
             # Time enough for any other to take the lease; if none does, it is needed after all.
-            hold_off = min(self._hold_off_until, self._wanted_at + self.config.detection) if self._others(now) else 0
+            hold_off = min(self._hold_off_until, self._wanted_at + self.config.detection) if self._yields(now) else 0
             claim_at = max(self._wanted_at, hold_off) + self.config.skew * self._place(now)
             if claim_at > now:
                 times.append(claim_at)
@@ -247,9 +247,10 @@ class Member(Group):
             ahead += able and (peer.reluctant, rank) < mine
         return ahead
 
-    def _others(self, now: int) -> bool:
-        """Another member could hold the lease."""
-        return any(peer.liveness.fresh(now) and peer.uplink for peer in self.peers.values())
+    def _yields(self, now: int) -> bool:
+        """Another member could hold the lease. If this one has failed to, even one that it doesn't hear: cut off from
+        it, and refused as long as this one asks again at the end of every lease."""
+        return any(self._losses or (peer.liveness.fresh(now) and peer.uplink) for peer in self.peers.values())
 
     def _better(self) -> bool:
         return any(peer.liveness.up and peer.uplink and not peer.reluctant for peer in self.peers.values())
@@ -285,7 +286,7 @@ class Member(Group):
         deposed = Deposed(self.config.role, self.held_epoch, why)
         self.held_epoch = None
         if why == "lease":
-            wait = self.config.wait_to_restore
+            wait = max(self.config.wait_to_restore, self.config.turn)
             self._losses = min(self._losses + 1, _MOST_LOSSES) if now - self._held_since < 8 * wait else 1
             self._hold_off_until = now + (wait << self._losses - 1)
         return [deposed, *self._tell(now)]

@@ -15,6 +15,7 @@ from ringhil.protocol.frames import Record, Statistics
 _CCW, _WRAPPED, _CIRCULATING = wire.FLAGS["ccw"], wire.FLAGS["wrapped"], wire.FLAGS["circulating"]
 _WITH_RECORDS = wire.FLAGS["with_records"]
 _ARRIVED_BAD = wire.RECORD_FLAGS["arrived_bad"]
+_ARRIVED_MARKED = wire.RECORD_FLAGS["arrived_marked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ def suspects(frame: Statistics, node: int, size: int, *, arrived_bad: bool) -> f
 
     A GPU whose record has the wrong hop number has miscounted. A record that says its message arrived with
     a wrong CRC names the link before it, that is the GPUs at its two ends; `arrived_bad` is the same for the
-    last link, into the origin. Of two with the same number one has stolen it.
+    last link, into the origin. One that arrived marked, and no record says where, was found bad by a switch in bypass:
+    on one of the links before it. Of two with the same number one has stolen it.
     """
     ids = [record.id for record in frame.records]
     twice = {gpu for gpu, times in Counter(ids).items() if times > 1}
@@ -92,7 +94,15 @@ def suspects(frame: Statistics, node: int, size: int, *, arrived_bad: bool) -> f
     for index, record in enumerate(frame.records):
         if record.flags & _ARRIVED_BAD:
             return frozenset({before, record.id})
+        if record.flags & _ARRIVED_MARKED:
+            return frozenset({before, *_between(before, record.id, size, ccw=sent_ccw(frame))})
         if record.hop != index + 1:
             return frozenset({record.id})
         before = record.id
     return frozenset({before, node}) if arrived_bad else frozenset()
+
+
+def _between(after: int, before: int, size: int, *, ccw: bool) -> set[int]:
+    """The GPUs passed on the way from one to the other: those that were in bypass."""
+    sign = -1 if ccw else 1
+    return {(after + sign * step) % size for step in range(1, (before - after) * sign % size)}

@@ -241,7 +241,10 @@ class Watch:
                 continue
             b = self._bounds[number]
             own = b.recovery(event.action, event.kind, others)
-            if what == "entry" or ("entry", number) in needs or self._views[number].entry is None:
+            entry = self._views[number].entry
+            # One that boots anew before its lease is over gives it back: for the CPU it has held it all the time.
+            booted = isinstance(event.target, GpuRef) and event.action == "clear" and event.target.index == entry
+            if what == "entry" or ("entry", number) in needs or entry is None or booted:
                 members = len(self._wiring.cards[number].host_links)
                 own += b.election_bound(members) if first else b.return_bound(members)
             bound = max(bound, own)

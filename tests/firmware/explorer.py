@@ -30,7 +30,8 @@ _WARDEN_GPU = 10
 DELAY = 1
 _NEWS = 2 * DELAY  # cycles in which a warden's grant has become known to the others
 _LONG_AGO = 8  # sequence numbers: nothing under way is as old as this
-Link = tuple[str, str, int]  # ("up", "to" or "from", rank); ("ring", "member" or "warden", 0)
+# ("up", "to" or "from", rank); ("keepalives", "to", rank): of "up", keepalives only; ("ring", "member" or "warden", 0)
+Link = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,8 @@ class World:
                 link = ("up", "from", message.destination)
         if self.log is not None:
             self.log.append(f"{self.now:4}      {name(node)} -> {name(target)}: {brief(message)}")
-        if link not in self.cuts and self.machines[target] is not None:
+        muted = ("keepalives", "to", rank) in self.cuts and link[:2] == ("up", "to") and isinstance(message, Keepalive)
+        if link not in self.cuts and not muted and self.machines[target] is not None:
             self.packets.append(Packet(self.now + DELAY, node, target, port, message))
 
     def deliver(self, packet: Packet) -> None:
@@ -278,10 +280,14 @@ class World:
             for node, machine in self.machines.items():
                 if machine is not None and node != CPU:
                     yield f"crash {name(node)}", partial(_crash, node)
-        if "cut" in kinds:
-            for link in links(self.setup):
-                if link not in self.cuts:
-                    yield f"cut {link}", partial(_cut, link)
+        cuttable = links(self.setup) if "cut" in kinds else []
+        if "part" in kinds:
+            cuttable += [link for link in links(self.setup) if link[0] == "ring"]
+        if "mute" in kinds:
+            cuttable += [("keepalives", "to", rank) for rank in range(self.setup.members)]
+        for link in cuttable:
+            if link not in self.cuts:
+                yield f"cut {link}", partial(_cut, link)
         if "reluctant" in kinds:
             for node, machine in self.machines.items():
                 if machine is not None and node != CPU:
@@ -370,7 +376,7 @@ class World:
         return any(
             self.machines["member", rank] is not None
             and self.grantor_of(rank) is not None
-            and not {("up", "to", rank), ("up", "from", rank)} & self.cuts
+            and not {("up", "to", rank), ("up", "from", rank), ("keepalives", "to", rank)} & self.cuts
             for rank in range(self.setup.members)
         )
 

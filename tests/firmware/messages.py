@@ -10,6 +10,7 @@ from ringhil.protocol.frames import Record, Statistics
 CCW, WRAPPED = wire.FLAGS["ccw"], wire.FLAGS["wrapped"]
 WITH_RECORDS, CIRCULATING = wire.FLAGS["with_records"], wire.FLAGS["circulating"]
 ARRIVED_BAD = wire.RECORD_FLAGS["arrived_bad"]
+ARRIVED_MARKED = wire.RECORD_FLAGS["arrived_marked"]
 
 CARD, NODE, SIZE, EPOCH, SEQUENCE = 0, 2, 6, 9, 41
 

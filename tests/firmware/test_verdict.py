@@ -10,6 +10,7 @@ from ringhil.protocol.frames import Statistics
 
 from .messages import (
     ARRIVED_BAD,
+    ARRIVED_MARKED,
     CIRCULATING,
     EPOCH,
     NODE,
@@ -178,6 +179,21 @@ def test_both_ends_of_the_link_are_named_where_a_message_first_arrived_bad() -> 
     records = (record(2, 1), record(3, 2), record(5, 3, flags=ARRIVED_BAD), record(0, 9))
     frame = replace(message((2, 3, 5, 0)), records=records)
     assert suspects(frame, NODE, SIZE, arrived_bad=False) == {3, 5}
+
+
+@pytest.mark.parametrize(("ccw", "ids", "passed"), [(False, (2, 3, 0), {4, 5}), (True, (2, 0, 5), {1})])
+def test_what_a_switch_in_bypass_found_bad_was_spoilt_before_it(
+    ccw: bool, ids: tuple[int, ...], passed: set[int]
+) -> None:
+    """Not by the next one that is counted, even if the damaged count makes its hop number wrong."""
+    first, second, third = ids
+    sound = message((first, second), ccw=ccw)
+    if ccw:  # from 2 by way of 1 to 0, damaged on the way
+        records = (record(first, 1), record(second, 3, flags=ARRIVED_MARKED), record(third, 4, flags=ARRIVED_MARKED))
+        assert suspects(replace(sound, records=records), NODE, SIZE, arrived_bad=True) == {first, *passed}
+    else:
+        records = (record(first, 1), record(second, 2), record(third, 4, flags=ARRIVED_MARKED))
+        assert suspects(replace(sound, records=records), NODE, SIZE, arrived_bad=True) == {second, *passed}
 
 
 def test_the_last_link_is_the_one_into_the_origin() -> None:

@@ -336,3 +336,24 @@ until: 5818
     outcome = Server(loads(text), cells_library()).run()
     assert outcome.cards["a"].entry == "a.1"
     assert outcome.verdict == "pass", outcome.failures
+
+
+def test_an_entry_gpu_that_boots_anew_before_its_lease_is_over_may_need_an_election() -> None:
+    """The CPU hasn't missed it; but it has forgotten its lease and gives it back, just after another was refused it."""
+    text = """
+server:
+  cards: {a: {gpus: 4, host_links: [0, 1]}}
+  settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
+             watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 32}
+timeline:
+  - {at: 1286, fault: hang, gpu: a.0}
+  - {at: 2442, fault: link_bit_errors, link: a.3-a.0, rate: 793}
+  - {at: 2583, clear: hang, gpu: a.0}
+  - {at: 2585, clear: link_bit_errors, link: a.3-a.0}
+  - {at: 3259, fault: dead, gpu: a.1}
+  - {at: 3432, clear: dead, gpu: a.1}
+"""
+    outcome = Server(loads(text), cells_library()).run()
+    assert outcome.verdict == "pass", outcome.failures
+    assert outcome.recoveries[-1].switched is not None
+    assert outcome.cards["a"].elections == 3

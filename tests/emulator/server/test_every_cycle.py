@@ -5,18 +5,20 @@ before its message is sent until its count is with the CPU; and is taken away at
 Beside the emulator's own judgement, what reaches the CPU is read by hand and held against sets in this file.
 """
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Outcome, Server
+from ringhil.emulator.explore.fork import forked
+from ringhil.emulator.explore.warm import Warm
+from ringhil.emulator.scenario import TimelineEvent, loads
+from ringhil.emulator.server import Outcome
 
 SIZE = 4
 EVERYBODY = frozenset(range(SIZE))
 PERIOD = 400  # cycles from one round to the next
+SERVER = f"server: {{cards: {{a: {{gpus: {SIZE}}}}}, settings: {{census_period: {PERIOD}}}}}"
 
 SILENT = ("dead", "hang", "babble")  # the GPU is no longer counted
 LIARS = ("corrupt", "skip_count", "double_count")  # it stays a member; its lies are rejected
@@ -45,13 +47,9 @@ class Case:
         after = (self.place + 1) % SIZE
         return f"link: a.{self.place}-a.{after}" if self.kind == "link_cut" else f"gpu: a.{self.place}"
 
-    def scenario(self, work: str = "") -> str:
-        struck = self.at if self.action == "fault" else 0
-        events = [f"  - {{at: {struck}, fault: {self.kind}, {self.where}}}"]
-        if self.action == "clear":
-            events.append(f"  - {{at: {self.at}, clear: {self.kind}, {self.where}}}")
-        server = f"server: {{cards: {{a: {{gpus: {SIZE}}}}}, settings: {{census_period: {PERIOD}}}}}"
-        return "\n".join([server, work, "timeline:", *events])
+    @property
+    def event(self) -> str:
+        return f"{{at: {self.at}, {self.action}: {self.kind}, {self.where}}}"
 
 
 @dataclass(frozen=True)
@@ -89,20 +87,45 @@ class Report:
         return not self.counts and self.number(40, 2) > 0
 
 
-def play(library: Library, case: Case, work: str = "") -> tuple[Outcome, list[Report]]:
-    server = Server(loads(case.scenario(work)), library)
-    reports: list[Report] = []
-    deliver = server.kernel.on_cpu_mail
+class Stem:
+    """A server that advances through the cycles; at each, the cases that begin there go on from it in a process of
+    their own. (tests/emulator/explore/test_warm.py: what comes of one is what comes of a run from power-up.)"""
 
-    def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
-        if frame[0] == 0x17:
-            reports.append(Report(server.kernel.now, frame))
-        deliver(cell, frame, port, bad)
+    def __init__(self, library: Library, kind: str, place: int, action: str, work: str = "") -> None:
+        self._first = Case(kind, place, 0, "fault")
+        self._action = action
+        struck = f"timeline:\n  - {self._first.event}" if action == "clear" else ""
+        self._warm = Warm(loads("\n".join([SERVER, work, struck])), library, 0)
+        self._reports: list[Report] = []
+        kernel = self._warm.server.kernel
+        deliver = kernel.on_cpu_mail
 
-    server.kernel.on_cpu_mail = mail
-    outcome = server.run()
-    server.engine.close()
-    return outcome, reports
+        def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
+            if frame[0] == 0x17:
+                self._reports.append(Report(kernel.now, frame))
+            deliver(cell, frame, port, bad)
+
+        kernel.on_cpu_mail = mail
+
+    def play(self, at: int) -> tuple[Case, Outcome, list[Report]]:
+        """The fault strikes, or is cleared, at this cycle."""
+        case = replace(self._first, at=at, action=self._action)
+        (event,) = loads(f"{SERVER}\ntimeline:\n  - {replace(case, action='fault').event}").timeline
+        self._warm.run_to(at)
+        return forked(lambda: self._end(case, replace(event, action=self._action)), 60)
+
+    def _end(self, case: Case, event: TimelineEvent) -> tuple[Case, Outcome, list[Report]]:
+        server = self._warm.server
+        server.strike([event])
+        server.run_to(event.at + 1)
+        bound = server.watch.recoveries(server.kernel.now)[-1].bound
+        if server.scenario.workload is None:
+            server.scenario = replace(server.scenario, until=event.at + bound + 3 * PERIOD)
+            server.strike(())
+        return case, server.finish(), self._reports
+
+    def close(self) -> None:
+        self._warm.close()
 
 
 def truths(case: Case, report: Report) -> set[frozenset[int]]:
@@ -153,18 +176,20 @@ def check(case: Case, outcome: Outcome, reports: list[Report]) -> None:
     assert (reports[-1].number(22, 2) == VERDICT_ARMS) == (struck and case.kind == "link_cut"), case
 
 
-@cache
-def round_trip(library: Library) -> range:
-    """Every cycle of one round of a healthy ring: from sending to the CPU's having the count, and some around."""
-    _, reports = play(library, Case("corrupt", 1, 10 * PERIOD, "fault"))
-    third = reports[2]
-    assert [r.sent_at - reports[0].sent_at for r in reports[:3]] == [0, PERIOD, 2 * PERIOD]
-    return range(third.sent_at - 5, third.at + 5)
-
-
 @pytest.fixture(scope="module")
 def library() -> Library:
     return cells_library()
+
+
+@pytest.fixture(scope="module")
+def cycles(library: Library) -> range:
+    """Every cycle of one round of a healthy ring: from sending to the CPU's having the count, and some around."""
+    stem = Stem(library, "corrupt", 1, "fault")
+    _, _, reports = stem.play(10 * PERIOD)
+    stem.close()
+    third = reports[2]
+    assert [r.sent_at - reports[0].sent_at for r in reports[:3]] == [0, PERIOD, 2 * PERIOD]
+    return range(third.sent_at - 5, third.at + 5)
 
 
 PLACES = [(kind, gpu) for kind in (*SILENT, *LIARS) for gpu in range(1, SIZE)]
@@ -173,22 +198,22 @@ PLACES += [("link_cut", link) for link in range(SIZE)]
 
 @pytest.mark.parametrize("action", ["fault", "clear"])
 @pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
-def test_at_every_cycle_of_a_round(library: Library, kind: str, place: int, action: str) -> None:
-    cycles = round_trip(library)
+def test_at_every_cycle_of_a_round(library: Library, cycles: range, kind: str, place: int, action: str) -> None:
     assert len(cycles) > 100
+    stem = Stem(library, kind, place, action)
     for at in cycles:
-        case = Case(kind, place, at, action)
-        check(case, *play(library, case))
+        check(*stem.play(at))
+    stem.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("action", ["fault", "clear"])
 @pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
-def test_and_all_work_is_done_once(library: Library, kind: str, place: int, action: str) -> None:
+def test_and_all_work_is_done_once(library: Library, cycles: range, kind: str, place: int, action: str) -> None:
     """The same while the ring is full of work."""
-    for at in round_trip(library):
-        case = Case(kind, place, at, action)
-        outcome, reports = play(library, case, "workload: {units: 60, size: 300}")
+    stem = Stem(library, kind, place, action, "workload: {units: 60, size: 300}")
+    for at in cycles:
+        case, outcome, reports = stem.play(at)
         assert outcome.broken("wrong_count") == (), case
         assert outcome.failures == (), case
         for report in reports:
@@ -196,3 +221,4 @@ def test_and_all_work_is_done_once(library: Library, kind: str, place: int, acti
                 assert report.members in truths(case, report), (case, report.at)
         assert outcome.work["completed"] == 60
         assert (outcome.work["lost"], outcome.work["duplicated"]) == (0, 0)
+    stem.close()
