@@ -242,13 +242,17 @@ class Watch:
             b = self._bounds[number]
             own = b.recovery(event.action, event.kind, others)
             entry = self._views[number].entry
-            # One that boots anew before its lease is over gives it back: for the CPU it has held it all the time.
-            booted = isinstance(event.target, GpuRef) and event.action == "clear" and event.target.index == entry
-            if what == "entry" or ("entry", number) in needs or entry is None or booted:
+            if what == "entry" or ("entry", number) in needs or entry is None or self._boots(event, number, entry):
                 members = len(self._wiring.cards[number].host_links)
                 own += b.election_bound(members) if first else b.return_bound(members)
             bound = max(bound, own)
         return bound
+
+    def _boots(self, event: TimelineEvent, card: int, entry: int) -> bool:
+        """The entry GPU boots anew, and gives back a lease that it doesn't know; for the CPU it has held it all the
+        time."""
+        again = event.action == "clear" and event.kind in ("dead", "hang", "flap")
+        return again and event.target == GpuRef(self._wiring.cards[card].name, entry)
 
     # ------------------------------------------------------------------------------------------- what was found
 
