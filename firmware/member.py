@@ -192,7 +192,7 @@ class Member(Group):
             if self._wanted_at is None:
                 self._wanted_at = now
             # Time enough for any other to take the lease; if none does, it is needed after all.
-            hold_off = min(self._hold_off_until, self._wanted_at + self.config.detection) if self._yields(now) else 0
+            hold_off = min(self._hold_off_until, self._wanted_at + self._patience(now))
             claim_at = max(self._wanted_at, hold_off) + self.config.skew * self._place(now)
             if claim_at > now:
                 times.append(claim_at)
@@ -247,10 +247,12 @@ class Member(Group):
             ahead += able and (peer.reluctant, rank) < mine
         return ahead
 
-    def _yields(self, now: int) -> bool:
-        """Another member could hold the lease. If this one has failed to, even one that it doesn't hear: cut off from
-        it, and refused as long as this one asks again at the end of every lease."""
-        return any(self._losses or (peer.liveness.fresh(now) and peer.uplink) for peer in self.peers.values())
+    def _patience(self, now: int) -> int:
+        """Cycles for which the lease is left to others. If this member has failed to hold it, also to those that it
+        doesn't hear: cut off from it, they would be refused as long as it asks again at the end of every lease."""
+        if any(peer.liveness.fresh(now) and peer.uplink for peer in self.peers.values()):
+            return self.config.detection
+        return self.config.turn if self._losses and self.peers else 0
 
     def _better(self) -> bool:
         return any(peer.liveness.up and peer.uplink and not peer.reluctant for peer in self.peers.values())

@@ -120,7 +120,9 @@ class Watch:
         ends = [self._wiring.ends(self._wiring.links[n]) for what, n in needs if what == "boundary"]
         reach = cards.union(*ends)
         first = not any(o.reach & reach for o in self._events)
-        bound = self._bound(event, needs, others, first) + waiting
+        right = self._roles()
+        again = {card for card in cards if right["entry", card] and not roles_before["entry", card]}
+        bound = self._bound(event, needs, again, others, first) + waiting
         for card in cards:
             self._last_event[card] = now + bound
         opened = OpenEvent(event, cards, reach, gpu, part, needs, before, bound)
@@ -228,8 +230,10 @@ class Watch:
     def _members(self, card: int, entry: int | None) -> frozenset[int]:
         return frozenset() if entry is None else self.cards[card].truth.seen_from(entry).members
 
-    def _bound(self, event: TimelineEvent, needs: set[Need], others: int, first: bool) -> int:
-        """`first`: nothing has happened to these cards before, so every member is ready to take a role over."""
+    def _bound(self, event: TimelineEvent, needs: set[Need], again: set[int], others: int, first: bool) -> int:
+        """`again`: cards whose entry GPU can hold its role again. It may have lost its lease, or booted anew, which the
+        CPU doesn't know yet. `first`: nothing has happened to these cards before, so every member is ready to take a
+        role over."""
         bound = 0
         for what, number in needs or {("census", 0)}:
             if what == "boundary":
@@ -241,18 +245,11 @@ class Watch:
                 continue
             b = self._bounds[number]
             own = b.recovery(event.action, event.kind, others)
-            entry = self._views[number].entry
-            if what == "entry" or ("entry", number) in needs or entry is None or self._boots(event, number, entry):
+            if what == "entry" or ("entry", number) in needs or self._views[number].entry is None or number in again:
                 members = len(self._wiring.cards[number].host_links)
                 own += b.election_bound(members) if first else b.return_bound(members)
             bound = max(bound, own)
         return bound
-
-    def _boots(self, event: TimelineEvent, card: int, entry: int) -> bool:
-        """The entry GPU boots anew, and gives back a lease that it doesn't know; for the CPU it has held it all the
-        time."""
-        again = event.action == "clear" and event.kind in ("dead", "hang", "flap")
-        return again and event.target == GpuRef(self._wiring.cards[card].name, entry)
 
     # ------------------------------------------------------------------------------------------- what was found
 

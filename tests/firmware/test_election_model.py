@@ -139,8 +139,11 @@ class Stubborn(Member):
 class Greedy(Member):
     """Has lost the lease, hears of nobody who could have it, and asks again at once."""
 
-    def _yields(self, now: int) -> bool:
-        return any(peer.liveness.fresh(now) and peer.uplink for peer in self.peers.values())
+    def _patience(self, now: int) -> int:
+        self._losses, kept = 0, self._losses
+        patience = super()._patience(now)
+        self._losses = kept
+        return patience
 
 
 class Resigned(Member):
