@@ -23,7 +23,7 @@ test: $(VENV)/.test
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
 
 soak: $(VENV)/.test
-	$(BIN)/pytest -q -n $(JOBS)
+	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile=new
 
 lint: $(VENV)/.test
 	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py

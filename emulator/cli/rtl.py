@@ -142,12 +142,9 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    from ringhil.emulator.recording.atomic import AtomicFile
+    from ringhil.emulator.recording.atomic import write_whole
 
     try:
-        with AtomicFile(path) as file:
-            assert file.file is not None
-            file.file.write(text)
-            file.commit()
+        write_whole(path, text)
     except OSError as error:
         raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from error

@@ -15,7 +15,7 @@ from typing import Any
 
 from ringhil.emulator.coverage.cross import Bins, Cross, Ignore
 from ringhil.emulator.coverage.errors import CoverageError, shown, size
-from ringhil.emulator.recording.atomic import AtomicFile
+from ringhil.emulator.recording.atomic import write_whole
 
 FORMAT = "ringhil functional coverage"
 VERSION = 1
@@ -29,10 +29,7 @@ def save(path: Path, crosses: Iterable[Cross], counts: Mapping[str, Mapping[Bins
     rows = [_cross(cross, counts[cross.name]) for cross in sorted(crosses, key=lambda cross: cross.name)]
     document = {"format": FORMAT, "version": VERSION, "crosses": rows}
     try:
-        with AtomicFile(path) as file:
-            assert file.file is not None
-            file.file.write(json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n")
-            file.commit()
+        write_whole(path, json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n")
     except OSError as error:
         raise CoverageError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -8,7 +8,7 @@ from ringhil.emulator.coverage.errors import CoverageError, shown
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import measure
 from ringhil.emulator.coverage.result import Report
-from ringhil.emulator.recording.atomic import AtomicFile
+from ringhil.emulator.recording.atomic import write_whole
 
 FORMATS = {".html": report_html.page, ".md": report_markdown.text}
 
@@ -41,9 +41,6 @@ def write(report: Report, path: Path) -> None:
     if path.suffix not in FORMATS:
         raise CoverageError(f"{path}: found {shown(path.suffix)}; allowed are {' and '.join(FORMATS)}")
     try:
-        with AtomicFile(path) as file:
-            assert file.file is not None
-            file.file.write(FORMATS[path.suffix](report))
-            file.commit()
+        write_whole(path, FORMATS[path.suffix](report))
     except OSError as error:
         raise CoverageError(f"{path}: cannot be written: {error.strerror}") from None

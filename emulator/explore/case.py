@@ -2,9 +2,9 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, TimelineEvent
+from ringhil.emulator.scenario import TimelineEvent
+from ringhil.emulator.scenario.writer import event_entry
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Schedule:
 
     def to_json(self) -> str:
         """The events as a scenario file's `timeline` has them: JSON is YAML."""
-        return json.dumps([_event(event) for event in self.events])
+        return json.dumps([event_entry(event) for event in self.events])
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,3 @@ class Case:
     phase: int
     schedule: Schedule
     depth: int = 1
-
-
-def _event(event: TimelineEvent) -> dict[str, Any]:
-    fault = FAULTS[event.kind]
-    written: dict[str, Any] = {"at": event.at, event.action: event.kind, fault.target: event.where}
-    if event.count is not None:
-        written["count"] = event.count
-    if fault.parameter and event.value not in (None, PARAMETERS[fault.parameter].default):
-        written[fault.parameter] = event.value
-    return written

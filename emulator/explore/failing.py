@@ -9,7 +9,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.explore.errors import ExploreError
 from ringhil.emulator.explore.fork import ForkedError, forked
 from ringhil.emulator.explore.store import Campaign, Row
-from ringhil.emulator.recording.atomic import AtomicFile
+from ringhil.emulator.recording.atomic import write_whole
 from ringhil.emulator.scenario import Scenario, dumps, loads
 
 MOST_FILES = 100
@@ -107,9 +107,6 @@ def _slug(text: str) -> str:
 def _write(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with AtomicFile(file) as atomic:
-            assert atomic.file is not None
-            atomic.file.write(text)
-            atomic.commit()
+        write_whole(file, text)
     except OSError as error:
         raise ExploreError(f"{error.filename or file}: cannot be written: {error.strerror}") from error

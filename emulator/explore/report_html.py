@@ -28,7 +28,7 @@ from ringhil.emulator.explore.report_terrain import terrain
 from ringhil.emulator.explore.rows import Campaign
 from ringhil.emulator.explore.store import Store
 from ringhil.emulator.explore.summary import rate_bound
-from ringhil.emulator.recording.atomic import AtomicFile
+from ringhil.emulator.recording.atomic import write_whole
 
 MOST_WORST = 20
 MOST_FAILURES = 200
@@ -49,11 +49,9 @@ _SECTIONS = {
 
 def write_report(store: Store, campaign: int, path: Path) -> None:
     """Write *.html; the file appears whole or not at all. Raises ExploreError."""
-    content = report(store, campaign).encode()
+    content = report(store, campaign)
     try:
-        with AtomicFile(path, binary=True) as file:
-            file.partial.write_bytes(content)
-            file.commit()
+        write_whole(path, content)
     except OSError as error:
         raise ExploreError(f"{path}: cannot be written: {error.strerror}") from error
     except ValueError as error:

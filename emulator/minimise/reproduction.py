@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ringhil.emulator.minimise.shrink import Shrunk
-from ringhil.emulator.recording.atomic import AtomicFile
+from ringhil.emulator.recording.atomic import write_whole
 from ringhil.emulator.scenario import Scenario, dumps
 
 _NAME = 60  # characters of a file's name
@@ -73,8 +73,8 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproductio
     title = _quotable(f"{shrunk.failure}: {', '.join(places) or 'no fault needed'}.")
     test = _TEST.format(title=title, rtl=_quotable(rtl), scenario=scenario_file.name, name=name)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(scenario_file, "".join(f"# {line}\n" for line in comment) + dumps(scenario))
-    _write(test_file, test)
+    write_whole(scenario_file, "".join(f"# {line}\n" for line in comment) + dumps(scenario))
+    write_whole(test_file, test)
     return Reproduction(scenario_file, test_file, command)
 
 
@@ -94,10 +94,3 @@ def _file_name(text: str) -> str:
 def _quotable(text: str) -> str:
     """Fit for a docstring."""
     return text.replace("\\", "/").replace('"', "'")
-
-
-def _write(path: Path, text: str) -> None:
-    with AtomicFile(path) as file:
-        assert file.file is not None
-        file.file.write(text)
-        file.commit()

@@ -31,6 +31,14 @@ class AtomicFile:
         self._discard()
 
 
+def write_whole(path: Path, text: str) -> None:
+    """The file is there with all of the text, or as it was before. Raises OSError."""
+    with AtomicFile(path) as file:
+        assert file.file is not None
+        file.file.write(text)
+        file.commit()
+
+
 def _remove(partial: Path, process: int) -> None:
     if os.getpid() == process:  # a forked process has no say over its parent's files
         partial.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ def dumps(scenario: Scenario) -> str:
     lines += [f"seed: {scenario.seed}", *_server(scenario.server)]
     if scenario.workload is not None:
         lines.append(f"workload: {_flow(_workload(scenario.workload))}")
-    lines += _block("timeline", [_event(event) for event in scenario.timeline])
+    lines += _block("timeline", [event_entry(event) for event in scenario.timeline])
     if scenario.until is not None:
         lines.append(f"until: {scenario.until}")
     off = {name: False for name in INVARIANTS if name not in scenario.invariants}
@@ -105,7 +105,8 @@ def _workload(work: Workload) -> dict[str, object]:
     return written
 
 
-def _event(event: TimelineEvent) -> dict[str, object]:
+def event_entry(event: TimelineEvent) -> dict[str, object]:
+    """An event as the file's `timeline` has it."""
     fault = FAULTS[event.kind]
     written: dict[str, object] = {"at": event.at, event.action: event.kind, fault.target: event.where}
     if event.count is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.actions import Action, Deposed, Elected, PeerDown, PeerUp, SetTimer, Tell
+from ringhil.firmware.actions import Action, Deposed, Elected, PeerDown, PeerUp, Tell
 from ringhil.firmware.election import (
     CLAIM,
     FOLLOWER,
@@ -25,6 +25,8 @@ from ringhil.firmware.election import (
 from ringhil.firmware.member import Member
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
+
+from .timed import Timed, only, told
 
 INTERVAL, SLACK, SKEW, GUARD = 100, 40, 20, 10
 DETECTION = LEASE = 3 * INTERVAL + SLACK
@@ -51,46 +53,15 @@ CONFIG = GroupConfig(
 )
 
 
-def told(actions: list[Action], kind: type, port: str | None = None) -> list[Any]:
-    return [
-        a.message for a in actions if isinstance(a, Tell) and isinstance(a.message, kind) and port in (None, a.port)
-    ]
-
-
-def only(actions: list[Action], *kinds: type) -> list[Action]:
-    return [a for a in actions if isinstance(a, kinds)]
-
-
-class Bench:
-    """A member and the time; `actions` are all that it has done. Timers fire by themselves when time passes."""
+class Bench(Timed):
+    """A member and the time."""
 
     def __init__(self, **changes: Any) -> None:
         if "rank" in changes:
             changes["me"] = CONFIG.members[changes["rank"]]
         self.config = replace(CONFIG, **changes)
         self.member = Member(self.config)
-        self.now = 1000
-        self.timers: dict[str, int] = {}
-        self.actions: list[Action] = []
-        self.step(self.member.start(self.now))
-
-    def step(self, actions: list[Action]) -> list[Action]:
-        self.actions += actions
-        for action in only(actions, SetTimer):
-            assert isinstance(action, SetTimer)
-            assert action.delay > 0
-            self.timers[action.name] = self.now + action.delay
-        return actions
-
-    def wait(self, cycles: int) -> list[Action]:
-        """Let time pass; returns what happened meanwhile."""
-        end, begin = self.now + cycles, len(self.actions)
-        while self.timers and min(self.timers.values()) <= end:
-            name = min(self.timers, key=lambda n: self.timers[n])
-            self.now = max(self.now, self.timers.pop(name))
-            self.step(self.member.on_timer(name, self.now))
-        self.now = end
-        return self.actions[begin:]
+        super().__init__(self.member)
 
     def claims(self) -> list[Election]:
         return [m for m in told(self.actions, Election) if m.operation == CLAIM]

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.actions import Action, Granted, Lapsed, PeerDown, PeerUp, Remember, SetTimer, Tell
+from ringhil.firmware.actions import Action, Granted, Lapsed, PeerDown, PeerUp, Remember
 from ringhil.firmware.election import (
     CLAIM,
     GRANT,
@@ -22,6 +22,8 @@ from ringhil.firmware.election import (
 from ringhil.firmware.warden import Warden
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
+
+from .timed import Timed, only, told
 
 INTERVAL, SLACK, SKEW, GUARD = 100, 40, 20, 10
 DETECTION = LEASE = 3 * INTERVAL + SLACK
@@ -49,44 +51,16 @@ CONFIG = GroupConfig(
 )
 
 
-def told(actions: list[Action], kind: type, port: str) -> list[Any]:
-    return [a.message for a in actions if isinstance(a, Tell) and isinstance(a.message, kind) and a.port == port]
-
-
-def only(actions: list[Action], *kinds: type) -> list[Action]:
-    return [a for a in actions if isinstance(a, kinds)]
-
-
-class Bench:
+class Bench(Timed):
     """A warden and the time, past its first settling unless told otherwise."""
 
     def __init__(self, remembered: int = 0, settled: bool = True, **changes: Any) -> None:
         self.config = replace(CONFIG, **changes)
         self.warden = Warden(self.config, remembered)
-        self.now = 1000
-        self.timers: dict[str, int] = {}
-        self.actions: list[Action] = []
         self.sequence = 0
-        self.step(self.warden.start(self.now))
+        super().__init__(self.warden)
         if settled:
             self.wait(LEASE + GUARD)
-
-    def step(self, actions: list[Action]) -> list[Action]:
-        self.actions += actions
-        for action in only(actions, SetTimer):
-            assert isinstance(action, SetTimer)
-            assert action.delay > 0
-            self.timers[action.name] = self.now + action.delay
-        return actions
-
-    def wait(self, cycles: int) -> list[Action]:
-        end, begin = self.now + cycles, len(self.actions)
-        while self.timers and min(self.timers.values()) <= end:
-            name = min(self.timers, key=lambda n: self.timers[n])
-            self.now = max(self.now, self.timers.pop(name))
-            self.step(self.warden.on_timer(name, self.now))
-        self.now = end
-        return self.actions[begin:]
 
     def elect(self, operation: int, epoch: int, candidate: int = LEADER, port: str = "boundary") -> list[Action]:
         message = Election(1, 0, 9, 30, epoch, 1 << 16 | 1, candidate, operation, wire.ROLES["boundary"], LEASE, 1)

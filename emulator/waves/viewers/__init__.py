@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ringhil.emulator.recording.atomic import AtomicFile
+from ringhil.emulator.recording.atomic import write_whole
 from ringhil.emulator.waves.fst import WaveError
 from ringhil.emulator.waves.vcd import ValueNames
 from ringhil.emulator.waves.viewers import gtkwave, surfer
@@ -23,10 +23,7 @@ def write(directory: Path) -> list[Path]:
         path = directory / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with AtomicFile(path) as file:
-                assert file.file is not None
-                file.file.write(text)
-                file.commit()
+            write_whole(path, text)
         except OSError as error:
             raise WaveError(f"{path}: cannot be written: {error.strerror}") from None
         written.append(path)

@@ -321,30 +321,33 @@ expect: [{at: 9000, count: {a: 3}, members: {a: [0, 1, 2]}}]
     assert all(expected.ok for expected in outcome.expect)
 
 
-def test_a_liar_that_becomes_the_entry_gpu_is_not_expected_to_be_named() -> None:
-    text = """
+RING_OF_FOUR = """
 server:
   cards: {a: {gpus: 4, host_links: [0, 1]}}
   settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
              watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 32}
+"""
+
+
+def on_a_ring_of_four(timeline: str) -> Outcome:
+    return Server(loads(RING_OF_FOUR + timeline), cells_library()).run()
+
+
+def test_a_liar_that_becomes_the_entry_gpu_is_not_expected_to_be_named() -> None:
+    outcome = on_a_ring_of_four("""
 timeline:
   - {at: 1276, fault: babble, gpu: a.0}
   - {at: 2264, clear: babble, gpu: a.0}
   - {at: 2467, fault: corrupt, gpu: a.1}
 until: 5818
-"""
-    outcome = Server(loads(text), cells_library()).run()
+""")
     assert outcome.cards["a"].entry == "a.1"
     assert outcome.verdict == "pass", outcome.failures
 
 
 def test_an_entry_gpu_that_boots_anew_before_its_lease_is_over_may_need_an_election() -> None:
     """The CPU hasn't missed it; but it has forgotten its lease and gives it back, just after another was refused it."""
-    text = """
-server:
-  cards: {a: {gpus: 4, host_links: [0, 1]}}
-  settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
-             watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 32}
+    outcome = on_a_ring_of_four("""
 timeline:
   - {at: 1286, fault: hang, gpu: a.0}
   - {at: 2442, fault: link_bit_errors, link: a.3-a.0, rate: 793}
@@ -352,8 +355,7 @@ timeline:
   - {at: 2585, clear: link_bit_errors, link: a.3-a.0}
   - {at: 3259, fault: dead, gpu: a.1}
   - {at: 3432, clear: dead, gpu: a.1}
-"""
-    outcome = Server(loads(text), cells_library()).run()
+""")
     assert outcome.verdict == "pass", outcome.failures
     assert outcome.recoveries[-1].switched is not None
     assert outcome.cards["a"].elections == 3

@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pylibfst
 import pytest
+from tests.emulator.waves.read_back import changes_in
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import load, loads
@@ -60,23 +60,6 @@ def test_folders_of_different_files_are_different(tmp_path: Path) -> None:
     names = [evidence.names[file] for file in files]
     assert len(set(names)) == len(names)
     assert all(name and len(name) < 120 and not set(name) & set("/\\ ") and name[0] != "." for name in names)
-
-
-def changes_in(path: Path) -> dict[str, list[tuple[int, int]]]:
-    """Signal name -> (cycle, value)."""
-    reader = pylibfst.lib.fstReaderOpen(str(path).encode())
-    assert reader != pylibfst.ffi.NULL
-    _, signals = pylibfst.get_scopes_signals2(reader)
-    names = {signal.handle: name for name, signal in signals.by_name.items()}
-    found: dict[str, list[tuple[int, int]]] = {name: [] for name in names.values()}
-
-    def note(_: object, time: int, handle: int, value: object) -> None:
-        found[names[handle]].append((time, int(pylibfst.string(value), 2)))
-
-    pylibfst.lib.fstReaderSetFacProcessMaskAll(reader)
-    pylibfst.fstReaderIterBlocks(reader, note)
-    pylibfst.lib.fstReaderClose(reader)
-    return found
 
 
 def values(changes: list[tuple[int, int]], cycles: range) -> list[int]:

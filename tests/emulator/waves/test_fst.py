@@ -3,7 +3,6 @@
 from itertools import pairwise
 from pathlib import Path
 
-import pylibfst
 import pytest
 
 from ringhil.emulator.engine.engine import Engine, Topology
@@ -12,6 +11,8 @@ from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import Server
 from ringhil.emulator.waves import WaveError, WaveWriter
 from ringhil.protocol import wire
+
+from .read_back import changes_in
 
 TEXT = "server: {cards: {a: {gpus: 3}}}\nworkload: {units: 2, size: 300}\nuntil: 3000\n"
 
@@ -24,23 +25,6 @@ def run(path: Path) -> Server:
         assert not path.exists()
         writer.commit()
     return server
-
-
-def changes_in(path: Path) -> dict[str, list[tuple[int, int]]]:
-    """Signal name -> (cycle, value), read back with the library's reader."""
-    reader = pylibfst.lib.fstReaderOpen(str(path).encode())
-    assert reader != pylibfst.ffi.NULL
-    _, signals = pylibfst.get_scopes_signals2(reader)
-    names = {signal.handle: name for name, signal in signals.by_name.items()}
-    found: dict[str, list[tuple[int, int]]] = {name: [] for name in names.values()}
-
-    def note(_: object, time: int, handle: int, value: object) -> None:
-        found[names[handle]].append((time, int(pylibfst.string(value), 2)))
-
-    pylibfst.lib.fstReaderSetFacProcessMaskAll(reader)
-    pylibfst.fstReaderIterBlocks(reader, note)
-    pylibfst.lib.fstReaderClose(reader)
-    return found
 
 
 def test_frames_on_the_wire_are_in_the_file(tmp_path: Path) -> None:
