@@ -237,3 +237,11 @@ def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
             stimulus = Stimulus.of(actions, tail=900, **place.straps)
             name = f"{' and '.join(links)} {index}"
             yield Case(name, stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
+    # More than seven bits count, from all ways in at once.
+    place = place_at(rng, "entry")
+    actions = [*settings(place), Hold(10, "boundary", -1)]
+    each = 128 // 3 + SLOTS
+    for number, link in enumerate(("p1", "p2", "host")):
+        actions += [Send(START + 50 * number, link, place.answer(THERE, 4, ttl=4)) for _ in range(each)]
+    stimulus = Stimulus.of(actions, tail=(each + 1) * (PATIENCE + LATE), **place.straps)
+    yield Case("many", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))

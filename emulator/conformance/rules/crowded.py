@@ -26,6 +26,7 @@ BUFFER = 2 * KEPT  # flits
 DRAINED = 2 * BUFFER  # cycles after which nothing is left of what had come before
 EMPTY = BUFFER + 20  # the same, where only a few short frames came after a long one
 FAILURES = ("dead", "hang")
+_MANY = (1 << 11) + 4 * BUFFER // 5  # frames of 5 flits; those beside 2^11 may find room in both lanes
 
 
 def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> RingFrame:
@@ -169,6 +170,13 @@ def flooded(rng: random.Random, effort: int) -> Iterable[Case]:
                     actions += [Send(at, IN[lane], _of_length(rng, place, 64))]
                 name = f"{fault or 'working'}, {lengths[-1]} flits {index}"
                 yield Case(name, Stimulus.of(actions, tail=250, **place), judge)
+    # More than eleven bits count.
+    place = straps(rng)
+    actions = [*QUIET, Poke(5, "watchdog", 1 << 16), Fault(10, "hang", True)]
+    for lane in (0, 1):
+        actions += [Send(40 + 5 * index, IN[lane], _of_length(rng, place, 5)) for index in range(_MANY // 2)]
+    actions.append(Fault(40 + 5 * _MANY // 2 + 20, "hang", False))
+    yield Case("many", Stimulus.of(actions, tail=DRAINED + 250, **place), judge)
 
 
 # ------------------------------------------------------------------------------------------------------------ data
