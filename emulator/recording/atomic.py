@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
@@ -41,4 +42,5 @@ def write_whole(path: Path, text: str) -> None:
 
 def _remove(partial: Path, process: int) -> None:
     if os.getpid() == process:  # a forked process has no say over its parent's files
-        partial.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):  # a path at which no file could be
+            partial.unlink()

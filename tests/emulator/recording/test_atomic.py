@@ -1,5 +1,6 @@
 """Files appear whole or not at all, whenever the program ends."""
 
+import gc
 import os
 from pathlib import Path
 from typing import IO
@@ -48,3 +49,13 @@ def test_a_forked_process_that_ends_leaves_its_parents_file_alone(tmp_path: Path
     assert file.partial.exists()
     file.commit()
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("name", "error"), [("file/f", OSError), ("missing/f", OSError), ("nul\0", ValueError)])
+def test_where_no_file_can_be_nothing_else_goes_wrong(tmp_path: Path, name: str, error: type[Exception]) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(error):
+        AtomicFile(tmp_path / name)
+    gc.collect()  # what goes wrong at the end of an object's life is a warning
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
