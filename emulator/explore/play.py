@@ -8,6 +8,8 @@ from ringhil.emulator.scenario import Scenario, TimelineEvent
 from ringhil.emulator.server import Outcome, Server
 from ringhil.emulator.server.bounds import Bounds
 
+_EXTENSIONS = 4  # a role may be lost again while the end of another event is waited for
+
 
 @dataclass(frozen=True)
 class Played:
@@ -61,9 +63,9 @@ def _end_early(server: Server, timeline: tuple[TimelineEvent, ...], rounds: int)
     if scenario.until is not None or not timeline:
         return
     server.run_to(timeline[-1].at + 1)
-    now = server.kernel.now
-    judged = max((r.at + r.bound for r in server.watch.recoveries(now)), default=now)
-    server.run_to(judged + 1 + rounds * _round(scenario))
+    for _ in range(_EXTENSIONS):
+        server.run_to(server.watch.settled_by(server.kernel.now) + 1)
+    server.run_to(server.kernel.now + rounds * _round(scenario))
     if scenario.workload is None or server.cpu.finished:
         server.scenario = replace(scenario, until=server.kernel.now)
         server.strike(())

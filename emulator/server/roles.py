@@ -19,7 +19,7 @@ class RoleWatch:
     epochs: set[int] = field(default_factory=set)
     epoch: int = 0  # the last one
     changes: int = 0  # elections
-    changed_at: int = 0
+    changed_at: int = 0  # taken up or laid down
     wrong: list[Violation] = field(default_factory=list)
     # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
     apart: Callable[[int, int], bool] = lambda first, second: False
@@ -44,9 +44,10 @@ class RoleWatch:
         self.changes += 1
         self.changed_at = now
 
-    def gone(self, gpu: int) -> None:
+    def gone(self, gpu: int, now: int) -> None:
         """It has laid the role down, or failed."""
-        self.holders.pop(gpu, None)
+        if self.holders.pop(gpu, None) is not None:
+            self.changed_at = now
 
     def _split(self, now: int, what: str) -> None:
         self.wrong.append(Violation("one_grant", f"split brain: {self.name} at cycle {now}: {what}", now))

@@ -227,7 +227,7 @@ class Server:
             if isinstance(action, Elected):
                 role.elected(gpu, action.epoch, now)
             else:
-                role.gone(gpu)
+                role.gone(gpu, now)
                 watch.noticed([card], now)
             watch.roles_changed(now)
 
@@ -286,10 +286,10 @@ class Server:
         firmware.fail()
         card = self._card_of(cell)
         gpu = cell - self._wiring.topology.first(card)
-        self.watch.cards[card].role.gone(gpu)
+        self.watch.cards[card].role.gone(gpu, self.kernel.now)
         crossing = self._wiring.crossings.get(cell)
         if crossing is not None and crossing.leads:
-            self.watch.links[crossing.group].gone(gpu)
+            self.watch.links[crossing.group].gone(gpu, self.kernel.now)
 
     def _on_flap(self, card: int, gpu: int, failed: bool) -> None:
         self.watch.flapped(card, gpu, failed, self.kernel.now)

@@ -361,6 +361,8 @@ class Watch:
 
     def _excused(self, o: OpenEvent) -> bool:
         """It can't be seen to be over while something else spoils messages or comes and goes."""
+        if any(what == "boundary" and self._uncertain(number) for what, number in o.needs):
+            return True
         for card in o.cards:
             truth = self.cards[card].truth
             own = {(o.gpu or 0, o.event.kind)} if ("named", card) in o.needs else set()
@@ -398,12 +400,27 @@ class Watch:
         for group, role in enumerate(self.links):
             if self._uncertain(group) or any(now <= self._last_event[card] for card in self._ends(group)):
                 continue
+            if now <= self._elected_by(group):
+                continue
             text = look.of_link(group, role)
             if text is None and self._known(role, group, now):
                 text = look.of_pair(group, role.holder, boundaries.get(group, {}))
             say("bounded_recovery", role.name, text)
             say("one_grant", role.name, look.of_link_epoch(group, role, now))
         return tuple(found)
+
+    def settled_by(self, now: int) -> int:
+        """Cycle by which all that is under way must be over: events, and elections between cards."""
+        events = [r.at + r.bound for r in self.recoveries(now)]
+        return max([0, *events, *map(self._elected_by, range(len(self.links)))])
+
+    def _elected_by(self, group: int) -> int:
+        """Cycle by which a vacant link that can be held must have a holder; 0: nobody has to be elected."""
+        role, able = self.links[group], self.oracle.able_across(group)
+        if role.holder is not None or not able:
+            return 0
+        members = len(self._wiring.links[group].from_)
+        return role.changed_at + max(self._bounds[c].return_bound(members, across=True) for c in self._ends(group))
 
     def _ends(self, group: int) -> tuple[int, int]:
         return self._wiring.ends(self._wiring.links[group])

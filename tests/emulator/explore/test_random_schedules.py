@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-SERVER = """
-server:
-  cards: {a: {gpus: 4, host_links: [0, 1]}}
+SETTINGS = """
   settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
              watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 32}
 """
-ALL = 100_000
+RING = f"server:\n  cards: {{a: {{gpus: 4, host_links: [0, 1]}}}}{SETTINGS}"
+TWO_CARDS = f"""server:
+  cards: {{a: {{gpus: 4, host_links: [0, 1]}}, b: {{gpus: 3, host_links: [0, 1]}}}}
+  boundary_links: [{{from: [a.2, a.3], to: [b.1, b.2]}}]{SETTINGS}"""
 
 
-def nothing_fails(folder: Path, *arguments: str) -> int:
+def nothing_fails(folder: Path, server: str, *arguments: str) -> int:
     """Explore; the number of schedules played."""
-    file = folder / "ring.yaml"
-    file.write_text(SERVER)
+    file = folder / "server.yaml"
+    file.write_text(server)
     command = [sys.executable, "-m", "ringhil.emulator", "explore", str(file), "--store", str(folder / "s.sqlite")]
     command += ["--depth", "3", "--parts", "random", "--rounds", "0", "--json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -32,13 +33,15 @@ def nothing_fails(folder: Path, *arguments: str) -> int:
     return played
 
 
-def test_five_hundred(tmp_path: Path) -> None:
-    assert nothing_fails(tmp_path, "--random", "500", "--seed", "7") == 501
+@pytest.mark.parametrize("server", [RING, TWO_CARDS], ids=["one card", "two cards"])
+def test_some_hundred(tmp_path: Path, server: str) -> None:
+    assert nothing_fails(tmp_path, server, "--random", "300", "--seed", "7") == 301
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", range(1, 5))
-def test_a_hundred_thousand(tmp_path: Path, shard: int) -> None:
-    """These are the same in every run; together they bound the rate of failures below 3 in 100,000, at 95 %."""
-    played = nothing_fails(tmp_path, "--random", str(ALL), "--seed", "1", "--shard", f"{shard}/4", "--jobs", "1")
-    assert played >= ALL // 4
+@pytest.mark.parametrize(("server", "number"), [(RING, 100_000), (TWO_CARDS, 30_000)], ids=["one card", "two cards"])
+def test_very_many(tmp_path: Path, server: str, number: int, shard: int) -> None:
+    """These are the same in every run; 100,000 bound the rate of failures below 3 in 100,000, at 95 %."""
+    arguments = ("--random", str(number), "--seed", "1", "--shard", f"{shard}/4", "--jobs", "1")
+    assert nothing_fails(tmp_path, server, *arguments) >= number // 4

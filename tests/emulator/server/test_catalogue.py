@@ -359,3 +359,36 @@ timeline:
     assert outcome.verdict == "pass", outcome.failures
     assert outcome.recoveries[-1].switched is not None
     assert outcome.cards["a"].elections == 3
+
+
+TWO_CARDS = """
+server:
+  cards: {a: {gpus: 4, host_links: [0, 1]}, b: {gpus: 3, host_links: [0, 1]}}
+  boundary_links: [{from: [a.2, a.3], to: [b.1, b.2]}]
+  settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
+             watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 32}
+"""
+
+
+@pytest.mark.parametrize("until", [None, 2570])
+def test_a_run_that_ends_before_a_link_between_cards_must_have_a_holder_is_no_failure(until: int | None) -> None:
+    """Its warden has lost so many keepalives that the role may or may not be lost."""
+    end = "" if until is None else f"until: {until}\n"
+    text = TWO_CARDS + end + "timeline: [{at: 1274, fault: keepalive_loss, gpu: b.1, count: 3}]"
+    outcome = Server(loads(text), cells_library()).run()
+    assert outcome.verdict == "pass", outcome.failures
+
+
+def test_a_link_between_cards_is_not_expected_while_both_its_ways_are_a_matter_of_luck() -> None:
+    text = (
+        TWO_CARDS
+        + """
+timeline:
+  - {at: 1263, fault: flap, gpu: b.1, period: 637}
+  - {at: 1263, fault: dead, gpu: a.3}
+  - {at: 1278, fault: link_bit_errors, link: a.3-b.2, rate: 1412}
+  - {at: 2698, clear: dead, gpu: a.3}
+"""
+    )
+    outcome = Server(loads(text), cells_library()).run()
+    assert outcome.verdict == "pass", outcome.failures

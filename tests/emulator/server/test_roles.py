@@ -8,7 +8,7 @@ def watch(*held: tuple[int, int]) -> RoleWatch:
     role = RoleWatch("entry of card a")
     for gpu, epoch in held:
         role.elected(gpu, epoch, 100 * epoch)
-        role.gone(gpu)
+        role.gone(gpu, 1000)
     return role
 
 
@@ -25,14 +25,14 @@ def test_one_after_the_other_is_right() -> None:
     role = watch((0, 1), (1, 2), (0, 5))
     role.elected(1, 7, 900)
     assert (role.holder, role.epoch, role.changes, role.wrong) == (1, 7, 4, [])
-    role.gone(1)
+    role.gone(1, 1000)
     assert (role.holder, role.epoch) == (None, 7)
 
 
 def test_who_holds_nothing_can_go_without_harm() -> None:
     role = watch()
     role.elected(0, 1, 100)
-    role.gone(3)
+    role.gone(3, 1000)
     assert (role.holder, role.wrong) == (0, [])
 
 
@@ -47,7 +47,7 @@ def test_also_when_the_first_one_goes_later() -> None:
     role = watch()
     role.elected(0, 1, 100)
     role.elected(1, 2, 200)
-    role.gone(0)
+    role.gone(0, 1000)
     assert role.holder == 1
     assert len(role.wrong) == 1
 

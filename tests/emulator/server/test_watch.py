@@ -224,7 +224,7 @@ class Bench:
 
     def lapse(self, card: int, at: int) -> None:
         view = self.views[card]
-        self.watch.cards[card].role.gone(view.entry or 0)
+        self.watch.cards[card].role.gone(view.entry or 0, at)
         self.watch.noticed([card], at)
         view.rank = None
         view.lost()
