@@ -70,6 +70,10 @@ class CardFaults:
         """Whether a GPU with a link to another card can use it, as far as it depends on the GPU."""
         return self.state(("gpu", gpu)) == OK and not self.gpus.get(gpu, set()) & _MUTE
 
+    def masked(self, gpu: int) -> bool:
+        """It uses its predecessor's number: what is for it doesn't reach it."""
+        return "duplicate_id" in self.gpus.get(gpu, ())
+
     @property
     def degraded(self) -> frozenset[int]:
         """GPUs that compute slowly, and say so."""

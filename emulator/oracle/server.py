@@ -118,14 +118,21 @@ class ServerTruth:
         )
 
     def apart(self, group: int, first: int, second: int) -> bool:
-        """Both cards are cut in two between these members (GPUs of the electing side) and their far ends."""
-        return all(self._severed(group, first, second))
+        """On both cards one of these members (GPUs of the electing side), or of their far ends, doesn't hear the other:
+        the card is cut in two between them, or one uses a number that isn't its own."""
+        severed = self._severed(group, first, second)
+        deaf = (any(self.cards[card].masked(g) for g in pair) for card, pair in self._sides(group, first, second))
+        return all(either or other for either, other in zip(severed, deaf, strict=True))
 
     def _severed(self, group: int, first: int, second: int) -> tuple[bool, ...]:
+        sides = self._sides(group, first, second)
+        return tuple(b not in self.cards[card].seen_from(a).members for card, (a, b) in sides)
+
+    def _sides(self, group: int, first: int, second: int) -> tuple[tuple[int, tuple[int, int]], ...]:
+        """The two members and their far ends, each with their card."""
         link = self.server.boundary_links[group]
         far = {a.index: b.index for a, b in link.pairs}
-        pairs = zip(self._ends(link.refs[0]), ((first, second), (far[first], far[second])), strict=True)
-        return tuple(b not in self.cards[card].seen_from(a).members for card, (a, b) in pairs)
+        return tuple(zip(self._ends(link.refs[0]), ((first, second), (far[first], far[second])), strict=True))
 
     def _feel(self, group: int) -> _Felt:
         link = self.server.boundary_links[group]

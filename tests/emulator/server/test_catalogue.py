@@ -392,3 +392,20 @@ timeline:
     )
     outcome = Server(loads(text), cells_library()).run()
     assert outcome.verdict == "pass", outcome.failures
+
+
+def test_two_boundary_gpus_that_use_a_neighbours_number_on_either_card_may_both_hold_the_role() -> None:
+    """What the others of their groups say doesn't reach them. The lower epoch ends when its holder hears of it."""
+    text = (
+        TWO_CARDS
+        + """
+timeline:
+  - {at: 1261, fault: switch_stuck_through, gpu: a.0}
+  - {at: 1477, clear: switch_stuck_through, gpu: a.0}
+  - {at: 1529, fault: duplicate_id, gpu: [a.3, b.2]}
+"""
+    )
+    server = Server(loads(text), cells_library())
+    outcome = server.run()
+    assert outcome.verdict == "pass", outcome.failures
+    assert list(server.watch.links[0].holders) == [3]
