@@ -34,7 +34,7 @@ def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> 
 
 def seeded(bug: Bug) -> object:
     """Each needs a build; the first few are enough for every day."""
-    return pytest.param(bug, id=bug.name, marks=[] if bug in BUGS[:4] else [pytest.mark.slow])
+    return pytest.param(bug, id=bug.name, marks=[] if bug in BUGS[:2] else [pytest.mark.slow])
 
 
 @pytest.mark.parametrize("bug", [seeded(bug) for bug in BUGS])
