@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.cli import terminal
 from ringhil.emulator.conformance.check import Settings, check
 from ringhil.emulator.coverage import report as coverage_report
 from ringhil.emulator.coverage import waivers
 from ringhil.emulator.coverage.result import share
 from ringhil.emulator.engine.library import RTL, rtl_files
+from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.testbench.build import build_bench
 from ringhil.emulator.testbench.runner import run_bench
 

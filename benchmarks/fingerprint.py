@@ -19,16 +19,16 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ringhil.emulator.campaign.explore.case import Case
+from ringhil.emulator.campaign.explore.fork import forked
+from ringhil.emulator.campaign.explore.plan import Plan
+from ringhil.emulator.campaign.explore.play import play
+from ringhil.emulator.campaign.explore.settle import bare, settle
+from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.explore.case import Case
-from ringhil.emulator.explore.fork import forked
-from ringhil.emulator.explore.plan import Plan
-from ringhil.emulator.explore.play import play
-from ringhil.emulator.explore.settle import bare, settle
-from ringhil.emulator.explore.space import Space
-from ringhil.emulator.recording import Recorder
 from ringhil.emulator.scenario import Variants, load, load_variants
 from ringhil.emulator.server import Outcome, Server
+from ringhil.emulator.trace import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("examples", "tests/scenarios")

@@ -17,8 +17,8 @@ from itertools import product
 from tests.emulator.server.campaign import KINDS, SIZES, case
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.scenario import Settings
-from ringhil.emulator.server.bounds import Bounds
 
 _TRANSIT = Bounds(SIZES["a"], Settings(), True).ring_time  # cycles
 

@@ -1,5 +1,5 @@
 """`python -m ringhil.emulator` is the command line too."""
 
-from ringhil.emulator.cli import main
+from ringhil.emulator.front.cli import main
 
 main()

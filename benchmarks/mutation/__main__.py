@@ -18,10 +18,10 @@ from benchmarks.mutation import bench, campaign, equivalence, explained, netlist
 from benchmarks.mutation.mutant import Mutant, parse
 from benchmarks.mutation.report import Report
 
-from ringhil.emulator.cli.terminal import counting, working
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.processes import unwinding_on_termination
 from ringhil.emulator.engine.library import RTL
-from ringhil.emulator.engine.processes import unwinding_on_termination
+from ringhil.emulator.front.cli.terminal import counting, working
 
 
 def _place(text: str) -> tuple[str, str]:

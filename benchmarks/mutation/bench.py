@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from benchmarks.mutation.mutant import Mutant
 from benchmarks.mutation.netlist import SELECT, WIDTH, Netlist
 
-from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.node_rtl import PACKAGE
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.node_rtl import PACKAGE
 from ringhil.emulator.testbench.build import HDL, Bench, build_bench
 
 TOP = "mutation_bench"

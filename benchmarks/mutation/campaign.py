@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks.mutation.mutant import Mutant
 from benchmarks.mutation.suite import PREFIX
 
+from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.conformance.check import ENDS
-from ringhil.emulator.engine.errors import BuildError
 from ringhil.emulator.testbench.build import Bench
 from ringhil.emulator.testbench.runner import run_bench
 

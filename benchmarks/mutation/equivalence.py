@@ -29,7 +29,7 @@ from benchmarks.mutation.mutant import Mutant
 from benchmarks.mutation.netlist import SELECT
 from benchmarks.mutation.yosys import yosys
 
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
 
 _CYCLES = 2  # of induction
 _STATE = 400  # bits of registers and memories, up to which induction is tried

@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.mutation.mutant import Mutant, parse, source_line
 from benchmarks.mutation.yosys import yosys
 
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.engine.library import rtl_files
-from ringhil.emulator.engine.node_rtl import NODE
 
 SELECT = "mutsel"  # the input that chooses a mutant; 0 is none
 WIDTH = 16

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
 
 _PATIENCE = 900.0  # seconds; the first call ever compiles Yosys itself
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ringhil.emulator.engine.build import BuildRequest, build
+from ringhil.emulator.build.build import BuildRequest, build
 from ringhil.emulator.engine.library import RTL, Progress, rtl_files
 from ringhil.firmware.actions import Send
 from ringhil.firmware.census import Census, CensusConfig

@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 from ringhil.emulator.bench.bare import messages
-from ringhil.emulator.engine.build import cache_dir
+from ringhil.emulator.build.build import cache_dir
+from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.engine.library import RTL, rtl_files
-from ringhil.emulator.engine.toolchain import find_verilator
 
 
 def environment() -> dict[str, str]:

@@ -12,9 +12,9 @@ from cocotb.triggers import Timer
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu, CpuConfig
+from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent
-from ringhil.emulator.server.bounds import Bounds
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.emulator.testbench.bus import Pin, Pins

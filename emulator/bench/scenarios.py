@@ -11,13 +11,13 @@ from typing import Any
 
 from ringhil.emulator.bench import scenarios_peer
 from ringhil.emulator.bench.schedules import ROUNDS, Schedules, prepare
+from ringhil.emulator.campaign.explore.campaign import Campaign
+from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.run import Plan, run_all
+from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.explore.campaign import Campaign
 from ringhil.emulator.scenario import dumps
-from ringhil.emulator.verify.player import Player
-from ringhil.emulator.verify.replay import Replay
-from ringhil.emulator.verify.run import Plan, run_all
-from ringhil.emulator.verify.selection import Selection
 
 Progress = Callable[[str], None]
 JOBS = (1, 2)

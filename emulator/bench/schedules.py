@@ -4,15 +4,16 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ringhil.emulator.campaign.explore.case import Case
+from ringhil.emulator.campaign.explore.fork import forked
+from ringhil.emulator.campaign.explore.plan import Plan
+from ringhil.emulator.campaign.explore.play import Played, play
+from ringhil.emulator.campaign.explore.settle import settle
+from ringhil.emulator.campaign.explore.space import Space
+from ringhil.emulator.campaign.explore.stem import Numbered
+from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.explore.case import Case
-from ringhil.emulator.explore.fork import forked
-from ringhil.emulator.explore.plan import Plan
-from ringhil.emulator.explore.play import Played, play
-from ringhil.emulator.explore.settle import settle
-from ringhil.emulator.explore.space import Space
-from ringhil.emulator.explore.stem import Numbered
-from ringhil.emulator.explore.warm import PATIENCE, Warm
+from ringhil.emulator.judge.outcome import CardOutcome
 from ringhil.emulator.scenario import (
     CountIs,
     EntryIs,
@@ -24,7 +25,6 @@ from ringhil.emulator.scenario import (
     Scenario,
     loads,
 )
-from ringhil.emulator.server.outcome import CardOutcome
 
 # What a bench of the card can do to its pins, and nothing besides has to be played for it.
 KINDS = (

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ringhil.emulator.build.cache import cache_dir
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.node_rtl import NODE, defined, sources
+from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.general import GENERAL
 from ringhil.emulator.conformance.rule import all_rules
-from ringhil.emulator.engine.cache import cache_dir
-from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.node_rtl import NODE, defined, sources
-from ringhil.emulator.engine.toolchain import find_verilator
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
 from ringhil.emulator.testbench.runner import PATIENCE, run_bench
 from ringhil.emulator.testbench.stimulus import Stimulus

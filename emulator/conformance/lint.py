@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringhil.emulator.engine.diagnostics import verilator_complaint
-from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.processes import run
-from ringhil.emulator.engine.toolchain import Verilator, plain_environment
+from ringhil.emulator.build.diagnostics import verilator_complaint
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.processes import run
+from ringhil.emulator.build.toolchain import Verilator, plain_environment
 
 LINT = "rtl.lint"
 DEMANDS = "clean under `verilator --lint-only -Wall`"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.build.cache import cache_dir
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.node_rtl import defined, sources
+from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.check import bench_sources
-from ringhil.emulator.engine.cache import cache_dir
-from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.node_rtl import defined, sources
-from ringhil.emulator.engine.toolchain import find_verilator
 from ringhil.emulator.testbench.build import Simulator, build_bench
 from ringhil.emulator.testbench.frame import KIND_NAMES
 from ringhil.emulator.testbench.runner import run_bench

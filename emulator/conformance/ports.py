@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.engine.diagnostics import verilator_complaint
-from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.processes import run
-from ringhil.emulator.engine.toolchain import Verilator, plain_environment
+from ringhil.emulator.build.diagnostics import verilator_complaint
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.processes import run
+from ringhil.emulator.build.toolchain import Verilator, plain_environment
 from ringhil.protocol import registers
 
 

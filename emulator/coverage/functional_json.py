@@ -15,7 +15,7 @@ from typing import Any
 
 from ringhil.emulator.coverage.cross import Bins, Cross, Ignore
 from ringhil.emulator.coverage.errors import CoverageError, shown, size
-from ringhil.emulator.recording.atomic import write_whole
+from ringhil.emulator.files import write_whole
 
 FORMAT = "ringhil functional coverage"
 VERSION = 1

@@ -8,7 +8,7 @@ from ringhil.emulator.coverage.errors import CoverageError, shown
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import measure
 from ringhil.emulator.coverage.result import Report
-from ringhil.emulator.recording.atomic import write_whole
+from ringhil.emulator.files import write_whole
 
 FORMATS = {".html": report_html.page, ".md": report_markdown.text}
 

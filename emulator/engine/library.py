@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ringhil.emulator.engine.build import BuildRequest, build, rtl_hash
-from ringhil.emulator.engine.errors import BuildError
-from ringhil.emulator.engine.node_rtl import NODE, cell_sources
+from ringhil.emulator.build.build import BuildRequest, build, rtl_hash
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.node_rtl import NODE, cell_sources
 
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 _CSRC = Path(__file__).resolve().parent / "csrc"

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from ringhil.emulator.engine.node_rtl import NODE
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.verify.junit import lines
+from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.selection import Selection
+from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.pytest_plugin.library import library_of
 from ringhil.emulator.scenario import ScenarioError, load_variants
-from ringhil.emulator.verify.junit import lines
-from ringhil.emulator.verify.player import Player
-from ringhil.emulator.verify.replay import Replay
-from ringhil.emulator.verify.selection import Selection
-from ringhil.emulator.verify.verdict import Verdict
 
 _NAME = "play"  # of a file's only test; of a sweep's: play[gpu=a.3,at=2000]
 

@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.engine.library import RTL, Library, cells_library
-from ringhil.emulator.engine.node_rtl import NODE
 
 
 @cache

@@ -49,7 +49,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     guessed = not chosen and not patterns and any(fnmatch(file_path.name, p) for p in _DEFAULT)
     if not chosen and not guessed:
         return None
-    from ringhil.emulator.verify.discover import looks_like_scenario, speaks_of_cards
+    from ringhil.emulator.campaign.verify.discover import looks_like_scenario, speaks_of_cards
 
     if not looks_like_scenario(file_path) or (guessed and not speaks_of_cards(file_path)):
         return None

@@ -1,7 +1,7 @@
 """What each GPU's firmware is told at boot: its groups, its times, its way to other cards."""
 
+from ringhil.emulator.judge.bounds import ATTEMPTS, Bounds
 from ringhil.emulator.scenario import Settings
-from ringhil.emulator.server.bounds import ATTEMPTS, Bounds
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.election import GroupConfig

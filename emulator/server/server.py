@@ -10,19 +10,19 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu, CpuConfig
 from ringhil.emulator.host.workload import Files, Generated, Workload
+from ringhil.emulator.judge.bounds import ATTEMPTS, Bounds
+from ringhil.emulator.judge.expectations import Expectations
+from ringhil.emulator.judge.oracle import BLOCKED, OK, Part
+from ringhil.emulator.judge.orphans import Orphans
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.results import Results
+from ringhil.emulator.judge.switchover import SwitchOver
+from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.kernel.agenda import Agenda
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
-from ringhil.emulator.oracle import BLOCKED, OK, Part
 from ringhil.emulator.scenario import CrossRef, Scenario, TimelineEvent
-from ringhil.emulator.server.agenda import Agenda
-from ringhil.emulator.server.bounds import ATTEMPTS, Bounds
-from ringhil.emulator.server.expectations import Expectations
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.injector import Injector
-from ringhil.emulator.server.orphans import Orphans
-from ringhil.emulator.server.outcome import Outcome
-from ringhil.emulator.server.results import Results
-from ringhil.emulator.server.switchover import SwitchOver
-from ringhil.emulator.server.watch import Watch
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import (
     Action,

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ringhil.emulator.engine.build import BuildError, BuildRequest, build, cache_dir, rtl_hash
-from ringhil.emulator.engine.cache import Store
-from ringhil.emulator.engine.node_rtl import NODE, OURS, cell_sources, sources
-from ringhil.emulator.engine.processes import run
-from ringhil.emulator.engine.toolchain import plain_environment
+from ringhil.emulator.build.build import BuildError, BuildRequest, build, cache_dir, rtl_hash
+from ringhil.emulator.build.cache import Store
+from ringhil.emulator.build.node_rtl import NODE, OURS, cell_sources, sources
+from ringhil.emulator.build.processes import run
+from ringhil.emulator.build.toolchain import plain_environment
 
 Simulator = Literal["verilator", "icarus"]
 SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")

@@ -75,8 +75,8 @@ def _kept(recorded: Path | None, folder: Path | None, name: str) -> Path | None:
     """The waves as FST, in `folder` if one is given."""
     if recorded is None:
         return None
-    from ringhil.emulator.waves.vcd import convert
-    from ringhil.emulator.waves.viewers import value_names
+    from ringhil.emulator.trace.waves.vcd import convert
+    from ringhil.emulator.trace.waves.viewers import value_names
 
     target = recorded.with_suffix(".fst")
     if folder is not None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.testbench.build import Bench
 
 PATIENCE = 600  # seconds that one simulation may take

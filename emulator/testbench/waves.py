@@ -4,11 +4,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.testbench.build import HDL, Simulator, build_bench
 from ringhil.emulator.testbench.runner import run_bench
-from ringhil.emulator.waves.vcd import convert
-from ringhil.emulator.waves.viewers import value_names
+from ringhil.emulator.trace.waves.vcd import convert
+from ringhil.emulator.trace.waves.viewers import value_names
 
 _REPLAY = "ringhil.emulator.testbench.replay"
 

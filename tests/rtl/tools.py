@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.engine.build import cache_dir
+from ringhil.emulator.build.build import cache_dir
+from ringhil.emulator.build.toolchain import Verilator, find_verilator
 from ringhil.emulator.engine.library import rtl_files
-from ringhil.emulator.engine.toolchain import Verilator, find_verilator
 
 needs_icarus = pytest.mark.skipif(
     shutil.which("iverilog") is None, reason="Icarus Verilog isn't installed: apt-get install iverilog"

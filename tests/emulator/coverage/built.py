@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-from ringhil.emulator.engine.build import cache_dir
+from ringhil.emulator.build.build import cache_dir
+from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.engine.library import RTL
-from ringhil.emulator.engine.toolchain import find_verilator
 
 # Files are written: how long that takes says nothing about us.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

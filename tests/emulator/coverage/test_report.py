@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.cli.rtl_coverage import coverage as command
 from ringhil.emulator.coverage import CoverageError, Cross, FunctionalCoverage, Ignore, forwarding
 from ringhil.emulator.coverage.hdl import Tally, measure
 from ringhil.emulator.coverage.report import gather, write
@@ -17,6 +16,7 @@ from ringhil.emulator.coverage.result import Report, share
 from ringhil.emulator.coverage.verilator_dat import HEADER, merge, read
 from ringhil.emulator.coverage.waivers import Waiver
 from ringhil.emulator.engine.library import RTL
+from ringhil.emulator.front.cli.rtl_coverage import coverage as command
 
 TINY = Cross("tiny", {"a": ("x", "<y>"), "b": ("1", "2")}, (Ignore({"a": ("<y>",), "b": ("2",)}, "no | such"),))
 
@@ -188,7 +188,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """The command as a process of its own."""
     code = (
         "import sys, click\n"
-        "from ringhil.emulator.cli.rtl_coverage import coverage\n"
+        "from ringhil.emulator.front.cli.rtl_coverage import coverage\n"
         "try:\n"
         "    sys.exit(coverage.main(standalone_mode=False))\n"
         "except click.ClickException as error:\n"

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from ringhil.emulator.campaign.explore.fork import forked
+from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.explore.fork import forked
-from ringhil.emulator.explore.warm import Warm
 from ringhil.emulator.scenario import TimelineEvent, loads
 from ringhil.emulator.server import Outcome
 
@@ -89,7 +89,7 @@ class Report:
 
 class Stem:
     """A server that advances through the cycles; at each, the cases that begin there go on from it in a process of
-    their own. (tests/emulator/explore/test_warm.py: what comes of one is what comes of a run from power-up.)"""
+    their own. (tests/emulator/campaign/explore/test_warm.py: what comes of it is as in a run from power-up.)"""
 
     def __init__(self, library: Library, kind: str, place: int, action: str, work: str = "") -> None:
         self._first = Case(kind, place, 0, "fault")

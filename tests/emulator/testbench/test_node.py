@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.engine.errors import BuildError
+from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.testbench.build import SIMULATORS, Simulator, build_bench, node_sources
 from ringhil.emulator.testbench.runner import run_bench
 

@@ -1,0 +1,1 @@
+"""Many runs: scenario files as tests, fault campaigns, failures made small."""

@@ -1,0 +1,60 @@
+"""The document of `ringhil explore --json`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ringhil.emulator.campaign.explore.explorer import Explored
+from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing
+from ringhil.emulator.campaign.explore.store import Row, Store
+from ringhil.emulator.campaign.explore.summary import by_class, joined
+
+
+def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> dict[str, Any]:
+    """The whole campaign, with what earlier runs of it have found; only `run` is of this one."""
+    number = explored.campaign
+    kept = store.campaigns()[number]
+    classes = by_class(store.rows(number))
+    total = joined("all", classes)
+    written = {case.row.key: case for case in failing}
+    failed = list(store.rows(number, "verdict != 'pass'", limit=MOST_FILES))
+    return {
+        "name": kept.name,
+        "campaign": number,
+        "verdict": "fail" if total.failed or total.errors else "pass",
+        "scenario": kept.scenario_hash,
+        "rtl": kept.rtl,
+        "version": kept.version,
+        "seed": kept.seed,
+        "arguments": kept.arguments,
+        "space": kept.space,
+        "cases": explored.cases,
+        "done": total.cases,
+        "covered": round(total.cases / explored.cases, 6),
+        "run": {
+            "played": explored.played,
+            "already_done": explored.before,
+            "stopped": explored.stopped,
+            "seconds": round(explored.seconds, 3),
+            "plays_per_second": round(explored.played / explored.seconds, 1) if explored.seconds else None,
+        },
+        "classes": [c.to_json() for c in classes],
+        "total": total.to_json(),
+        "failing": [_failing_json(row, written.get(row.key)) for row in failed],
+    }
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """A case and its result."""
+    result = asdict(row.result)
+    case = {"number": row.number, "key": row.key, "class": row.cls, "place": row.place, "phase": row.phase}
+    return {**case, "depth": row.depth, "timeline": json.loads(row.schedule), **result}
+
+
+def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
+    files: dict[str, str | None] = {"file": None, "replay": None, "shrunk": None}
+    if written is not None:
+        shrunk = None if written.shrunk is None else str(written.shrunk)
+        files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk}
+    return {**row_json(row), **files}

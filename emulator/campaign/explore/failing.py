@@ -1,0 +1,112 @@
+"""Failing cases as files: each a scenario that fails by itself, and the smallest one of each sort that was found."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore.fork import ForkedError, forked
+from ringhil.emulator.campaign.explore.store import Campaign, Row
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.files import write_whole
+from ringhil.emulator.scenario import Scenario, dumps, loads
+
+MOST_FILES = 100
+MOST_SHRUNK = 10
+_BUDGET = 200  # plays for one
+_NAME = 60  # characters of a file's name
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A failing case; `file` and `command` replay it. `shrunk`: the scenario file of its sort that was made small."""
+
+    row: Row
+    file: Path
+    command: str
+    shrunk: Path | None = None
+
+
+def scenario_of(campaign: Campaign, row: Row) -> Scenario:
+    """The scenario that gives the outcome of a case, whoever runs it."""
+    text = f"{campaign.scenario}timeline: {row.schedule}\n"
+    scenario = loads(text, name=f"case {row.number}")
+    return replace(scenario, name=f"case {row.number}: {row.key}", until=row.result.until)
+
+
+def write_cases(folder: Path, campaign: Campaign, rows: Iterable[Row], options: str = "") -> list[Failing]:
+    """A file for each case, failed or not, at most MOST_FILES. `options` of `ringhil run`, for the RTL.
+
+    Raises ExploreError.
+    """
+    written: list[Failing] = []
+    for row in rows:
+        if len(written) == MOST_FILES:
+            break
+        file = folder / f"case-{row.number:07}-{_slug(row.key)}.yaml"
+        command = f"ringhil run {file}{options}"
+        lines = [row.key, f"{row.result.verdict}: {row.result.violated or ''}", *row.result.failures]
+        lines += [f"RTL: {campaign.rtl}", f"Replay: {command}"]
+        comment = "".join(f"# {' '.join(line.split())}\n" for line in lines)
+        _write(file, comment + dumps(scenario_of(campaign, row)))
+        written.append(Failing(row, file, command))
+    return written
+
+
+def shrink_failing(
+    folder: Path,
+    campaign: Campaign,
+    failing: list[Failing],
+    library: Library,
+    limit: float,
+    progress: Callable[[str], None],
+) -> list[Failing]:
+    """The same, with the first one of each sort (class and broken invariant) made small, at most MOST_SHRUNK sorts."""
+    small: dict[tuple[str, str | None], Path | None] = {}
+    result = []
+    for case in failing:
+        sort = (case.row.cls, case.row.result.violated)
+        # Each play of one that hangs takes all the time there is.
+        if sort not in small and len(small) < MOST_SHRUNK and case.row.result.verdict != "hung":
+            progress(case.row.key)
+            small[sort] = _shrink(folder, campaign, case.row, library, limit)
+        result.append(replace(case, shrunk=small.get(sort)))
+    return result
+
+
+def _shrink(folder: Path, campaign: Campaign, row: Row, library: Library, limit: float) -> Path | None:
+    # Imported here: it is needed by campaigns that find something, only.
+    from ringhil.emulator.campaign.minimise import fails_in, shrink, write_reproduction
+
+    judge = fails_in(library)
+
+    def fails(scenario: Scenario) -> str | None:
+        try:
+            return forked(lambda: judge(scenario), limit)
+        except ForkedError as error:
+            return "hung" if error.hung else "the process died"
+
+    scenario = scenario_of(campaign, row)
+    longer = replace(scenario, until=None)
+    try:
+        # The end that the server finds by itself leaves more freedom; but it may heal until then.
+        start = longer if fails(longer) is not None else scenario
+        shrunk = shrink(start, fails, budget=_BUDGET)
+        return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl).scenario_file
+    except ValueError:
+        return None  # it has failed in its campaign and doesn't now: the machine was at fault, not the scenario
+    except OSError as error:
+        raise ExploreError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_NAME].rstrip("-")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, text)
+    except OSError as error:
+        raise ExploreError(f"{error.filename or file}: cannot be written: {error.strerror}") from error

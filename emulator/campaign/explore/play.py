@@ -1,0 +1,78 @@
+"""One case, played to its end on a server that stands just before it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ringhil.emulator.campaign.explore.located import located
+from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.scenario import Scenario, TimelineEvent
+from ringhil.emulator.server import Outcome, Server
+
+_EXTENSIONS = 4  # a role may be lost again while the end of another event is waited for
+
+
+@dataclass(frozen=True)
+class Played:
+    """`located`: for each fault in order of time, whether its place was named while it was there; None: nothing has to
+    be named. `until`: of the scenario that gives the same outcome."""
+
+    outcome: Outcome
+    located: tuple[bool | None, ...]
+    until: int | None
+
+
+def play(server: Server, events: Iterable[TimelineEvent], *, rounds: int | None = 1) -> Played:
+    """Strike, play on and judge.
+
+    It is over once every event and every election between cards has had all its time, then so many census rounds more,
+    and no work is left; `rounds` None: when the server itself ends the run.
+    """
+    timeline = tuple(sorted(events, key=lambda event: event.at))
+    server.strike(timeline)
+    faults = [event for event in timeline if event.action == "fault"]
+    named: dict[int, bool | None] = {}
+    for event in timeline:
+        if event.action == "clear":
+            # Just before it is cleared, for afterwards nobody names it any more.
+            server.run_to(event.at)
+            number = _fault_of(event, faults)
+            found = located(server, faults[number], faults)
+            named[number] = found or (found if _had_time(server, faults[number]) else None)
+    if rounds is not None:
+        _end_early(server, timeline, rounds)
+    outcome = server.finish()
+    named |= {n: located(server, fault, faults) for n, fault in enumerate(faults) if n not in named}
+    return Played(outcome, tuple(named[n] for n in range(len(faults))), server.scenario.until)
+
+
+def _fault_of(clear: TimelineEvent, faults: list[TimelineEvent]) -> int:
+    """The fault that is cleared: the last one of its kind at its place."""
+    same = [n for n, fault in enumerate(faults) if (fault.kind, fault.where) == (clear.kind, clear.where)]
+    return max(n for n in same if faults[n].at <= clear.at)
+
+
+def _had_time(server: Server, fault: TimelineEvent) -> bool:
+    """Whether it has been there for as long as it may take to be dealt with."""
+    now = server.kernel.now
+    same = [r for r in server.watch.recoveries(now) if (r.fault, r.where, r.at) == (fault.kind, fault.where, fault.at)]
+    return any(now - r.at >= r.bound for r in same)
+
+
+def _end_early(server: Server, timeline: tuple[TimelineEvent, ...], rounds: int) -> None:
+    scenario = server.scenario
+    if scenario.until is not None or not timeline:
+        return
+    server.run_to(timeline[-1].at + 1)
+    for _ in range(_EXTENSIONS):
+        server.run_to(server.watch.settled_by(server.kernel.now) + 1)
+    server.run_to(server.kernel.now + rounds * _round(scenario))
+    if scenario.workload is None or server.cpu.finished:
+        server.scenario = replace(scenario, until=server.kernel.now)
+        server.strike(())
+
+
+def _round(scenario: Scenario) -> int:
+    """Cycles in which a whole census round lies, wherever they begin."""
+    settings = scenario.server.settings
+    longest = max(Bounds(card.gpus, settings, settings.records != "never").timeout for card in scenario.server.cards)
+    return settings.census_period + 2 * longest

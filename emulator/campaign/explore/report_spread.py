@@ -1,0 +1,81 @@
+"""How long recoveries took: quantiles, and a histogram over the share of the bound."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+from ringhil.emulator.campaign.explore.report_page import percent, text
+from ringhil.emulator.campaign.explore.result import Result
+
+BINS = 25  # from nothing to the whole bound
+QUANTILES = (50, 99, 100)  # percent
+_WIDTH, _HEIGHT = 240, 48
+_BAR = 8  # of the width; what is beyond the bound has the rest
+_LEAST = 2.0  # height of a bar with anything in it
+
+
+@dataclass
+class Spread:
+    """The recoveries of one class. `cycles`, `transits` and `shares` (of the bound, 1.0 is all of it): in no order."""
+
+    cycles: list[int] = field(default_factory=list)
+    transits: list[float] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+
+    def add(self, result: Result) -> None:
+        """Count a case in, when it has a recovery."""
+        if result.recovery is None or result.bound is None:
+            return
+        self.cycles.append(result.recovery)
+        self.shares.append(result.recovery / max(1, result.bound))
+        if result.transits is not None:
+            self.transits.append(result.transits)
+
+    def bars(self) -> tuple[int, ...]:
+        """Recoveries in each 25th of the bound, its end included; and last, those beyond it."""
+        found = [0] * (BINS + 1)
+        for share in self.shares:
+            found[BINS if share > 1 else max(0, ceil(share * BINS) - 1)] += 1
+        return tuple(found)
+
+
+def joined_spread(spreads: Iterable[Spread]) -> Spread:
+    """Several classes as one."""
+    found = Spread()
+    for spread in spreads:
+        found.cycles += spread.cycles
+        found.transits += spread.transits
+        found.shares += spread.shares
+    return found
+
+
+def quantile(values: Sequence[float], share: int) -> float | None:
+    """The smallest value that `share` percent of them don't exceed; None when there is none."""
+    if not values:
+        return None
+    return sorted(values)[max(0, -(-len(values) * share // 100) - 1)]
+
+
+def histogram(name: str, spread: Spread) -> str:
+    """As a picture of SVG, with a title that says the same."""
+    bars = spread.bars()
+    over = f"{bars[BINS]:,} of them" if bars[BINS] else "none"
+    p50, p99, most = (percent(quantile(spread.shares, q) or 0.0) for q in QUANTILES)
+    words = (
+        f"{name}, recoveries: {len(spread.shares):,}; half took at most {p50} of the bound, 99 in 100 at most "
+        f"{p99}, the longest {most}; beyond the bound: {over}"
+    )
+    bound = _BAR * BINS
+    return (
+        f'<svg role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}"><title>{text(words)}</title>'
+        f'<path class="in" d="{"".join(_bars(bars[:BINS], max(bars)))}"/>'
+        f'<path class="over" d="{"".join(_bars(bars[BINS:], max(bars), bound + _BAR))}"/>'
+        f'<path class="axis" d="M0 {_HEIGHT - 1}H{_WIDTH}"/><path class="bound" d="M{bound} 0V{_HEIGHT}"/></svg>'
+    )
+
+
+def _bars(counts: Sequence[int], most: int, left: int = 0) -> Iterator[str]:
+    for n, count in enumerate(counts):
+        if count:
+            height = max(_LEAST, count / most * (_HEIGHT - 2))
+            yield f"M{left + n * _BAR} {_HEIGHT - 1}v-{height:.1f}h{_BAR - 1}v{height:.1f}z"

@@ -1,0 +1,72 @@
+"""What is kept of a case."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ringhil.emulator.campaign.explore.play import Played
+from ringhil.emulator.judge.outcome import Recovery
+from ringhil.emulator.scenario import INVARIANTS
+from ringhil.emulator.server import Outcome
+
+Verdict = Literal["pass", "fail", "error", "hung"]
+MOST_FAILURES = 20  # kept of a case
+
+
+@dataclass(frozen=True)
+class Result:
+    """`detected`, `located`, `recovered`: None when nothing of the kind is demanded of the case. Of its events,
+    `detection` is the slowest to be detected (cycles); `recovery`, `bound` (cycles), `transits` and `slowest` are of
+    the one that took most of its bound. `until`: of the scenario that gives the same outcome."""
+
+    verdict: Verdict
+    failures: tuple[str, ...] = ()
+    violated: str | None = None
+    detected: bool | None = None
+    located: bool | None = None
+    recovered: bool | None = None
+    detection: int | None = None
+    recovery: int | None = None
+    bound: int | None = None
+    transits: float | None = None
+    slowest: str | None = None
+    cycles: int | None = None
+    until: int | None = None
+
+
+def summed_up(played: Played) -> Result:
+    """The result of a case that was played to its end."""
+    outcome = played.outcome
+    judged = [r for r in outcome.recoveries if not r.superseded]
+    faults = [r for r in judged if r.action == "fault"]
+    took = [r.detected - r.at for r in faults if r.detected is not None]
+    over = [r for r in judged if r.recounted is not None]
+    slowest = max(over, key=_share, default=None)
+    located = [found for found in played.located if found is not None]
+    return Result(
+        verdict="fail" if outcome.failures else "pass",
+        failures=outcome.failures[:MOST_FAILURES],
+        violated=violated(outcome),
+        detected=all(r.detected is not None for r in faults) if faults else None,
+        located=all(located) if located else None,
+        recovered=all(r.recounted is not None and r.ok for r in judged) if judged else None,
+        detection=max(took, default=None),
+        recovery=None if slowest is None else _took(slowest),
+        bound=None if slowest is None else slowest.bound,
+        transits=None if slowest is None else slowest.transits,
+        slowest=None if slowest is None else f"{slowest.action} {slowest.fault} {slowest.where}",
+        cycles=outcome.cycles,
+        until=played.until,
+    )
+
+
+def violated(outcome: Outcome) -> str | None:
+    """The class of a failed outcome: the invariant that it breaks, the first one in the order of `INVARIANTS`."""
+    return min((violation.invariant for violation in outcome.violations), key=INVARIANTS.index, default=None)
+
+
+def _took(recovery: Recovery) -> int:
+    return (recovery.recounted or 0) - recovery.at
+
+
+def _share(recovery: Recovery) -> float:
+    return _took(recovery) / max(1, recovery.bound)

@@ -1,0 +1,232 @@
+"""Campaigns and their results in one sqlite file, which outlives whatever happens to those who write it.
+
+Results are committed in batches; what was committed is there after a kill, a full disk or a power cut, once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from ringhil.emulator.campaign.explore.case import Case
+from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.rows import COLUMNS, Campaign, Row, row_of, row_values
+
+__all__ = ["Campaign", "Row", "Store"]
+
+VERSION = 1
+_MAGIC = b"SQLite format 3\0"
+_FOREIGN = "not a store of campaigns; name one that `ringhil explore --store` has made"
+_APPLICATION = 0x72696E67  # "ring": says whose file it is
+_BUSY = 10.0  # seconds to wait for another writer
+_TABLES = """
+CREATE TABLE campaigns (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    scenario_hash TEXT NOT NULL,
+    scenario TEXT NOT NULL,
+    rtl TEXT NOT NULL,
+    version TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    arguments TEXT NOT NULL,
+    space TEXT NOT NULL
+);
+CREATE TABLE results (
+    campaign INTEGER NOT NULL REFERENCES campaigns(id),
+    number INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    class TEXT NOT NULL,
+    place TEXT NOT NULL,
+    phase INTEGER NOT NULL,
+    depth INTEGER NOT NULL,
+    schedule TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    failures TEXT NOT NULL,
+    violated TEXT,
+    detected INTEGER,
+    located INTEGER,
+    recovered INTEGER,
+    detection INTEGER,
+    recovery INTEGER,
+    bound INTEGER,
+    transits REAL,
+    slowest TEXT,
+    cycles INTEGER,
+    until INTEGER,
+    PRIMARY KEY (campaign, key)
+) WITHOUT ROWID;
+"""
+
+
+class Store:
+    """The file at `path`, made when it is not there, or `:memory:`. One writer at a time; any number of readers.
+
+    Raises ExploreError when it can't be used, or written any more. What it held then, it holds still.
+    """
+
+    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
+        self.path = str(path)
+        with self._explained():
+            self._refuse_foreign()
+            self._db = self._open(read_only)
+            try:
+                self._check(read_only)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _refuse_foreign(self) -> None:
+        """Sqlite would take a file that is shorter than its header for an empty one, and write to it."""
+        try:
+            with Path(self.path).open("rb") as file:
+                found = file.read(len(_MAGIC))
+        except OSError:
+            return  # not there yet; or sqlite says what is wrong with it
+        if found not in (b"", _MAGIC):
+            raise ExploreError(f"{self.path}: {_FOREIGN}")
+
+    def _open(self, read_only: bool) -> sqlite3.Connection:
+        if not read_only:
+            return sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
+        name = f"file:{quote(str(Path(self.path).absolute()))}"
+        db = sqlite3.connect(f"{name}?mode=ro", timeout=_BUSY, isolation_level=None, uri=True)
+        try:
+            db.execute("PRAGMA schema_version")
+        except sqlite3.OperationalError:
+            # Where nothing may be written, a file that nobody writes to can be read all the same.
+            db.close()
+            db = sqlite3.connect(f"{name}?immutable=1", isolation_level=None, uri=True)
+        return db
+
+    def _check(self, read_only: bool) -> None:
+        number = self._db.execute("PRAGMA application_id").fetchone()[0]
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        empty = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if number == 0 and empty and not read_only:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._write(
+                _TABLES.split(";"), f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {VERSION}"
+            )
+        elif number != _APPLICATION:
+            raise ExploreError(f"{self.path}: {_FOREIGN}")
+        elif version != VERSION:
+            raise ExploreError(
+                f"{self.path}: a store of version {version}; this ringhil reads and writes version {VERSION}"
+            )
+        if not read_only:
+            self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def _write(self, tables: Iterable[str], *more: str) -> None:
+        with self._transaction():
+            for statement in (*tables, *more):
+                self._db.execute(statement)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ExploreError(f"{self.path}: {_reason(error)}") from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    # ----------------------------------------------------------------------------------------------- campaigns
+
+    def begin(self, campaign: Campaign, *, fresh: bool = False) -> int:
+        """Number of a campaign: the last one with the same cases on the same RTL goes on, unless `fresh`."""
+        arguments = json.dumps(campaign.arguments, sort_keys=True)
+        same = (campaign.scenario_hash, campaign.rtl, campaign.version, campaign.seed, arguments)
+        with self._explained(), self._transaction():
+            found = self._db.execute(
+                "SELECT max(id) FROM campaigns "
+                "WHERE scenario_hash = ? AND rtl = ? AND version = ? AND seed = ? AND arguments = ?",
+                same,
+            ).fetchone()[0]
+            if found is not None and not fresh:
+                return int(found)
+            return int(
+                self._db.execute(
+                    "INSERT INTO campaigns (scenario_hash, rtl, version, seed, arguments, name, scenario, space) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                    (*same, campaign.name, campaign.scenario, json.dumps(campaign.space)),
+                ).fetchone()[0]
+            )
+
+    def campaigns(self) -> dict[int, Campaign]:
+        """All campaigns by number."""
+        columns = "id, name, scenario_hash, scenario, rtl, version, seed, arguments, space"
+        with self._explained():
+            rows = self._db.execute(f"SELECT {columns} FROM campaigns ORDER BY id").fetchall()
+            return {
+                number: Campaign(name, hash_, text, rtl, version, seed, json.loads(arguments), json.loads(space))
+                for number, name, hash_, text, rtl, version, seed, arguments, space in rows
+            }
+
+    # ------------------------------------------------------------------------------------------------- results
+
+    def done(self, campaign: int) -> set[str]:
+        """Keys of the cases that have a result."""
+        with self._explained():
+            rows = self._db.execute("SELECT key FROM results WHERE campaign = ?", (campaign,))
+            return {key for (key,) in rows}
+
+    def add(self, campaign: int, results: Iterable[tuple[int, Case, Result]]) -> None:
+        """Keep results, all of them or none; one that is there already stays as it is."""
+        rows = [(campaign, *row_values(number, case, result)) for number, case, result in results]
+        marks = ", ".join("?" * (1 + len(COLUMNS.split(","))))
+        with self._explained(), self._transaction():
+            self._db.executemany(f"INSERT OR IGNORE INTO results (campaign, {COLUMNS}) VALUES ({marks})", rows)
+
+    def rows(
+        self, campaign: int, where: str = "", values: tuple[object, ...] = (), order: str = "number", limit: int = -1
+    ) -> Iterator[Row]:
+        """Results of a campaign. `where` and `order` are SQL over the columns, never a user's words; -1: no limit."""
+        condition = f"AND ({where})" if where else ""
+        question = f"SELECT {COLUMNS} FROM results WHERE campaign = ? {condition} ORDER BY {order} LIMIT ?"
+        with self._explained():
+            for row in self._db.execute(question, (campaign, *values, limit)):
+                yield row_of(row)
+
+    def count(self, campaign: int, where: str = "", values: tuple[object, ...] = ()) -> int:
+        """Number of such results."""
+        condition = f"AND ({where})" if where else ""
+        with self._explained():
+            question = f"SELECT count(*) FROM results WHERE campaign = ? {condition}"
+            return int(self._db.execute(question, (campaign, *values)).fetchone()[0])
+
+
+def _reason(error: sqlite3.Error) -> str:
+    text = str(error)
+    known = {
+        "unable to open database file": "cannot be opened or made; name a file in a folder that can be written to",
+        "file is not a database": _FOREIGN,
+        "database or disk is full": "the disk is full; results up to the last batch are kept, the same command goes on",
+        "disk I/O error": "cannot be written any more; results up to the last batch are kept, the same command goes on",
+        "attempt to write a readonly database": "cannot be written to; name a file that may be",
+        "database is locked": "another process is writing to it",
+    }
+    return known.get(text, text)

@@ -1,0 +1,96 @@
+"""A shrunk failure as files: a scenario, and a pytest that fails by itself as long as the failure is there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringhil.emulator.campaign.minimise.shrink import Shrunk
+from ringhil.emulator.files import write_whole
+from ringhil.emulator.scenario import Scenario, dumps
+
+_NAME = 60  # characters of a file's name
+
+_TEST = '''\
+"""{title}
+
+Found with RTL {rtl}. The RTL that is judged is that of the folder RINGHIL_RTL, its
+node the module RINGHIL_TOP; ringhil's own when they aren't set.
+"""
+
+import os
+from pathlib import Path
+
+from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.scenario import load
+from ringhil.emulator.server import Server
+
+SCENARIO = Path(__file__).with_name("{scenario}")
+
+
+def test_{name}() -> None:
+    rtl, top = os.environ.get("RINGHIL_RTL"), os.environ.get("RINGHIL_TOP")
+    library = cells_library(Path(rtl or RTL), top=top or NODE)
+    server = Server(load(SCENARIO), library)
+    try:
+        outcome = server.run()
+    finally:
+        server.engine.close()
+    violated = [f"{{violation.invariant}}: {{violation.text}}" for violation in outcome.violations]
+    assert violated == []
+    assert outcome.failures == ()
+'''
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The files, and the command that replays the scenario in their folder."""
+
+    scenario_file: Path
+    test_file: Path
+    command: str
+
+
+def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproduction:
+    """Both files in `folder`, which is made if need be; `rtl` is the hash of the RTL that failed.
+
+    Files of the same scenario and failure are replaced. Raises OSError.
+    """
+    scenario = shrunk.scenario
+    name = _file_name(f"{scenario.name} {shrunk.failure}")
+    scenario_file, test_file = folder / f"{name}.yaml", folder / f"test_{name}.py"
+    command = f"ringhil run {scenario_file.name}"
+    places = _places(scenario)
+    comment = [
+        f"Fails: {shrunk.failure}",
+        f"Where: {', '.join(places) or 'without any fault'}",
+        f"RTL: {rtl}",
+        f"Shrunk: {shrunk.tries} plays, {shrunk.steps} steps",
+        f"Replay: {command}   (with --rtl DIR for the RTL of a folder)",
+        f"Test: pytest {test_file.name}   (with RINGHIL_RTL=DIR in the environment for the RTL of a folder)",
+    ]
+    title = _quotable(f"{shrunk.failure}: {', '.join(places) or 'no fault needed'}.")
+    test = _TEST.format(title=title, rtl=_quotable(rtl), scenario=scenario_file.name, name=name)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(scenario_file, "".join(f"# {line}\n" for line in comment) + dumps(scenario))
+    write_whole(test_file, test)
+    return Reproduction(scenario_file, test_file, command)
+
+
+def _places(scenario: Scenario) -> Sequence[str]:
+    """What strikes where and when."""
+    return [
+        f"{'clear ' if event.action == 'clear' else ''}{event.kind} of {event.where} at {event.at}"
+        for event in scenario.timeline
+    ]
+
+
+def _file_name(text: str) -> str:
+    """Also a Python name: letters, digits and underscores; never empty."""
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_NAME].rstrip("_") or "failure"
+
+
+def _quotable(text: str) -> str:
+    """Fit for a docstring."""
+    return text.replace("\\", "/").replace('"', "'")

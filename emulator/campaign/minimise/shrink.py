@@ -1,0 +1,49 @@
+"""Makes a failing scenario small, one kind of step after the other, until nothing helps any more."""
+
+from dataclasses import dataclass
+
+from ringhil.emulator.campaign.minimise.drop import drop_events, drop_expectations
+from ringhil.emulator.campaign.minimise.search import Fails, Progress, Search, Spent
+from ringhil.emulator.campaign.minimise.simpler import defaults, simpler_work
+from ringhil.emulator.campaign.minimise.smaller import smaller_server
+from ringhil.emulator.campaign.minimise.times import simpler_times
+from ringhil.emulator.scenario import Scenario, dumps, loads
+
+# What makes a scenario smaller by most comes first, and what makes its run shorter.
+_PASSES = (drop_events, smaller_server, drop_expectations, simpler_work, defaults, simpler_times)
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """`scenario` fails as `failure` says; `tries` scenarios were played, of which `steps` were taken."""
+
+    scenario: Scenario
+    failure: str
+    tries: int
+    steps: int
+
+
+def _silent(tries: int, budget: int) -> None:
+    pass
+
+
+def shrink(scenario: Scenario, fails: Fails, *, budget: int = 400, progress: Progress = _silent) -> Shrunk:
+    """The smallest scenario found within `budget` plays that fails in the same class; `fails` gives the class.
+
+    Raises ValueError when the scenario doesn't fail, or no file can say it.
+    """
+    start = loads(dumps(scenario), scenario.name)
+    failure = fails(start)
+    if failure is None:
+        raise ValueError(f"{scenario.name}: doesn't fail, so there is nothing to make small")
+    search = Search(start, failure, fails, budget, progress, tries=1)
+    try:
+        while True:
+            before = search.steps
+            for step in _PASSES:
+                step(search)
+            if search.steps == before:
+                break
+    except Spent:
+        pass
+    return Shrunk(search.best, failure, search.tries, search.steps)

@@ -1,0 +1,128 @@
+"""Failures where a pipeline shows them: beside the lines of a file.
+
+| system | how |
+|---|---|
+| GitHub Actions | workflow commands, `::error file=...,line=...::...`, and a summary on the job's page |
+| GitLab | a Code Quality report |
+
+GitHub shows ten errors of a step. So what several variants of a file have failed at, at one line, is told once.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from ringhil.emulator.campaign.verify.report import Report
+from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+
+MOST = 10  # errors of one step that GitHub shows
+_ROWS = 100  # of a job's summary, which may have 1 MiB
+_CHARACTERS = 1000  # of one message
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One line of a file and what is wrong there; `variants`: ids of all that found it so."""
+
+    file: Path
+    line: int
+    column: int | None
+    kind: str
+    text: str
+    variants: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """For people."""
+        text = self.text if self.kind in ("expectation", "input", "process") else f"{self.kind}: {self.text}"
+        swept = [v for v in self.variants if v != self.file.as_posix()]
+        more = f", and {len(swept) - 1:,} more" if len(swept) > 1 else ""
+        return f"{text} [{swept[0].removeprefix(self.file.as_posix())[1:-1]}{more}]" if swept else text
+
+
+def marks(report: Report) -> list[Mark]:
+    """In the order of the verdicts; failures of one kind at one line are one."""
+    places: dict[tuple[Path, int, str], list[tuple[Verdict, Failure]]] = {}
+    for verdict in report.bad():
+        for failure in verdict.failures:
+            key = (verdict.file, failure.line or 1, failure.kind)
+            places.setdefault(key, []).append((verdict, failure))
+    return [
+        Mark(file, line, found[0][1].column, kind, found[0][1].text, tuple(dict.fromkeys(v.id for v, _ in found)))
+        for (file, line, kind), found in places.items()
+    ]
+
+
+def github(report: Report, root: Path | None) -> list[str]:
+    """Workflow commands; paths are relative to `root`, the working copy, where they lie in it."""
+    all_marks = marks(report)
+    commands = []
+    for mark in all_marks[:MOST]:
+        values = {"file": _relative(mark.file, root), "line": mark.line, "title": f"ringhil: {mark.kind}"}
+        values |= {} if mark.column is None else {"col": mark.column}
+        words = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
+        commands.append(f"::error {words}::{_data(mark.message[:_CHARACTERS])}")
+    if len(all_marks) > MOST:
+        commands.append(f"::notice title=ringhil::{len(all_marks) - MOST} more places; see the log or the reports")
+    return commands
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _relative(file: Path, root: Path | None) -> str:
+    if root is not None:
+        whole = file.absolute()
+        if whole.is_relative_to(root):
+            return whole.relative_to(root).as_posix()
+    return PurePath(file).as_posix()
+
+
+def summary(report: Report) -> str:
+    """Markdown for the page of a job."""
+    text = f"### ringhil verify: {report.verdict}\n\n{report.summary}\n"
+    bad = report.bad()
+    if bad:
+        text += "\n| scenario | line | what | replay |\n|---|---:|---|---|\n"
+    for verdict in bad[:_ROWS]:
+        first = verdict.failures[0]
+        cells = (verdict.id, str(verdict.line), first.text[:_CHARACTERS], f"`{verdict.replay}`")
+        text += "| " + " | ".join(_cell(cell) for cell in cells) + " |\n"
+    if len(bad) > _ROWS:
+        text += f"\nand {len(bad) - _ROWS:,} more\n"
+    return text + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+
+
+def code_quality(report: Report, root: Path | None) -> str:
+    """GitLab's Code Quality report (JSON)."""
+    issues = []
+    for mark in marks(report):
+        path = _relative(mark.file, root)
+        print_ = hashlib.sha256(json.dumps([path, mark.line, mark.kind]).encode()).hexdigest()
+        issues.append(
+            {
+                "description": mark.message[:_CHARACTERS],
+                "check_name": f"ringhil.{mark.kind}",
+                "fingerprint": print_,
+                "severity": "blocker" if mark.kind == "input" else "critical",
+                "location": {"path": path, "lines": {"begin": mark.line}},
+            }
+        )
+    return json.dumps(issues, indent=2) + "\n"
+
+
+def workspace(environment: Mapping[str, str]) -> Path | None:
+    """The working copy, by the variables that pipelines set."""
+    name = environment.get("GITHUB_WORKSPACE") or environment.get("CI_PROJECT_DIR")
+    return Path(name) if name else None

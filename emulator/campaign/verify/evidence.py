@@ -1,0 +1,113 @@
+"""What a failing variant leaves behind: a folder from which anybody can play it again, exactly.
+
+| file | holds |
+|---|---|
+| `scenario.yaml` | the variant as it was played, parameters and seed filled in |
+| `replay.json` | seed, hash of the RTL, version, source file, parameters, failures, the command, the waves' window |
+| `waves.fst` | with waves asked for: the wires of all links around the first failure |
+
+A folder is written beside its place and then moved there; one of an earlier run with the same name is replaced.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ringhil.emulator.campaign.verify.discover import REPLAY, VerifyError
+from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.campaign.verify.window import record, window
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.scenario import Scenario, dumps
+from ringhil.emulator.trace.waves import WaveError
+
+_PARTIAL = ".verify-partial"
+_LONGEST_NAME = 100  # characters of a folder's name
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Leaves it below `out`; `names`: folder of each file; `fresh`: there was no such folder before."""
+
+    out: Path
+    names: dict[Path, str]
+    replay: Replay
+    version: str
+    waves: bool
+    fresh: bool
+
+    @classmethod
+    def below(cls, out: Path, files: Sequence[Path], replay: Replay, version: str, waves: bool) -> "Evidence":
+        """Raises VerifyError when nothing could be written there; nothing is written yet."""
+        parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
+        if not parent.is_dir():
+            raise VerifyError(f"{out}: {parent} is not a folder; name one for what failing scenarios leave")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise VerifyError(f"{out}: cannot be written: {parent} is not writable")
+        return cls(out, _names(files), replay, version, waves, not out.exists())
+
+    def leave(self, verdict: Verdict, scenario: Scenario, library: Library, *, swept: bool) -> Verdict:
+        """The verdict with the folder in it; with a note instead if it could not be written."""
+        name = self.names[verdict.file] + (f".{verdict.number + 1:05d}" if swept else "")
+        target, draft = self.out / name, self.out / f".{name}.{os.getpid()}{_PARTIAL}"
+        try:
+            draft.mkdir(parents=True)
+            try:
+                self._write(draft, verdict, scenario, library)
+                shutil.rmtree(target, ignore_errors=True)
+                draft.replace(target)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+        except (OSError, WaveError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            return replace(verdict, note=f"{target}: cannot be written: {reason}")
+        return replace(verdict, left=target)
+
+    def sweep(self) -> None:
+        """Remove what processes that were killed had begun; nobody may be writing any more."""
+        for draft in self.out.glob(f".*{_PARTIAL}"):
+            shutil.rmtree(draft, ignore_errors=True)
+        if self.fresh:
+            with contextlib.suppress(OSError):
+                self.out.rmdir()  # if nothing is in it
+
+    def _write(self, folder: Path, verdict: Verdict, scenario: Scenario, library: Library) -> None:
+        (folder / "scenario.yaml").write_text(dumps(scenario), encoding="utf-8")
+        document: dict[str, object] = {
+            "ringhil": self.version,
+            "file": verdict.file.as_posix(),
+            "variant": verdict.variant,
+            "parameters": dict(verdict.parameters),
+            "seed": scenario.seed,
+            "rtl": library.rtl,
+            "cycles": verdict.cycles,
+            "failures": [failure.to_json() for failure in verdict.failures],
+            "replay": verdict.replay,
+            "waves": None,
+        }
+        if self.waves:
+            cycle = min((f.at for f in verdict.failures if f.at is not None), default=verdict.cycles)
+            start, end = window(scenario, min(cycle, verdict.cycles))
+            record(folder / "waves.fst", scenario, library, start, end)
+            document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
+        (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _names(files: Sequence[Path]) -> dict[Path, str]:
+    """A folder name for each file, all different: of its path, the end of it where it is long."""
+    names: dict[Path, str] = {}
+    taken: set[str] = set()
+    for file in files:
+        plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", file.with_suffix("").as_posix()).strip("-.")
+        name = plain = plain[-_LONGEST_NAME:].lstrip("-.") or "scenario"
+        number = 2
+        while name in taken:
+            name, number = f"{plain}-{number}", number + 1
+        taken.add(name)
+        names[file] = name
+    return names

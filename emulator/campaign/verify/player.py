@@ -1,0 +1,123 @@
+"""Plays single variants of files: what each process of `ringhil verify` does all day."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.judge import failures
+from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.selection import Selection
+from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
+from ringhil.emulator.server import Server
+
+_FILES_KEPT = 8  # a file with many variants comes in turn with others
+
+
+@dataclass
+class Player:
+    """`evidence`: where failing variants are left; None: nowhere. `seed`: instead of the files' own."""
+
+    files: Sequence[Path]
+    library: Library
+    selection: Selection
+    seed: int | None
+    replay: Replay
+    evidence: Evidence | None
+    _loaded: "OrderedDict[int, tuple[Variants, Sequence[int]]]" = field(default_factory=OrderedDict)
+
+    def load(self, file: int) -> tuple[Variants, Sequence[int]]:
+        """A file's variants and the numbers of those that are to be played. Raises ScenarioError."""
+        if file not in self._loaded:
+            variants = load_variants(self.files[file])
+            self._loaded[file] = (variants, chosen(self.files[file], file, variants, self.selection))
+            if len(self._loaded) > _FILES_KEPT:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(file)
+        return self._loaded[file]
+
+    def play(self, file: int, place: int) -> Verdict:
+        """The verdict on the variant that stands at `place` among those chosen of the file."""
+        variants, chosen = self.load(file)
+        began = time.perf_counter()
+        try:
+            return self._played(file, len(variants), variants[chosen[place]], began)
+        except ScenarioError as error:
+            return self.refused(file, error, chosen[place] if len(variants) > 1 else None)
+        except DataError as error:
+            return self.broken(file, place, Failure("input", str(error)))
+
+    def _played(self, file: int, variants: int, variant: Variant, began: float) -> Verdict:
+        scenario = variant.scenario if self.seed is None else replace(variant.scenario, seed=self.seed)
+        server = Server(scenario, self.library)
+        try:
+            outcome = server.run()
+        finally:
+            server.engine.close()
+        found = failures(scenario, outcome)
+        name = variant.text
+        verdict = Verdict(
+            file=self.files[file],
+            number=variant.number,
+            variant=name,
+            parameters=variant.parameters,
+            name=scenario.name,
+            state="fail" if found else "pass",
+            seed=scenario.seed,
+            cycles=outcome.cycles,
+            seconds=round(time.perf_counter() - began, 6),
+            failures=found,
+            replay=self.replay.command(self.files[file], name),
+        )
+        if found and self.evidence is not None:
+            verdict = self.evidence.leave(verdict, scenario, self.library, swept=variants > 1)
+        return verdict
+
+    def refused(self, file: int, error: ScenarioError, number: int | None = None) -> Verdict:
+        """The verdict on a file, or on one of its variants, that can't be used."""
+        failure = Failure("input", error.problem, error.line, error.column)
+        return self._error(file, number or 0, "" if number is None else _unnamed(number), (), failure)
+
+    def broken(self, file: int, place: int, failure: Failure) -> Verdict:
+        """The verdict on a variant (`place` below 0: on a file) that could not be played to its end."""
+        if place < 0:
+            return self._error(file, 0, "", (), failure)
+        variants, chosen = self.load(file)
+        variant = variants[chosen[place]]
+        return self._error(file, variant.number, variant.text, variant.parameters, failure)
+
+    def _error(
+        self, file: int, number: int, variant: str, parameters: tuple[tuple[str, str], ...], failure: Failure
+    ) -> Verdict:
+        path = self.files[file]
+        name = f"{path.stem} [{variant}]" if variant else path.stem
+        command = self.replay.command(path, variant)
+        return Verdict(path, number, variant, parameters, name, "error", None, 0, 0.0, (failure,), command)
+
+
+def chosen(file: Path, number: int, variants: Variants, selection: Selection) -> Sequence[int]:
+    """Numbers of the variants that are to be played of a file, which is the `number`-th."""
+    numbers = range(len(variants))
+    if selection.everything:
+        return numbers
+    mine = [n for n in numbers if selection.mine(number, n)]
+    return [n for n in mine if selection.fits(file, *name_of(variants, n))] if selection.patterns else mine
+
+
+def name_of(variants: Variants, number: int) -> tuple[str, str]:
+    """A variant's text and its scenario's name."""
+    try:
+        variant = variants[number]
+    except ScenarioError:
+        return _unnamed(number), ""
+    return variant.text, variant.scenario.name
+
+
+def _unnamed(number: int) -> str:
+    """Stands for the parameters of a variant that can't be made."""
+    return f"#{number + 1}"

@@ -1,0 +1,23 @@
+"""A report for people: what failed and how to play it again, then one line."""
+
+from rich.console import Console
+from rich.markup import escape
+
+from ringhil.emulator.campaign.verify.junit import lines
+from ringhil.emulator.campaign.verify.report import Report
+
+MOST = 20  # failing variants that are shown
+
+
+def show(report: Report, console: Console) -> None:
+    """Print it."""
+    bad = report.bad()
+    for verdict in bad[:MOST]:
+        mark = "[bold red]FAIL[/]" if verdict.state == "fail" else "[bold yellow]ERROR[/]"
+        console.print(f"{mark} {escape(verdict.id)}", soft_wrap=True)
+        for line in lines(verdict):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+    if len(bad) > MOST:
+        console.print(f"... and {len(bad) - MOST:,} more; --junit and --json have them all")
+    colour = {"pass": "green", "fail": "red", "error": "yellow"}[report.verdict]
+    console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

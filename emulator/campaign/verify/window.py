@@ -1,0 +1,65 @@
+"""Waves of a part of a run: the wires of all links from cycle `start` on, with the values that held there.
+
+The run is played from its beginning and everything is followed; only what falls into the window is written.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringhil.emulator.engine.engine import Engine
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.server import Server
+from ringhil.emulator.trace.waves import WaveWriter
+
+LONGEST = 20_000  # cycles before the failure that are shown at most
+SHORTEST = 2_000  # and at least, as far as there are so many
+AFTER = 1_000  # cycles after it
+
+
+def window(scenario: Scenario, cycle: int) -> tuple[int, int]:
+    """First and last cycle to show of a failure at `cycle`: from the last event before it, within limits."""
+    before = [event.at for event in scenario.timeline if event.at < cycle]
+    start = before[-1] - 100 if before else 0
+    return max(0, min(max(start, cycle - LONGEST), cycle - SHORTEST)), cycle + AFTER
+
+
+def record(path: Path, scenario: Scenario, library: Library, start: int, end: int) -> None:
+    """Play the scenario up to cycle `end` and write the window as FST. Raises WaveError."""
+    server = Server(scenario, library)
+    try:
+        with WindowWriter(path, server.engine, [card.name for card in scenario.server.cards], start) as writer:
+            server.start()
+            server.kernel.after_run = writer.drain
+            server.run_to(end)
+            writer.commit()
+    finally:
+        server.engine.close()
+
+
+class WindowWriter(WaveWriter):
+    """A WaveWriter whose file begins at cycle `start`."""
+
+    def __init__(self, path: Path, engine: Engine, cards: Sequence[str], start: int) -> None:
+        self._start = start
+        self._before: dict[int, tuple[int, int]] | None = {}  # by place: data and control before the window
+        super().__init__(path, engine, cards)
+
+    def _time(self, cycle: int) -> None:
+        if self._before is None:
+            super()._time(cycle)
+        elif cycle >= self._start:
+            held, self._before = self._before, None
+            super()._time(self._start)
+            for place, (data, control) in held.items():
+                super()._write(place, data, control, first=True)
+            if cycle > self._start:
+                super()._time(cycle)
+        else:
+            self._now = cycle
+
+    def _write(self, place: int, data: int, control: int, *, first: bool = False) -> None:
+        if self._before is None:
+            super()._write(place, data, control, first=first)
+        else:
+            self._before[place] = data, control

@@ -1,0 +1,5 @@
+"""The command line: `ringhil`."""
+
+from ringhil.emulator.front.cli.main import main
+
+__all__ = ["main"]

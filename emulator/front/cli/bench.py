@@ -1,0 +1,126 @@
+"""`ringhil bench`: speed beside its peers."""
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ringhil.emulator.bench import suite
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+
+
+@click.command("bench")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@click.option("--seconds", type=click.FloatRange(0.05, 600), default=2.0, show_default=True, help="For each rate.")
+@click.option("--gpus", type=click.IntRange(2, 1024), multiple=True, help="Ring sizes  [default: 8 16 64 256 1024]")
+@click.option("--peers/--no-peers", default=True, help="Also build and run what we compare with (minutes).")
+@click.option("--only", type=click.Choice(suite.SECTIONS), multiple=True, help="Only these parts; may be repeated.")
+@click.option(
+    "--schedules",
+    type=click.IntRange(2, 1000),
+    default=suite.SCHEDULES,
+    show_default=True,
+    help="Fault schedules that are played, at most.",
+)
+def command(
+    as_json: bool, seconds: float, gpus: tuple[int, ...], peers: bool, only: tuple[str, ...], schedules: int
+) -> None:
+    """Measure fault schedules, messages, cycles and bytes a second, start-up, snapshots and memory, beside other ways
+    to run the RTL.
+
+    Peers: monolithic Verilator in a bare C++ loop, and cocotb with per-clock monitors and with the testbench kit.
+    """
+    with explained(), terminal.working("measuring") as progress:
+        document = suite.run(
+            sizes=tuple(sorted(gpus)) or suite.SIZES,
+            seconds=seconds,
+            peers=peers,
+            only=only or suite.SECTIONS,
+            schedules=schedules,
+            progress=progress,
+        )
+    if as_json:
+        click.echo(json.dumps(document))
+    else:
+        _show(document)
+
+
+def _show(document: dict[str, Any]) -> None:
+    console = terminal.output()
+    if "census" in document:
+        _show_census(console, document["census"])
+    if "kit" in document:
+        k = document["kit"]
+        console.print(
+            f"testbench kit in cocotb, card of {k['gpus']}, a round each {k['period']:,} cycles: "
+            f"{k['cycles_per_second']:,.0f} cycles/s; monitors that look at every clock edge: "
+            f"{k['naive_cycles_per_second']:,.0f} ({k['ratio']:.1f} times slower)"
+        )
+    if "scenarios" in document:
+        _show_scenarios(console, document["scenarios"])
+    if "data" in document:
+        console.print(f"work data through a card of 8: {document['data']['bytes_per_second'] / 1e6:,.1f} MB/s")
+    if "start_up" in document:
+        start = document["start_up"]
+        console.print(f"start of `ringhil run`: cold {start['cold_seconds']:.1f} s, warm {start['warm_seconds']:.2f} s")
+    for s in document.get("snapshots", ()):
+        console.print(f"snapshot of {s['gpus']} GPUs: {s['save_us']:,.0f} µs, back {s['restore_us']:,.0f} µs")
+    console.print(f"peak memory {document['peak_memory_bytes'] / 2**20:,.0f} MiB")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _show_census(console: Console, rows: list[dict[str, Any]]) -> None:
+    table = _table("GPUs", "messages/s", "cycles/s", "with records: messages/s", "bare Verilator cycles/s", "ratio")
+    table.add_column("cocotb cycles/s", justify="right")
+    table.add_column("ratio", justify="right")
+    for row in rows:
+        bare, cocotb = row.get("bare"), row.get("cocotb")
+        estimated = " (from " + str(bare["extrapolated_from"]) + ")" if bare and bare["extrapolated_from"] else ""
+        table.add_row(
+            str(row["gpus"]),
+            f"{row['messages_per_second']:,.0f}",
+            f"{row['cycles_per_second']:,.0f}",
+            f"{row['with_records']['messages_per_second']:,.0f}",
+            f"{bare['cycles_per_second']:,.0f}{estimated}" if bare else "-",
+            f"{bare['ratio']:,.1f}" if bare else "-",
+            f"{cocotb['cycles_per_second']:,.0f}" if cocotb else "-",
+            f"{cocotb['ratio']:,.0f}" if cocotb else "-",
+        )
+    console.print(table)
+
+
+_COCOTB = {"kit": "cocotb, the kit's monitors", "naive": "cocotb, monitors at every clock edge"}
+
+
+def _show_scenarios(console: Console, found: dict[str, Any]) -> None:
+    load = found["load"]
+    console.print(
+        f"{found['schedules']} fault schedules of a card of {found['gpus']}, {found['cycles']:,} cycles from power-up; "
+        f"the same counts everywhere (load {load['before']:.1f} before, {load['after']:.1f} after)"
+    )
+    table = _table("", "schedules/s", "cycles each", "cycles/s", "ms of processor each", "ratio", "of processor time")
+    table.columns[0].justify = "left"
+    rows = [(f"explore, {jobs} at a time", rate) for jobs, rate in found["explore"].items()]
+    rows += [(f"verify, {jobs} at a time", rate) for jobs, rate in found["verify"].items()]
+    rows += [(_COCOTB[monitors], rate) for monitors, rate in found["cocotb"].items()]
+    for name, rate in rows:
+        table.add_row(
+            name,
+            f"{rate['schedules_per_second']:,.2f}",
+            f"{rate['cycles'] / rate['schedules']:,.0f}",
+            f"{rate['cycles_per_second']:,.0f}",
+            f"{1000 * rate['processor_seconds'] / rate['schedules']:,.1f}",
+            f"{rate['ratio']:,.1f}",
+            f"{rate['processor_ratio']:,.1f}",
+        )
+    console.print(table)
+    console.print(f"explore's warm state, once for a campaign: {found['settling_seconds']:.2f} s")

@@ -1,0 +1,22 @@
+"""Errors of the input or the environment, as one line and exit code 2."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.testbench.stimulus import StimulusError
+from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.waves import WaveError
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn what may be wrong with input and environment into a message for the user."""
+    try:
+        yield
+    except (ScenarioError, DataError, BuildError, RecordingError, StimulusError, WaveError) as error:
+        raise click.ClickException(str(error)) from error

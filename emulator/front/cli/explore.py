@@ -1,0 +1,220 @@
+"""`ringhil explore`: campaigns of faults, from one warm state of a server."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.explore.document import document
+from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore.explorer import Conditions, explore
+from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.plan import PARTS, Plan
+from ringhil.emulator.campaign.explore.store import Store
+from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.explore_query import compare_command, query_command
+from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.scenario import FAULTS, Scenario, load
+
+_SUBCOMMANDS = {"query": query_command, "compare": compare_command}
+_FAILED = "verdict != 'pass'"
+
+
+class _Explore(click.Command):
+    """`query` and `compare` in the place of a file are commands of their own; a file so named is `./query`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in _SUBCOMMANDS:
+            return _SUBCOMMANDS[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+def _words(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if value else ()
+
+
+def _phases(context: click.Context, option: click.Parameter, value: str) -> int | None:
+    if value == "all":
+        return None
+    if re.fullmatch(r"[1-9][0-9]{0,6}", value):
+        return int(value)
+    raise click.BadParameter(f"found {value!r}; allowed is a number from 1, or 'all'", context, option)
+
+
+def _lasts(context: click.Context, option: click.Parameter, value: str | None) -> tuple[int | None, ...] | None:
+    if value is None:
+        return None
+    found: list[int | None] = []
+    for word in _words(context, option, value):
+        if word != "left" and not re.fullmatch(r"[1-9][0-9]{0,8}", word):
+            raise click.BadParameter(f"found {word!r}; allowed are cycles from 1, and 'left'", context, option)
+        found.append(None if word == "left" else int(word))
+    return tuple(dict.fromkeys(found))
+
+
+def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", value)
+    part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise click.BadParameter(f"found {value!r}; allowed is K/N with K from 1 to N, such as 2/4", context, option)
+    return part, parts
+
+
+_FILE = click.Path(path_type=Path)
+_JOBS = click.IntRange(1, 256)
+_RING = "of a census round: a number, evenly spread, or 'all'."
+
+
+@click.command(
+    "explore",
+    cls=_Explore,
+    epilog="`ringhil explore query STORE` shows what was found, `ringhil explore compare OLD NEW` what has changed.",
+)
+@click.argument("server", type=_FILE, metavar="SERVER.yaml")
+@click.option("--faults", callback=_words, metavar="KIND,...", help="Only these kinds of fault.")
+@click.option("--places", callback=_words, metavar="PLACE,...", help="Only these GPUs and links: a.3, a.*, a.3-a.4.")
+@click.option(
+    "--depth", type=int, default=1, show_default=True, help="1: single faults; 2: and pairs; above: at random."
+)
+@click.option("--parts", callback=_words, metavar="PART,...", help=f"Only these of {', '.join(PARTS)}.")
+@click.option("--phases", default="8", show_default=True, callback=_phases, help=f"Phases {_RING}")
+@click.option("--pair-phases", default="1", show_default=True, callback=_phases, help="The same for pairs.")
+@click.option(
+    "--lasts", callback=_lasts, metavar="CYCLES,...", help="Durations; left: for good.  [left, 2 census periods]"
+)
+@click.option("--pairs", type=click.Choice(["together", "apart", "both"]), default="both", show_default=True)
+@click.option(
+    "--gap", type=click.IntRange(1, 10**9), default=100, show_default=True, help="Cycles between pairs apart."
+)
+@click.option("--random", "drawn", type=int, default=1000, show_default=True, help="Random schedules, with --depth 3.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of random schedules.")
+@click.option("--after", type=click.IntRange(0, 10**12), default=0, metavar="CYCLE", help="Strike from this cycle on.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(0, 1000),
+    default=1,
+    show_default=True,
+    help="Census rounds that a case is played on for once all is judged.",
+)
+@click.option("--whole", is_flag=True, help="Play each case on to where `run` ends instead.")
+@click.option("--number", type=click.IntRange(min=1), help="Stop after so many cases.")
+@click.option("--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop then.")
+@click.option(
+    "--limit", type=click.FloatRange(0.1, 86400), default=120.0, show_default=True, help="Seconds for a case."
+)
+@click.option("--jobs", "-j", type=_JOBS, help="Processes.  [default: one for each processor]")
+@click.option("--shard", default="1/1", callback=_shard, metavar="K/N", help="The K-th of N parts, for N machines.")
+@click.option("--store", type=_FILE, metavar="FILE.sqlite", help="Keep the results; the same command goes on there.")
+@click.option("--resume/--fresh", default=True, help="Go on with the same campaign, or begin it anew.")
+@click.option("--rtl", type=_FILE, metavar="DIR", help="Run the RTL of this directory instead of ours.")
+@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")
+@click.option("--out", type=_FILE, metavar="DIR", help="Write failing cases there as scenario files.")
+@click.option(
+    "--shrink/--no-shrink", default=True, show_default=True, help="With --out: and the smallest of each sort."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+def command(**options: Any) -> int:
+    """Strike a server with every fault at every place and phase of a census round, and judge what follows.
+
+    Every case is played from one warm state: settled, at the beginning of a round. The file's own timeline and
+    expectations are left out.
+    """
+    with explained(), explored():
+        scenario = load(options["server"])
+        plan = _plan(scenario, options)
+        _writable(options["report"])
+        conditions = Conditions(
+            jobs=options["jobs"] or _processors(),
+            seconds=options["seconds"],
+            number=options["number"],
+            limit=options["limit"],
+            after=options["after"],
+            shard=options["shard"],
+            rounds=None if options["whole"] else options["rounds"],
+            fresh=not options["resume"],
+        )
+        with Store(options["store"] or ":memory:") as store:
+            with terminal.building() as progress:
+                library = cells_library(options["rtl"] or RTL, top=options["top"], progress=progress)
+            with terminal.counting("cases") as on_progress:
+                found = explore(scenario, library, plan, store, conditions, on_progress)
+            failing = _failing(store, found.campaign, library, options)
+            if options["report"] is not None:
+                _report(store, found.campaign, options["report"])
+            result = document(store, found, failing)
+            if options["as_json"]:
+                click.echo(json.dumps(result))
+            else:
+                show(result, terminal.output())
+    return 0 if result["verdict"] == "pass" else 1
+
+
+@contextmanager
+def explored() -> Iterator[None]:
+    """Turn what is wrong with a campaign or its store into a message for the user."""
+    try:
+        yield
+    except ExploreError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _plan(scenario: Scenario, options: dict[str, Any]) -> Plan:
+    return Plan(
+        kinds=options["faults"] or tuple(FAULTS),
+        places=options["places"],
+        depth=options["depth"],
+        parts=options["parts"] or PARTS,
+        phases=options["phases"],
+        pair_phases=options["pair_phases"],
+        lasts=options["lasts"] or (None, 2 * scenario.server.settings.census_period),
+        pairs=options["pairs"],
+        gap=options["gap"],
+        random=options["drawn"],
+        seed=options["seed"],
+    )
+
+
+def _failing(store: Store, campaign: int, library: Library, options: dict[str, Any]) -> list[Failing]:
+    folder = options["out"]
+    if folder is None:
+        return []
+    kept = store.campaigns()[campaign]
+    rtl = options["rtl"]
+    replay = "" if rtl is None else f" --rtl {shlex.quote(str(rtl))} --top {shlex.quote(options['top'])}"
+    failing = write_cases(folder, kept, store.rows(campaign, _FAILED, limit=MOST_FILES), replay)
+    if not options["shrink"]:
+        return failing
+    with terminal.working("making small") as progress:
+        return shrink_failing(folder, kept, failing, library, options["limit"], progress)
+
+
+def _writable(report: Path | None) -> None:
+    """Said before hours are spent on what the report is to show."""
+    if report is not None and (report.is_dir() or not os.access(report.parent, os.W_OK)):
+        raise ExploreError(f"{report}: cannot be written; name a file in a folder that can be written to")
+
+
+def _report(store: Store, campaign: int, path: Path) -> None:
+    # Loaded when it is asked for.
+    from ringhil.emulator.campaign.explore.report_html import write_report
+
+    try:
+        write_report(store, campaign, path)
+    except OSError as error:
+        raise ExploreError(f"{error.filename or path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,117 @@
+"""`ringhil explore query` and `ringhil explore compare`: what campaigns have found."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ringhil.emulator.campaign.explore.compare import compare
+from ringhil.emulator.campaign.explore.document import row_json
+from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore.failing import write_cases
+from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, find
+from ringhil.emulator.campaign.explore.store import Store
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.explore_tables import show_campaigns, show_comparison, show_rows
+
+_FILE = click.Path(path_type=Path)
+_NUMBER = click.IntRange(min=1)
+_VERDICTS = ("pass", "fail", "error", "hung")
+
+
+@click.command("query")
+@click.argument("store", type=_FILE, metavar="STORE")
+@click.option("--campaigns", is_flag=True, help="List the campaigns instead of cases.")
+@click.option("--campaign", type=_NUMBER, metavar="N", help="This one.  [default: the last]")
+@click.option("--class", "cls", metavar="TEXT", help="Only cases of this class, such as dead (* as in file names).")
+@click.option("--place", metavar="TEXT", help="Only cases that strike here, such as a.3 (* as in file names).")
+@click.option("--key", metavar="TEXT", help="Only the case with this key (* as in file names).")
+@click.option("--verdict", type=click.Choice(_VERDICTS), help="Only cases with it.")
+@click.option("--order", type=click.Choice(list(ORDERS)), default="number", show_default=True, help="What comes first.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Most cases shown.")
+@click.option("--out", type=_FILE, metavar="DIR", help="Write the cases that are shown there as scenario files.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
+def query_command(
+    store: Path,
+    campaigns: bool,
+    campaign: int | None,
+    cls: str | None,
+    place: str | None,
+    key: str | None,
+    verdict: str | None,
+    order: str,
+    limit: int,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Look at the cases of a campaign."""
+    try:
+        with Store(_existing(store), read_only=True) as kept:
+            known = kept.campaigns()
+            if campaigns:
+                listed = [{"campaign": n, "cases": len(kept.done(n)), **_campaign_json(c)} for n, c in known.items()]
+                _print({"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
+                return 0
+            number = chosen(kept, campaign)
+            rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
+            written = {} if out is None else {c.row.key: str(c.file) for c in write_cases(out, known[number], rows)}
+    except ExploreError as error:
+        raise click.ClickException(str(error)) from error
+    cases = [{**row_json(row), "file": written.get(row.key)} for row in rows]
+    document = {"campaign": number, "name": known[number].name, "found": more, "cases": cases}
+    _print(document, as_json, lambda: show_rows(document, terminal.output()))
+    return 0
+
+
+@click.command("compare")
+@click.argument("old", type=_FILE, metavar="OLD")
+@click.argument("new", type=_FILE, metavar="NEW")
+@click.option("--old-campaign", type=_NUMBER, metavar="N", help="In OLD.  [default: the last]")
+@click.option("--new-campaign", type=_NUMBER, metavar="N", help="In NEW.  [default: the last]")
+@click.option(
+    "--tolerance",
+    type=click.IntRange(0, 10**9),
+    default=0,
+    show_default=True,
+    help="Cycles that a recovery may grow by.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Most cases shown of a sort."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, whole, instead of a table.")
+def compare_command(
+    old: Path, new: Path, old_campaign: int | None, new_campaign: int | None, tolerance: int, limit: int, as_json: bool
+) -> int:
+    """Say what changed from one campaign to another; exit code 1 when a case that passed doesn't any more.
+
+    OLD and NEW are stores, and may be the same one, with campaigns named.
+    """
+    try:
+        with Store(_existing(old), read_only=True) as before, Store(_existing(new), read_only=True) as after:
+            first, second = chosen(before, old_campaign), chosen(after, new_campaign)
+            found = compare(before.rows(first), after.rows(second), tolerance=tolerance)
+    except ExploreError as error:
+        raise click.ClickException(str(error)) from error
+    document = {"old": {"store": str(old), "campaign": first}, "new": {"store": str(new), "campaign": second}}
+    document |= found.to_json()
+    _print(document, as_json, lambda: show_comparison(document, limit, terminal.output()))
+    return 1 if found.worse else 0
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise ExploreError(f"{path}: no such file; name a store that `ringhil explore --store` has made")
+    return path
+
+
+def _campaign_json(campaign: Any) -> dict[str, Any]:
+    names = ("name", "scenario_hash", "rtl", "version", "seed", "arguments", "space")
+    return {name: getattr(campaign, name) for name in names}
+
+
+def _print(document: dict[str, Any], as_json: bool, table: Any) -> None:
+    if as_json:
+        click.echo(json.dumps(document))
+    else:
+        table()

@@ -1,0 +1,179 @@
+"""What campaigns have found, for people."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ringhil.emulator.campaign.explore.summary import rate_bound
+
+_MOST_SHOWN = 10  # failing cases
+_LONGEST = 40  # characters of a case's key in a table
+_MOST_CLASSES = 30  # of more than one fault
+
+
+def _table(*columns: str, left: Sequence[str] = ()) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        # What is too long for the terminal is cut; --json and `query` have it whole.
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    return table
+
+
+def show(document: dict[str, Any], console: Console) -> None:
+    """The summary of a campaign."""
+    d = document
+    console.print(f"[bold]{escape(d['name'])}[/bold]  campaign {d['campaign']}, seed {d['seed']}")
+    console.print(_classes(d))
+    parts = ", ".join(f"{size:,} {part}" for part, size in d["space"].items())
+    console.print(f"space: {parts}; covered {d['done']:,} of {d['cases']:,} cases ({100 * d['covered']:.4g} %)")
+    console.print(_run(d["run"]))
+    for case in d["failing"][:_MOST_SHOWN]:
+        console.print(f"[red]{case['verdict']}:[/red] {escape(case['key'])}", soft_wrap=True)
+        for text in case["failures"][:3]:
+            console.print(f"  {escape(text)}", soft_wrap=True)
+        if case["replay"]:
+            console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
+        if case["shrunk"]:
+            console.print(f"  smallest: ringhil run {escape(case['shrunk'])}", soft_wrap=True)
+    failed = d["total"]["failed"] + d["total"]["errors"]
+    if failed > _MOST_SHOWN:
+        console.print(f"and {failed - _MOST_SHOWN:,} more; --store keeps them, `ringhil explore query` shows them")
+    if not failed:
+        console.print(_meaning(d["total"]))
+    colour = "green" if d["verdict"] == "pass" else "red"
+    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]")
+
+
+def _classes(document: dict[str, Any]) -> Table:
+    table = _table(
+        "class",
+        "cases",
+        "detected",
+        "located",
+        "recovered",
+        "worst",
+        "bound",
+        "transits",
+        "where",
+        "failed",
+        "rate below",
+        left=("class", "where"),
+    )
+    classes = document["classes"]
+    shown = [c for c in classes if c["depth"] <= 1]
+    several = [c for c in classes if c["depth"] > 1]
+    bad = [c for c in several if c["failed"] or c["errors"]]
+    shown += several if len(several) <= _MOST_CLASSES else bad[:_MOST_CLASSES]
+    for c in (*shown, {**document["total"], "class": "all"}):
+        failed = c["failed"] + c["errors"]
+        bound = c["failure_rate_bound"]
+        table.add_row(
+            escape(c["class"]),
+            f"{c['cases']:,}",
+            *(_of(c[done], c[wanted]) for done, wanted in _COUNTS),
+            _number(c["recovery"]),
+            _number(c["bound"]),
+            "-" if c["transits"] is None else f"{c['transits']:g}",
+            escape(_short(c["worst"] or "-")),
+            f"[red]{failed:,}[/red]" if failed else "0",
+            "-" if bound is None else f"{100 * bound:.3g} %",
+        )
+    if len(several) > _MOST_CLASSES:
+        table.caption = f"{len(several):,} classes of several faults are in 'all'; only those with failures have a line"
+        table.caption_justify = "left"
+    return table
+
+
+_COUNTS = (("detected", "to_detect"), ("located", "to_locate"), ("recovered", "to_recover"))
+
+
+def _of(done: int, wanted: int) -> str:
+    return f"{done:,}/{wanted:,}" if wanted else "-"
+
+
+def _short(text: str) -> str:
+    """The figures beside it must stay whole."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _run(run: dict[str, Any]) -> str:
+    before = f", {run['already_done']:,} were done" if run["already_done"] else ""
+    rate = "" if run["plays_per_second"] is None else f", {run['plays_per_second']:,} a second"
+    stopped = {"time": "; stopped by --time", "number": "; stopped by --number", None: ""}[run["stopped"]]
+    return f"played {run['played']:,} in {run['seconds']:,.1f} s{rate}{before}{stopped}"
+
+
+def _meaning(total: dict[str, Any]) -> str:
+    rate = rate_bound(total["cases"])
+    if rate is None:
+        return "no case was played"
+    return (
+        f"none of {total['cases']:,} failed: were they drawn at random, fewer than {100 * rate:.3g} % of all such "
+        "schedules would fail, with 95 % confidence"
+    )
+
+
+def show_campaigns(campaigns: Sequence[dict[str, Any]], console: Console) -> None:
+    """The campaigns of a store."""
+    table = _table("campaign", "name", "seed", "results", "space", "version", "RTL", left=("name", "version", "RTL"))
+    for c in campaigns:
+        size = sum(c["space"].values())
+        row = (str(c["campaign"]), escape(c["name"]), str(c["seed"]), f"{c['cases']:,}", f"{size:,}", c["version"])
+        table.add_row(*row, c["rtl"][:19])
+    console.print(table)
+
+
+def show_rows(document: dict[str, Any], console: Console) -> None:
+    """Cases of a campaign."""
+    table = _table(
+        "case", "key", "verdict", "detected after", "recovered after", "bound", "transits", left=("key", "verdict")
+    )
+    for case in document["cases"]:
+        verdict = case["verdict"] if case["verdict"] == "pass" else f"[red]{case['verdict']}[/red]"
+        transits = "-" if case["transits"] is None else f"{case['transits']:g}"
+        times = (_number(case[name]) for name in ("detection", "recovery", "bound"))
+        table.add_row(str(case["number"]), escape(case["key"]), verdict, *times, transits)
+    console.print(table)
+    for case in document["cases"]:
+        for text in case["failures"][:3]:
+            console.print(f"{case['number']}: {escape(text)}", soft_wrap=True)
+        if case["file"]:
+            console.print(f"{case['number']}: ringhil run {escape(case['file'])}", soft_wrap=True)
+    console.print(f"{len(document['cases']):,} of {document['found']:,} cases of campaign {document['campaign']}")
+
+
+def show_comparison(document: dict[str, Any], limit: int, console: Console) -> None:
+    """What changed."""
+    d = document
+    for name, title in (
+        ("worse", "passed before, and doesn't now"),
+        ("better", "passes now"),
+        ("other", "fails otherwise"),
+    ):
+        _changes(d[name], title, limit, console)
+    _changes(d["slower"], "recovers later (cycles)", limit, console)
+    for name in ("old", "new"):
+        only = d[f"only_{name}"]
+        if only:
+            console.print(
+                f"only in {escape(d[name]['store'])}: {len(only):,} cases, such as {escape(only[0])}", soft_wrap=True
+            )
+    console.print(
+        f"{d['both']:,} cases in both: {len(d['worse']):,} worse, {len(d['better']):,} better, "
+        f"{len(d['other']):,} fail otherwise; {len(d['slower']):,} recover later, {d['faster']:,} sooner"
+    )
+
+
+def _changes(changes: Sequence[dict[str, Any]], title: str, limit: int, console: Console) -> None:
+    if not changes:
+        return
+    console.print(f"[bold]{title}: {len(changes):,}[/bold]")
+    for change in changes[:limit]:
+        console.print(f"  {escape(change['key'])}: {change['old']} -> {change['new']}", soft_wrap=True)

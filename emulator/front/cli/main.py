@@ -1,0 +1,101 @@
+"""Entry point: commands, and what every error becomes.
+
+| exit code | meaning |
+|---:|---|
+| 0 | as expected |
+| 1 | an expectation or an invariant failed |
+| 2 | bad input or environment; one line on stderr says where, what was found and what is allowed |
+| 130 | interrupted |
+"""
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NoReturn
+
+import click
+
+# Loaded when they are asked for: `ringhil --help` should not have to import an engine.
+_COMMANDS = {
+    "bench": "Speed beside its peers, in one run.",
+    "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
+    "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
+    "run": "Power up a server, count, share out the work, play the timeline, judge it.",
+    "schema": "Print the JSON Schema of server and scenario files.",
+    "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",
+}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"ringhil.emulator.front.cli.{name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS:
+            raise click.UsageError(f"unknown command {args[0]!r}; there are {', '.join(sorted(_COMMANDS))}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("ringhil"), prog_name="ringhil")
+def cli() -> None:
+    """Emulate ring-interconnect GPU cards: the hardware is RTL, the messages and faults are real.
+
+    Shell completion: put `eval "$(_RINGHIL_COMPLETE=bash_source ringhil)"` into ~/.bashrc
+    (zsh_source and fish_source for the other shells).
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    # A pipeline that cancels a job sends SIGTERM: clean up like after an interrupt.
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(_run(arguments))
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        code = cli.main(args=arguments, prog_name="ringhil", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        return 2
+    except click.UsageError as error:
+        where = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
+        return _complain(f"ringhil{where}: {error.format_message()}")
+    except click.ClickException as error:
+        return _complain(f"ringhil: {error.format_message()}")
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("ringhil: interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing to tell, and nobody to tell it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> int:
+    click.echo(" ".join(message.split()), err=True)
+    return 2

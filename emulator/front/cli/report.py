@@ -1,0 +1,131 @@
+"""The outcome of a run for people: cards, rings, recoveries, work, verdict."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ringhil.emulator.front.cli.picture import ring
+from ringhil.emulator.judge.outcome import CardOutcome, Recovery
+from ringhil.emulator.server import Outcome
+
+
+def show(outcome: Outcome, console: Console) -> None:
+    """Print it."""
+    console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
+    console.print(_cards(outcome))
+    for card in outcome.cards.values():
+        _ring(card, console)
+    console.print(_links(outcome))
+    if outcome.recoveries:
+        console.print(_recoveries(outcome.recoveries))
+    if outcome.work["units"]:
+        console.print(_work(outcome))
+    for expected in outcome.expect:
+        mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
+        found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
+        console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
+    for failure in outcome.failures:
+        console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
+    colour = "green" if outcome.verdict == "pass" else "red"
+    console.print(f"verdict: [bold {colour}]{outcome.verdict}[/bold {colour}]")
+
+
+def _cards(outcome: Outcome) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in (
+        "card",
+        "GPUs",
+        "working",
+        "break",
+        "share",
+        "done",
+        "censuses",
+        "rejected",
+        "suspects",
+    ):
+        table.add_column(name, justify="left" if name in ("card", "break", "suspects") else "right")
+    for card in outcome.cards.values():
+        table.add_row(
+            card.name,
+            str(card.size),
+            str(card.count) if card.reachable else "unreachable",
+            card.break_ or "-",
+            f"{card.share:,}",
+            f"{card.completed:,}",
+            str(card.accepted),
+            ", ".join(f"{n} {reason}" for reason, n in card.rejected.items()) or "0",
+            ", ".join(card.suspects) or "-",
+        )
+    return table
+
+
+def _links(outcome: Outcome) -> Table:
+    """The logical links: each card's to the CPU, and those between cards."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("logical link", "members", "held by", "epoch", "elections", "frames across"):
+        table.add_column(name, justify="left" if name in ("logical link", "members", "held by") else "right")
+    for card in outcome.cards.values():
+        members = ", ".join(card.host)
+        table.add_row(f"CPU - {card.name}", members, card.entry or "-", str(card.epoch), str(card.elections), "")
+    for link in outcome.links:
+        name, members = " - ".join(link.cards), ", ".join(link.members)
+        table.add_row(name, members, link.active or "-", str(link.epoch), str(link.elections), f"{link.frames:,}")
+    return table
+
+
+def _ring(card: CardOutcome, console: Console) -> None:
+    entry = int(card.entry.split(".")[1]) if card.entry else None
+    cuts = {int(link.split("-")[0].split(".")[1]) for link in card.cuts}
+    boundary = {int(gpu.split(".")[1]) for gpu in card.boundary.values()}
+    for number, line in enumerate(ring(card.size, set(card.members), entry, cuts, boundary)):
+        label = card.name if number == 0 else ""
+        console.print(f"{label:>6} {line}", markup=False, highlight=False, no_wrap=True)
+    for what, gpus in (
+        ("cut off from the entry GPU", card.stranded),
+        ("healthy but isolated by their own switch", card.isolated),
+        ("degraded", card.degraded),
+        ("link slower than it should be", (card.slow_link,) if card.slow_link else ()),
+        ("link that damages messages", (card.noisy_link,) if card.noisy_link else ()),
+    ):
+        if gpus:
+            console.print(f"{'':>6} {what}: {', '.join(gpus)}", markup=False, highlight=False)
+
+
+def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in (
+        "event",
+        "where",
+        "at",
+        "detected after",
+        "switched after",
+        "recovered after",
+        "bound",
+        "ring transits",
+    ):
+        table.add_column(name, justify="left" if name in ("event", "where") else "right")
+    for r in recoveries:
+        table.add_row(
+            r.fault if r.action == "fault" else f"clear {r.fault}",
+            r.where,
+            f"{r.at:,}",
+            _since(r.detected, r.at),
+            _since(r.switched, r.at),
+            _since(r.recounted, r.at) if r.recounted is not None else "not judged" if r.superseded else "[red]no[/red]",
+            f"{r.bound:,}",
+            "-" if r.transits is None else f"{r.transits:g}",
+        )
+    return table
+
+
+def _since(cycle: int | None, at: int) -> str:
+    return "-" if cycle is None else f"{cycle - at:,}"
+
+
+def _work(outcome: Outcome) -> str:
+    w = outcome.work
+    others = ("crossed", "resent", "refused", "wrong", "late", "fenced")
+    extra = ", ".join(f"{w[name]:,} {name}" for name in others if w[name])
+    return f"work: {w['completed']:,} of {w['units']:,} units done, {w['lost']} lost, {w['duplicated']} duplicated" + (
+        f" ({extra})" if extra else ""
+    )

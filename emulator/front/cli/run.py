@@ -1,0 +1,88 @@
+"""`ringhil run`: the main job."""
+
+import json
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.report import show
+from ringhil.emulator.scenario import Scenario, Workload, load
+from ringhil.emulator.server import Outcome, Server
+from ringhil.emulator.trace import Recorder
+from ringhil.emulator.trace.waves import WaveWriter
+
+_SIZE = 4096
+
+
+@click.command("run")
+@click.argument("server", type=click.Path(path_type=Path), metavar="SERVER.yaml")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Share out this file or directory instead of the workload.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
+@click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
+@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
+@click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the wires of all links.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+def command(
+    server: Path,
+    data: Path | None,
+    seed: int | None,
+    rtl: Path | None,
+    top: str,
+    record: Path | None,
+    waves: Path | None,
+    as_json: bool,
+) -> int:
+    """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
+    with explained():
+        scenario = _scenario(server, data, seed)
+        with terminal.building() as progress:
+            library = cells_library(rtl or RTL, top=top, progress=progress)
+        with terminal.counting("work units") as on_progress:
+            outcome = _run(Server(scenario, library, on_progress=on_progress), record, waves)
+    if as_json:
+        click.echo(json.dumps(outcome.to_json()))
+    else:
+        show(outcome, terminal.output())
+    return 0 if outcome.verdict == "pass" else 1
+
+
+def _scenario(path: Path, data: Path | None, seed: int | None) -> Scenario:
+    scenario = load(path)
+    if seed is not None:
+        scenario = replace(scenario, seed=seed)
+    if data is not None:
+        size = scenario.workload.size if scenario.workload else _SIZE
+        scenario = replace(scenario, workload=Workload(None, data, size))
+    return scenario
+
+
+def _run(server: Server, record: Path | None, waves: Path | None) -> Outcome:
+    """Run it, and write what was asked for; files appear only when the run has come to its end."""
+    scenario, rtl = server.scenario, server.engine.library.rtl
+    cards = scenario.server.cards
+    with ExitStack() as files:
+        commits = []
+        if record is not None:
+            gpus = [f"{card.name}.{gpu}" for card in cards for gpu in range(card.gpus)]
+            recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus)
+            server.kernel.tap = files.enter_context(recorder).frame
+            commits.append(recorder.commit)
+        if waves is not None:
+            writer = files.enter_context(WaveWriter(waves, server.engine, [card.name for card in cards]))
+            server.kernel.after_run = writer.drain
+            commits.append(writer.commit)
+        outcome = server.run()
+        for commit in commits:
+            commit()
+    return outcome

@@ -1,0 +1,174 @@
+"""`ringhil verify`: every scenario below some paths, one verdict each."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.verify import Plan, Report, VerifyError, discover, run_all
+from ringhil.emulator.campaign.verify.annotations import code_quality, github, summary, workspace
+from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.junit import junit as as_junit
+from ringhil.emulator.campaign.verify.junit import place
+from ringhil.emulator.campaign.verify.listing import listed
+from ringhil.emulator.campaign.verify.outputs import Output, append
+from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.selection import Selection, nothing
+from ringhil.emulator.campaign.verify.show import show
+from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+
+_GITLAB_FILE = Path("gl-code-quality-report.json")
+
+
+def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple[int, int]:
+    """`2/4` as (2, 4)."""
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", value)
+    shard, shards = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= shard <= shards:
+        raise click.BadParameter(f"found {value!r}; allowed is K/N with K from 1 to N, such as 2/4", context, option)
+    return shard, shards
+
+
+@click.command("verify")
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
+@click.option("--jobs", "-j", type=click.IntRange(1, 256), help="Processes.  [default: one for each processor]")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first that does not pass, in the order of the list.")
+@click.option(
+    "--select",
+    "select",
+    multiple=True,
+    metavar="TEXT",
+    help="Only variants with this in their name (* and ?: as in file names); may be repeated.",
+)
+@click.option("--shard", default="1/1", callback=_shard, metavar="K/N", help="The K-th of N parts, for N machines.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the files'.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("ringhil-verify"),
+    show_default=True,
+    metavar="DIR",
+    help="What is needed to play a failing one again; made only then.",
+)
+@click.option("--waves", is_flag=True, help="Also leave waves of the time before each first failure there.")
+@click.option(
+    "--annotate",
+    type=click.Choice(["auto", "github", "gitlab", "none"]),
+    default="auto",
+    show_default=True,
+    help="Show failures beside lines of files; auto: on GitHub.",
+)
+@click.option(
+    "--codequality",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Write GitLab's report there.  [with --annotate gitlab: {_GITLAB_FILE}]",
+)
+@click.option(
+    "--rtl", type=click.Path(path_type=Path), metavar="DIR", help="Run the RTL of this directory instead of ours."
+)
+@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@click.option("--list", "only_list", is_flag=True, help="Print the names of what would be played, and end.")
+def command(
+    paths: tuple[Path, ...],
+    jobs: int | None,
+    junit: Path | None,
+    as_json: bool,
+    fail_fast: bool,
+    select: tuple[str, ...],
+    shard: tuple[int, int],
+    seed: int | None,
+    out: Path,
+    waves: bool,
+    annotate: str,
+    codequality: Path | None,
+    rtl: Path | None,
+    top: str,
+    only_list: bool,
+) -> int:
+    """Play every scenario at and below the paths, each variant of a sweep, and judge them all.
+
+    Exit code 0: all passed; 1: one failed; 2: none failed, but one could not be used or played; 130: interrupted, with
+    what was played until then reported.
+    """
+    with _refused(), explained():
+        files = discover(paths)
+        selection = Selection(select, *shard)
+        if only_list:
+            return _list(files, selection, as_json)
+        replay = Replay(seed, None if rtl is None else (rtl, top))
+        evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
+        with ExitStack() as opened:
+            xml = opened.enter_context(Output(junit)) if junit else None
+            name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
+            quality = opened.enter_context(Output(name)) if name else None
+            with terminal.building() as progress:
+                library = cells_library(rtl or RTL, top=top, progress=progress)
+            player = Player(files, library, selection, seed, replay, evidence)
+            with terminal.counting("scenarios") as on_progress:
+                report = run_all(Plan(player, jobs or _processors(), fail_fast, version("ringhil")), on_progress)
+            if not report.results and report.stopped is None:
+                raise VerifyError(nothing(selection))
+            _print(report, as_json)
+            if xml is not None:
+                xml.write(as_junit(report))
+            if quality is not None:
+                quality.write(code_quality(report, workspace(os.environ)))
+            _annotate(report, annotate)
+    if report.stopped is not None:
+        raise report.stopped
+    errors = [v for v in report.results if v.state == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        click.echo(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
+    return report.exit_code
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """What can't be verified or reported, as a message for the user."""
+    try:
+        yield
+    except VerifyError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:
+    names = listed(files, selection)
+    if not names:
+        raise VerifyError(nothing(selection))
+    click.echo(json.dumps(names) if as_json else "\n".join(names))
+    return 0
+
+
+def _print(report: Report, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(report.to_json()))
+    else:
+        show(report, terminal.output())
+
+
+def _annotate(report: Report, how: str) -> None:
+    """GitHub takes commands from either stream; ours go where they can't spoil a document."""
+    on_github = os.environ.get("GITHUB_ACTIONS") == "true"
+    if how == "github" or (how == "auto" and on_github):
+        for line in github(report, workspace(os.environ)):
+            click.echo(line, err=True)
+        page = os.environ.get("GITHUB_STEP_SUMMARY")
+        if page:
+            append(Path(page), summary(report))

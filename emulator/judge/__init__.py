@@ -1,0 +1,1 @@
+"""What is true, what was promised, and whether a run kept to it."""

@@ -1,0 +1,32 @@
+"""The reference model: what is true of a server, computed from its description and the faults alone.
+
+Shares no code with firmware, RTL or host; everything that they say is judged against it.
+"""
+
+from ringhil.emulator.judge.oracle.breaks import Break, located
+from ringhil.emulator.judge.oracle.elections import Role
+from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, LIARS, OK, OUT, CardFaults, Part
+from ringhil.emulator.judge.oracle.ring import RingTruth, View
+from ringhil.emulator.judge.oracle.server import ServerTruth
+from ringhil.emulator.judge.oracle.shares import shares, weight
+from ringhil.emulator.judge.oracle.work import digest, digest_of_all
+
+__all__ = [
+    "BLOCKED",
+    "CUT",
+    "LIARS",
+    "OK",
+    "OUT",
+    "Break",
+    "CardFaults",
+    "Part",
+    "RingTruth",
+    "Role",
+    "ServerTruth",
+    "View",
+    "digest",
+    "digest_of_all",
+    "located",
+    "shares",
+    "weight",
+]

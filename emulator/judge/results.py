@@ -1,0 +1,165 @@
+"""What came of a run: the views of the CPU, the watch's findings and the state of the hardware, as one outcome."""
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.oracle import digest_of_all
+from ringhil.emulator.judge.orphans import Orphans
+from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome, Violation
+from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.kernel import Kernel
+from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.protocol import registers
+
+_STATUS = {name: 1 << bit for name, bit in registers.STATUS_BITS.items()}
+
+
+class Results:
+    """Reads them off the parts of a server, at any time."""
+
+    def __init__(self, wiring: Wiring, kernel: Kernel, cpu: Cpu, watch: Watch, orphans: Orphans) -> None:
+        self._wiring, self._kernel, self._cpu = wiring, kernel, cpu
+        self._watch, self._orphans = watch, orphans
+
+    def breaks(self, card: CardView) -> tuple[str, ...]:
+        """The links of which one must be cut: between the last GPUs of the two arms."""
+        if card.break_after is None or card.break_before is None:
+            return ()
+        names, link = [], card.break_after
+        while True:
+            names.append(self._link_name(card, link) or "")
+            link = (link + 1) % card.size
+            if link == card.break_before:
+                return tuple(names)
+
+    def _link_name(self, card: CardView, link: int | None) -> str | None:
+        return None if link is None else f"{card.name}.{link}-{card.name}.{(link + 1) % card.size}"
+
+    def boundaries(self, card: CardView) -> dict[str, str]:
+        """By neighbouring card the boundary GPU for it that the census has found (R8)."""
+        found = {}
+        for gpu in card.boundaries:
+            crossing = self._wiring.crossings.get(self._wiring.cell(card.number, gpu))
+            if crossing is not None:
+                found[self._wiring.cards[crossing.peer_card].name] = f"{card.name}.{gpu}"
+        return found
+
+    def isolated(self, card: CardView) -> tuple[int, ...]:
+        """GPUs that are healthy, and kept out by a switch that does not do what it is told."""
+        found = []
+        for gpu in range(card.size):
+            status = self._kernel.engine.peek(self._wiring.cell(card.number, gpu), "status")
+            if status & _STATUS["healthy"] and status & _STATUS["stuck"] and status & _STATUS["bypass_cw"]:
+                found.append(gpu)
+        return tuple(found)
+
+    def _card_outcome(self, view: CardView) -> CardOutcome:
+        breaks = self.breaks(view)
+        watch = self._watch.cards[view.number]
+        ends = (breaks[0].split("-")[0], breaks[-1].split("-")[1]) if breaks else None
+        return CardOutcome(
+            name=view.name,
+            size=view.size,
+            count=view.count,
+            members=view.members,
+            entry=f"{view.name}.{view.entry}" if view.entry is not None else None,
+            host=tuple(f"{view.name}.{gpu}" for gpu in view.host),
+            epoch=view.epoch,
+            elections=watch.role.changes,
+            boundary=self.boundaries(view),
+            break_="-".join(ends) if ends else None,
+            cuts=breaks,
+            stranded=tuple(f"{view.name}.{g}" for g in view.stranded),
+            isolated=tuple(f"{view.name}.{g}" for g in self.isolated(view)),
+            degraded=tuple(f"{view.name}.{g}" for g in sorted(view.degraded)),
+            slow_link=self._link_name(view, view.slow_link),
+            noisy_link=self._link_name(view, view.noisy_link),
+            reachable=view.reachable,
+            share=view.share,
+            completed=view.completed,
+            suspects=tuple(f"{view.name}.{g}" for g in view.suspects),
+            accepted=len(watch.counts),
+            rejected=dict(watch.rejected),
+        )
+
+    def _link_outcome(self, group: int) -> LinkOutcome:
+        link, role = self._wiring.links[group], self._watch.links[group]
+        held = next((ref for ref in link.refs if ref.from_.index == role.holder), None)
+        crossed = [self._kernel.engine.peek(self._wiring.cell_of(gpu), "crossed") for gpu in (*link.from_, *link.to)]
+        return LinkOutcome(
+            cards=(link.from_[0].card, link.to[0].card),
+            members=tuple(map(str, link.refs)),
+            active=None if held is None else str(held),
+            epoch=role.epoch,
+            elections=role.changes,
+            frames=sum(crossed),
+        )
+
+    def outcome(self, scenario: Scenario, expected: tuple[Expected, ...], seconds: float) -> Outcome:
+        """All of it. `seconds`: what it took on this machine."""
+        work = self._cpu.work
+        now, watch = self._kernel.now, self._watch
+        return Outcome(
+            name=scenario.name,
+            seed=scenario.seed,
+            cycles=now,
+            cards={view.name: self._card_outcome(view) for view in self._cpu.cards},
+            links=tuple(self._link_outcome(group) for group in range(len(watch.links))),
+            work={
+                "units": work.units,
+                "completed": work.completed,
+                "lost": work.units - work.completed,
+                "duplicated": work.duplicated,
+                "resent": work.resent,
+                "refused": work.refused,
+                "wrong": work.wrong,
+                "late": work.late,
+                "fenced": work.fenced,
+                "crossed": work.crossed,
+                "digest": f"{work.digest:016x}",
+            },
+            recoveries=tuple(sorted(watch.recoveries(now), key=lambda r: (r.at, r.where))),
+            expect=expected,
+            violations=tuple(v for v in self._violations() if v.invariant in scenario.invariants),
+            engine={
+                "rtl": self._kernel.engine.library.rtl,
+                "evaluations": self._kernel.engine.evaluations,
+                "busy_cycles": self._kernel.engine.busy_cycles,
+                "seconds": round(seconds, 6),
+                "cycles_per_second": round(now / seconds, 1) if seconds else None,
+            },
+        )
+
+    def _violations(self) -> list[Violation]:
+        """Of all invariants."""
+        now, watch, work = self._kernel.now, self._watch, self._cpu.work
+        roles = (*(w.role for w in watch.cards), *watch.links)
+        found = [*watch.wrong, *(v for w in watch.cards for v in w.wrong)]
+        found += [v for role in roles for v in role.wrong]
+        self._orphans.look()
+        found += self._orphans.found.values()
+        found += watch.at_the_end(now, self._known_boundaries())
+        found += [r.violation for r in watch.recoveries(now) if not r.ok]
+        if work.completed != work.units:
+            lost = f"{work.units - work.completed} of {work.units} work units were not done"
+            found.append(Violation("work_once", lost, None))
+        if work.duplicated:
+            found.append(Violation("work_once", f"{work.duplicated} work units were done twice", None))
+        workload = self._cpu.workload
+        if workload is not None and work.completed == work.units and not work.duplicated:
+            wanted = digest_of_all(work.units, workload.read)
+            if work.digest != wanted:
+                text = f"wrong results were accepted: the digest of all is {work.digest:016x}, must be {wanted:016x}"
+                found.append(Violation("work_once", text, None))
+        return found
+
+    def _known_boundaries(self) -> dict[int, dict[int, frozenset[int]]]:
+        """By logical link and card the boundary GPUs that the CPU knows of."""
+        known: dict[int, dict[int, frozenset[int]]] = {}
+        for view in self._cpu.cards:
+            for gpu in view.boundaries:
+                crossing = self._wiring.crossings.get(self._wiring.cell(view.number, gpu))
+                if crossing is not None:
+                    of_card = known.setdefault(crossing.group, {})
+                    of_card[view.number] = of_card.get(view.number, frozenset()) | {gpu}
+        return known

@@ -1,0 +1,53 @@
+"""Who holds a role, by what the members' own firmware does; and whether two ever did at the same time.
+
+This looks at the members alone (`Elected`, `Deposed`, and GPUs that fail), not at who grants: so it would see a
+split brain that a grantor was fooled into.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ringhil.emulator.judge.outcome import Violation
+
+
+@dataclass
+class RoleWatch:
+    """Of one group: the entry GPUs of a card, or the members of one link between cards that elect."""
+
+    name: str
+    holders: dict[int, int] = field(default_factory=dict)  # GPU -> epoch
+    epochs: set[int] = field(default_factory=set)
+    epoch: int = 0  # the last one
+    changes: int = 0  # elections
+    changed_at: int = 0  # taken up or laid down
+    wrong: list[Violation] = field(default_factory=list)
+    # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
+    apart: Callable[[int, int], bool] = lambda first, second: False
+
+    @property
+    def holder(self) -> int | None:
+        """The GPU that holds the role; where the members are apart, the one elected last."""
+        return next(reversed(self.holders), None)
+
+    def elected(self, gpu: int, epoch: int, now: int) -> None:
+        """A member has taken the role up."""
+        beside = {g: e for g, e in self.holders.items() if not self.apart(g, gpu)}
+        if beside:
+            others = ", ".join(f"{g} (epoch {e})" for g, e in beside.items())
+            self._split(now, f"GPU {gpu} (epoch {epoch}) beside {others}")
+        if epoch in self.epochs:
+            self._split(now, f"epoch {epoch} is granted twice")
+        if epoch < self.epoch and (beside or not self.holders):
+            self._split(now, f"epoch {epoch} after {self.epoch}")
+        self.epochs.add(epoch)
+        self.holders[gpu] = self.epoch = epoch
+        self.changes += 1
+        self.changed_at = now
+
+    def gone(self, gpu: int, now: int) -> None:
+        """It has laid the role down, or failed."""
+        if self.holders.pop(gpu, None) is not None:
+            self.changed_at = now
+
+    def _split(self, now: int, what: str) -> None:
+        self.wrong.append(Violation("one_grant", f"split brain: {self.name} at cycle {now}: {what}", now))

@@ -1,0 +1,94 @@
+"""What is true of one card at any time, by the faults that were injected; and what may still rightly be found."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Part, RingTruth
+from ringhil.firmware.actions import Counted
+
+
+class CardTruth(CardFaults):
+    """Of a ring of `size` GPUs. Every change is kept until the hardware must have settled to it."""
+
+    def __init__(self, size: int, bounds: Bounds) -> None:
+        super().__init__(size)
+        self._bounds = bounds
+        self._past: dict[Part, list[tuple[int, str]]] = {}  # until when, and the state that it was in
+        self._masked: dict[int, int] = {}  # GPU -> until when it has used its predecessor's number
+
+    def change(self, part: Part, fault: str, on: bool, kind: str, now: int) -> None:
+        """`fault` begins or ends; `kind` is its kind in the catalogue."""
+        before = self.state(part)
+        self.put(part, fault, on)
+        settling = self._bounds.settling(kind)
+        if BLOCKED in (before, self.state(part)):
+            settling = max(settling, self._bounds.settling("switch_stuck_through"))
+        past = self._past.setdefault(part, [])
+        past.append((now + settling, before))
+        if not on and part[0] == "gpu" and "babble" in self.gpus[part[1]]:
+            # Only now is it heard babbling: until it is muted it takes part.
+            past.append((now + self._bounds.settling("babble"), OK))
+        if kind == "link_delay" and not on:
+            # What was under way is gone: both ends start afresh, and until then the link is out.
+            past.append((now + self._bounds.settling("link_cut"), CUT))
+        if kind == "duplicate_id" and not on:
+            self._masked[part[1]] = now
+        if kind == "flap":
+            past.append((now + settling, OK))
+            past.append((now + settling, OUT))
+
+    @property
+    def unsettled(self) -> int:
+        """The cycle by which all that has happened has settled."""
+        return max((at for past in self._past.values() for at, _ in past), default=0)
+
+    def possible(self, part: Part, since: int, settled: Part | None = None) -> set[str]:
+        """States in which a part may have been found since then; the part `settled` has its present one."""
+        past = self._past.get(part, []) if part != settled else []
+        return {self.state(part), *(was for until, was in past if until >= since)}
+
+    def fits(self, counted: Counted, entry: int, settled: Part | None = None) -> bool:
+        """Whether this may have been found from `entry` since its round began."""
+        told = (counted, *self._unmasked(counted))
+        return any(self._fits(t, entry, settled, passing) for t in told for passing in self._passing(t, settled))
+
+    def _unmasked(self, counted: Counted) -> Iterator[Counted]:
+        """A GPU that uses its predecessor's number can't be told from it when that one is out: the count is right,
+        a name is not. That one may be out because it uses its own predecessor's number, and so on."""
+        masked = [
+            gpu
+            for gpu, faults in self.gpus.items()
+            if "duplicate_id" in faults or self._masked.get(gpu, -1) >= counted.sent_at
+        ]
+        told = [frozenset(counted.members or ())]
+        for members in told:
+            for gpu in masked:
+                before = (gpu - 1) % self.size
+                if before in members and gpu not in members and (other := members - {before} | {gpu}) not in told:
+                    told.append(other)
+                    yield replace(counted, members=tuple(sorted(other)))
+
+    def _passing(self, counted: Counted, settled: Part | None) -> Iterator[dict[Part, str]]:
+        """Every combination of what passes messages on: links, and GPUs that may have been blocked."""
+        links: set[Part] = {("link", i) for i in self.links} | {p for p in self._past if p[0] == "link"}
+        blocked = {p for p in self._past if p[0] == "gpu" and BLOCKED in self.possible(p, counted.sent_at, settled)}
+        blocked |= {("gpu", g) for g in self.gpus if self.state(("gpu", g)) == BLOCKED}
+        parts = sorted(links | blocked)
+        for states in product(*(sorted(self.possible(p, counted.sent_at, settled)) for p in parts)):
+            yield dict(zip(parts, states, strict=True))
+
+    def _fits(self, counted: Counted, entry: int, settled: Part | None, passing: dict[Part, str]) -> bool:
+        cuts = frozenset(n for (kind, n), state in passing.items() if state == CUT)
+        blocked = frozenset(n for (kind, n), state in passing.items() if state == BLOCKED and n != entry)
+        reached = RingTruth(self.size, cuts=cuts, blocked=blocked).seen_from(entry).members
+        states = {
+            g: {passing[("gpu", g)]} if ("gpu", g) in passing else self.possible(("gpu", g), counted.sent_at, settled)
+            for g in reached
+        }
+        must = {g for g in reached if states[g] == {OK}}
+        may = {g for g in reached if OK in states[g]} | {entry}
+        if counted.members is None:
+            return len(must) <= counted.count <= len(may)
+        return len(counted.members) == counted.count and must <= set(counted.members) <= may

@@ -1,0 +1,65 @@
+"""Writes a recording: JSON lines, the first one says what was run, each other one is a frame.
+
+| key of a frame | meaning |
+|---|---|
+| cycle | when its last flit was there (`to_*`), or from when on it was to be sent (`from_*`) |
+| gpu | at which GPU, such as "a.3" |
+| way | "to_firmware", "from_firmware", "to_cpu", "from_cpu" |
+| port | mailbox port; with `to_cpu` the virtual channel (0 control, 1 data); with `from_cpu` always 0 |
+| bad | true when it arrived damaged |
+| frame | its bytes, hexadecimal |
+
+The same scenario, seed and RTL give the same file, byte for byte.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ringhil.emulator.files import AtomicFile
+
+FORMAT = "ringhil recording"
+VERSION = 1
+
+
+class RecordingError(ValueError):
+    """The recording can't be written; the message says why."""
+
+
+class Recorder:
+    """Give `frame` to the kernel as its tap; call `commit` when the run is over."""
+
+    def __init__(self, path: Path, *, name: str, seed: int, rtl: str, gpus: Sequence[str]) -> None:
+        self._path, self._gpus = path, gpus
+        try:
+            self._file = AtomicFile(path)
+        except OSError as error:
+            raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+        self._write({"format": FORMAT, "version": VERSION, "name": name, "seed": seed, "rtl": rtl, "gpus": list(gpus)})
+
+    def frame(self, cycle: int, cell: int, way: str, port: int, frame: bytes, bad: bool) -> None:
+        """Write down one frame."""
+        row = {"cycle": cycle, "gpu": self._gpus[cell], "way": way, "port": port, "frame": frame.hex()}
+        self._write({**row, "bad": True} if bad else row)
+
+    def _write(self, row: dict[str, object]) -> None:
+        assert self._file.file is not None
+        try:
+            self._file.file.write(json.dumps(row, separators=(",", ":")) + "\n")
+        except OSError as error:
+            raise RecordingError(f"{self._path}: cannot be written: {error.strerror}") from None
+
+    def commit(self) -> None:
+        """The run is over: the file appears."""
+        try:
+            self._file.commit()
+        except OSError as error:
+            raise RecordingError(f"{self._path}: cannot be written: {error.strerror}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._file.__exit__(kind, error, tb)

@@ -1,0 +1,109 @@
+"""Writes the wires of all links as an FST file: one time unit is one cycle.
+
+Scopes: card, GPU, port (p1_tx, p2_tx, host_tx, boundary_tx); in each the 64 data bits and every control bit of the
+link by its name. The same run gives the same file, byte for byte.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pylibfst import lib
+
+from ringhil.emulator.engine.engine import Engine
+from ringhil.emulator.files import AtomicFile
+from ringhil.protocol import wire
+
+_PORTS = ("p1_tx", "p2_tx", "host_tx", "boundary_tx")
+_BITS = tuple(sorted(wire.LINK_BITS, key=lambda name: wire.LINK_BITS[name]))
+
+
+class WaveError(ValueError):
+    """The waveform can't be written; the message says why."""
+
+
+class WaveWriter:
+    """Call `drain` after every run of the engine, and `commit` at the end."""
+
+    def __init__(self, path: Path, engine: Engine, cards: Sequence[str]) -> None:
+        self._path, self._engine = path, engine
+        self._file = AtomicFile(path, binary=True)
+        self._context: Any = lib.fstWriterCreate(str(self._file.partial).encode(), 1)
+        if not self._context or not self._file.partial.exists():
+            raise WaveError(f"{path}: cannot be written")
+        lib.fstWriterSetDate(self._context, b"")
+        lib.fstWriterSetVersion(self._context, b"ringhil")
+        lib.fstWriterSetTimescaleFromString(self._context, b"1ns")
+        self._data: list[int] = []
+        self._control: list[list[int]] = []
+        self._last: list[int] = []  # control bits as they were written last
+        for card, size in zip(cards, engine.topology.rings, strict=True):
+            self._scope(card)
+            for gpu in range(size):
+                self._scope(f"gpu{gpu}")
+                self._ports()
+                lib.fstWriterSetUpscope(self._context)
+            lib.fstWriterSetUpscope(self._context)
+        self._time(0)
+        for place in range(len(self._data)):
+            self._write(place, 0, 1 << wire.LINK_BITS["up"], first=True)
+        engine.watch()
+
+    def _scope(self, name: str) -> None:
+        lib.fstWriterSetScope(self._context, lib.FST_ST_VCD_MODULE, name.encode(), b"")
+
+    def _ports(self) -> None:
+        for port in _PORTS:
+            self._scope(port)
+            self._data.append(self._variable("data_flit", 64))
+            self._control.append([self._variable(name, 1) for name in _BITS])
+            self._last.append(0)
+            lib.fstWriterSetUpscope(self._context)
+
+    def _variable(self, name: str, bits: int) -> int:
+        return int(
+            lib.fstWriterCreateVar(self._context, lib.FST_VT_VCD_WIRE, lib.FST_VD_OUTPUT, bits, name.encode(), 0)
+        )
+
+    def _time(self, cycle: int) -> None:
+        self._now = cycle
+        lib.fstWriterEmitTimeChange(self._context, cycle)
+
+    def _write(self, place: int, data: int, control: int, *, first: bool = False) -> None:
+        lib.fstWriterEmitValueChange64(self._context, self._data[place], 64, data)
+        changed = 0xFF if first else control ^ self._last[place]
+        for bit, variable in enumerate(self._control[place]):
+            if changed >> bit & 1:
+                lib.fstWriterEmitValueChange32(self._context, variable, 1, control >> bit & 1)
+        self._last[place] = control
+
+    def drain(self) -> None:
+        """Write down what changed in the engine's last run."""
+        for cycle, data, cell, port, control, _ in self._engine.changes().tolist():
+            if cycle != self._now:
+                self._time(cycle)
+            self._write(len(_PORTS) * cell + port, data, control)
+
+    def commit(self) -> None:
+        """The run is over: the file appears."""
+        self._time(max(self._now, self._engine.now))
+        self._close()
+        try:
+            self._file.commit()
+        except OSError as error:
+            raise WaveError(f"{self._path}: cannot be written: {error.strerror}") from None
+
+    def _close(self) -> None:
+        if self._context:
+            lib.fstWriterClose(self._context)
+            self._context = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._close()
+        self._file.__exit__(kind, error, tb)
+        # The library writes its hierarchy beside the file while it works.
+        self._file.partial.with_name(self._file.partial.name + ".hier").unlink(missing_ok=True)

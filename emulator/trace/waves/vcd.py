@@ -1,0 +1,368 @@
+"""Turns a VCD file into FST, which is a hundredth of its size and opens at once.
+
+Verilator writes FST itself only where the headers of two compression libraries are installed; VCD it writes
+everywhere. The file is read as a stream: memory holds the hierarchy and the last values, not the waves.
+
+| of VCD | becomes |
+|---|---|
+| scopes, variables with their ranges, several names of one wire | the same |
+| values 0, 1, x, z of scalars and vectors, reals | the same; short vectors are extended as the standard says |
+| date, version, comments, attributes | left out: the same VCD gives the same file |
+
+A variable may get names for its values (`ValueNames`), which viewers show instead of numbers; VCD has none.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pylibfst import ffi, lib
+
+from ringhil.emulator.files import AtomicFile
+from ringhil.emulator.trace.waves.fst import WaveError
+
+MAX_WIDTH = 2**20  # bits of one variable
+MAX_DEPTH = 1000  # scopes in each other
+MAX_NAME = 500  # bytes of one name; readers of FST have room for 512
+
+_TYPES = {
+    *("event", "integer", "parameter", "real", "realtime", "reg", "supply0", "supply1", "time", "tri", "triand"),
+    *("trior", "trireg", "tri0", "tri1", "wand", "wire", "wor"),
+}
+_NEWER_TYPES = {"logic": "LOGIC", "bit": "BIT", "int": "INT", "shortint": "SHORTINT", "longint": "LONGINT"}
+_SCOPES = {
+    "module",
+    "task",
+    "function",
+    "begin",
+    "fork",
+    "generate",
+    "struct",
+    "union",
+    "class",
+    "interface",
+    "package",
+}
+_REALS = ("real", "realtime")
+_STATES = b"01xzuwlh-"
+
+
+@dataclass(frozen=True)
+class ValueNames:
+    """Names of the values of the variables called `variable`, in scopes that fit the pattern `scope` (`u_view_*`)."""
+
+    scope: str
+    variable: str
+    names: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What is in the file: variables, value changes written, and its last time in the units of the VCD."""
+
+    variables: int
+    changes: int
+    end: int
+
+
+def convert(
+    vcd: Path,
+    fst: Path,
+    *,
+    start: int = 0,
+    end: int | None = None,
+    names: Sequence[ValueNames] = (),
+    shell: str = "TOP",
+) -> Converted:
+    """Write `fst`, which appears whole or not at all; raises WaveError with the line of the VCD.
+
+    With `start` or `end` (in time units of the VCD, both included) only this window is written; it begins with the
+    values that held then. An outermost scope called `shell` isn't written, nor are the variables right in it: Verilator
+    puts one around the top module and shows its pins twice. A last line without its end is left out: whoever wrote it
+    was stopped.
+    """
+    if end is not None and end < start:
+        raise WaveError(f"the window ends at {end:,}; allowed is its start, {start:,}, or later")
+    try:
+        source = vcd.open("rb")
+    except OSError as error:
+        raise WaveError(f"{vcd}: cannot be read: {error.strerror}") from None
+    with source, AtomicFile(fst, binary=True) as file:
+        context = lib.fstWriterCreate(str(file.partial).encode(), 1)
+        try:
+            if not context or not file.partial.exists():
+                raise WaveError(f"{fst}: cannot be written")
+            converter = _Converter(_Words(source), context, names, shell, start, end)
+            try:
+                converter.header()
+                converter.changes()
+            except ValueError as error:
+                raise WaveError(f"{vcd}:{converter.words.line}: {error}") from None
+            except OSError as error:
+                raise WaveError(f"{vcd}: cannot be read: {error.strerror}") from None
+            if converter.now < start:
+                raise WaveError(f"{vcd}: ends at {converter.now:,}; allowed are starts up to there, not {start:,}")
+            if not converter.written:
+                raise WaveError(f"{vcd}: no values in it, so there is nothing to show")
+        finally:
+            if context:
+                lib.fstWriterClose(context)
+            # The library keeps its hierarchy beside the file while it works.
+            file.partial.with_name(file.partial.name + ".hier").unlink(missing_ok=True)
+        try:
+            file.commit()
+        except OSError as error:
+            raise WaveError(f"{fst}: cannot be written: {error.strerror}") from None
+    return Converted(converter.variables, converter.written, converter.now)
+
+
+class _Words:
+    """The words of a file, and the number of the line that they are on."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self.line = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._source:
+            if not line.endswith(b"\n"):
+                return
+            self.line += 1
+            yield from line.split()
+
+
+@dataclass
+class _Variable:
+    """One handle of the FST, whatever names it has there."""
+
+    handle: int  # 0: only seen in the shell
+    width: int  # 0: a real
+
+
+@dataclass
+class _Converter:
+    words: _Words
+    context: Any
+    names: Sequence[ValueNames]
+    shell: str
+    start: int
+    end: int | None
+    now: int = 0
+    variables: int = 0
+    written: int = 0
+    _known: dict[bytes, _Variable] = field(default_factory=dict)
+    _stamped: bool = False
+    _scopes: list[str] = field(default_factory=list)
+    _tables: dict[tuple[int, int], int] = field(default_factory=dict)  # number of the names, width -> handle
+
+    # ------------------------------------------------------------------------------------------------- header
+
+    def header(self) -> None:
+        """Everything up to $enddefinitions."""
+        self._stream = iter(self.words)
+        lib.fstWriterSetDate(self.context, b"")
+        lib.fstWriterSetVersion(self.context, b"ringhil")
+        for word in self._stream:
+            body = self._body(word)
+            if word == b"$enddefinitions":
+                return
+            if word == b"$timescale":
+                lib.fstWriterSetTimescaleFromString(self.context, b"".join(body))
+            elif word == b"$scope":
+                self._scope(body)
+            elif word == b"$upscope":
+                if not self._scopes:
+                    raise ValueError("found $upscope; allowed is one for each $scope")
+                if not self._in_shell:
+                    lib.fstWriterSetUpscope(self.context)
+                self._scopes.pop()
+            elif word == b"$var":
+                self._var(body)
+        raise ValueError("ends without $enddefinitions; is it VCD?")
+
+    def _body(self, keyword: bytes) -> list[bytes]:
+        """The words up to $end."""
+        if not keyword.startswith(b"$") or keyword == b"$end":
+            raise ValueError(f"found {_shown(keyword)}; allowed are $scope, $var and the like")
+        body: list[bytes] = []
+        for word in self._stream:
+            if word == b"$end":
+                return body
+            body.append(word)
+        raise ValueError(f"{_shown(keyword)} has no $end")
+
+    def _scope(self, body: list[bytes]) -> None:
+        if len(body) != 2 or len(self._scopes) == MAX_DEPTH:
+            raise ValueError(f"found {_shown(b' '.join(body))}; allowed is $scope TYPE NAME, {MAX_DEPTH} deep")
+        kind, name = body[0].decode("ascii", "replace"), body[1]
+        code = getattr(lib, f"FST_ST_VCD_{kind.upper()}") if kind in _SCOPES else lib.FST_ST_VCD_MODULE
+        name = _name(name)
+        self._scopes.append(name.decode())
+        if not self._in_shell:
+            lib.fstWriterSetScope(self.context, code, name, ffi.NULL)
+
+    @property
+    def _in_shell(self) -> bool:
+        return self._scopes == [self.shell]
+
+    def _var(self, body: list[bytes]) -> None:
+        if len(body) < 4 or not body[1].isdigit() or len(body[1]) > 9 or not 0 < int(body[1]) <= MAX_WIDTH:
+            raise ValueError(
+                f"found {_shown(b' '.join(body))}; allowed is $var TYPE WIDTH CODE NAME, 1 to {MAX_WIDTH:,} bits"
+            )
+        kind, code, name = body[0].decode("ascii", "replace"), body[2], _name(b" ".join(body[3:]))
+        width = 0 if kind in _REALS else int(body[1])
+        known = self._known.get(code)
+        if known is not None and known.width != width:
+            raise ValueError(f"{_shown(code)} has {width} bits; allowed are the {known.width} that it had before")
+        if self._in_shell:
+            self._known.setdefault(code, _Variable(0, width))
+            return
+        self._value_names(body[3].decode("utf-8", "replace"), width)
+        alias = known.handle if known else 0
+        handle = lib.fstWriterCreateVar(self.context, _type(kind), lib.FST_VD_IMPLICIT, int(body[1]), name, alias)
+        self.variables += 1
+        if not alias:
+            self._known[code] = _Variable(int(handle), width)
+
+    def _value_names(self, variable: str, width: int) -> None:
+        """The names for the next variable's values, if there are any."""
+        scope = self._scopes[-1] if self._scopes else ""
+        for number, wanted in enumerate(self.names):
+            if width and variable == wanted.variable and fnmatchcase(scope, wanted.scope):
+                if (number, width) not in self._tables:
+                    self._tables[number, width] = self._table(wanted, width)
+                lib.fstWriterEmitEnumTableRef(self.context, self._tables[number, width])
+                return
+
+    def _table(self, wanted: ValueNames, width: int) -> int:
+        fitting = [(value, name) for value, name in wanted.names.items() if value < 1 << width]
+        names = [ffi.new("char[]", name.encode()) for _, name in fitting]
+        values = [ffi.new("char[]", f"{value:0{width}b}".encode()) for value, _ in fitting]
+        title = f"{wanted.variable}_{width}".encode()
+        return int(
+            lib.fstWriterCreateEnumTable(
+                self.context, title, len(names), width, ffi.new("char *[]", names), ffi.new("char *[]", values)
+            )
+        )
+
+    # ------------------------------------------------------------------------------------------ value changes
+
+    def changes(self) -> None:
+        """The rest of the file, or as much of it as is in the window."""
+        early: dict[bytes, bytes] | None = {} if self.start > 0 else None  # last values before the window
+        for word in self._stream:
+            first = word[:1]
+            if first == b"#":
+                time = self._time(word)
+                if self.end is not None and time > self.end:
+                    self.now = max(self.now, min(time, self.end))
+                    break
+                if early is not None and time >= self.start:
+                    self._open(early, time)
+                    early = None
+                elif early is None:
+                    self._stamp(time)
+                self.now = time
+            elif first in b"01xXzZ":
+                self._change(word[1:], first, early)
+            elif first in b"bBrR":
+                code = next(self._stream, None)
+                if code is None:
+                    break
+                self._change(code, word, early)
+            elif first == b"$":
+                # $dumpvars and the like enclose value changes; a comment encloses words.
+                if word == b"$comment":
+                    self._body(word)
+            else:
+                raise ValueError(f"found {_shown(word)}; allowed are times (#) and values (0, 1, x, z, b, r)")
+        if early is not None and self.now >= self.start:
+            self._open(early, self.now)
+        else:
+            self._stamp(self.now)
+
+    def _open(self, early: dict[bytes, bytes], time: int) -> None:
+        """The window begins: with the values that hold, and then with those of `time`."""
+        self._stamp(self.start)
+        for code, value in early.items():
+            self._emit(self._known[code], value)
+        if time > self.start:
+            self._stamp(time)
+
+    def _stamp(self, time: int) -> None:
+        lib.fstWriterEmitTimeChange(self.context, time)
+        self._stamped = True
+
+    def _time(self, word: bytes) -> int:
+        digits = word[1:]
+        if not digits.isdigit() or len(digits) > 19 or int(digits) < self.now:
+            raise ValueError(f"found time {_shown(word)}; allowed are numbers from #{self.now} on")
+        return int(digits)
+
+    def _change(self, code: bytes, value: bytes, early: dict[bytes, bytes] | None) -> None:
+        variable = self._known.get(code)
+        if variable is None:
+            raise ValueError(f"found {_shown(value + b' ' + code)}; no variable has the code {_shown(code)}")
+        if value[:1] in b"bBrR":
+            if (value[:1] in b"rR") != (variable.width == 0):
+                raise ValueError(f"found {_shown(value)}; {_shown(code)} is a {'vector' if variable.width else 'real'}")
+            value = value[1:]
+        elif variable.width == 0:
+            raise ValueError(f"found {_shown(value)}; {_shown(code)} is a real")
+        value = _checked(value, variable.width)
+        if early is not None:
+            early[code] = value
+        else:
+            self._emit(variable, value)
+
+    def _emit(self, variable: _Variable, value: bytes) -> None:
+        if not variable.handle:
+            return
+        if not self._stamped:  # values may come before the first time: they hold from the beginning
+            self._stamp(0)
+        self.written += 1
+        if variable.width:
+            lib.fstWriterEmitValueChange(self.context, variable.handle, value)
+        else:
+            lib.fstWriterEmitValueChange(self.context, variable.handle, ffi.new("double *", float(value)))
+
+
+def _checked(value: bytes, width: int) -> bytes:
+    """All bits of a vector, lower case; or the digits of a real."""
+    if width == 0:
+        with suppress(ValueError):
+            float(value)
+            return value
+        raise ValueError(f"found {_shown(value)}; allowed is a real number")
+    value = value.lower()
+    if not value or value.strip(_STATES) or value[: max(len(value) - width, 0)].strip(b"0"):
+        raise ValueError(f"found {_shown(value)}; allowed are {width} bits of 0, 1, x, z")
+    if len(value) < width:
+        return value.rjust(width, b"0" if value[:1] in b"01" else value[:1])
+    return value[len(value) - width :]
+
+
+def _name(name: bytes) -> bytes:
+    """As UTF-8, which readers take for granted."""
+    name = name.decode("utf-8", "replace").encode().replace(b"\0", b"?")
+    if len(name) > MAX_NAME:
+        raise ValueError(f"found a name of {len(name):,} bytes; allowed are {MAX_NAME}")
+    return name
+
+
+def _type(kind: str) -> int:
+    """The FST's number of a VCD type; a wire for those that it doesn't know."""
+    if kind in _TYPES:
+        return int(getattr(lib, f"FST_VT_VCD_{kind.upper()}"))
+    if kind in _NEWER_TYPES:
+        return int(getattr(lib, f"FST_VT_SV_{_NEWER_TYPES[kind]}"))
+    return int(lib.FST_VT_VCD_WIRE)
+
+
+def _shown(word: bytes) -> str:
+    text = word.decode("ascii", "replace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")

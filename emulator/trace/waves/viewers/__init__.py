@@ -1,0 +1,39 @@
+"""Signals and words for wave viewers, made from the protocol: nobody has to look up what 0x4d on a link means."""
+
+from pathlib import Path
+
+from ringhil.emulator.files import write_whole
+from ringhil.emulator.trace.waves.fst import WaveError
+from ringhil.emulator.trace.waves.vcd import ValueNames
+from ringhil.emulator.trace.waves.viewers import gtkwave, surfer
+from ringhil.emulator.trace.waves.viewers.texts import controls, events, kinds
+
+__all__ = ["controls", "events", "files", "kinds", "value_names", "write"]
+
+
+def files() -> dict[str, str]:
+    """Name, below one directory -> text, for GTKWave and Surfer; the same for the same protocol."""
+    return {**gtkwave.files(), **surfer.files()}
+
+
+def write(directory: Path) -> list[Path]:
+    """Write them; each file appears whole. Raises WaveError."""
+    written = []
+    for name, text in files().items():
+        path = directory / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, text)
+        except OSError as error:
+            raise WaveError(f"{path}: cannot be written: {error.strerror}") from None
+        written.append(path)
+    return written
+
+
+def value_names() -> list[ValueNames]:
+    """For `convert`: the enumerations of `ring_view`, which VCD files don't hold."""
+    return [
+        ValueNames("u_view_*", "link_event", events()),
+        ValueNames("u_view_*", "c_kind", kinds()),
+        ValueNames("u_view_*", "d_kind", kinds()),
+    ]

@@ -1,0 +1,320 @@
+"""`ringhil explore` as a user meets it: a process with arguments, output, files and an exit code."""
+
+import json
+import os
+import resource
+import shlex
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.emulator.campaign.explore.servers import LYING, RING, library
+
+from ringhil.emulator.front.cli import explore as explore_command
+from ringhil.emulator.front.cli.main import main
+from ringhil.emulator.scenario import load
+from ringhil.emulator.server import Server
+
+SMALL = ("--faults", "dead,slow,link_cut", "--phases", "2", "--lasts", "left")
+LONG = ("--phases", "all", "--jobs", "2")
+COMMAND = [sys.executable, "-m", "ringhil.emulator", "explore"]
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    file = tmp_path / "ring.yaml"
+    file.write_text(RING)
+    return file
+
+
+def ringhil(*arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **how)
+
+
+def document(*arguments: object, code: int = 0) -> dict[str, Any]:
+    done = ringhil(*arguments, "--json")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stderr == ""
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def refusal(*arguments: object, **how: Any) -> str:
+    """The one line that a refused command prints."""
+    done = ringhil(*arguments, **how)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def results(store: Path) -> list[tuple[Any, ...]]:
+    """All that was found, without the number of the campaign."""
+    with sqlite3.connect(store) as db:
+        rows = db.execute("SELECT * FROM results ORDER BY campaign, number").fetchall()
+    db.close()
+    return [row[1:] for row in rows]
+
+
+def test_the_document_says_what_was_played_and_found(ring: Path) -> None:
+    found = document(ring, *SMALL)
+    assert found["verdict"] == "pass"
+    assert found["space"] == {"no fault": 1, "single faults": 24}
+    assert (found["cases"], found["done"], found["covered"]) == (25, 25, 1.0)
+    assert found["run"]["played"] == 25
+    assert found["run"]["stopped"] is None
+    classes = {c["class"]: c for c in found["classes"]}
+    dead = classes["dead"]
+    assert (dead["cases"], dead["detected"], dead["located"], dead["recovered"]) == (8, 8, dead["to_locate"], 8)
+    assert 0 < dead["recovery"] <= dead["bound"]
+    assert dead["worst"].endswith("left")
+    assert dead["failure_rate_bound"] == pytest.approx(1 - 0.05 ** (1 / 8))
+    assert found["total"]["cases"] == 25
+
+
+def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) -> None:
+    done = ringhil(ring, *SMALL)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    for words in ("detected", "located", "rate below", "covered 25 of 25 cases (100 %)", "verdict: pass"):
+        assert words in done.stdout
+    assert "with 95 % confidence" in done.stdout
+
+
+def test_it_stops_by_number_and_says_how_much_is_covered_and_goes_on_later(ring: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    first = document(ring, *SMALL, "--store", store, "--number", 10)
+    assert (first["done"], first["covered"], first["run"]["stopped"]) == (10, 0.4, "number")
+    second = document(ring, *SMALL, "--store", store)
+    assert (second["done"], second["run"]["played"], second["run"]["already_done"]) == (25, 15, 10)
+    whole = tmp_path / "whole.sqlite"
+    document(ring, *SMALL, "--store", whole, "--jobs", 3)
+    assert results(store) == results(whole)
+    assert document(ring, *SMALL, "--store", store)["run"]["played"] == 0
+    assert document(ring, *SMALL, "--store", store, "--fresh")["campaign"] == 2
+
+
+def test_it_stops_by_time_with_an_answer(ring: Path) -> None:
+    found = document(ring, "--phases", "all", "--depth", "3", "--time", "0.5")
+    assert found["run"]["stopped"] == "time"
+    assert 0 <= found["covered"] < 1
+    assert found["verdict"] == "pass"
+
+
+def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.sqlite"
+    document(ring, *SMALL, "--store", whole)
+    parts = []
+    for part in ("1/2", "2/2"):
+        store = tmp_path / f"{part[0]}.sqlite"
+        found = document(ring, *SMALL, "--store", store, "--shard", part)
+        assert found["done"] == found["cases"]
+        parts += results(store)
+    assert sorted(parts) == results(whole)
+
+
+def test_an_interrupt_keeps_what_is_done(ring: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    running = started(ring, store)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert errors.strip() == "ringhil: interrupted"
+    assert_goes_on(ring, store)
+
+
+def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    running = started(ring, store)
+    running.kill()
+    running.communicate(timeout=60)
+    deadline = time.monotonic() + 30
+    while group_lives(running.pid):
+        assert time.monotonic() < deadline, "processes of a killed campaign go on"
+        time.sleep(0.05)
+    assert_goes_on(ring, store)
+
+
+def started(ring: Path, store: Path) -> subprocess.Popen[str]:
+    """A long campaign that has committed some results."""
+    command = [*COMMAND, str(ring), *LONG, "--store", str(store)]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if store.exists() and committed(store):
+            return running
+        time.sleep(0.02)
+    running.kill()
+    raise AssertionError("no result in two minutes")
+
+
+def committed(store: Path) -> int:
+    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    try:
+        return int(db.execute("SELECT count(*) FROM results").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0  # it is just being made
+    finally:
+        db.close()
+
+
+def group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def assert_goes_on(ring: Path, store: Path) -> None:
+    """What is there stays, and nothing is played twice."""
+    before = results(store)
+    assert before
+    more = document(ring, *LONG, "--store", store, "--number", 5)
+    assert more["run"]["already_done"] == len(before)
+    after = results(store)
+    assert len(after) == len(before) + 5
+    assert set(before) <= set(after)
+    assert len({row[1] for row in after}) == len(after)
+
+
+def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: Path) -> None:
+    store, size = tmp_path / "s.sqlite", 80_000
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    line = refusal(ring, *LONG, "--lasts", "left", "--store", store, preexec_fn=limited)
+    assert f"{store}: " in line
+    assert "results up to the last batch are kept, the same command goes on" in line
+    with sqlite3.connect(store) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+    kept = results(store)
+    more = document(ring, *LONG, "--lasts", "left", "--store", store, "--number", 3)
+    assert more["run"]["already_done"] == len(kept)
+    assert set(kept) <= set(results(store))
+
+
+def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> None:
+    lying, out = tmp_path / "lying.yaml", tmp_path / "out"
+    lying.write_text(LYING)
+    found = document(lying, "--faults", "double_count,dead", "--phases", 2, "--lasts", "left", "--out", out, code=1)
+    assert found["verdict"] == "fail"
+    classes = {c["class"]: c for c in found["classes"]}
+    assert classes["dead"]["failed"] == 0
+    assert classes["double_count"]["failed"] == len(found["failing"]) > 0
+    assert classes["double_count"]["failure_rate_bound"] is None
+    for case in (found["failing"][0], found["failing"][-1]):
+        words = shlex.split(case["replay"])
+        assert words[:2] == ["ringhil", "run"]
+        again = subprocess.run(
+            [sys.executable, "-m", "ringhil.emulator", *words[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+        )
+        assert again.returncode == 1, again.stdout
+        for failure in case["failures"]:
+            assert failure in again.stdout
+    shrunk = Path(found["failing"][0]["shrunk"])
+    small = subprocess.run(
+        [sys.executable, "-m", "ringhil.emulator", "run", str(shrunk)], capture_output=True, check=False, timeout=100
+    )
+    assert small.returncode == 1
+    assert "gpus: 4" not in shrunk.read_text()
+
+
+def test_two_campaigns_are_compared(ring: Path, tmp_path: Path) -> None:
+    lying = tmp_path / "lying.yaml"
+    lying.write_text(LYING)
+    arguments = ("--faults", "double_count,slow", "--phases", "2", "--lasts", "left", "--places", "a.1")
+    assert ringhil(ring, *arguments, "--store", tmp_path / "good").returncode == 0
+    assert ringhil(lying, *arguments, "--store", tmp_path / "bad").returncode == 1
+    same = document("compare", tmp_path / "good", tmp_path / "good")
+    assert (same["worse"], same["slower"], same["only_new"]) == ([], [], [])
+    assert same["both"] == 5
+    done = ringhil("compare", tmp_path / "good", tmp_path / "bad")
+    assert done.returncode == 1
+    assert "passed before, and doesn't now" in done.stdout
+    assert ringhil("compare", tmp_path / "bad", tmp_path / "good").returncode == 0
+
+
+def test_a_store_is_queried(ring: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    document(ring, *SMALL, "--store", store)
+    found = document("query", store, "--place", "a.2", "--class", "dead", "--order", "recovery")
+    assert found["found"] == len(found["cases"]) == 2
+    assert found["cases"][0]["recovery"] >= found["cases"][1]["recovery"]
+    assert found["cases"][0]["timeline"][0]["gpu"] == "a.2"
+    assert "2 of 24 cases" in ringhil("query", store, "--limit", "2", "--verdict", "pass", "--class", "[dsl]*").stdout
+    (case,) = document("query", store, "--key", found["cases"][0]["key"], "--out", tmp_path / "out")["cases"]
+    scenario = load(case["file"])
+    again = Server(scenario, library()).run()
+    assert (again.verdict, again.cycles) == ("pass", case["cycles"])
+    (recovery,) = again.recoveries
+    assert (recovery.recounted or 0) - recovery.at == case["recovery"]
+    (campaign,) = document("query", store, "--campaigns")["campaigns"]
+    assert (campaign["cases"], campaign["seed"]) == (25, 1)
+
+
+WRONG = [
+    ("unknown fault 'explode'; there are dead", "RING --faults explode"),
+    ("'b.*' fits no place", "RING --places b.*"),
+    ("--depth: 0", "RING --depth 0"),
+    ("found 'many'", "RING --phases many"),
+    ("found '-3'", "RING --lasts left,-3"),
+    ("found '3/2'", "RING --shard 3/2"),
+    ("cannot be read", "HERE/none.yaml"),
+    ("not a store of campaigns", "RING --store HERE/foreign"),
+    ("cannot be opened or made", "RING --store HERE/none/s"),
+    ("cannot be written", "RING --report HERE/none/report.html"),
+    ("cannot be written", "RING --report HERE"),
+    ("no such file", "query HERE/none"),
+    ("not a store of campaigns", "compare HERE/foreign HERE/foreign"),
+]
+
+
+def test_what_cannot_be_is_refused_in_one_line(ring: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "foreign").write_text("x" * 5000)
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        for words, arguments in WRONG:
+            given = arguments.replace("RING", str(ring)).replace("HERE", str(tmp_path)).split()
+            with pytest.raises(SystemExit) as left:
+                main(["explore", *given])
+            assert left.value.code == 2, arguments
+            out, errors = capsys.readouterr()
+            assert out == ""
+            (line,) = errors.splitlines()
+            assert words in line
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert (tmp_path / "foreign").read_text() == "x" * 5000
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["foreign", "ring.yaml"]
+
+
+def test_a_place_for_failing_cases_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    lying = tmp_path / "lying.yaml"
+    lying.write_text(LYING)
+    (tmp_path / "file").write_text("")
+    where = tmp_path / "file" / "out"
+    line = refusal(lying, "--faults", "double_count", "--phases", 1, "--lasts", "left", "--out", where)
+    assert f"{where}: cannot be written" in line
+
+
+def test_help_shows_the_plain_command_and_names_the_others() -> None:
+    done = ringhil("--help")
+    assert done.returncode == 0
+    assert "SERVER.yaml" in done.stdout
+    assert "ringhil explore compare OLD NEW" in " ".join(done.stdout.split())
+    assert explore_command.command.name == "explore"

@@ -1,0 +1,55 @@
+"""A bug in the firmware is found by a campaign, and comes out as a small scenario that fails by itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.emulator.campaign.explore.servers import RING, library
+
+from ringhil.emulator.campaign.explore.explorer import Conditions, explore
+from ringhil.emulator.campaign.explore.failing import shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.plan import Plan
+from ringhil.emulator.campaign.explore.store import Store
+from ringhil.emulator.campaign.explore.summary import by_class
+from ringhil.emulator.scenario import load, loads
+from ringhil.emulator.server import Server
+from ringhil.firmware import census
+from ringhil.firmware.actions import Counted
+
+_JOIN = census._join
+
+
+def _forgets_one(arms: object, sequence: int, sent_at: int) -> Counted | str:
+    """After a cut, the last GPU of the two arms is forgotten."""
+    joined = _JOIN(arms, sequence, sent_at)  # type: ignore[arg-type]
+    if isinstance(joined, Counted) and joined.verdict == "arms" and joined.members:
+        return replace(joined, count=joined.count - 1, members=joined.members[:-1])
+    return joined
+
+
+def test_a_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(census, "_join", _forgets_one)
+    plan = Plan(("dead", "link_cut"), depth=2, phases=2, lasts=(None,), pairs="together", places=("a.2", "a.*-a.*"))
+    with Store(":memory:") as store:
+        found = explore(loads(RING), library(), plan, store, Conditions(jobs=2))
+        classes = {c.cls: c for c in by_class(store.rows(found.campaign))}
+        assert (classes["dead"].failed, classes["no fault"].failed) == (0, 0)
+        assert classes["link_cut"].failed == classes["link_cut"].cases == 8
+        assert classes["dead + link_cut"].failed > 0
+        campaign = store.campaigns()[found.campaign]
+        rows = list(store.rows(found.campaign, "verdict != 'pass'"))
+        assert {row.result.violated for row in rows} == {"wrong_count"}
+        failing = write_cases(tmp_path, campaign, rows)
+        shrunk = shrink_failing(tmp_path, campaign, failing, library(), 60, lambda text: None)
+    assert len(list(tmp_path.glob("*.yaml"))) == len(rows)
+    files = {case.shrunk for case in shrunk}
+    assert None not in files
+    for file in files:
+        assert file is not None
+        small = load(file)
+        assert len(small.timeline) == 1, "one cut is enough"
+        outcome = Server(small, library()).run()
+        assert [violation.invariant for violation in outcome.violations][:1] == ["wrong_count"]
+        monkeypatch.setattr(census, "_join", _JOIN)
+        assert Server(small, library()).run().failures == ()  # it is the bug that fails, not the scenario
+        monkeypatch.setattr(census, "_join", _forgets_one)

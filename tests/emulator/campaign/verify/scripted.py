@@ -1,0 +1,54 @@
+"""Files that are words: what becomes of each variant is written down, and nothing is simulated."""
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.selection import Selection
+from ringhil.emulator.campaign.verify.verdict import Failure, State, Verdict
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.scenario import ScenarioError
+
+Script = Sequence[Sequence[str]]  # by file, by variant: pass, fail, raise, die, sleep; ["refuse"], ["die at once"]
+
+
+class Scripted(Player):
+    """Plays a script."""
+
+    def __init__(self, script: Script) -> None:
+        library = Library(cast(Any, None), "sha256:none", True, 0.0)
+        files = [Path(f"{number:03}.yaml") for number in range(len(script))]
+        super().__init__(files, library, Selection(), None, Replay(), None)
+        self._script = script
+
+    def load(self, file: int) -> Any:
+        words = self._script[file]
+        if words == ["refuse"]:
+            raise ScenarioError(str(self.files[file]), 3, 4, "server: is not one")
+        if words == ["die at once"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return None, range(len(words))
+
+    def play(self, file: int, place: int) -> Verdict:
+        word = self._script[file][place]
+        if word == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if word == "raise":
+            raise RuntimeError("no idea")
+        if word == "sleep":
+            time.sleep(600)
+        failed = (Failure("expectation", "not as expected", 7, None, 100),)
+        return self._verdict(file, place, *(("fail", failed) if word == "fail" else ("pass", ())))
+
+    def broken(self, file: int, place: int, failure: Failure) -> Verdict:
+        return self._verdict(file, max(place, 0), "error", (failure,))
+
+    def _verdict(self, file: int, place: int, state: State, failures: tuple[Failure, ...]) -> Verdict:
+        path, text = self.files[file], f"n={place}"
+        command = self.replay.command(path, text)
+        return Verdict(path, place, text, (("n", str(place)),), text, state, 1, 10, 0.0, failures, command)

@@ -1,0 +1,99 @@
+"""docs/ci.md says what the commands do: pipelines that parse, options that exist, examples that run."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from ruamel.yaml import YAML
+
+from ringhil.emulator.build.cache import cache_dir
+from ringhil.emulator.front.cli.main import cli
+
+from .files import GOOD, ringhil
+
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs" / "ci.md").read_text()
+PIPELINES: list[Any] = [YAML(typ="safe").load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+_CACHE = cache_dir()
+
+
+def shell_lines() -> list[str]:
+    """What the two pipelines run."""
+    github, gitlab = PIPELINES
+    steps = [step["run"] for step in github["jobs"]["scenarios"]["steps"] if "run" in step]
+    return [*steps, *gitlab["scenarios"]["script"]]
+
+
+def commands() -> list[list[str]]:
+    """Every line of the page that calls ringhil, as words."""
+    lines = shell_lines() + re.findall(r"^\$ (.*)$", PAGE, re.MULTILINE)
+    lines += [text for text in re.findall(r"`(ringhil [^`]*)`", PAGE) if " " in text]
+    words = [shlex.split(re.sub(r"\$\{\{.*?\}\}|\$\w+", "1", line)) for line in lines]
+    return [w for w in words if w[0].endswith("ringhil") and len(w) > 1]
+
+
+def test_the_commands_and_options_of_the_page_exist() -> None:
+    found = commands()
+    assert len(found) > 8
+    for _, name, *words in found:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None, name
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {w for w in words if w.startswith("--")} <= known, words
+
+
+def test_every_option_of_verify_stands_on_the_page() -> None:
+    command = cli.get_command(click.Context(cli), "verify")
+    assert command is not None
+    table = PAGE.split("| option | does |", 1)[1].split("\n\n", 1)[0]
+    known = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+    assert {option for option in known if option not in table} == set()
+
+
+def test_the_pipelines_lines_run(tmp_path: Path) -> None:
+    (tmp_path / "scenarios").mkdir()
+    for n in range(3):
+        (tmp_path / "scenarios" / f"{n}.yaml").write_text(GOOD)
+    lines = [line for line in shell_lines() if line.startswith("ringhil ")]
+    assert len(lines) == 2
+    for line in lines:
+        line = line.replace("${{ matrix.shard }}", "1").replace("$CI_NODE_INDEX", "1").replace("$CI_NODE_TOTAL", "2")
+        done = ringhil(tmp_path, *shlex.split(line)[1:])
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("2 passed"), "a half of three"
+        assert (tmp_path / "ringhil.xml").exists()
+    assert (tmp_path / "gl-code-quality-report.json").read_text() == "[]\n"
+
+
+def test_what_the_pipelines_keep_is_what_verify_writes() -> None:
+    github, gitlab = PIPELINES
+    kept = github["jobs"]["scenarios"]["steps"][-1]["with"]["path"].split()
+    artifacts = gitlab["scenarios"]["artifacts"]
+    assert kept == ["ringhil.xml", "ringhil-verify"]
+    assert set(artifacts["paths"]) == set(kept)
+    assert artifacts["reports"] == {"junit": "ringhil.xml", "codequality": "gl-code-quality-report.json"}
+    assert artifacts["when"] == "always"
+    assert github["jobs"]["scenarios"]["strategy"]["matrix"]["shard"] == [1, 2]
+
+
+def test_the_example_for_pytest_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RINGHIL_CACHE", str(_CACHE))  # pytester gives its runs another home
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (settings,) = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)
+    (pytester.path / "test_it.py").write_text(code)
+    pytester.makeini(settings)
+    (pytester.path / "scenarios").mkdir()
+    (pytester.path / "scenarios" / "x.yaml").write_text(GOOD)
+    pytester.runpytest_subprocess("-n0").assert_outcomes(passed=2)
+
+
+def test_the_fields_of_the_document_are_those_of_the_page(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(GOOD)
+    document = json.loads(ringhil(tmp_path, "verify", ".", "--json").stdout)
+    section = PAGE.split("## The document of `ringhil verify --json`", 1)[1].split("\n## ", 1)[0]
+    names = set(re.findall(r"`\.?(\w+)(?:\[\])?`", section))
+    assert document.keys() | document["results"][0].keys() <= names

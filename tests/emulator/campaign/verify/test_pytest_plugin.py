@@ -1,0 +1,195 @@
+"""Scenario files as tests of pytest, and the fixture `ringhil`: run by a pytest of its own."""
+
+import textwrap
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.build.cache import cache_dir
+
+from .files import BAD, GOOD, SWEEP, WRONG
+
+_CACHE = cache_dir()  # pytester gives its runs another home
+COCOTB = "cocotb_tools._pytest.plugin"
+DRIVEN = """
+import pytest
+
+SERVER = "server: {cards: {a: {gpus: 8, host_links: [0, 1]}}}"
+
+def test_it_is_driven(ringhil):
+    server = ringhil(SERVER)
+    server.run_to(8000)
+    assert (server.count("a"), server.entry("a"), server.epoch("a")) == (8, "a.0", 1)
+    server.strike("dead", "a.3")
+    server.strike("link_cut", "a.5-a.6")
+    server.run(8000)
+    assert server.members("a") == [0, 1, 2, 4, 5, 6, 7]
+    assert (server.reachable("a"), server.stranded("a"), server.isolated("a")) == (True, [], [])
+    assert server.broken("a") == "a.5-a.6"
+    server.clear("dead", "a.3", at=20_000)
+    server.finish()
+    assert server.count("a") == 8
+    assert server.now > 20_000
+
+def test_mistakes_are_refused(ringhil):
+    server = ringhil(SERVER + "\\n")
+    server.run(100)
+    for words, what in {
+        ("dead", "a.9"): "unknown GPU 'a.9'; card a has a.0 .. a.7",
+        ("deed", "a.1"): "did you mean 'dead'",
+        ("dead", "a.1-a.2"): "a.1-a.2",
+        ("host_link_cut", "a.5"): "a.5 has no link to the CPU",
+    }.items():
+        with pytest.raises(ValueError, match=what):
+            server.strike(*words)
+    with pytest.raises(ValueError, match="is not active"):
+        server.clear("dead", "a.1")
+    with pytest.raises(ValueError, match="already"):
+        server.run_to(5)
+    with pytest.raises(ValueError, match="past"):
+        server.strike("dead", "a.1", at=5)
+    with pytest.raises(ValueError, match="takes no period"):
+        server.strike("dead", "a.1", period=300)
+    with pytest.raises(ValueError, match="unknown card"):
+        server.count("b")
+
+def test_two_at_once(ringhil):
+    one, two = ringhil(SERVER), ringhil(SERVER)
+    one.strike("dead", "a.1", at=3000)
+    one.run_to(9000)
+    two.run_to(9000)
+    assert (one.count("a"), two.count("a")) == (7, 8)
+
+def test_boundary_gpus(ringhil):
+    cards = "{a: {gpus: 4}, b: {gpus: 4}}"
+    server = ringhil("server: {cards: %s, boundary_links: [{from: [a.2, a.3], to: [b.2, b.1]}]}" % cards)
+    server.run_to(20_000)
+    assert (server.boundary("a"), server.boundary("b")) == ({"b": "a.2"}, {"a": "b.2"})
+    assert server.broken("a") is None
+    server.strike("boundary_link_cut", "a.2-b.2")
+    server.finish()
+    assert server.boundary("a") == {"b": "a.3"}
+
+def test_a_file_beside_the_test(ringhil):
+    server = ringhil("sweep.yaml", variant="gpu=a.3,at=3000")
+    server.finish()
+    with pytest.raises(LookupError, match="6 variants"):
+        ringhil("sweep.yaml")
+
+def test_it_fails(ringhil):
+    server = ringhil(SERVER + "\\nexpect: [{end: true, count: {a: 8}}]\\n", seed=9)
+    server.run_to(7000)
+    server.strike("dead", "a.3")
+    server.finish()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RINGHIL_CACHE", str(_CACHE))
+
+
+def write(pytester: pytest.Pytester, **files: str) -> None:
+    for name, text in files.items():
+        (pytester.path / f"{name}.yaml").write_text(text)
+
+
+def outcomes(pytester: pytest.Pytester, *arguments: str) -> tuple[dict[str, int], str]:
+    result = pytester.runpytest_subprocess("-n0", *arguments)
+    return result.parseoutcomes(), result.stdout.str()
+
+
+def test_files_are_tests_and_failures_name_file_and_line(pytester: pytest.Pytester) -> None:
+    write(pytester, test_good=GOOD, bad_test=BAD, test_sweep=SWEEP, test_wrong=WRONG)
+    found, text = outcomes(pytester, "--junitxml=out.xml", "--continue-on-collection-errors")
+    assert found == {"passed": 3, "failed": 5, "errors": 1}
+    assert "bad_test.yaml:5: expected at 3500: count of card a is 3; found count 4" in text
+    assert "bad_test.yaml:7: expected at the end: entry GPU of card a is none; found entry a.0" in text
+    assert "test_wrong.yaml:3:34: timeline[0].gpu: unknown GPU 'a.9'" in text
+    assert "replay: ringhil verify test_sweep.yaml --select '[gpu=a.1,at=3000]'" in text
+    assert "Traceback" not in text
+    cases = list(ElementTree.parse(pytester.path / "out.xml").iter("testcase"))
+    facts = [{p.get("name"): p.get("value") for p in case.iter("property")} for case in cases]
+    (good,) = (f for f, case in zip(facts, cases, strict=True) if "test_good" in str(case.get("classname")))
+    assert (good["cycles"], good["seed"], good["replay"]) == ("9000", "1", "ringhil verify test_good.yaml")
+    assert str(good["rtl"]).startswith("sha256:")
+
+
+def test_one_variant_is_chosen_by_its_node_id(pytester: pytest.Pytester) -> None:
+    write(pytester, test_sweep=SWEEP)
+    found, text = outcomes(pytester, "-v", "test_sweep.yaml::play[gpu=a.3,at=3000]", "--ringhil-scenario-seed=8")
+    assert found == {"passed": 1}
+    assert "test_sweep.yaml::play[gpu=a.3,at=3000] PASSED" in text
+
+
+OTHERS = {
+    "test_web": "server: {port: 80}\n",
+    "test_api.tavern": "test_name: x\nstages: []\n",
+    "test_list": "- server: 1\n",
+    "test_broken": "a: [\n",
+    "compose": "services: {server: {}}\n",
+    "plain": GOOD,  # no test by its name
+}
+
+
+def test_other_peoples_files_are_left_alone(pytester: pytest.Pytester) -> None:
+    write(pytester, **OTHERS)
+    (pytester.path / "test_data.json").write_text('{"server": {"cards": {}}}')
+    (pytester.path / "test_ok.py").write_text("def test_ok(): pass\n")
+    assert outcomes(pytester)[0] == {"passed": 1}
+    assert outcomes(pytester, ".")[0] == {"passed": 1}
+
+
+def test_a_mistake_in_a_scenario_is_no_reason_to_pass_it_over(pytester: pytest.Pytester) -> None:
+    write(pytester, test_broken=GOOD + "timeline: [\n")
+    found, text = outcomes(pytester)
+    assert found == {"errors": 1}
+    assert "test_broken.yaml:6" in text
+
+
+@pytest.mark.parametrize("how", ["option", "setting", "named"])
+def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
+    write(pytester, **OTHERS)
+    (pytester.path / "deep").mkdir()
+    (pytester.path / "deep" / "x.yaml").write_text(GOOD)
+    if how == "option":
+        # A server that is none of ours counts, as for `ringhil verify`.
+        found, text = outcomes(pytester, "--ringhil-scenarios", "--continue-on-collection-errors")
+        assert found == {"passed": 2, "errors": 1}
+        assert "test_web.yaml" in text
+        return
+    if how == "setting":
+        pytester.makeini("[pytest]\nringhil_scenarios = deep/*.yaml plain.yaml\n")
+    found, _ = outcomes(pytester, *(["plain.yaml", "deep/x.yaml"] if how == "named" else []))
+    assert found == {"passed": 2}
+
+
+@pytest.mark.parametrize("options", [["-n0"], ["-n2"], ["-n0", "-p", COCOTB], ["-n2", "-p", COCOTB]])
+def test_with_xdist_and_cocotb(pytester: pytest.Pytester, options: list[str]) -> None:
+    write(pytester, test_good=GOOD, test_sweep=SWEEP, sweep=SWEEP)
+    (pytester.path / "test_driven.py").write_text(textwrap.dedent(DRIVEN))
+    result = pytester.runpytest_subprocess(*options, "-W", "error::pytest.PytestWarning")
+    assert result.parseoutcomes() == {"passed": 3 + 5, "failed": 4 + 1}
+    text = result.stdout.str()
+    assert "expected at the end: count of card a is 8; found count 7" in text
+    (left,) = Path(text.split("replay: ringhil run ")[1].split()[0]).parent.glob("scenario-*.yaml")
+    driven = left.read_text()
+    assert "seed: 9" in driven
+    assert "{at: 7000, fault: dead, gpu: a.3}" in driven
+
+
+def test_nothing_is_loaded_where_nothing_is_a_scenario(pytester: pytest.Pytester) -> None:
+    write(pytester, compose="services: {}\n")
+    (pytester.path / "test_ok.py").write_text(
+        "import sys\ndef test_ok(): assert not [m for m in sys.modules if m.startswith('ringhil.emulator.s')]\n"
+    )
+    assert outcomes(pytester)[0] == {"passed": 1}
+
+
+def test_ones_own_rtl_is_played(pytester: pytest.Pytester) -> None:
+    write(pytester, test_good=GOOD)
+    (pytester.path / "none").mkdir()
+    found, text = outcomes(pytester, "--ringhil-rtl=none")
+    assert found == {"failed": 1}
+    assert "no SystemVerilog files" in text

@@ -1,0 +1,149 @@
+"""JUnit, annotations, Code Quality and Markdown: whatever a failure says, the document stays whole."""
+
+import json
+import re
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringhil.emulator.campaign.verify import Failure, Report, Verdict
+from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
+from ringhil.emulator.campaign.verify.junit import junit
+from ringhil.emulator.campaign.verify.verdict import State
+
+from .strict_junit import check, properties
+
+TEXT = st.text(st.characters(), max_size=30)
+STATES: list[State] = ["pass", "fail", "error"]
+LINE = st.none() | st.integers(1, 50)
+KINDS = st.sampled_from(["expectation", "wrong_count", "work_once"])
+FAILURES = st.lists(st.builds(Failure, KINDS, TEXT, LINE, LINE, LINE), min_size=1, max_size=3).map(tuple)
+
+
+@st.composite
+def verdicts(draw: st.DrawFn) -> tuple[Verdict, ...]:
+    found = []
+    for file in range(draw(st.integers(0, 4))):
+        for number in range(draw(st.integers(1, 4))):
+            state: State = draw(st.sampled_from(STATES))
+            failures = () if state == "pass" else draw(FAILURES)
+            name = f"{number} {draw(TEXT)}"
+            parameters = (("n", draw(TEXT)),)
+            path, seconds = Path(f"dir/{file}.yaml"), draw(st.floats(0, 10))
+            found.append(
+                Verdict(path, number, f"n={number}", parameters, name, state, 1, 10, seconds, failures, draw(TEXT))
+            )
+    return tuple(found)
+
+
+REPORTS = st.builds(Report, verdicts(), st.just("sha256:00"), st.just("1.2.3"), st.just(1.0))
+
+
+@given(REPORTS)
+def test_junit_is_well_formed_and_complete(report: Report) -> None:
+    root = check(junit(report))
+    cases = list(root.iter("testcase"))
+    assert len(cases) == len(report.results)
+    for case, verdict in zip(cases, report.results, strict=True):
+        facts = properties(case)
+        assert (facts["cycles"], facts["seed"], facts["rtl"]) == ("10", "1", "sha256:00")
+        assert facts["id"] == verdict.id
+        assert (case.find("failure") is not None) == (verdict.state == "fail")
+        assert (case.find("error") is not None) == (verdict.state == "error")
+        assert case.attrib["line"] == str(verdict.line)
+
+
+def report(*failures: Failure, file: str = "s/x.yaml", replay: str = "again") -> Report:
+    verdict = Verdict(Path(file), 0, "", (), "x", "fail", 1, 10, 0.5, failures, replay)
+    return Report((verdict,), "sha256:00", "1.2.3", 1.0)
+
+
+def test_control_characters_are_written_out_and_text_is_kept() -> None:
+    text = "\x1b[31m <&> \ufffe ü\n\ud800"
+    root = check(junit(report(Failure("expectation", text, 3))))
+    (case,) = root.iter("testcase")
+    failure = case.find("failure")
+    assert failure is not None
+    assert failure.attrib["message"].split("\n")[0] == "\\x1b[31m <&> \\xfffe ü"
+    assert "\\xd800" in (failure.text or "")
+    assert "s/x.yaml:3: \\x1b[31m <&>" in (failure.text or "")
+    assert "replay: again" in (failure.text or "")
+
+
+def test_an_interrupted_run_says_so() -> None:
+    stopped = Report(report(Failure("expectation", "x")).results, "r", "1", 1.0, KeyboardInterrupt())
+    root = check(junit(stopped))
+    assert "not all" in (root.findtext(".//system-err") or "")
+    assert [properties(suite)["interrupted"] for suite in root] == ["true"]
+    check(junit(Report((), "r", "1", 1.0, KeyboardInterrupt())))
+
+
+def parse_command(line: str) -> tuple[dict[str, str], str]:
+    """As GitHub's runner reads a workflow command."""
+    found = re.fullmatch(r"::(?:error|notice) (.*?)::(.*)", line)
+    assert found, line
+    values = dict(word.split("=", 1) for word in found[1].split(","))
+    escapes = (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%"))
+    for code, character in escapes:
+        values = {name: value.replace(code, character) for name, value in values.items()}
+    text = found[2]
+    for code, character in escapes[2:]:
+        text = text.replace(code, character)
+    return values, text
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=40), st.text(st.sampled_from("ab:,%\r\n="), min_size=1))
+def test_github_reads_back_file_line_and_message(text: str, name: str) -> None:
+    (line,) = github(report(Failure("expectation", text, 12, 3), file=f"s/{name}.yaml"), None)
+    assert "\n" not in line
+    assert "\r" not in line
+    values, message = parse_command(line)
+    assert message == text
+    assert values == {
+        "file": f"s/{name}.yaml",
+        "line": "12",
+        "col": "3",
+        "title": "ringhil: expectation",
+    }
+
+
+def test_variants_that_fail_at_one_line_are_one_annotation_and_there_are_ten_at_most() -> None:
+    def of(variant: int, line: int) -> Verdict:
+        failure = Failure("expectation", "count", line)
+        return Verdict(Path("s.yaml"), variant, f"n={variant}", (), f"s [{variant}]", "fail", 1, 1, 0.0, (failure,), "")
+
+    same = Report(tuple(of(n, 5) for n in range(50)), "r", "1", 1.0)
+    assert [parse_command(line)[1] for line in github(same, None)] == ["count [n=0, and 49 more]"]
+    assert len(json.loads(code_quality(same, None))) == 1
+    many = Report(tuple(of(n, n + 1) for n in range(50)), "r", "1", 1.0)
+    lines = github(many, None)
+    assert sum(line.startswith("::error ") for line in lines) == MOST
+    assert "40 more" in lines[-1]
+
+
+def test_paths_are_relative_to_the_working_copy(tmp_path: Path) -> None:
+    found = report(Failure("expectation", "x", 2), file=str(tmp_path / "s" / "x.yaml"))
+    assert parse_command(github(found, tmp_path)[0])[0]["file"] == "s/x.yaml"
+    (issue,) = json.loads(code_quality(found, tmp_path))
+    assert issue["location"] == {"path": "s/x.yaml", "lines": {"begin": 2}}
+
+
+@given(REPORTS)
+def test_code_quality_has_what_gitlab_demands(report: Report) -> None:
+    issues = json.loads(code_quality(report, None))
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues)
+    for issue in issues:
+        assert issue.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert issue["location"]["lines"]["begin"] >= 1
+        assert not issue["location"]["path"].startswith(("/", "./"))
+    assert bool(issues) == bool(report.bad())
+
+
+@given(REPORTS)
+def test_every_row_of_the_markdown_table_has_its_four_cells(report: Report) -> None:
+    rows = [line for line in summary(report).splitlines() if line.startswith("|")]
+    assert len(rows) == (2 + len(report.bad()) if report.bad() else 0)
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 5, row

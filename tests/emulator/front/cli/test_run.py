@@ -1,0 +1,186 @@
+"""`ringhil run` as a user meets it: a process with arguments, output and an exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[4]
+EXAMPLES = ROOT / "examples"
+GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
+
+
+def ringhil(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ringhil.emulator", *arguments]
+    env = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=env, check=False)
+
+
+def refusal(*arguments: str, **environment: str) -> str:
+    """The one line that a refused command prints."""
+    done = ringhil(*arguments, **environment)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_example_passes(example: Path) -> None:
+    done = ringhil("run", str(example), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "pass"
+    assert document["work"]["lost"] == document["work"]["duplicated"] == 0
+    assert document["work"]["completed"] == document["work"]["units"] > 0
+
+
+def test_the_document_has_the_promised_keys(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD)
+    document = json.loads(ringhil("run", str(file), "--json", "--seed", "9").stdout)
+    assert document["seed"] == 9
+    assert document["name"] == "s"
+    keys = {"name", "seed", "cycles", "verdict", "failures", "cards", "links", "work", "recoveries", "expect", "engine"}
+    assert keys <= document.keys()
+    card = document["cards"]["a"]
+    assert card["count"] == 4
+    assert card["members"] == [0, 1, 2, 3]
+    assert card["entry"] == "a.0"
+    assert {"epoch", "boundary", "break", "share", "census"} <= card.keys()
+    assert {"elections", "stranded", "isolated", "degraded", "slow_link", "noisy_link", "reachable"} <= card.keys()
+    assert document["engine"]["rtl"].startswith("sha256:")
+
+
+def test_people_get_a_table_a_ring_and_a_verdict(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD + "timeline: [{at: 6000, fault: dead, gpu: a.2}]\n")
+    done = ringhil("run", str(file))
+    assert done.returncode == 0
+    assert "[0*]─[1]──2──[3]" in done.stdout
+    assert "verdict: pass" in done.stdout
+    assert done.stderr == ""  # no progress in a pipe
+
+
+def test_a_failed_expectation_is_exit_code_1_and_says_what_was_found(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD + "expect: [{end: true, count: {a: 3}}]\n")
+    done = ringhil("run", str(file))
+    assert done.returncode == 1
+    assert "count of card a is 3 (found count 4)" in done.stdout
+
+
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 257, 70_000])
+def test_a_file_of_any_size_is_worked_through(tmp_path: Path, size: int) -> None:
+    server, data = tmp_path / "s.yaml", tmp_path / "data"
+    server.write_text("server: {cards: {a: {gpus: 3}}}\n")
+    data.write_bytes(bytes(i * 7 % 251 for i in range(size)))
+    document = json.loads(ringhil("run", str(server), "--data", str(data), "--json").stdout)
+    assert document["verdict"] == "pass"
+    assert document["work"]["completed"] == document["work"]["units"] == -(-size // 4096)
+
+
+WRONG = [
+    ("gpus: 4}}}", "gpus: 4, colour: red}}}", ":1:31: ", "unknown key 'colour'"),
+    ("gpus: 4}}}", "gpus: 1}}}", ":1:", "gpus"),
+    ("workload:", "timeline: [{at: 1, fault: dead, gpu: a.9}]\nworkload:", ":2:", "unknown GPU 'a.9'"),
+    ("workload:", "timeline: [{at: -5, fault: dead, gpu: a.1}]\nworkload:", ":2:", "past"),
+    ("workload:", "timeline: [{at: 5, fault: explode, gpu: a.1}]\nworkload:", ":2:", "explode"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "place", "words"), WRONG, ids=[w[3] for w in WRONG])
+def test_a_wrong_file_is_refused_with_place_and_reason(
+    tmp_path: Path, old: str, new: str, place: str, words: str
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD.replace(old, new))
+    line = refusal("run", str(file))
+    assert f"{file}{place}" in line
+    assert words in line
+
+
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD)
+    assert "cannot be read: No such file" in refusal("run", str(tmp_path / "none.yaml"))
+    assert "cannot be read: No such file" in refusal("run", str(file), "--data", str(tmp_path / "none"))
+    assert "cannot be written" in refusal("run", str(file), "--record", str(tmp_path / "none" / "r"))
+    assert "no SystemVerilog files" in refusal("run", str(file), "--rtl", str(tmp_path))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.yaml"]
+
+
+def test_wrong_words_on_the_command_line_are_refused(tmp_path: Path) -> None:
+    assert "unknown command 'walk'" in refusal("walk")
+    assert "--seed" in refusal("run", "x.yaml", "--seed", "minus one")
+    assert "--sead" in refusal("run", "x.yaml", "--sead", "1")
+    assert "SERVER.yaml" in refusal("run")
+
+
+def test_no_compiler_is_one_line_with_the_cure(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD)
+    cache = tmp_path / "cache"
+    line = refusal("run", str(file), PATH=str(tmp_path), CXX="", RINGHIL_CACHE=str(cache))
+    assert "no C++ compiler found" in line
+    assert "install" in line
+
+
+def test_rtl_that_does_not_compile_is_named_by_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "rtl").mkdir()
+    for source in (ROOT / "rtl").glob("*.sv"):
+        (tmp_path / "rtl" / source.name).write_text(source.read_text())
+    broken = tmp_path / "rtl" / "stat_unit.sv"
+    broken.write_text(broken.read_text().replace("endmodule", "assign nonsense = ;\nendmodule"))
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD)
+    line = refusal("run", str(file), "--rtl", str(tmp_path / "rtl"), RINGHIL_CACHE=str(tmp_path / "cache"))
+    number = broken.read_text().splitlines().index("assign nonsense = ;") + 1
+    assert f"stat_unit.sv:{number}:" in line
+
+
+def test_an_interrupted_run_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+    file, record = tmp_path / "s.yaml", tmp_path / "out" / "r.jsonl"
+    record.parent.mkdir()
+    file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
+    command = [sys.executable, "-m", "ringhil.emulator", "run", str(file), "--record", str(record)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if any(record.parent.iterdir()):
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert output == ""
+    assert errors.split("\n") == ["", "ringhil: interrupted", ""]  # the first ends the line with ^C
+    assert not any(record.parent.iterdir())
+
+
+def test_the_published_schema_is_the_loaders() -> None:
+    done = ringhil("schema")
+    assert done.returncode == 0
+    assert "server" in json.loads(done.stdout)["properties"]
+
+
+def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
+    file, out = tmp_path / "s.yaml", tmp_path / "out"
+    out.mkdir()
+    file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
+    options = ["--record", str(out / "r.jsonl"), "--waves", str(out / "w.fst")]
+    command = [sys.executable, "-m", "ringhil.emulator", "run", str(file), *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if len(list(out.iterdir())) > 1:
+            break
+        time.sleep(0.1)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not any(out.iterdir())

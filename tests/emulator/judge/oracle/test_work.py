@@ -1,0 +1,70 @@
+"""The digest of all work, against sums by hand, and as the judge of a CPU that believes whatever it is told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.oracle import digest, digest_of_all
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import Server
+
+CORRUPT = """
+server: {cards: {a: {gpus: 4}}, settings: {census_period: 600}}
+workload: {units: 60, size: 64}
+timeline: [{at: 300, fault: corrupt, gpu: a.2}, {at: 9000, clear: corrupt, gpu: a.2}]
+"""
+
+
+def by_hand(data: bytes) -> int:
+    crc, total = 0xFFFFFFFF, 0
+    padded = data + bytes(-len(data) % 8)
+    for byte in padded:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xC8DF352F if crc & 1 else 0)  # 0xF4ACFB13 backwards
+    for at in range(0, len(padded), 4):
+        total += int.from_bytes(padded[at : at + 4], "big")
+    return (crc ^ 0xFFFFFFFF) << 32 | total & 0xFFFFFFFF
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=70))
+def test_it_is_the_exclusive_or_of_all_turned_by_their_numbers(units: list[bytes]) -> None:
+    total = 0
+    for number, data in enumerate(units):
+        assert digest(data) == by_hand(data)
+        bits = f"{by_hand(data):064b}"
+        turn = number % 64
+        total ^= int(bits[turn:] + bits[:turn], 2)
+    assert digest_of_all(len(units), units.__getitem__) == total
+
+
+def test_a_cpu_that_believes_any_result_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Server(loads(CORRUPT), cells_library()).run().verdict == "pass"
+
+    class Believes(dict[int, int]):
+        """Expects whatever comes."""
+
+        def get(self, key: int, default: object = None) -> object:  # type: ignore[override]
+            return _Anything() if key in self else default
+
+    class _Anything:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __ne__(self, other: object) -> bool:
+            return False
+
+        __hash__ = None  # type: ignore[assignment]
+
+    begin = Cpu.__post_init__
+
+    def gullible(cpu: Cpu) -> None:
+        begin(cpu)
+        cpu._expected = Believes()
+
+    monkeypatch.setattr(Cpu, "__post_init__", gullible)
+    outcome = Server(loads(CORRUPT), cells_library()).run()
+    assert [v.invariant for v in outcome.violations] == ["work_once"]
+    assert outcome.violations[0].text.startswith("wrong results were accepted: the digest of all is ")

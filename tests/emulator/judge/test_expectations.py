@@ -1,0 +1,134 @@
+"""`always` and `truth`: what has to hold at every cycle, and what follows from the faults alone."""
+
+import re
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Expected
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import Outcome, Server
+
+DEAD = "{at: 20000, fault: dead, gpu: a.3}"
+CUT = "{at: 20000, fault: host_link_cut, gpu: a.0}"
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def play(library: Library, *expect: str, timeline: tuple[str, ...] = (DEAD,), until: int = 40000) -> Outcome:
+    text = "server: {cards: {a: {gpus: 8}, b: {gpus: 4}}}\nworkload: {units: 20, size: 1000}\n"
+    text += "".join(
+        f"{key}:\n" + "".join(f"  - {item}\n" for item in items) for key, items in (("timeline", timeline),)
+    )
+    text += "expect:\n" + "".join(f"  - {{{item}}}\n" for item in expect) + f"until: {until}\n"
+    server = Server(loads(text if timeline else text.replace("timeline:\n", "")), library)
+    outcome = server.run()
+    server.engine.close()
+    return outcome
+
+
+def results(library: Library, *expect: str, **how: object) -> list[bool]:
+    return [item.ok for item in play(library, *expect, **how).expect]  # type: ignore[arg-type]
+
+
+def first(item: Expected) -> int:
+    """The cycle at which it is reported not to have held."""
+    found = re.fullmatch(r".* at cycle ([0-9]+)", item.found)
+    assert not item.ok
+    assert found is not None, item.found
+    return int(found[1])
+
+
+def test_what_holds_all_the_time_passes_though_nothing_was_known_at_power_up(library: Library) -> None:
+    outcome = play(library, "always: true, count: {a: 8, b: 4}, reachable: {a: true}, entry: {b: b.0}", timeline=())
+    assert outcome.failures == ()
+    assert outcome.expect[0].text.startswith("always: count of card a is 8; count of card b is 4; ")
+
+
+def test_from_the_first_cycle_on_it_does_not(library: Library) -> None:
+    (item,) = play(library, "always: true, from: 1, count: {a: 8}", timeline=()).expect
+    assert (item.ok, item.found) == (False, "count 0 at cycle 1")
+    assert item.text == "always from 1: count of card a is 8"
+
+
+@pytest.mark.parametrize(
+    ("check", "timeline", "then"),
+    [
+        ("count: {a: 8}", DEAD, "count: {a: 7}"),
+        ("members: {a: [0, 1, 2, 3, 4, 5, 6, 7]}", DEAD, "members: {a: [0, 1, 2, 4, 5, 6, 7]}"),
+        ("reachable: {a: true}", CUT, "reachable: {a: false}"),
+        ("entry: {a: a.0}", CUT, "entry: {a: null}"),
+    ],
+)
+def test_the_first_cycle_at_which_it_does_not_hold_is_reported(
+    library: Library, check: str, timeline: str, then: str
+) -> None:
+    """What is looked at `at` a cycle is as it was before anything came in that cycle."""
+    (item,) = play(library, f"always: true, {check}", timeline=(timeline,)).expect
+    n = first(item)
+    assert 20000 < n < 30000
+    spans = [f"until: {n - 1}, {check}", f"until: {n}, {check}", f"from: {n}, {then}", f"from: {n + 1}, {then}"]
+    looks = [f"at: {n}, {check}", f"at: {n + 1}, {then}", f"from: 10000, until: 19999, always: true, {check}"]
+    expect = [*(f"always: true, {span}" for span in spans), *looks]
+    assert results(library, *expect, timeline=(timeline,)) == [True, False, False, True, True, True, True]
+
+
+def test_one_cycle_of_always_is_no_less_than_a_look_at_it(library: Library) -> None:
+    checks = ["count: {a: 8}", "count: {a: 7}", "work: {completed: 20}", "count: {a: 8}, work: {completed: 3}"]
+    cycles = [*range(500, 6000, 37), *range(20000, 26000, 37)]
+    pairs = [(f"at: {n}, {c}", f"always: true, from: {n}, until: {n}, {c}") for n in cycles for c in checks]
+    found = results(library, *(item for pair in pairs for item in pair))
+    at, always = found[::2], found[1::2]
+    assert all(look for look, span in zip(at, always, strict=True) if span)
+    assert len({(look, span) for look, span in zip(at, always, strict=True)}) >= 2
+    # What differs changed in that very cycle.
+    assert sum(at) - sum(always) < 10
+
+
+def test_a_card_that_is_never_counted_holds_nothing(library: Library) -> None:
+    outcome = play(
+        library,
+        "always: true, reachable: {a: false}",
+        "always: true, reachable: {b: true}",
+        "always: true, work: {duplicated: 0}",
+        timeline=("{at: 0, fault: host_link_cut, gpu: a.0}",),
+    )
+    assert [item.ok for item in outcome.expect] == [False, True, False]
+    assert [item.found for item in outcome.expect[::2]] == ["no accepted count of card a"] * 2
+
+
+def test_what_would_begin_after_the_end_of_the_run_is_not_met(library: Library) -> None:
+    (item,) = play(library, "always: true, from: 9000, count: {a: 8}", timeline=(), until=8000).expect
+    assert (item.ok, item.found) == (False, "the end of the run at cycle 8000")
+
+
+def test_work_is_watched_too(library: Library) -> None:
+    (lost, duplicated) = play(library, "always: true, work: {lost: 20}", "always: true, work: {duplicated: 0}").expect
+    assert lost.found.startswith("lost 19 at cycle ")
+    assert duplicated.ok
+
+
+def test_the_truth_is_known_before_a_fault_and_after_it_has_been_found_and_not_in_between(library: Library) -> None:
+    expect = ["at: 19999, truth: [a, b]", "at: 20001, truth: [a]", "at: 20001, truth: [b]", "by: 27000, truth: [a, b]"]
+    assert results(library, *expect, "end: true, truth: [b, a]") == [True, False, True, True, True]
+    gone = play(library, "at: 20001, truth: [a]").expect[0]
+    assert gone.text == "at 20001: what is known of card a is true"
+    assert "3" in gone.found
+    assert results(library, "always: true, truth: [a, b]", timeline=()) == [True]
+
+
+@pytest.mark.parametrize(
+    "timeline",
+    [
+        "{at: 20000, fault: dead, gpu: [a.3, a.6]}",
+        "{at: 20000, fault: link_cut, link: [a.2-a.3, a.5-a.6]}",
+        "{at: 20000, fault: switch_stuck_bypass, gpu: [b.1, a.7]}",
+    ],
+)
+def test_the_truth_follows_from_all_that_is_struck(library: Library, timeline: str) -> None:
+    outcome = play(library, "at: 20001, truth: [a]", "end: true, truth: [a, b]", timeline=(timeline,))
+    assert [item.ok for item in outcome.expect] == [False, True]
+    assert len(outcome.recoveries) == 2

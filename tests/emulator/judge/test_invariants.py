@@ -1,0 +1,168 @@
+"""Each invariant is broken by a design or firmware with one mistake, and by nothing else; and can be left out."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.scenario import INVARIANTS, Scenario, loads
+from ringhil.emulator.server import Outcome, Server
+from ringhil.firmware import census
+from ringhil.firmware.actions import Action, Counted, SetTimer
+from ringhil.firmware.census import Census
+from ringhil.firmware.election import GroupConfig
+from ringhil.firmware.grantor import Grantor
+from ringhil.protocol.frames import Election, Result
+
+CLEAN = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}}\nworkload: {units: 40, size: 256}\n"
+DEAD = CLEAN + "timeline: [{at: 10300, fault: dead, gpu: a.3}, {at: 30000, clear: dead, gpu: a.3}]\n"
+TAKE_OVER = CLEAN + "timeline: [{at: 10300, fault: dead, gpu: a.0}]\n"
+AT_WORK = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: dead, gpu: a.3}]\n"
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def play(scenario: Scenario, library: Library) -> Outcome:
+    server = Server(scenario, library)
+    try:
+        return server.run()
+    finally:
+        server.engine.close()
+
+
+def forgets_a_gpu_once(patch: pytest.MonkeyPatch) -> None:
+    """The census drops its last member in the second round."""
+    join = census._join
+
+    def wrong(*args: object) -> Counted | str:
+        counted = join(*args)  # type: ignore[arg-type]
+        if isinstance(counted, Counted) and counted.members and counted.sequence == 2:
+            return replace(counted, count=counted.count - 1, members=counted.members[:-1])
+        return counted
+
+    patch.setattr(census, "_join", wrong)
+
+
+def grants_an_epoch_again(patch: pytest.MonkeyPatch) -> None:
+    """Members always claim the first epoch, and the CPU forgets what it has granted."""
+    ask = Grantor.on_election
+
+    def forgetful(self: Grantor, rank: int, message: Election, now: int) -> tuple[Election | None, list[Action]]:
+        if self.holder is None:
+            self.highest = 0
+        return ask(self, rank, message, now)
+
+    patch.setattr(GroupConfig, "next_epoch", lambda self, known: 1)
+    patch.setattr(Grantor, "on_election", forgetful)
+
+
+def counts_too_seldom(patch: pytest.MonkeyPatch) -> None:
+    begin = Census._new_period
+
+    def lazy(self: Census, now: int) -> list[Action]:
+        timer, *others = begin(self, now)
+        assert isinstance(timer, SetTimer)
+        return [replace(timer, delay=2 * timer.delay), *others]
+
+    patch.setattr(Census, "_new_period", lazy)
+
+
+def sends_nothing_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Cpu, "_retry", lambda self, unit: self._release(unit))
+
+
+def takes_a_result_twice(patch: pytest.MonkeyPatch) -> None:
+    """The CPU does not mind that unit 7 is done."""
+    accept = Cpu._accept
+
+    def careless(self: Cpu, unit: int, card: CardView, result: Result) -> None:
+        for _ in range(2 if unit == 7 else 1):
+            accept(self, unit, card, result)
+
+    patch.setattr(Cpu, "_accept", careless)
+
+
+def shares_alike(patch: pytest.MonkeyPatch) -> None:
+    """The CPU gives every card the same, whatever it counts."""
+    patch.setattr(
+        "ringhil.emulator.host.cpu.shares", lambda units, weights: dict.fromkeys(weights, units // len(weights))
+    )
+
+
+TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 2}")
+MISTAKES = {
+    "forgets a GPU once": (forgets_a_gpu_once, CLEAN + "until: 12000\n", "wrong_count", "5 [0, 1, 2, 3, 4]"),
+    "shares alike": (shares_alike, TWO, "wrong_count", "shares of the work [20, 20], not [30, 10]"),
+    "grants an epoch again": (grants_an_epoch_again, TAKE_OVER, "one_grant", "epoch 1 is granted twice"),
+    "counts too seldom": (counts_too_seldom, DEAD, "bounded_recovery", "dead of a.3 at 10300: not recovered within"),
+    "takes a result twice": (takes_a_result_twice, CLEAN, "work_once", "1 work units were done twice"),
+    "sends nothing again": (sends_nothing_again, AT_WORK, "work_once", "work units were not done"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_mistake_breaks_one_invariant(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    mistake, text, invariant, says = MISTAKES[name]
+    scenario = loads(text)
+    assert play(scenario, library).violations == ()
+    mistake(monkeypatch)
+    outcome = play(scenario, library)
+    assert {v.invariant for v in outcome.violations} == {invariant}
+    assert any(says in v.text for v in outcome.violations), outcome.violations
+    assert outcome.failures == tuple(v.text for v in outcome.violations)
+    assert outcome.broken(invariant) == outcome.violations
+    others = replace(scenario, invariants=frozenset(INVARIANTS) - {invariant})
+    assert (play(others, library).violations, play(others, library).verdict) == ((), "pass")
+
+
+def in_flight(at: int) -> str:
+    """The only entry GPU dies while its message is under way: nobody is there to take it off the ring."""
+    return f"server: {{cards: {{a: {{gpus: 6}}}}}}\ntimeline: [{{at: {at}, fault: dead, gpu: a.0}}]\n"
+
+
+@pytest.fixture(scope="module")
+def immortal(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A design whose messages never grow old."""
+    folder = tmp_path_factory.mktemp("rtl")
+    for file in RTL.glob("*.sv"):
+        shutil.copy(file, folder)
+    _replace(folder / "lane_control.sv", "hop_data[31:16] = head_data[31:16] - 16'h1;", "hop_data = head_data;")
+    return cells_library(folder)
+
+
+def _replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immortal: Library) -> None:
+    """At whichever cycle its origin dies: if the message is left on the ring it is found, once, by name; and where its
+    TTL ends it nothing is."""
+    left = 0
+    for at in range(5_124, 5_160, 3):
+        scenario = loads(in_flight(at))
+        assert play(scenario, library).violations == ()
+        outcome = play(scenario, immortal)
+        assert {v.invariant for v in outcome.violations} <= {"no_orphan"}
+        assert all("statistics message of a.0, sent at 5" in v.text for v in outcome.violations)
+        assert play(replace(scenario, invariants=frozenset(INVARIANTS) - {"no_orphan"}), immortal).failures == ()
+        left += bool(outcome.violations)
+    assert left >= 3
+
+
+def test_the_looks_at_the_wires_change_nothing(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = loads(DEAD)
+    with_looks = play(scenario, library).to_json()
+    monkeypatch.setattr("ringhil.emulator.judge.orphans.Orphans.look", lambda self: None)
+    without = play(scenario, library).to_json()
+    for document in (with_looks, without):
+        del document["engine"]["seconds"], document["engine"]["cycles_per_second"]
+    assert with_looks == without

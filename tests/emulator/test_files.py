@@ -1,0 +1,61 @@
+"""Files appear whole or not at all, whenever the program ends."""
+
+import gc
+import os
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from ringhil.emulator.files import AtomicFile
+
+
+def test_a_committed_file_is_there_and_nothing_beside_it(tmp_path: Path) -> None:
+    with AtomicFile(tmp_path / "f") as file:
+        assert file.file is not None
+        file.file.write("whole\n")
+        file.commit()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+    assert (tmp_path / "f").read_text() == "whole\n"
+
+
+def test_without_commit_nothing_is_left(tmp_path: Path) -> None:
+    with AtomicFile(tmp_path / "f"):
+        assert any(tmp_path.iterdir())
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_interrupt_right_after_the_file_is_created_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path, *args: str, **kwargs: str) -> IO[str]:
+        path.touch(exist_ok=False)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        AtomicFile(tmp_path / "f")
+    del caught  # its traceback holds the object
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_forked_process_that_ends_leaves_its_parents_file_alone(tmp_path: Path) -> None:
+    file = AtomicFile(tmp_path / "f")
+    child = os.fork()
+    if child == 0:
+        file.__exit__()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert file.partial.exists()
+    file.commit()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("name", "error"), [("file/f", OSError), ("missing/f", OSError), ("nul\0", ValueError)])
+def test_where_no_file_can_be_nothing_else_goes_wrong(tmp_path: Path, name: str, error: type[Exception]) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(error):
+        AtomicFile(tmp_path / name)
+    gc.collect()  # what goes wrong at the end of an object's life is a warning
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,57 @@
+"""A wave file shows on every wire, in every cycle, what the engine's own trace shows."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.engine import Engine, Topology
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import Server
+from ringhil.emulator.trace.waves import WaveError, WaveWriter
+from ringhil.protocol import wire
+
+from .read_back import changes_in
+
+TEXT = "server: {cards: {a: {gpus: 3}}}\nworkload: {units: 2, size: 300}\nuntil: 3000\n"
+
+
+def run(path: Path) -> Server:
+    server = Server(loads(TEXT), cells_library())
+    with WaveWriter(path, server.engine, ["a"]) as writer:
+        server.kernel.after_run = writer.drain
+        server.run()
+        assert not path.exists()
+        writer.commit()
+    return server
+
+
+def test_frames_on_the_wire_are_in_the_file(tmp_path: Path) -> None:
+    run(tmp_path / "w.fst")
+    found = changes_in(tmp_path / "w.fst")
+    assert len(found) == 3 * 4 * (1 + len(wire.LINK_BITS))
+    first_flits = {value >> 56 for _, value in found["a.gpu1.p2_tx.data_flit"]}
+    assert wire.KINDS["statistics"] in first_flits
+    # The entry hands a frame on at the first valid flit, and the next GPU two cycles later.
+    rises = [next(t for t, v in found[f"a.gpu{gpu}.p2_tx.valid"] if v) for gpu in (0, 1, 2)]
+    assert [b - a for a, b in pairwise(rises)] == [2, 2]
+
+
+def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
+    run(tmp_path / "one.fst")
+    run(tmp_path / "two.fst")
+    assert (tmp_path / "one.fst").read_bytes() == (tmp_path / "two.fst").read_bytes()
+
+
+def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    engine = Engine(cells_library(), Topology((2,)))
+    with pytest.raises(RuntimeError), WaveWriter(tmp_path / "w.fst", engine, ["a"]):
+        raise RuntimeError
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    engine = Engine(cells_library(), Topology((2,)))
+    with pytest.raises(WaveError, match="cannot be written"):
+        WaveWriter(tmp_path / "no" / "w.fst", engine, ["a"])
