@@ -18,8 +18,10 @@ After `attempts` rounds without a count it gives up until the next period, and t
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import CancelTimer, Send, SetTimer
 from ringhil.firmware.links import LinkHealth
+from ringhil.firmware.observations import Counted, Rejected, Suspected
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Record, Report, Statistics

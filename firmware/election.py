@@ -8,8 +8,10 @@ under an epoch that was never used before. Keepalives over that link renew the l
 import zlib
 from dataclasses import dataclass
 
-from ringhil.firmware.actions import Action, PeerDown, PeerUp, SetTimer, Tell
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import SetTimer, Tell
 from ringhil.firmware.liveness import Liveness
+from ringhil.firmware.observations import PeerDown, PeerUp
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Keepalive
 

@@ -9,20 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ringhil.firmware.actions import (
-    Action,
-    CancelTimer,
-    Counted,
-    Deposed,
-    Elected,
-    Granted,
-    Lapsed,
-    Remember,
-    Send,
-    Tell,
-    Write,
-)
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import PERIOD, TIMEOUT, Census, CensusConfig
+from ringhil.firmware.commands import CancelTimer, Remember, Send, Tell, Write
+from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Election, Keepalive
 

@@ -6,7 +6,8 @@ alone; whatever members believe of one another only decides who asks, and when.
 
 from dataclasses import dataclass, field, replace
 
-from ringhil.firmware.actions import Action, Granted, Lapsed, Remember
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import Remember
 from ringhil.firmware.election import (
     CLAIM,
     FOLLOWER,
@@ -18,6 +19,7 @@ from ringhil.firmware.election import (
     RELEASE,
     STATE_BITS,
 )
+from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol.frames import Election, Keepalive
 
 

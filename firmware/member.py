@@ -10,7 +10,8 @@ Whoever has booted anew, or has lost the lease because its keepalives were not a
 wait_to_restore, twice as long at every further loss; after a loss it leaves them time to ask in any case.
 """
 
-from ringhil.firmware.actions import Action, Deposed, Elected, SetTimer, Tell
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import SetTimer, Tell
 from ringhil.firmware.election import (
     CANDIDATE,
     CLAIM,
@@ -26,6 +27,7 @@ from ringhil.firmware.election import (
     GroupConfig,
     Peer,
 )
+from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
 

@@ -7,7 +7,8 @@ two that granted in the same moment, only the higher epoch stands as soon as the
 
 from dataclasses import replace
 
-from ringhil.firmware.actions import Action, Granted, Lapsed, SetTimer, Tell
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import SetTimer, Tell
 from ringhil.firmware.election import (
     FOLLOWER,
     GRANTING,
@@ -19,6 +20,7 @@ from ringhil.firmware.election import (
 )
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import Liveness
+from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
 

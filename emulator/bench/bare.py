@@ -9,8 +9,8 @@ import numpy as np
 
 from ringhil.emulator.build.build import BuildRequest, build
 from ringhil.emulator.engine.library import RTL, Progress, rtl_files
-from ringhil.firmware.actions import Send
 from ringhil.firmware.census import Census, CensusConfig
+from ringhil.firmware.commands import Send
 from ringhil.protocol import registers
 
 # More makes large cards take many times as long to compile, and none of them measurably faster.

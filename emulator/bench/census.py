@@ -8,8 +8,9 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.firmware import timing
-from ringhil.firmware.actions import Action, Counted
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
+from ringhil.firmware.observations import Counted
 
 LATENCY = 32  # cycles, of the firmware
 

@@ -18,7 +18,8 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.shares import shares
 from ringhil.emulator.host.workload import Workload, digest
 from ringhil.emulator.kernel import Kernel
-from ringhil.firmware.actions import Action, Granted, Lapsed
+from ringhil.firmware.actions import Action
+from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result
 

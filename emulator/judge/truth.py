@@ -6,7 +6,7 @@ from itertools import product
 
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Part, RingTruth
-from ringhil.firmware.actions import Counted
+from ringhil.firmware.observations import Counted
 
 
 class CardTruth(CardFaults):

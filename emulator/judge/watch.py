@@ -18,7 +18,7 @@ from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.scenario import GpuRef, TimelineEvent
 from ringhil.emulator.server.wiring import Wiring
-from ringhil.firmware.actions import Counted, Rejected, Suspected
+from ringhil.firmware.observations import Counted, Rejected, Suspected
 
 Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
 

@@ -5,7 +5,8 @@ from typing import Protocol
 
 from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel.kernel import Kernel
-from ringhil.firmware.actions import Action, CancelTimer, Send, SetTimer, Write
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
 
 
 class Firmware(Protocol):

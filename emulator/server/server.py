@@ -24,22 +24,11 @@ from ringhil.emulator.scenario import CrossRef, Scenario, TimelineEvent
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.injector import Injector
 from ringhil.emulator.server.wiring import Wiring
-from ringhil.firmware.actions import (
-    Action,
-    CancelTimer,
-    Counted,
-    Deposed,
-    Elected,
-    Granted,
-    Lapsed,
-    Rejected,
-    Send,
-    SetTimer,
-    Suspected,
-    Write,
-)
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, Rejected, Suspected
 from ringhil.firmware.timing import SWITCH_OVER
 from ringhil.protocol import registers, wire
 from ringhil.protocol.frames import Keepalive, Statistics

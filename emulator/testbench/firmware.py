@@ -10,7 +10,8 @@ from cocotb.triggers import Timer
 from ringhil.emulator.testbench.mailbox import PORTS, Mail, Mailbox
 from ringhil.emulator.testbench.monitor import PERIOD, Cycle
 from ringhil.emulator.testbench.register_port import RegisterPort
-from ringhil.firmware.actions import Action, CancelTimer, Send, SetTimer, Write
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
 
 
 class Firmware(Protocol):

@@ -16,11 +16,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from ringhil.firmware.actions import Action, CancelTimer, Deposed, Elected, Granted, Lapsed, Remember, SetTimer, Tell
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import CancelTimer, Remember, SetTimer, Tell
 from ringhil.firmware.election import NO_HOLDER, Group, GroupConfig, Peer
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import FORGIVEN_AFTER, Liveness
 from ringhil.firmware.member import Member
+from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Election, Keepalive
 

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringhil.firmware import timing
-from ringhil.firmware.actions import Action, CancelTimer, Counted, Rejected, Send, SetTimer, Suspected
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import NOBODY, PERIOD, TIMEOUT, Census, CensusConfig
+from ringhil.firmware.commands import CancelTimer, Send, SetTimer
+from ringhil.firmware.observations import Counted, Rejected, Suspected
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Record, Report, Statistics
 

@@ -7,24 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.actions import (
-    Action,
-    CancelTimer,
-    Counted,
-    Deposed,
-    Elected,
-    Granted,
-    Lapsed,
-    PeerUp,
-    Rejected,
-    Remember,
-    Send,
-    SetTimer,
-    Tell,
-    Write,
-)
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import CensusConfig
+from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
 from ringhil.firmware.gpu import PORTS, CrossingConfig, GpuProgram
+from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerUp, Rejected
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Record, Report, Result, Statistics
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.actions import Granted, Lapsed, Remember
+from ringhil.firmware.commands import Remember
 from ringhil.firmware.election import CLAIM, GRANT, GRANTING, HOLDER, NO_HOLDER, REFUSE, RELEASE
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
 

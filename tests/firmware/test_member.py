@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.actions import Action, Deposed, Elected, PeerDown, PeerUp, Tell
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import Tell
 from ringhil.firmware.election import (
     CLAIM,
     FOLLOWER,
@@ -23,6 +24,7 @@ from ringhil.firmware.election import (
     GroupConfig,
 )
 from ringhil.firmware.member import Member
+from ringhil.firmware.observations import Deposed, Elected, PeerDown, PeerUp
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
 

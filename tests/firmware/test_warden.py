@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.actions import Action, Granted, Lapsed, PeerDown, PeerUp, Remember
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import Remember
 from ringhil.firmware.election import (
     CLAIM,
     GRANT,
@@ -19,6 +20,7 @@ from ringhil.firmware.election import (
     UPLINK,
     GroupConfig,
 )
+from ringhil.firmware.observations import Granted, Lapsed, PeerDown, PeerUp
 from ringhil.firmware.warden import Warden
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive

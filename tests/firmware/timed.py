@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ringhil.firmware.actions import Action, SetTimer, Tell
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import SetTimer, Tell
 from ringhil.firmware.member import Member
 from ringhil.firmware.warden import Warden
 

@@ -12,10 +12,12 @@ from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.scenario import INVARIANTS, Scenario, loads
 from ringhil.emulator.server import Outcome, Server
 from ringhil.firmware import census
-from ringhil.firmware.actions import Action, Counted, SetTimer
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
+from ringhil.firmware.commands import SetTimer
 from ringhil.firmware.election import GroupConfig
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.observations import Counted
 from ringhil.protocol.frames import Election, Result
 
 CLEAN = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}}\nworkload: {units: 40, size: 256}\n"

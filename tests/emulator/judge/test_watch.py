@@ -12,8 +12,8 @@ from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, loads
 from ringhil.emulator.server.wiring import Wiring
-from ringhil.firmware.actions import Counted, Rejected, Suspected
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.observations import Counted, Rejected, Suspected
 
 SERVER = loads("""
 server:

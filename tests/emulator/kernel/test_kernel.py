@@ -10,8 +10,9 @@ from ringhil.emulator.engine.engine import FOREVER, Engine, Topology
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
-from ringhil.firmware.actions import Action, CancelTimer, Send, SetTimer
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
+from ringhil.firmware.commands import CancelTimer, Send, SetTimer
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Report
 

@@ -15,8 +15,9 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.firmware import timing
-from ringhil.firmware.actions import Action, Counted
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
+from ringhil.firmware.observations import Counted
 
 WATCHDOG = 64
 FIRMWARE_LATENCY = 32

@@ -7,12 +7,13 @@ import cocotb
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.firmware import FirmwareDriver
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.firmware.actions import Action, Counted, Elected
+from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.election import GroupConfig
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.member import Member
+from ringhil.firmware.observations import Counted, Elected
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Keepalive, Report
 

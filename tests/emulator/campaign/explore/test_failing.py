@@ -14,7 +14,7 @@ from ringhil.emulator.campaign.explore.summary import by_class
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.server import Server
 from ringhil.firmware import census
-from ringhil.firmware.actions import Counted
+from ringhil.firmware.observations import Counted
 
 _JOIN = census._join
 

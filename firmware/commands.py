@@ -1,0 +1,54 @@
+"""What firmware can ask for: frames to send, timers to set, registers to write. Whoever runs it carries them out."""
+
+from dataclasses import dataclass
+
+from ringhil.protocol.frames import Election, Keepalive
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a frame (wire bytes) by a way out: "cw", "ccw" or "cpu"."""
+
+    port: str
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Send a message by a way out: "cw", "ccw", "cpu" or "boundary"; whoever carries it out encodes it."""
+
+    port: str
+    message: Keepalive | Election
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer:
+    """Call back with this name after `delay` cycles; a timer of the same name is replaced."""
+
+    name: str
+    delay: int
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer:
+    """Forget the timer of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a register of this GPU's node (`protocol.registers`)."""
+
+    register: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Keep this epoch where a crash of the GPU does not reach it, before any later action is carried out."""
+
+    epoch: int
+
+
+Command = Send | Tell | SetTimer | CancelTimer | Write | Remember
