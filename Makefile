@@ -1,6 +1,7 @@
 # make run     set up .venv and run the main job on the example server (SERVER=..., DATA=...)
 # make test    set up .venv with the test tools and run the whole test suite
-# make soak    the long campaigns, which `make test` leaves out
+# make soak    the long campaigns, which `make test` leaves out: all parts not yet passed on this commit (PART=...)
+# make soak-ledger  which parts were run on which commit, and how they ended
 # make lint    ruff, mypy and Verilator's lint alone
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
 # make prove   all proofs of the RTL, with their broken twins
@@ -13,8 +14,9 @@ BIN := $(VENV)/bin
 SERVER ?= examples/real-files.yaml
 DATA ?=
 JOBS ?= 2
+PART ?=
 
-.PHONY: run test soak lint coverage prove mutants generate bench clean
+.PHONY: run test soak soak-ledger lint coverage prove mutants generate bench clean
 
 run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
@@ -23,7 +25,10 @@ test: $(VENV)/.test
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
 
 soak: $(VENV)/.test
-	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile=new
+	$(BIN)/python -m tests.soak --jobs $(JOBS) $(PART)
+
+soak-ledger: $(VENV)/.test
+	$(BIN)/python -m tests.soak --ledger
 
 lint: $(VENV)/.test
 	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py

@@ -6,6 +6,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from .soak import NAMES
+
 pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
 
 _NO_SKIP = "RINGHIL_NO_SKIP"
@@ -14,6 +16,15 @@ _NO_SKIP = "RINGHIL_NO_SKIP"
 settings.register_profile("same", derandomize=True)
 settings.register_profile("new", derandomize=False, print_blob=True)
 settings.load_profile("same")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m leaves any out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A slow test says which part of `make soak` runs it, or no part would."""
+    for item in items:
+        parts = [mark.kwargs.get("part") for mark in item.iter_markers("slow")]
+        if len(parts) > 1 or not {*parts} <= {*NAMES}:
+            raise pytest.UsageError(f"{item.nodeid}: slow(part=...) must name one part of tests/soak.py, not {parts}")
 
 
 @pytest.hookimpl(hookwrapper=True)

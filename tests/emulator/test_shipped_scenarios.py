@@ -202,7 +202,7 @@ def test_the_first_and_last_variant_pass_and_mean_it(file: Path, library: Librar
     passes_and_means_it(file, sorted({0, len(variants(file)) - 1}), library)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(part="scenarios")
 @pytest.mark.parametrize("file", FILES, ids=name)
 def test_every_variant_passes_and_means_it(file: Path, library: Library) -> None:
     passes_and_means_it(file, range(len(variants(file))), library)

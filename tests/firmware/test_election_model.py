@@ -57,9 +57,10 @@ def test_several_faults_at_the_cpu(budget: int, faults: tuple[str, ...]) -> None
     passes(Setup("entry", 2, budget, faults))
 
 
-@pytest.mark.parametrize(
-    ("role", "wait_to_restore"), [("entry", 0), ("entry", 2), pytest.param("boundary", 2, marks=pytest.mark.slow)]
-)
+LONG = pytest.param("boundary", 2, marks=pytest.mark.slow(part="models"))
+
+
+@pytest.mark.parametrize(("role", "wait_to_restore"), [("entry", 0), ("entry", 2), LONG])
 def test_a_member_that_cannot_renew_its_lease_leaves_the_role_to_one_that_it_cannot_hear(
     role: str, wait_to_restore: int
 ) -> None:
@@ -70,7 +71,7 @@ def test_a_pair_alone_through_crashes_of_both_ends() -> None:
     passes(Setup("boundary", 2, 2, ("crash",), dead=(("member", 1), ("warden", 1))))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(part="models")
 @pytest.mark.parametrize(
     ("role", "members", "budget", "faults"),
     [

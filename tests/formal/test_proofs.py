@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _cases() -> list[ParameterSet]:
-    return [pytest.param(p, id=p.name, marks=[pytest.mark.slow] if p.slow else []) for p in PROOFS]
+    return [pytest.param(p, id=p.name, marks=[pytest.mark.slow(part="proofs")] if p.slow else []) for p in PROOFS]
 
 
 @pytest.mark.parametrize("proof", _cases())

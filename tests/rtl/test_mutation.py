@@ -50,7 +50,7 @@ def _mutation(*options: str) -> tuple[int, dict[str, Any], str]:
     return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.slow(part="mutants")
 def test_mistakes_all_over_the_node_are_found() -> None:
     at = [word for line in LINES for word in ("--at", line)]
     code, report, said = _mutation(str(len(LINES)), *at, "--rules", ",".join(RULES))
@@ -69,7 +69,7 @@ def test_a_line_that_does_not_exist_is_refused() -> None:
     assert "no_such_file.sv:x" in said
 
 
-@pytest.mark.slow
+@pytest.mark.slow(part="mutants")
 def test_the_suite_finds_nearly_every_mistake() -> None:
     _, report, said = _mutation("400")
     assert report, said

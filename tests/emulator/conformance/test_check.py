@@ -22,7 +22,7 @@ NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
 
 
 @pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.slow(part="bugs"))])
 def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> None:
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
@@ -34,7 +34,7 @@ def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> 
 
 def seeded(bug: Bug) -> object:
     """Each needs a build; the first few are enough for every day."""
-    return pytest.param(bug, id=bug.name, marks=[] if bug in BUGS[:2] else [pytest.mark.slow])
+    return pytest.param(bug, id=bug.name, marks=[] if bug in BUGS[:2] else [pytest.mark.slow(part="bugs")])
 
 
 @pytest.mark.parametrize("bug", [seeded(bug) for bug in BUGS])

@@ -62,7 +62,7 @@ def test_counts_of_several_files_add(counted: tuple[Path, Path]) -> None:
     assert read(counted[0]) == one  # merging changed neither
 
 
-@pytest.mark.slow  # not because it is: an optional tool, which CI needn't have
+@pytest.mark.slow(part="engine")  # not because it is: an optional tool, which CI needn't have
 @pytest.mark.skipif(TOOL is None, reason="no verilator_coverage: apt-get install verilator")
 def test_verilators_own_tool_says_the_same(counted: tuple[Path, Path], tmp_path: Path) -> None:
     agrees([*counted], RTL, tmp_path)

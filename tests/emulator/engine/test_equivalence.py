@@ -12,7 +12,7 @@ from ringhil.emulator.engine.library import Library, card_library, cells_library
 from .stimulus import Seen, Trouble, differing, differing_registers
 
 SIZES = range(2, 9)
-LATER = (4, 6, 7)  # in `make soak`: each takes a build of its own
+LATER = (4, 6, 7)  # each takes a build of its own
 NODE_CYCLES = 3_500_000  # in all, busy and sparse
 
 
@@ -21,7 +21,11 @@ def cells() -> Library:
     return cells_library()
 
 
-@pytest.mark.parametrize("gpus", [pytest.param(n, marks=pytest.mark.slow) if n in LATER else n for n in SIZES])
+def sizes() -> list[object]:
+    return [pytest.param(n, marks=pytest.mark.slow(part="engine")) if n in LATER else n for n in SIZES]
+
+
+@pytest.mark.parametrize("gpus", sizes())
 def test_cells_and_card_put_the_same_on_every_wire(cells: Library, gpus: int) -> None:
     topology = Topology((gpus,))
     card = card_library(gpus, optimise="-O0")  # compiles five times as fast, and is fast enough here

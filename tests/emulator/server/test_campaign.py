@@ -82,14 +82,19 @@ def test_a_sample_of_pairs(library: Library, eighth: int) -> None:
         play(library, chosen[number], range(number, number + 1))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(part="singles")
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_fault_at_500_cycles(library: Library, kind: str) -> None:
     judged = play(library, (kind,), range(SINGLE))
     assert (judged == 0) == (kind in UNJUDGED)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("first", "second"), PAIRS)
+def in_thirds(pairs: list[tuple[str, str]]) -> list[object]:
+    """All of them are more than an hour's work, so they are three parts of `make soak`."""
+    third = len(pairs) // 3
+    return [pytest.param(*pair, marks=pytest.mark.slow(part=f"pairs-{n // third + 1}")) for n, pair in enumerate(pairs)]
+
+
+@pytest.mark.parametrize(("first", "second"), in_thirds(PAIRS))
 def test_two_faults_at_50_cycles(library: Library, first: str, second: str) -> None:
     play(library, (first, second), range(PAIR))

@@ -198,7 +198,7 @@ PLACES += [("link_cut", link) for link in range(SIZE)]
 
 @pytest.mark.parametrize("action", ["fault", "clear"])
 @pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow(part="cycles"))])
 def test_at_every_cycle_of_a_round(
     library: Library, cycles: range, kind: str, place: int, action: str, step: int
 ) -> None:
@@ -210,7 +210,7 @@ def test_at_every_cycle_of_a_round(
     stem.close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(part="cycles")
 @pytest.mark.parametrize("action", ["fault", "clear"])
 @pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
 def test_and_all_work_is_done_once(library: Library, cycles: range, kind: str, place: int, action: str) -> None:

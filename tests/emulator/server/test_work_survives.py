@@ -180,7 +180,7 @@ def expected() -> list[int]:
     return all_digests()
 
 
-SEEDS = [*range(40), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40, 200))]
+SEEDS = [*range(40), *(pytest.param(seed, marks=pytest.mark.slow(part="work")) for seed in range(40, 200))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

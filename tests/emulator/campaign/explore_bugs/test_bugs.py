@@ -22,7 +22,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def seeded(bug: Bug) -> object:
-    return pytest.param(bug, id=bug.name, marks=[] if bug in DAILY else [pytest.mark.slow])
+    return pytest.param(bug, id=bug.name, marks=[] if bug in DAILY else [pytest.mark.slow(part="bugs")])
 
 
 def test_there_are_twenty_different_ones() -> None:
