@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.build.node_rtl import cell_sources, modules, sources
+from ringhil.emulator.engine.library import RTL
 
 ROOT = Path(__file__).parents[3]
 THIRD_PARTY = ROOT / "examples" / "third-party" / "rtl"
@@ -56,7 +56,9 @@ def test_what_cannot_be_completed_is_refused(tmp_path: Path, name: str, content:
         cell_sources(tmp_path)
 
 
-@pytest.mark.parametrize("example", ["one-card.yaml", pytest.param("fail-over.yaml", marks=pytest.mark.slow(part="engine"))])
+@pytest.mark.parametrize(
+    "example", ["one-card.yaml", pytest.param("fail-over.yaml", marks=pytest.mark.slow(part="engine"))]
+)
 def test_a_server_runs_with_somebody_elses_node(example: str) -> None:
     arguments = ["run", ROOT / "examples" / example, "--rtl", THIRD_PARTY, "--top", "other_node", "--json"]
     command = [sys.executable, "-m", "ringhil.emulator", *map(str, arguments)]

@@ -1,0 +1,27 @@
+"""Packages import each other as the contracts in pyproject.toml say, and docs/architecture.md shows these contracts."""
+
+import grimp
+from importlinter.cli import lint_imports
+
+from . import rooms
+
+
+def test_every_import_follows_the_contracts() -> None:
+    """The report is printed where one doesn't."""
+    assert lint_imports(no_cache=True) == 0
+
+
+def test_the_oracle_uses_nothing_of_the_judge() -> None:
+    """Of ours only the description of a server, and the definition of the wire."""
+    graph = grimp.build_graph("ringhil", cache_dir=None)
+    oracle = "ringhil.emulator.judge.oracle"
+    inside = {oracle, *graph.find_descendants(oracle)}
+    used = {module for each in inside for module in graph.find_modules_directly_imported_by(each)} - inside
+    allowed = ("ringhil.emulator.scenario", "ringhil.protocol")
+    assert used
+    assert {module for module in used if not module.startswith(allowed)} == set()
+
+
+def test_the_page_shows_the_contracts() -> None:
+    text = rooms.PAGE.read_text()
+    assert rooms.page(text) == text, "run `make generate`"
