@@ -85,6 +85,16 @@ class Source:
     signals: tuple[Signal, ...]
 
     @property
+    def open_lines(self) -> list[Line]:
+        """Lines that weren't covered, waived ones included."""
+        return [line for line in self.lines if line.state != "covered"]
+
+    @property
+    def open_signals(self) -> list[Signal]:
+        """Signals of which a toggle is missing that isn't waived."""
+        return [signal for signal in self.signals if signal.reached + signal.waived < signal.toggles]
+
+    @property
     def line_tally(self) -> Tally:
         """Lines."""
         states = [line.state for line in self.lines]

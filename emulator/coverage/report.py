@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringhil.emulator.coverage import report_html, report_markdown, verilator_dat, waivers
+from ringhil.emulator.coverage import verilator_dat, waivers
 from ringhil.emulator.coverage.errors import CoverageError, shown
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import measure
-from ringhil.emulator.coverage.result import Report
+from ringhil.emulator.coverage.result import MAX_ROWS, Report, share
 from ringhil.emulator.files import write_whole
+from ringhil.emulator.pages import render
 
-FORMATS = {".html": report_html.page, ".md": report_markdown.text}
+FORMATS = (".html", ".md")
+# For Markdown, which has no colours: states of lines, and cells of a cross without a count.
+_MARKS = {"missed": "%", "partly": "~", "waived": "w", "hole": ".", "ignored": "-"}
 
 
 def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> Report:
@@ -36,11 +39,16 @@ def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> Report:
     return Report(hdl, functional)
 
 
+def text(report: Report, suffix: str) -> str:
+    """In the format of FORMATS."""
+    return render(f"coverage{suffix}.j2", report=report, share=share, most=MAX_ROWS, marks=_MARKS)
+
+
 def write(report: Report, path: Path) -> None:
     """Write *.html or *.md; the file appears whole or not at all. Raises CoverageError."""
     if path.suffix not in FORMATS:
         raise CoverageError(f"{path}: found {shown(path.suffix)}; allowed are {' and '.join(FORMATS)}")
     try:
-        write_whole(path, FORMATS[path.suffix](report))
+        write_whole(path, text(report, path.suffix))
     except OSError as error:
         raise CoverageError(f"{path}: cannot be written: {error.strerror}") from None

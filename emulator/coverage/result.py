@@ -2,10 +2,25 @@
 
 from dataclasses import dataclass
 
+from ringhil.emulator.coverage import heat, holes
+from ringhil.emulator.coverage.cross import Bins, Ignore
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import Hdl, Tally
 
 MAX_ROWS = 2_000  # of a list of holes
+
+
+@dataclass(frozen=True)
+class CrossView:
+    """A cross as it is shown: `table` is None when it would be too large, `missing` combinations are in `holes`."""
+
+    name: str
+    axes: tuple[str, ...]
+    table: heat.Table | None
+    missing: int
+    holes: list[Bins]
+    ignore: tuple[Ignore, ...]
+    contradictions: list[str]
 
 
 @dataclass(frozen=True)
@@ -33,6 +48,16 @@ class Report:
             (name, Tally(found.covered(name), found.wanted(name), found.crosses[name].size - found.wanted(name)))
             for name in sorted(found.crosses)
         ]
+
+    @property
+    def views(self) -> list[CrossView]:
+        """The crosses by name."""
+        return [] if self.functional is None else [self._view(self.functional, name) for name, _ in self.crosses]
+
+    def _view(self, found: FunctionalCoverage, name: str) -> CrossView:
+        cross, missing = found.crosses[name], len(found.holes(name))
+        table, rows = heat.table(found, name), holes.rows(found, name)
+        return CrossView(name, tuple(cross.axes), table, missing, rows, cross.ignore, self.contradictions(name))
 
     def contradictions(self, cross: str) -> list[str]:
         """Combinations that were seen although they are ignored as impossible, one line each."""

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ringhil.emulator.campaign.explore.report_spread import Spread
+from ringhil.emulator.campaign.explore.report_spread import Spread, joined_spread
 from ringhil.emulator.campaign.explore.rows import Row
 from ringhil.emulator.campaign.explore.space import CLEAN
-from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined
+from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined, rate_bound
 
 SINGLES, PAIRS, RANDOM = "single faults", "pairs", "random schedules"
 
@@ -23,6 +23,11 @@ class Tally:
         """Count one in."""
         self.cases += 1
         self.failed += failed
+
+    @property
+    def rate_bound(self) -> float | None:
+        """See `summary.rate_bound`; None when a case has failed."""
+        return None if self.failed else rate_bound(self.cases)
 
 
 Struck = dict[tuple[str, str, int], Tally]  # by kind, place and phase
@@ -45,6 +50,25 @@ class Figures:
     def total(self) -> ClassSummary:
         """All classes as one."""
         return joined("all", self.classes)
+
+    @property
+    def single(self) -> list[ClassSummary]:
+        """Classes of one fault or none."""
+        return [c for c in self.classes if c.depth <= 1]
+
+    @property
+    def multiple(self) -> list[ClassSummary]:
+        """Classes of several faults."""
+        return [c for c in self.classes if c.depth > 1]
+
+    @property
+    def spread(self) -> Spread:
+        """That of all classes."""
+        return joined_spread(self.spreads.values())
+
+    def spreads_of(self, classes: Iterable[ClassSummary]) -> list[tuple[str, Spread]]:
+        """Names and spreads of those that have a recovery."""
+        return [(c.cls, self.spreads[c.cls]) for c in classes if self.spreads[c.cls].shares]
 
     @property
     def verdict(self) -> str:

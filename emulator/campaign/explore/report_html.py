@@ -1,50 +1,30 @@
 """A campaign as one page of HTML that needs nothing else; the same results are the same bytes."""
 
 import json
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from ringhil.emulator.campaign.explore import report_cases
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.query import ORDERS, chosen
-from ringhil.emulator.campaign.explore.report_classes import class_table, recovery_table
+from ringhil.emulator.campaign.explore.report_cases import SERVER, replay
 from ringhil.emulator.campaign.explore.report_figures import PAIRS, RANDOM, SINGLES, Figures, Tally, gathered
-from ringhil.emulator.campaign.explore.report_heat import LEGEND, heat
-from ringhil.emulator.campaign.explore.report_maps import by_kinds, by_phase, by_place, combinations, of_several
-from ringhil.emulator.campaign.explore.report_page import (
-    details,
-    facts,
-    number,
-    page,
-    paragraph,
-    percent,
-    row_head,
-    section,
-    table,
-    td,
-    text,
-)
+from ringhil.emulator.campaign.explore.report_maps import Map, by_kinds, by_phase, by_place, combinations, of_several
 from ringhil.emulator.campaign.explore.report_terrain import terrain
 from ringhil.emulator.campaign.explore.rows import Campaign
 from ringhil.emulator.campaign.explore.store import Store
-from ringhil.emulator.campaign.explore.summary import rate_bound
 from ringhil.emulator.files import write_whole
+from ringhil.emulator.pages import render
 
 MOST_WORST = 20
 MOST_FAILURES = 200
+_LIMITS = {
+    "classes": 500,  # in a table; all pairs of all kinds are 324
+    "failures": MOST_FAILURES,
+    "texts": 5,  # of one failure
+    "characters": 400,  # of one text
+}
 _FAILED = "verdict != 'pass'"
 _MEASURED = "recovery IS NOT NULL AND bound IS NOT NULL"
-_VERDICTS = {"pass": "✓ pass", "fail": "✗ fail", "none": "none: no case was played"}
-_SECTIONS = {
-    "played": "What was played",
-    "meaning": "What it means",
-    "classes": "Classes",
-    "coverage": "Coverage",
-    "recovery": "How long recovery takes",
-    "worst": "Worst cases",
-    "failures": "Failures",
-    "scenario": "Scenario",
-}
 
 
 def write_report(store: Store, campaign: int, path: Path) -> None:
@@ -63,131 +43,61 @@ def report(store: Store, campaign: int) -> str:
     number = chosen(store, campaign)
     kept = store.campaigns()[number]
     figures = gathered(store.rows(number))
-    contents = {
-        "played": _played(kept, figures),
-        "meaning": _meaning(kept, figures),
-        "classes": class_table(figures),
-        "coverage": _coverage(kept, figures),
-        "recovery": recovery_table(figures),
-        "worst": _worst(store, number),
-        "failures": _failures(store, number, figures),
-        "scenario": _scenario(kept),
-    }
-    body = [_head(kept, number, figures)]
-    links = "".join(f'<a href="#{name}">{text(title)}</a>\n' for name, title in _SECTIONS.items())
-    body.append(f"<nav>{links}</nav>\n")
-    body += [section(name, title, contents[name]) for name, title in _SECTIONS.items()]
-    return page(f"Faults explored: {kept.name}", body)
+    worst = store.rows(number, _MEASURED, order=ORDERS["bound"], limit=MOST_WORST)
+    failures = store.rows(number, _FAILED, limit=MOST_FAILURES)
+    return render(
+        "explore.html.j2",
+        kept=kept,
+        campaign=number,
+        figures=figures,
+        arguments=[(name, json.dumps(value)) for name, value in sorted(kept.arguments.items())],
+        shard=kept.arguments.get("shard", [1, 1]),
+        parts=_parts(kept, figures),
+        whole=[
+            (name, tally)
+            for name in (SINGLES, PAIRS)
+            if (tally := figures.parts.get(name)) is not None and tally.cases == kept.space.get(name)
+        ],
+        drawn=figures.parts.get(RANDOM),
+        covered=_covered(kept, figures),
+        worst=[(row, replay(row, store.path, number)) for row in worst],
+        failures=[(row, replay(row, store.path, number)) for row in failures],
+        store=store.path,
+        server=SERVER if store.path == ":memory:" else None,
+        limits=_LIMITS,
+    )
 
 
-def _head(kept: Campaign, campaign: int, figures: Figures) -> str:
-    total = figures.total
-    facts_ = [
-        ("verdict", td(_VERDICTS[figures.verdict], figures.verdict if total.cases else "")),
-        ("cases", td(f"{total.cases:,} played, {total.failed + total.errors:,} failed")),
-        ("scenario", td(f"{kept.name}, {kept.scenario_hash}", "long")),
-        ("RTL", td(kept.rtl, "long")),
-        ("ringhil", td(kept.version)),
-        ("seed", td(kept.seed)),
-        ("campaign", td(campaign)),
-    ]
-    arguments = ((name, td(json.dumps(value), "long")) for name, value in sorted(kept.arguments.items()))
-    return facts("Campaign", facts_) + details("Arguments", [facts("Arguments of the campaign", arguments)])
-
-
-def _played(kept: Campaign, figures: Figures) -> Iterator[str]:
-    total = Tally(sum(part.cases for part in figures.parts.values()), sum(p.failed for p in figures.parts.values()))
+def _parts(kept: Campaign, figures: Figures) -> list[tuple[str, int | None, Tally]]:
+    """Each part of the space with its size, None where it isn't known, and what was played of it; all of it last."""
     names = dict.fromkeys((*kept.space, *figures.parts))
-    rows = [_part(name, kept.space.get(name), figures.parts.get(name, Tally())) for name in names]
-    rows.append(_part("all", sum(kept.space.values()), total))
-    yield table("Parts of the space", ("part", "cases", "played", "share", "failed", "rate below"), rows)
-    shard = kept.arguments.get("shard", [1, 1])
-    if shard != [1, 1]:
-        yield paragraph(f"This is part {shard[0]} of {shard[1]} of the campaign (--shard); the others are elsewhere.")
+    played = figures.parts.values()
+    total = Tally(sum(part.cases for part in played), sum(part.failed for part in played))
+    rows = [(name, kept.space.get(name), figures.parts.get(name, Tally())) for name in names]
+    return [*rows, ("all", sum(kept.space.values()), total)]
 
 
-def _part(name: str, size: int | None, tally: Tally) -> list[str]:
-    share = "-" if not size else percent(tally.cases / size, 2)
-    bound = None if tally.failed else rate_bound(tally.cases)
-    rate = "-" if bound is None else f"{100 * bound:.3g} %"
-    return [row_head(name), number(size), number(tally.cases), td(share, "n"), _failed(tally), td(rate, "n")]
+@dataclass(frozen=True)
+class _Covered:
+    """Maps of single faults and of several, None when the campaign has no such part; `combinations` of single faults:
+    how many were played, and of how many; `phased`: the number of phases is known."""
+
+    known: bool
+    phased: bool
+    singles: list[Map] | None
+    several: list[Map] | None
+    combinations: tuple[int, int]
 
 
-def _failed(tally: Tally) -> str:
-    return td(f"✗ {tally.failed:,}", "n fail") if tally.failed else number(0)
-
-
-def _meaning(kept: Campaign, figures: Figures) -> Iterator[str]:
-    total = figures.total
-    rate = figures.total.failure_rate_bound
-    if not total.cases:
-        yield paragraph("No case was played, which says nothing.")
-    elif rate is None:
-        failed = total.failed + total.errors
-        yield paragraph(f"{failed:,} of {total.cases:,} cases failed, so there is no bound on a rate to give.")
-    else:
-        yield paragraph(
-            f"None of {total.cases:,} cases failed. Were they drawn at random, fewer than {100 * rate:.3g} % of all "
-            f"such schedules would fail, with 95 % confidence: 1 - 0.05^(1/{total.cases}), about 3/{total.cases}."
-        )
-    for name in (SINGLES, PAIRS):
-        tally = figures.parts.get(name)
-        if tally is not None and tally.cases == kept.space.get(name):
-            words = "none has failed" if not tally.failed else f"{tally.failed:,} have failed"
-            yield paragraph(f"{name.capitalize()} were played as a whole: there are no others, and {words}.")
-    drawn = figures.parts.get(RANDOM)
-    bound = None if drawn is None or drawn.failed else rate_bound(drawn.cases)
-    if drawn is not None and bound is not None:
-        yield paragraph(
-            f"{drawn.cases:,} random schedules really were drawn: of all that can be drawn in this way, fewer than "
-            f"{100 * bound:.3g} % fail, with 95 % confidence."
-        )
-
-
-def _coverage(kept: Campaign, figures: Figures) -> Iterator[str]:
+def _covered(kept: Campaign, figures: Figures) -> _Covered:
     ground = terrain(kept, figures)
-    yield paragraph(LEGEND)
-    if not ground.known:
-        yield paragraph("This version can't read the campaign's scenario: only what was struck is known, no holes are.")
+    singles = several = None
+    done = (0, 0)
     if figures.singles or SINGLES in kept.space:
         places = by_place(figures.singles, ground, "Single faults", phased=True)
-        played, wanted = combinations(places)
-        if wanted:
-            share = percent(played / wanted, 2)
-            yield paragraph(f"Single faults: {played:,} of {wanted:,} combinations of kind, place and phase ({share}).")
-        if ground.phases is None:
-            yield paragraph(
-                "How many phases there are isn't known: those count that some case of the card has reached."
-            )
-        yield from map(heat, places)
-        yield from map(heat, filter(None, [by_phase(figures.singles, ground, "Single faults")]))
+        phases = by_phase(figures.singles, ground, "Single faults")
+        singles, done = [*places, *([phases] if phases else [])], combinations(places)
     if figures.several or PAIRS in kept.space or RANDOM in kept.space:
         places = by_place(figures.several, ground, "Schedules of several faults", phased=False)
-        found = [by_kinds(figures, ground), of_several(figures), *places]
-        yield details("Several faults", map(heat, filter(None, found)), shown=not figures.singles)
-
-
-def _worst(store: Store, campaign: int) -> Iterator[str]:
-    rows = list(store.rows(campaign, _MEASURED, order=ORDERS["bound"], limit=MOST_WORST))
-    if rows:
-        yield paragraph(report_cases.where_commands_work(store.path))
-        yield report_cases.worst(rows, store.path, campaign)
-    else:
-        yield paragraph("No recovery was measured.")
-
-
-def _failures(store: Store, campaign: int, figures: Figures) -> Iterator[str]:
-    total = figures.total
-    failed = total.failed + total.errors
-    if not failed:
-        yield paragraph("No case failed.")
-        return
-    yield paragraph(report_cases.where_commands_work(store.path))
-    yield report_cases.failures(store.rows(campaign, _FAILED, limit=MOST_FAILURES), store.path, campaign)
-    if failed > MOST_FAILURES:
-        yield paragraph(f"and {failed - MOST_FAILURES:,} more; `ringhil explore query STORE --verdict fail` shows all.")
-
-
-def _scenario(kept: Campaign) -> Iterator[str]:
-    yield paragraph("The server and its work; each case adds its `timeline`, and `until`.")
-    yield report_cases.scenario_file(kept)
+        several = [found for found in (by_kinds(figures, ground), of_several(figures), *places) if found]
+    return _Covered(ground.known, ground.phases is not None, singles, several, done)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Literal, NamedTuple
 
-from ringhil.emulator.campaign.explore.report_page import percent, text
 from ringhil.emulator.campaign.explore.result import Result
 
 BINS = 25  # from nothing to the whole bound
@@ -12,6 +12,16 @@ QUANTILES = (50, 99, 100)  # percent
 _WIDTH, _HEIGHT = 240, 48
 _BAR = 8  # of the width; what is beyond the bound has the rest
 _LEAST = 2.0  # height of a bar with anything in it
+
+
+class Picture(NamedTuple):
+    """A histogram as paths of SVG: recoveries within the bound, those beyond it, and where the bound stands."""
+
+    width: int
+    height: int
+    inside: str
+    over: str
+    bound: int
 
 
 @dataclass
@@ -38,6 +48,17 @@ class Spread:
             found[BINS if share > 1 else max(0, ceil(share * BINS) - 1)] += 1
         return tuple(found)
 
+    def quantiles(self, measure: Literal["cycles", "transits", "shares"]) -> list[float | None]:
+        """Those of QUANTILES."""
+        return [quantile(getattr(self, measure), share) for share in QUANTILES]
+
+    def picture(self) -> Picture:
+        """The height of a bar is the number of recoveries."""
+        bars, bound = self.bars(), _BAR * BINS
+        inside = "".join(_bars(bars[:BINS], max(bars)))
+        over = "".join(_bars(bars[BINS:], max(bars), bound + _BAR))
+        return Picture(_WIDTH, _HEIGHT, inside, over, bound)
+
 
 def joined_spread(spreads: Iterable[Spread]) -> Spread:
     """Several classes as one."""
@@ -54,24 +75,6 @@ def quantile(values: Sequence[float], share: int) -> float | None:
     if not values:
         return None
     return sorted(values)[max(0, -(-len(values) * share // 100) - 1)]
-
-
-def histogram(name: str, spread: Spread) -> str:
-    """As a picture of SVG, with a title that says the same."""
-    bars = spread.bars()
-    over = f"{bars[BINS]:,} of them" if bars[BINS] else "none"
-    p50, p99, most = (percent(quantile(spread.shares, q) or 0.0) for q in QUANTILES)
-    words = (
-        f"{name}, recoveries: {len(spread.shares):,}; half took at most {p50} of the bound, 99 in 100 at most "
-        f"{p99}, the longest {most}; beyond the bound: {over}"
-    )
-    bound = _BAR * BINS
-    return (
-        f'<svg role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}"><title>{text(words)}</title>'
-        f'<path class="in" d="{"".join(_bars(bars[:BINS], max(bars)))}"/>'
-        f'<path class="over" d="{"".join(_bars(bars[BINS:], max(bars), bound + _BAR))}"/>'
-        f'<path class="axis" d="M0 {_HEIGHT - 1}H{_WIDTH}"/><path class="bound" d="M{bound} 0V{_HEIGHT}"/></svg>'
-    )
 
 
 def _bars(counts: Sequence[int], most: int, left: int = 0) -> Iterator[str]:

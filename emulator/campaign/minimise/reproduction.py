@@ -7,40 +7,10 @@ from pathlib import Path
 
 from ringhil.emulator.campaign.minimise.shrink import Shrunk
 from ringhil.emulator.files import write_whole
+from ringhil.emulator.pages import render
 from ringhil.emulator.scenario import Scenario, dumps
 
 _NAME = 60  # characters of a file's name
-
-_TEST = '''\
-"""{title}
-
-Found with RTL {rtl}. The RTL that is judged is that of the folder RINGHIL_RTL, its
-node the module RINGHIL_TOP; ringhil's own when they aren't set.
-"""
-
-import os
-from pathlib import Path
-
-from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.build.node_rtl import NODE
-from ringhil.emulator.scenario import load
-from ringhil.emulator.server import Server
-
-SCENARIO = Path(__file__).with_name("{scenario}")
-
-
-def test_{name}() -> None:
-    rtl, top = os.environ.get("RINGHIL_RTL"), os.environ.get("RINGHIL_TOP")
-    library = cells_library(Path(rtl or RTL), top=top or NODE)
-    server = Server(load(SCENARIO), library)
-    try:
-        outcome = server.run()
-    finally:
-        server.engine.close()
-    violated = [f"{{violation.invariant}}: {{violation.text}}" for violation in outcome.violations]
-    assert violated == []
-    assert outcome.failures == ()
-'''
 
 
 @dataclass(frozen=True)
@@ -71,7 +41,7 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproductio
         f"Test: pytest {test_file.name}   (with RINGHIL_RTL=DIR in the environment for the RTL of a folder)",
     ]
     title = _quotable(f"{shrunk.failure}: {', '.join(places) or 'no fault needed'}.")
-    test = _TEST.format(title=title, rtl=_quotable(rtl), scenario=scenario_file.name, name=name)
+    test = render("reproduction.py.j2", title=title, rtl=_quotable(rtl), scenario=scenario_file.name, name=name)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(scenario_file, "".join(f"# {line}\n" for line in comment) + dumps(scenario))
     write_whole(test_file, test)

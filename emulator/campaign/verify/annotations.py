@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 
 from ringhil.emulator.campaign.verify.report import Report
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+from ringhil.emulator.pages import render
 
 MOST = 10  # errors of one step that GitHub shows
 _ROWS = 100  # of a job's summary, which may have 1 MiB
@@ -87,21 +88,7 @@ def _relative(file: Path, root: Path | None) -> str:
 
 def summary(report: Report) -> str:
     """Markdown for the page of a job."""
-    text = f"### ringhil verify: {report.verdict}\n\n{report.summary}\n"
-    bad = report.bad()
-    if bad:
-        text += "\n| scenario | line | what | replay |\n|---|---:|---|---|\n"
-    for verdict in bad[:_ROWS]:
-        first = verdict.failures[0]
-        cells = (verdict.id, str(verdict.line), first.text[:_CHARACTERS], f"`{verdict.replay}`")
-        text += "| " + " | ".join(_cell(cell) for cell in cells) + " |\n"
-    if len(bad) > _ROWS:
-        text += f"\nand {len(bad) - _ROWS:,} more\n"
-    return text + "\n"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    return render("verify.md.j2", report=report, bad=report.bad(), most=_ROWS, characters=_CHARACTERS)
 
 
 def code_quality(report: Report, root: Path | None) -> str:

@@ -1,6 +1,5 @@
 """The reports say what was measured, stand alone, and are the same bytes for the same results."""
 
-import html.parser
 import json
 import re
 import subprocess
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.coverage import CoverageError, Cross, FunctionalCoverage, Ignore, forwarding
 from ringhil.emulator.coverage.hdl import Tally, measure
@@ -19,38 +19,6 @@ from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli.rtl_coverage import coverage as command
 
 TINY = Cross("tiny", {"a": ("x", "<y>"), "b": ("1", "2")}, (Ignore({"a": ("<y>",), "b": ("2",)}, "no | such"),))
-
-
-class Page(html.parser.HTMLParser):
-    """Elements, attributes and text of a page; complains about elements that are not closed in order."""
-
-    VOID = frozenset({"meta", "br"})
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.cells: list[tuple[str, str]] = []
-        self.words = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in self.VOID:
-            self.open.append(tag)
-        if tag == "td":
-            self.cells.append((dict(attrs).get("class") or "", ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open[-1:] != ["style"]:
-            self.words += data
-        if self.open[-1:] == ["td"]:
-            self.cells[-1] = (self.cells[-1][0], self.cells[-1][1] + data)
 
 
 def functional() -> FunctionalCoverage:
@@ -73,11 +41,7 @@ def report(counted: tuple[Path, Path], tmp_path: Path) -> Report:
 def test_the_page_stands_alone(report: Report, tmp_path: Path) -> None:
     write(report, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()
-    page = Page(text)
-    assert not {tag for tag, _, _ in page.attributes} & {"script", "link", "img", "iframe", "object"}
-    assert not [a for a in page.attributes if a[1] in ("src", "href", "srcset") or a[1].startswith("on")]
-    assert "url(" not in text
-    assert "@import" not in text
+    assert_stands_alone(text)
     assert "http:" not in text.replace("http-equiv", "")
     assert "https:" not in text
 

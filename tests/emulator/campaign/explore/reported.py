@@ -1,10 +1,8 @@
-"""Campaigns that nobody has played, and a reader of the pages that are made of them."""
+"""Campaigns that nobody has played."""
 
-import html.parser
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 
 from tests.emulator.campaign.explore.servers import RING
 
@@ -17,10 +15,6 @@ from ringhil.emulator.scenario import loads
 
 PLAN = Plan(("dead", "hang", "link_cut"), depth=3, phases=4, random=50)
 PASSED = Result("pass", (), None, True, True, True, 20, 400, 1000, 12.5, "fault dead a.1", 5000, 5000)
-
-_PARTS = ("html", "head", "meta", "title", "style", "body", "h1", "h2", "nav", "a", "section", "p", "div", "ul", "li")
-_TABLES = ("table", "caption", "thead", "tbody", "tr", "th", "td", "wbr", "code", "pre", "details", "summary")
-ALLOWED = frozenset((*_PARTS, *_TABLES, "svg", "path"))
 
 
 def space(plan: Plan, text: str = RING, **rounds: int) -> Space:
@@ -59,70 +53,3 @@ def played(plan: Plan = PLAN, number: int = 10**6, seed: int = 1) -> Store:
     store, rng = Store(":memory:"), random.Random(seed)
     filled(store, campaign(plan), ((case, drawn(rng)) for case in islice(space(plan), number)))
     return store
-
-
-class Page(html.parser.HTMLParser):
-    """Elements, attributes, texts and tables of a page; complains about elements that are not closed in order."""
-
-    VOID = frozenset({"meta", "wbr"})
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.tables: list[list[list[str]]] = []
-        self.words = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    @classmethod
-    def of(cls, path: Path) -> "Page":
-        return cls(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag in self.VOID:
-            return
-        self.open.append(tag)
-        self.texts.setdefault(tag, []).append("")
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-        elif tag == "li" and self.tables[-1][-1][-1]:
-            self.tables[-1][-1][-1] += "\n"
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" in self.open:
-            return
-        self.words += data
-        for tag in set(self.open):
-            self.texts[tag][-1] += data
-        if {"td", "th"} & set(self.open):
-            self.tables[-1][-1][-1] += data
-
-    def table(self, caption: str) -> list[list[str]]:
-        """Rows of the one table whose caption begins so."""
-        (found,) = (n for n, words in enumerate(self.texts["caption"]) if words.startswith(caption))
-        return self.tables[found]
-
-
-def assert_stands_alone(text: str) -> Page:
-    page = Page(text)
-    assert {tag for tag, _ in page.elements} <= ALLOWED
-    for tag, attributes in page.elements:
-        assert not [name for name in attributes if name.startswith("on") or name in ("src", "srcset", "style")]
-        assert attributes.get("href", "#").startswith("#"), tag  # type: ignore[union-attr]
-    policy = {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'"}
-    assert ("meta", policy) in page.elements
-    style = text[text.index("<style>") : text.index("</style>")]
-    assert "url(" not in style
-    assert "@import" not in style
-    return page

@@ -4,16 +4,8 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tests.emulator.campaign.explore.reported import (
-    PASSED,
-    PLAN,
-    Page,
-    assert_stands_alone,
-    campaign,
-    filled,
-    played,
-    space,
-)
+from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, filled, played, space
+from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.report_cases import replay

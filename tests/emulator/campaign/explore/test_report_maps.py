@@ -22,7 +22,7 @@ from ringhil.emulator.campaign.explore.report_maps import (
     combinations,
     of_several,
 )
-from ringhil.emulator.campaign.explore.report_spread import BINS, Spread, histogram, quantile
+from ringhil.emulator.campaign.explore.report_spread import BINS, Spread, quantile
 from ringhil.emulator.campaign.explore.report_terrain import Terrain, terrain
 from ringhil.emulator.campaign.explore.rows import Campaign, Row
 
@@ -174,7 +174,9 @@ def test_a_spread_counts_every_recovery_once_and_those_beyond_the_bound_apart(ti
         assert value in spread.cycles
         assert sum(c <= value for c in spread.cycles) * 100 >= percent * len(times)
         assert sum(c < value for c in spread.cycles) * 100 < percent * len(times)
-    assert histogram("x", spread).count("v-") == sum(bar > 0 for bar in bars)
+    picture = spread.picture()
+    assert picture.inside.count("v-") == sum(bar > 0 for bar in bars[:BINS])
+    assert picture.over.count("v-") == (bars[BINS] > 0)
 
 
 def test_cases_without_a_recovery_are_in_no_spread() -> None:

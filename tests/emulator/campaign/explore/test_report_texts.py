@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.emulator.campaign.explore.reported import PASSED, PLAN, Page, assert_stands_alone, campaign, filled, space
+from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, filled, space
+from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.query import Wanted, find

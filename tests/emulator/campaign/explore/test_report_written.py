@@ -12,17 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from tests.emulator.campaign.explore.reported import (
-    PASSED,
-    PLAN,
-    Page,
-    assert_stands_alone,
-    campaign,
-    drawn,
-    filled,
-    space,
-)
+from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, drawn, filled, space
 from tests.emulator.campaign.explore.servers import LYING, RING, library
+from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.plan import Plan
