@@ -45,6 +45,24 @@ CHANGE = np.dtype(
     ]
 )
 
+# Kinds of observation.
+REGISTER_CHANGED = 0  # `place` is the register's address
+MESSAGE_BEGUN = 1  # `place` is the ring port, 0 or 1, on which a statistics message is sent
+
+OBSERVATION = np.dtype(
+    [
+        ("cycle", "u8"),  # from which on the register reads so, or the fourth flit is on the wire
+        ("since", "u8"),  # from which on the first flit was
+        ("flits", "u8", (4,)),  # the first four of a message
+        ("cell", "u4"),
+        ("mask", "u4"),  # of a register, as it is watched
+        ("value", "u4"),  # of a register now, in the bits of `mask`
+        ("kind", "u1"),
+        ("place", "u1"),
+        ("reserved", "u2"),
+    ]
+)
+
 PORTS = {"cw": 0, "ccw": 1, "cpu": 2, "boundary": 3}  # ways out of a GPU's mailbox
 
 
@@ -109,7 +127,7 @@ _HEADER = struct.Struct("=4Q")
 _ROW = struct.Struct("=QIBBBBQQ")  # as EVENT
 _NOTHING = Events(memoryview(b""), memoryview(b""))
 # Of the library's struct Ended.
-_ENDED_AT, _NUMBER, _TABLE, _BYTES, _SIZE = range(5)
+_ENDED_AT, _NUMBER, _TABLE, _BYTES, _SIZE, _OBSERVED, _SEEN = range(7)
 _NOBODY = 2**32 - 1
 
 
@@ -180,7 +198,7 @@ class Engine:
         self._faults = _Faults.none(topology.cells)
         self._calls.ringhil_set_skipping(self._handle, skipping)
         self._run = self._calls.ringhil_run
-        ended = (ctypes.c_uint64 * 5).from_address(self._calls.ringhil_ended(self._handle))
+        ended = (ctypes.c_uint64 * 7).from_address(self._calls.ringhil_ended(self._handle))
         self._ended = memoryview(ended).cast("B").cast("Q")
         self.now = 0
 
@@ -257,6 +275,30 @@ class Engine:
             return np.empty(0, CHANGE)
         rows = (ctypes.c_char * (count * CHANGE.itemsize)).from_address(table.value or 0)
         return np.frombuffer(bytes(rows), CHANGE)
+
+    def watch_register(self, cell: int, register: str, mask: int = 0xFFFFFFFF, *, on: bool = True) -> None:
+        """Have it observed when a register changes in the bits of `mask`, from what it reads now; or no longer.
+
+        What is asked for several times ends when it has been ended as often.
+        """
+        self._calls.ringhil_watch_register(self._handle, cell, registers.ADDRESS[register], mask, on)
+
+    def watch_messages(self, *, on: bool = True) -> None:
+        """Have statistics messages observed that are sent on a ring port from now on, once four flits of one are there;
+        or no longer. Asked for several times it ends as above: `since` tells what belongs to whom.
+        """
+        self._calls.ringhil_watch_messages(self._handle, on)
+
+    def observations(self) -> NDArray[np.void]:
+        """What the last run or trace brought of what is watched (dtype OBSERVATION), in order of cycle.
+
+        Of one cycle registers first, by cell and address, then messages, by cell and port.
+        """
+        count = self._ended[_OBSERVED]
+        if not count:
+            return np.empty(0, OBSERVATION)
+        rows = (ctypes.c_char * (count * OBSERVATION.itemsize)).from_address(self._ended[_SEEN])
+        return np.frombuffer(bytes(rows), OBSERVATION)
 
     def events(self) -> Events:
         """What the last run or trace brought."""

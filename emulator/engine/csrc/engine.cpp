@@ -18,6 +18,7 @@
 #include "cells_backend.h"
 #endif
 #include "host_end.h"
+#include "watchpoints.h"
 
 namespace ringhil {
 
@@ -110,6 +111,8 @@ struct Ended {
     const Event* table = nullptr;
     const uint8_t* bytes = nullptr;
     uint64_t size = 0;  // of `bytes`
+    uint64_t observations = 0;  // number of them
+    const Observation* seen = nullptr;
 };
 
 struct Snapshot {
@@ -145,6 +148,18 @@ public:
 
     // From now on every run notes how the wires change.
     void watch() { m_watching = true; }
+
+    // Report it when a register changes in the bits of `mask`; peek would read it so from the reported cycle on.
+    void watch_register(uint32_t cell, uint8_t address, uint32_t mask, bool on) {
+        if (on) m_watchpoints.add_register(cell, address, mask, peek(cell, address));
+        else m_watchpoints.remove_register(cell, address, mask);
+    }
+
+    // Report the statistics messages that begin on a ring port, by their first four flits.
+    void watch_messages(bool on) {
+        if (on) m_watchpoints.add_messages();
+        else m_watchpoints.remove_messages();
+    }
 
     void set_skipping(bool on) { m_skipping = on && Backend::CAN_SKIP; }
 
@@ -201,6 +216,7 @@ public:
         };
         std::vector<Open> open;
         const bool watching = std::exchange(m_watching, false);
+        Watchpoints watchpoints = std::exchange(m_watchpoints, {});
         for (uint64_t c = 0; c < cycles; ++c) {
             wake_up();
             if (m_state.active.empty()) {
@@ -223,6 +239,7 @@ public:
             }
         }
         m_watching = watching;
+        m_watchpoints = std::move(watchpoints);
         for (const Open& o : open) {
             if (o.flits == 4) m_headers.push_back(o.header);
         }
@@ -232,7 +249,8 @@ public:
 
     // Of the last run.
     const Ended& ended() {
-        m_ended = {m_state.now, m_events.size(), m_events.data(), m_bytes.data(), m_bytes.size()};
+        m_ended = {m_state.now, m_events.size(), m_events.data(), m_bytes.data(), m_bytes.size(),
+                   m_watchpoints.seen().size(), m_watchpoints.seen().data()};
         return m_ended;
     }
     const Ended* where_ended() const { return &m_ended; }
@@ -242,6 +260,7 @@ public:
         m_events.clear();
         m_bytes.clear();
         m_changes.clear();
+        m_watchpoints.forget_seen();
         uint64_t limit = until;
         bool seen = false;
         while (m_state.now < limit) {
@@ -266,6 +285,7 @@ public:
     void trace(uint64_t cycles, uint64_t* data, uint8_t* ctl) {
         m_events.clear();
         m_bytes.clear();
+        m_watchpoints.forget_seen();
         for (uint64_t c = 0; c < cycles; ++c) {
             wake_up();
             if (m_state.active.empty()) ++m_state.now;
@@ -377,6 +397,7 @@ private:
         m_state.evaluations += m_running.size();
         ++m_state.steps;
         for (const uint32_t cell : m_running) settle(cell, now);
+        if (m_watchpoints.any()) m_watchpoints.look(now + 1, m_running, m_state.out, m_backend);
         m_state.now = now + 1;
     }
 
@@ -479,6 +500,7 @@ private:
     bool m_watching = false;
     std::vector<Change> m_changes;
     std::vector<Header> m_headers;
+    Watchpoints m_watchpoints;
     Ended m_ended;
 };
 
@@ -512,7 +534,7 @@ RINGHIL_API void ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) {
     e->run(until, lookahead);
     e->ended();
 }
-// Filled by ringhil_run; stays where it is as long as the engine is there.
+// Filled by ringhil_run and ringhil_trace; stays where it is as long as the engine is there.
 RINGHIL_API const ringhil::Ended* ringhil_ended(Engine* e) { return e->where_ended(); }
 RINGHIL_API uint64_t ringhil_headers(Engine* e, uint64_t cycles, const ringhil::Header** headers) {
     const auto& found = e->headers(cycles);
@@ -521,6 +543,7 @@ RINGHIL_API uint64_t ringhil_headers(Engine* e, uint64_t cycles, const ringhil::
 }
 RINGHIL_API void ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_t* ctl) {
     e->trace(cycles, data, ctl);
+    e->ended();
 }
 RINGHIL_API uint64_t ringhil_events(Engine* e, const ringhil::Event** events, const uint8_t** bytes, uint64_t* size) {
     *events = e->events().data();
@@ -533,6 +556,10 @@ RINGHIL_API uint64_t ringhil_changes(Engine* e, const ringhil::Change** changes)
     *changes = e->changes().data();
     return e->changes().size();
 }
+RINGHIL_API void ringhil_watch_register(Engine* e, uint32_t cell, uint8_t address, uint32_t mask, int on) {
+    e->watch_register(cell, address, mask, on);
+}
+RINGHIL_API void ringhil_watch_messages(Engine* e, int on) { e->watch_messages(on); }
 RINGHIL_API void ringhil_send_mail(Engine* e, uint32_t cell, uint64_t at, uint8_t port, const uint8_t* bytes,
                                    uint64_t length) {
     e->send_mail(cell, ringhil::make_frame(at, port, bytes, length));

@@ -1,0 +1,245 @@
+"""A watchpoint reports what polling in every cycle would find, in the same cycle, and changes nothing of a run."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from ringhil.emulator.engine.engine import MESSAGE_BEGUN, REGISTER_CHANGED, Engine, Topology
+from ringhil.emulator.engine.library import Library, card_library, cells_library
+from ringhil.protocol import registers, wire
+
+from .stimulus import Action, Trouble, statistics, told
+
+GPUS = 5
+CYCLES = 4000
+ALL = 0xFFFFFFFF
+VALID, SOF, DATA = (1 << wire.LINK_BITS[name] for name in ("valid", "sof", "data"))
+STATUS = registers.STATUS_BITS
+WRAPS = 1 << STATUS["wrap_port1"] | 1 << STATUS["wrap_port2"]
+BYPASSED = 1 << STATUS["bypass_cw"] | 1 << STATUS["bypass_ccw"]
+
+Watched = tuple[int, str, int]  # cell, register, mask
+WATCHED: tuple[Watched, ...] = tuple(
+    [(cell, "status", ALL) for cell in range(GPUS)]
+    + [(cell, "status", mask) for cell in (0, 2) for mask in (WRAPS, BYPASSED)]
+    + [(3, "forwarded", 1), (3, "trips", ALL), (4, "weight", 0xFF)]
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the watched engine is made."""
+
+    library: Callable[[], Library]
+    skipping: bool
+
+
+KINDS = {
+    "cells": Kind(cells_library, True),
+    "cells, no skipping": Kind(cells_library, False),
+    "card": Kind(lambda: card_library(GPUS, optimise="-O0"), False),
+}
+
+
+@pytest.fixture(params=KINDS.values(), ids=list(KINDS))
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
+    kind: Kind = request.param
+    made: list[Engine] = []
+
+    def one() -> Engine:
+        made.append(Engine(kind.library(), Topology((GPUS,)), skipping=kind.skipping))
+        return made[-1]
+
+    yield one
+    for engine in made:
+        engine.close()
+
+
+def sending(gpu: int, port: int, frame: bytes) -> Callable[[Engine], None]:
+    """The firmware of a GPU writes a frame."""
+    return lambda e: e.send_mail(gpu, port, frame)
+
+
+def traffic(seed: int) -> list[Action]:
+    """Faults at random cycles, and messages all the time."""
+    actions = Trouble(seed, GPUS)(CYCLES, 40)
+    for step in range(CYCLES // 37):
+        gpu, ccw = step % GPUS, bool(step % 2)
+        frame = statistics(GPUS, gpu, step, ccw=ccw)
+        actions.append(Action(37 * step, "census", sending(gpu, int(ccw), frame)))
+    return sorted(actions, key=lambda a: a.cycle)
+
+
+def changes(engine: Engine) -> list[tuple[int, ...]]:
+    """Registers that were seen to change in the last run: cycle, cell, address, mask, value."""
+    rows = engine.observations()
+    fields = ["cycle", "cell", "place", "mask", "value"]
+    return rows[rows["kind"] == REGISTER_CHANGED][fields].tolist()  # type: ignore[no-any-return]
+
+
+def messages(engine: Engine) -> list[tuple[object, ...]]:
+    """Messages that were seen to begin in the last run: cycle, first cycle, cell, port, flits."""
+    rows = engine.observations()
+    seen = rows[rows["kind"] == MESSAGE_BEGUN]
+    return [(r["cycle"], r["since"], r["cell"], r["place"], tuple(r["flits"].tolist())) for r in seen]
+
+
+def in_pieces(engine: Engine, actions: list[Action], *, lookahead: int, look: Callable[[Engine], None]) -> None:
+    """Run to CYCLES, stopping for the actions and after mail."""
+    todo = [*actions]
+    while engine.now < CYCLES:
+        while todo and todo[0].cycle <= engine.now:
+            todo.pop(0).do(engine)
+        engine.run(min(CYCLES, todo[0].cycle if todo else CYCLES), lookahead=lookahead)
+        look(engine)
+
+
+def polled(engine: Engine, actions: list[Action]) -> list[tuple[int, ...]]:
+    """The same by looking at every register in every cycle, before anything is done in it."""
+    found: list[tuple[int, ...]] = []
+    before = [engine.peek(cell, register) & mask for cell, register, mask in WATCHED]
+
+    def look(e: Engine) -> None:
+        for i, (cell, register, mask) in enumerate(WATCHED):
+            value = e.peek(cell, register) & mask
+            if value != before[i]:
+                before[i] = value
+                found.append((e.now, cell, registers.ADDRESS[register], mask, value))
+
+    stops = [Action(cycle, "", lambda _: None) for cycle in range(CYCLES)]
+    in_pieces(engine, sorted([*actions, *stops], key=lambda a: a.cycle), lookahead=1, look=look)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_registers_as_polling_finds_them(make: Callable[[], Engine], seed: int) -> None:
+    actions, found = traffic(seed), []
+    engine = make()
+    for cell, register, mask in WATCHED:
+        engine.watch_register(cell, register, mask)
+    in_pieces(engine, actions, lookahead=20, look=lambda e: found.extend(changes(e)))
+    assert found == polled(make(), actions)
+    assert len(found) > 60
+
+
+def named(name: str, on: bool) -> Callable[[Engine], None]:
+    """A fault of GPU 2, or of the link behind it. A switch that is stuck through matters when its GPU is dead."""
+
+    def strike(engine: Engine) -> None:
+        if name == "cut":
+            engine.cut_link(2, 3, on)
+        else:
+            engine.set_fault(2, name, on)
+        if name == "switch_stuck_through":
+            engine.set_fault(2, "dead", on)
+
+    return strike
+
+
+@pytest.mark.parametrize("fault", ["hang", "cut", "switch_stuck_through", "switch_stuck_bypass", "dead"])
+@pytest.mark.parametrize("begins", [400, 401, 733])
+def test_each_fault_that_switches_over(make: Callable[[], Engine], fault: str, begins: int) -> None:
+    """Sparse messages only, so that most time is leapt over where the engine may."""
+    actions = [Action(at, "census", sending(0, 0, statistics(GPUS, 0, at))) for at in range(0, CYCLES, 500)]
+    actions += [Action(begins, fault, named(fault, True)), Action(begins + 1100, fault, named(fault, False))]
+    actions.sort(key=lambda a: a.cycle)
+    found: list[tuple[int, ...]] = []
+    engine = make()
+    for cell, register, mask in WATCHED:
+        engine.watch_register(cell, register, mask)
+    in_pieces(engine, actions, lookahead=20, look=lambda e: found.extend(changes(e)))
+    assert found == polled(make(), actions)
+    assert any(begins < row[0] < begins + 400 for row in found if row[2] == registers.ADDRESS["status"])
+
+
+def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[object, ...]]:
+    """Messages of a trace that began at cycle `start`, by their first four flits, as `messages` has them."""
+    begins = (ctl & (VALID | SOF | DATA)) == VALID | SOF
+    begins &= data >> np.uint64(56) == wire.KINDS["statistics"]
+    found = []
+    for cycle, cell, port in np.argwhere(begins).tolist():
+        if port < 2:
+            at = cycle + np.flatnonzero((ctl[cycle:, cell, port] & (VALID | DATA)) == VALID)[:4]
+            if len(at) == 4:
+                flits = tuple(data[at, cell, port].tolist())
+                found.append((start + at[3] + 1, start + cycle + 1, cell, port, flits))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_messages_as_they_are_on_the_wires(make: Callable[[], Engine], seed: int) -> None:
+    """16 cycles on, 45 off, over and over; and what was half seen at the end doesn't come back."""
+    actions = sorted(
+        [
+            *traffic(seed),
+            *(Action(c, "on", lambda e: e.watch_messages()) for c in range(61, CYCLES, 61)),
+            *(Action(c + 16, "off", lambda e: e.watch_messages(on=False)) for c in range(61, CYCLES - 16, 61)),
+        ],
+        key=lambda a: a.cycle,
+    )
+    found: list[tuple[object, ...]] = []
+    in_pieces(make(), actions, lookahead=20, look=lambda e: found.extend(messages(e)))
+
+    other, wires, todo = make(), [], [a for a in actions if a.what not in ("on", "off")]
+    while other.now < CYCLES:
+        while todo and todo[0].cycle <= other.now:
+            todo.pop(0).do(other)
+        wires.append(other.trace(min(CYCLES, todo[0].cycle if todo else CYCLES) - other.now))
+    data, ctl = (np.concatenate(arrays) for arrays in zip(*wires, strict=True))
+    expected = [m for c in range(61, CYCLES, 61) for m in on_the_wires(data[c : c + 16], ctl[c : c + 16], c)]
+    assert [m[:1] for m in found] == [m[:1] for m in sorted(found)]  # in order of cycle
+    assert sorted(found) == expected
+    assert len(found) > 50
+
+
+def test_a_trace_brings_them_too(make: Callable[[], Engine]) -> None:
+    engine = make()
+    engine.watch_messages()
+    engine.watch_register(1, "forwarded")
+    engine.send_mail(0, 0, statistics(GPUS, 0, 1))
+    data, ctl = engine.trace(60)
+    assert messages(engine) == on_the_wires(data, ctl, 0)
+    assert [row[1:] for row in changes(engine)] == [(1, registers.ADDRESS["forwarded"], ALL, 1)]
+
+
+def test_watching_changes_nothing(make: Callable[[], Engine]) -> None:
+    """Same stops, same mail, same wires, same work for the engine; a watched register ends no run."""
+    actions, stories = traffic(9), []
+    for watched in (False, True):
+        engine = make()
+        if watched:
+            engine.watch_messages()
+            for cell, register, mask in WATCHED:
+                engine.watch_register(cell, register, mask)
+        engine.watch()
+        story: list[object] = []
+
+        def look(e: Engine, story: list[object] = story) -> None:
+            story.append((e.now, told(e.events()), e.changes().tobytes()))
+
+        in_pieces(engine, actions, lookahead=20, look=look)
+        stories.append((story, engine.evaluations, engine.busy_cycles))
+    assert stories[0] == stories[1]
+
+
+def test_it_ends_when_ended_as_often_as_asked_for(make: Callable[[], Engine]) -> None:
+    engine = make()
+
+    def seen(value: int) -> int:
+        engine.poke(1, "weight", value)
+        engine.run(engine.now + 20, lookahead=20)
+        return len(changes(engine))
+
+    engine.watch_register(1, "weight", on=False)  # of what isn't watched: nothing
+    assert seen(5) == 0
+    engine.watch_register(1, "weight")
+    engine.watch_register(1, "weight")
+    assert seen(6) == 1
+    engine.watch_register(1, "weight", 0xF, on=False)  # another mask
+    engine.watch_register(1, "weight", on=False)
+    assert seen(7) == 1
+    assert seen(7) == 0  # the same again is no change
+    engine.watch_register(1, "weight", on=False)
+    assert seen(8) == 0
