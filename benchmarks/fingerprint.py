@@ -4,8 +4,9 @@
     python -m benchmarks.fingerprint --compare FILE [--jobs N]    exit code 1, and a line each, where one differs
 
 What is run: every variant of every file below examples/ and tests/scenarios/, and of four servers 500 cases each that
-`ringhil explore` would play: half of them evenly spread over the single faults, half drawn from a seed. What follows
-from the machine is left out: speed, and the hash of the RTL (its behaviour is in every recording).
+`ringhil explore` would play: half of them evenly spread over the single faults, half drawn from a seed; with little
+work, so that a case is over soon. What follows from the machine is left out: speed, and the hash of the RTL (its
+behaviour is in every recording).
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,15 +28,17 @@ from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.settle import bare, settle
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.scenario import Variants, load, load_variants
-from ringhil.emulator.server import Outcome, Server
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import Variants, Workload, load, load_variants
 from ringhil.emulator.trace import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("examples", "tests/scenarios")
 EXPLORED = ("one-card", "two-cards-faults", "fail-over", "chain-of-four")
 CASES = 500  # of each server
-SLICE = 50  # variants or cases in a task
+SLICE = 125  # variants or cases in a task
+WORK = Workload(60, None, 512)  # of explored servers
 _LIMIT = 300.0  # seconds for a case
 _OF_THE_MACHINE = ("rtl", "seconds", "cycles_per_second")
 
@@ -67,7 +71,7 @@ def run(task: Task) -> list[Line]:
 
 def _variant(file: str, variants: Variants, number: int) -> Line:
     variant = variants[number]
-    server = Server(variant.scenario, _library())
+    server = Run(variant.scenario, _library())
     try:
         hashes = _hashed(server, server.run)
     finally:
@@ -76,7 +80,7 @@ def _variant(file: str, variants: Variants, number: int) -> Line:
 
 
 def _explored(name: str, first: int) -> Iterator[Line]:
-    scenario = bare(load(ROOT / "examples" / f"{name}.yaml"))
+    scenario = replace(bare(load(ROOT / "examples" / f"{name}.yaml")), workload=WORK)
     warm, rounds = settle(scenario, _library())
     try:
         for case in _cases(Space(scenario.server, rounds, Plan(depth=4, random=CASES // 2)))[first : first + SLICE]:
@@ -92,17 +96,17 @@ def _cases(space: Space) -> list[Case]:
     return [single[int(number * step)] for number in range(CASES // 2)] + drawn
 
 
-def _case(server: Server, case: Case) -> tuple[str, str]:
+def _case(server: Run, case: Case) -> tuple[str, str]:
     return _hashed(server, lambda: play(server, case.schedule.events).outcome)
 
 
-def _hashed(server: Server, act: Callable[[], Outcome]) -> tuple[str, str]:
+def _hashed(server: Run, act: Callable[[], Outcome]) -> tuple[str, str]:
     cards = server.scenario.server.cards
     gpus = [f"{card.name}.{gpu}" for card in cards for gpu in range(card.gpus)]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with Recorder(path, name=server.scenario.name, seed=server.scenario.seed, rtl="", gpus=gpus) as recorder:
-            server.kernel.tap = recorder.frame
+            recorder.listen(server.observations)
             outcome = act()
             recorder.commit()
         recording = hashlib.sha256(path.read_bytes()).hexdigest()

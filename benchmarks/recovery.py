@@ -17,10 +17,10 @@ from itertools import product
 from tests.emulator.server.campaign import KINDS, SIZES, case
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.scenario import Settings
+from ringhil.emulator.server.times import Times
 
-_TRANSIT = Bounds(SIZES["a"], Settings(), True).ring_time  # cycles
+_TRANSIT = Times(SIZES["a"], Settings(), True).ring_time  # cycles
 
 Found = list[tuple[int, int, int]]  # of the first event: cycles to recover, to detect, percent of the bound
 

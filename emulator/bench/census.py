@@ -7,8 +7,8 @@ from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
+from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware import timing
-from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.observations import Counted
 
@@ -44,18 +44,19 @@ def measure(library: Library, gpus: int, *, records: bool, seconds: float) -> Ce
         kernel = Kernel(engine, LATENCY, LATENCY)
         ends: list[int] = []
 
-        def observe(action: Action) -> None:
-            if isinstance(action, Counted):
-                if action.count != gpus:
-                    raise RuntimeError(f"counted {action.count} of {gpus}")
-                ends.append(kernel.now)
+        def said(observed: FirmwareSaid) -> None:
+            if isinstance(observed.what, Counted):
+                if observed.what.count != gpus:
+                    raise RuntimeError(f"counted {observed.what.count} of {gpus}")
+                ends.append(observed.cycle)
 
         def boot(boots: int, memory: int) -> Census:
             timeout = timing.round_timeout(gpus, 64, records=records) + LATENCY
             period = 10**9
             return Census(CensusConfig(0, 0, gpus, boots, period, timeout, records=records, back_to_back=True))
 
-        firmware = GpuFirmware(kernel, 0, boot, observe)
+        firmware = GpuFirmware(kernel, 0, boot)
+        kernel.observations.listen(FirmwareSaid, said)
         kernel.on_firmware_mail = lambda cell, frame, port, bad: firmware.mail(frame, port, bad)
         engine.poke(0, "allowance", 10**6)  # far more rounds than a real card would make
         firmware.power_up()

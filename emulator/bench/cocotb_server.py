@@ -12,10 +12,10 @@ from cocotb.triggers import Timer
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu, CpuConfig
-from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent
 from ringhil.emulator.server.groups import Groups
+from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.emulator.testbench.card import CardBench
@@ -59,12 +59,16 @@ class CocotbServer:
         self._bench, self._scenario = bench, scenario
         (card,) = scenario.server.cards
         settings = scenario.server.settings
-        bounds = Bounds(card.gpus, settings, settings.records != "never")
+        (times,) = times_of(scenario.server)
         self._wiring = Wiring(scenario.server)
-        groups = Groups(self._wiring, settings, [bounds], scenario.seed)
-        times = bounds.election
+        groups = Groups(self._wiring, settings, [times], scenario.seed)
         view = CardView(
-            card.name, 0, card.gpus, card.host_links, card.host_links, Grantor("entry", times.lease, times.guard)
+            card.name,
+            0,
+            card.gpus,
+            card.host_links,
+            card.host_links,
+            Grantor("entry", times.election.lease, times.election.guard),
         )
         self.card = view
         self._clockwork = _Clockwork(bench, self._send)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringhil.emulator.bench.schedules import Schedules
 from ringhil.emulator.engine.library import rtl_files
-from ringhil.emulator.server import Server
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.testbench.build import HDL, build_bench
 from ringhil.emulator.testbench.runner import run_bench
 from ringhil.protocol import registers
@@ -54,7 +54,7 @@ def play(
     return seconds, processor
 
 
-def _told(server: Server) -> dict[str, Any]:
+def _told(server: Run) -> dict[str, Any]:
     """What the CPU and the registers of the card are told at power-up."""
     known = {register.name: register.reset for register in registers.REGISTERS if register.access == "rw"}
     written = []

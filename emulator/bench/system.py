@@ -11,8 +11,8 @@ from typing import Any
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 
 _ONE_CARD = """
 name: bench
@@ -24,7 +24,7 @@ workload: {units: 64, size: 4096}
 def data_rate(library: Library, *, units: int = 500, size: int = 4096) -> dict[str, Any]:
     """Bytes of work a second through one card of 8 GPUs, results checked; and bytes a cycle."""
     text = f"server: {{cards: {{a: {{gpus: 8}}}}}}\nworkload: {{units: {units}, size: {size}}}\n"
-    server = Server(loads(text, "bench"), library)
+    server = Run(loads(text, "bench"), library)
     began = time.perf_counter()
     outcome = server.run()
     spent = time.perf_counter() - began

@@ -45,21 +45,13 @@ CHANGE = np.dtype(
     ]
 )
 
-# Kinds of observation.
-REGISTER_CHANGED = 0  # `place` is the register's address
-MESSAGE_BEGUN = 1  # `place` is the ring port, 0 or 1, on which a statistics message is sent
-
 OBSERVATION = np.dtype(
     [
-        ("cycle", "u8"),  # from which on the register reads so, or the fourth flit is on the wire
-        ("since", "u8"),  # from which on the first flit was
-        ("flits", "u8", (4,)),  # the first four of a message
+        ("cycle", "u8"),  # from which on the register reads so
         ("cell", "u4"),
-        ("mask", "u4"),  # of a register, as it is watched
-        ("value", "u4"),  # of a register now, in the bits of `mask`
-        ("kind", "u1"),
-        ("place", "u1"),
-        ("reserved", "u2"),
+        ("mask", "u4"),  # of the register, as it is watched
+        ("value", "u4"),  # of it now, in the bits of `mask`
+        ("address", "u4"),
     ]
 )
 
@@ -124,7 +116,9 @@ class Events:
 
 
 _HEADER = struct.Struct("=4Q")
+_MESSAGE = struct.Struct("=5Q")
 _ROW = struct.Struct("=QIBBBBQQ")  # as EVENT
+_NO_OBSERVATION = np.empty(0, OBSERVATION)
 _NOTHING = Events(memoryview(b""), memoryview(b""))
 # Of the library's struct Ended.
 _ENDED_AT, _NUMBER, _TABLE, _BYTES, _SIZE, _OBSERVED, _SEEN = range(7)
@@ -283,22 +277,22 @@ class Engine:
         """
         self._calls.ringhil_watch_register(self._handle, cell, registers.ADDRESS[register], mask, on)
 
-    def watch_messages(self, *, on: bool = True) -> None:
-        """Have statistics messages observed that are sent on a ring port from now on, once four flits of one are there;
-        or no longer. Asked for several times it ends as above: `since` tells what belongs to whom.
-        """
-        self._calls.ringhil_watch_messages(self._handle, on)
-
     def observations(self) -> NDArray[np.void]:
-        """What the last run or trace brought of what is watched (dtype OBSERVATION), in order of cycle.
-
-        Of one cycle registers first, by cell and address, then messages, by cell and port.
-        """
+        """How watched registers changed in the last run or trace (dtype OBSERVATION), by cycle, cell and address."""
         count = self._ended[_OBSERVED]
         if not count:
-            return np.empty(0, OBSERVATION)
+            return _NO_OBSERVATION
         rows = (ctypes.c_char * (count * OBSERVATION.itemsize)).from_address(self._ended[_SEEN])
         return np.frombuffer(bytes(rows), OBSERVATION)
+
+    def messages(self, since: int) -> list[tuple[int, ...]]:
+        """First four flits of the last statistics message that each ring port has sent, where its first flit was on
+        the wire in cycle `since` or later; by cell and port."""
+        table = ctypes.c_void_p()
+        count = self._calls.ringhil_messages(self._handle, since, ctypes.byref(table))
+        if not count:
+            return []
+        return [row[1:] for row in _MESSAGE.iter_unpack(ctypes.string_at(table.value or 0, count * _MESSAGE.size))]
 
     def events(self) -> Events:
         """What the last run or trace brought."""

@@ -32,7 +32,7 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "watch": (None, [_handle]),
     "changes": (_u64, [_handle, _pointer]),
     "watch_register": (None, [_handle, _u32, _u8, _u32, _int]),
-    "watch_messages": (None, [_handle, _int]),
+    "messages": (_u64, [_handle, _u64, _pointer]),
     "send_mail": (None, [_handle, _u32, _u64, _u8, ctypes.c_char_p, _u64]),
     "send_host": (None, [_handle, _u32, _u64, ctypes.c_char_p, _pointer, _u32]),
     "set_faults": (None, [_handle, _u32, _u16, _u8, _pointer, _pointer]),

@@ -24,119 +24,51 @@ for the retry, and the way of a claim and its answer.
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.oracle import LIARS
-from ringhil.emulator.scenario import Settings
+from ringhil.emulator.scenario import Server
+from ringhil.emulator.server.times import ATTEMPTS, Times, times_of
 from ringhil.firmware import timing
 from ringhil.firmware.links import ROUNDS
 from ringhil.protocol.registers import MAX_LINK_DELAY
 
-ATTEMPTS = 3
 SHADOW_FLITS = 64  # half the control buffer of rtl/lane_control.sv
 _CUTS = frozenset({"link_cut", "link_one_way"})
-_GUARD = 64
-
-
-@dataclass(frozen=True)
-class ElectionTimes:
-    """Times of an election in cycles; the multiplier in keepalives."""
-
-    interval: int
-    multiplier: int
-    jitter: int
-    slack: int
-    skew: int
-    guard: int
-    wait_to_restore: int
-
-    @property
-    def lease(self) -> int:
-        """Also the time after which a member that isn't heard is down."""
-        return self.multiplier * self.interval + self.slack
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds for a ring of `size` GPUs."""
+    """Bounds for a ring that is configured with these times."""
 
-    size: int
-    settings: Settings
-    records: bool
-
-    @property
-    def ring_time(self) -> int:
-        """T_ring with all GPUs working."""
-        return timing.ring_time(self.size, records=self.records)
-
-    @property
-    def timeout(self) -> int:
-        """After which a round is given up and tried again."""
-        s = self.settings
-        return timing.round_timeout(self.size, s.watchdog, records=self.records) + s.firmware_latency
-
-    @property
-    def claim(self) -> int:
-        """A claim, or a keepalive, and its answer: both latencies and the way there and back."""
-        s = self.settings
-        return 2 * (s.firmware_latency + s.host_latency) + 4 * timing.KEEPALIVE_FLITS + self.ring_time
-
-    @property
-    def election(self) -> ElectionTimes:
-        """Keepalives must be rare enough for a long ring, on which one may wait behind a statistics message."""
-        s = self.settings
-        interval = max(s.keepalive_interval, 4 * self.claim)
-        return ElectionTimes(
-            interval=interval,
-            multiplier=s.keepalive_multiplier,
-            jitter=interval * s.keepalive_jitter // 100,
-            slack=interval // 4,
-            skew=self.claim,
-            guard=_GUARD,
-            wait_to_restore=s.wait_to_restore,
-        )
-
-    @property
-    def census_frames(self) -> int:
-        """Most control frames that the census makes an entry GPU send in one allowance period."""
-        s = self.settings
-        periods = -(-s.allowance_period // s.census_period) + 1
-        rounds = s.allowance_period // (timing.MESSAGE_FLITS + s.firmware_latency) + 2
-        # Two messages a round, and a report after the last attempt.
-        return min(periods * (2 * ATTEMPTS + 1), rounds * 3)
-
-    def keepalive_frames(self, members: int) -> int:
-        """Most control frames that a member of a group sends in one allowance period."""
-        times = self.election
-        rounds = self.settings.allowance_period // (times.interval - times.jitter) + 2
-        # To each other member both ways round, one up, a claim, a release; and once more out of turn.
-        return (rounds + 2) * (2 * (members - 1) + 3)
+    times: Times
 
     def recovery(self, action: str, kind: str, others: int = 0) -> int:
         """From the event until a right count is accepted, or for a liar, until it is named.
 
         `others`: further faults present at the time; each may cost one watchdog.
         """
-        s, t = self.settings, self.ring_time
+        s, t = self.times.settings, self.times.ring_time
         switch = timing.SWITCH_OVER
         trip = s.watchdog + switch + timing.BYPASS_HOP
-        common = max(s.census_period, self.timeout) + t + s.firmware_latency + others * trip
+        common = max(s.census_period, self.times.timeout) + t + s.firmware_latency + others * trip
         # A round that only counts is repeated with records when its count is new.
-        common += self.timeout
+        common += self.times.timeout
         if action == "clear":
             common += s.gpu_restore
         if kind in LIARS:
-            return common + (ATTEMPTS * (self.timeout + s.firmware_latency) if action == "fault" else 0)
+            return common + (ATTEMPTS * (self.times.timeout + s.firmware_latency) if action == "fault" else 0)
         if kind in _CUTS:
-            extra = t + self.timeout + (2 * s.link_restore if action == "clear" else 0)
+            extra = t + self.times.timeout + (2 * s.link_restore if action == "clear" else 0)
             return common + switch + extra
         if kind in ("babble", "flap"):
             # A GPU that boots again and again says so each time, until it is muted.
             return common + 2 * s.allowance_period + switch
         if kind == "switch_stuck_through":
-            return common + 2 * trip + t + self.timeout + 2 * s.link_restore
+            return common + 2 * trip + t + self.times.timeout + 2 * s.link_restore
         if kind == "link_delay":
-            return common + (ROUNDS + 1) * max(s.census_period, self.timeout) + 2 * s.link_restore + s.host_latency
+            rounds = (ROUNDS + 1) * max(s.census_period, self.times.timeout)
+            return common + rounds + 2 * s.link_restore + s.host_latency
         if kind == "hang":
-            long = timing.MESSAGE_FLITS + timing.RECORD_FLITS * self.size > SHADOW_FLITS
-            return common + trip + (self.timeout if long and self.records else 0)
+            long = timing.MESSAGE_FLITS + timing.RECORD_FLITS * self.times.size > SHADOW_FLITS
+            return common + trip + (self.times.timeout if long and self.times.records else 0)
         return common + switch
 
     def election_bound(self, members: int, *, across: bool = False) -> int:
@@ -145,22 +77,23 @@ class Bounds:
         A warden that refuses a claim for a lease that it has only heard of says how long that lasts from then on. If
         it ends before, the member has waited for nothing.
         """
-        e = self.election
+        e = self.times.election
         if across:
             return self.election_bound(members) + e.lease
         # Two intervals: until the loss of keepalives begins, and until a claim that was refused is repeated.
-        return e.lease + e.guard + (members + 1) * e.skew + 2 * e.interval + self.claim + self.settings.gpu_restore
+        taken = e.lease + e.guard + (members + 1) * e.skew + 2 * e.interval
+        return taken + self.times.claim + self.times.settings.gpu_restore
 
     def return_bound(self, members: int, *, across: bool = False) -> int:
         """Until somebody who can hold a role again, after nobody could, has been granted it: boot, the link, the time
         that a rebooted grantor of a boundary group waits, a claim."""
-        s, e = self.settings, self.election
+        s, e = self.times.settings, self.times.election
         listen = e.lease + e.guard + 2 * e.interval
         return self.election_bound(members, across=across) + listen + 2 * s.link_restore + s.gpu_restore + s.watchdog
 
     def settling(self, kind: str) -> int:
         """How long after an event the ring may still rightly be found as it was before."""
-        s = self.settings
+        s = self.times.settings
         if kind in _CUTS:
             return 2 * s.link_restore + 2 * MAX_LINK_DELAY + 16
         if kind in ("babble", "flap"):
@@ -176,4 +109,9 @@ class Bounds:
         Its TTL lasts for a good round, and once more from the first dead link at which it turns: 2 T_ring, and what
         a round trip may cost besides, twice.
         """
-        return 2 * self.timeout
+        return 2 * self.times.timeout
+
+
+def bounds_of(server: Server) -> list[Bounds]:
+    """By card."""
+    return [Bounds(times) for times in times_of(server)]

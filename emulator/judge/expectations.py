@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.outcome import Expected
+from ringhil.emulator.judge.results import Results
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import (
     BoundaryIs,
@@ -23,7 +23,6 @@ from ringhil.emulator.scenario import (
     TruthIs,
     WorkIs,
 )
-from ringhil.firmware.actions import Action
 
 
 @dataclass
@@ -36,28 +35,22 @@ class _Item:
 
 
 class Expectations:
-    """`breaks` names the links of which one is cut, `boundaries` the boundary GPUs by neighbouring card, `isolated`
-    the GPUs that their own switches keep out, `differs` what of the CPU's view of a card, by number, isn't true."""
+    """`differs` says what of the CPU's view of a card, by number, isn't true."""
 
     def __init__(
         self,
         items: tuple[Expectation, ...],
         kernel: Kernel,
         cpu: Cpu,
-        breaks: Callable[[CardView], tuple[str, ...]],
-        boundaries: Callable[[CardView], dict[str, str]],
-        isolated: Callable[[CardView], tuple[int, ...]],
+        results: Results,
         differs: Callable[[int], str | None],
     ) -> None:
         names = tuple(card.name for card in cpu.cards)
         self._items = [_Item(i, e, uncounted=_awaited(e, names)) for i, e in enumerate(items)]
-        self._kernel, self._cpu, self._breaks = kernel, cpu, breaks
-        self._boundaries, self._isolated, self._differs_from_truth = boundaries, isolated, differs
+        self._kernel, self._cpu, self._results, self._differs_from_truth = kernel, cpu, results, differs
         for item in self._items:
             for cycle in _cycles(item.expectation):
-                kernel.at(cycle, _Look(self, item))
-        # A lease lapses without a word from anybody: the CPU's view changes, and no mail says so.
-        self._on_grant, cpu.on_grant = cpu.on_grant, self._granted
+                kernel.remind(cycle, _Look(self, item))
 
     @property
     def last_cycle(self) -> int:
@@ -93,10 +86,6 @@ class Expectations:
         return tuple(
             Expected(i.index, bool(i.ok), i.expectation.line, _text(i.expectation), i.found) for i in self._items
         )
-
-    def _granted(self, card: CardView, action: Action) -> None:
-        self._on_grant(card, action)
-        self.news()
 
     def _watch(self, item: _Item) -> None:
         """What has to hold at every cycle: if it doesn't at this one, that settles it."""
@@ -145,7 +134,7 @@ class Expectations:
             entry = None if card.entry is None else GpuRef(card.name, card.entry)
             return None if entry == check.gpu else f"entry {entry or 'none'}"
         if isinstance(check, BreakIs):
-            links = self._breaks(card)
+            links = self._results.breaks(card)
             held = str(check.link) in links if check.link else not links
             return None if held else f"break {' or '.join(links) or 'none'}"
         if isinstance(check, EpochIs):
@@ -153,10 +142,10 @@ class Expectations:
         if isinstance(check, StrandedAre):
             return None if card.stranded == check.gpus else f"stranded {list(card.stranded)}"
         if isinstance(check, IsolatedAre):
-            found = self._isolated(card)
+            found = self._results.isolated(card)
             return None if found == check.gpus else f"isolated {list(found)}"
         assert isinstance(check, BoundaryIs)
-        gpus = self._boundaries(card).values()
+        gpus = self._results.boundaries(card).values()
         held = str(check.gpu) in gpus if check.gpu is not None else not gpus
         return None if held else f"boundary {', '.join(gpus) or 'none'}"
 

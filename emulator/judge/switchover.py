@@ -1,53 +1,86 @@
 """When the hardware has switched over after an event: switches that joined or left, ports that turned round.
 
-Read from the status registers, cycle by cycle until they are as the event demands, or should have been.
+Read from the status registers: when the event strikes, and whenever the engine reports that one of them has changed,
+until they are as the event demands, or should have been.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part
-from ringhil.emulator.kernel import Kernel
+from ringhil.emulator.judge.watch import OpenEvent, Watch
+from ringhil.emulator.kernel.observations import RegisterChanged
+from ringhil.emulator.server import Server
 from ringhil.protocol import registers
 
 _BIT = {name: 1 << bit for name, bit in registers.STATUS_BITS.items()}
 _BYPASSED = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
+_WATCHED = _BYPASSED | _BIT["wrap_port1"] | _BIT["wrap_port2"]
 
 
 @dataclass
-class SwitchOver:
-    """Waits for a part of one card to reach the state `state`, until cycle `until`, and calls `on_done` with the cycle.
+class _Awaited:
+    """A part of a card that has to reach `state` by cycle `until`. `status`: as last seen, by cell."""
 
-    `first` is the cell of GPU 0, `size` the number of GPUs. `wanted` says whether it is still of interest.
-    """
-
-    kernel: Kernel
-    first: int
-    size: int
     part: Part
     state: str
     until: int
-    wanted: Callable[[], bool]
-    on_done: Callable[[int], None]
+    cells: tuple[int, ...]  # whose status tells
+    status: dict[int, int]
+    opened: OpenEvent
 
-    def __call__(self) -> None:
-        """Look, and again in the next cycle."""
-        if not self.wanted():
-            return
-        if self._reached():
-            self.on_done(self.kernel.now)
-        elif self.kernel.now < self.until:
-            self.kernel.after(1, self)
-
-    def _reached(self) -> bool:
-        kind, number = self.part
-        if kind == "link" or self.state == BLOCKED:
+    def reached(self) -> bool:
+        seen = [self.status[cell] for cell in self.cells]
+        if len(seen) == 2:
             # A GPU that lets nothing through has the links on both its sides taken for cut.
-            before, after = (number, number + 1) if kind == "link" else (number - 1, number + 1)
-            turned = [self._status(before) & _BIT["wrap_port2"], self._status(after) & _BIT["wrap_port1"]]
+            turned = [seen[0] & _BIT["wrap_port2"], seen[1] & _BIT["wrap_port1"]]
             return all(turned) if self.state in (CUT, BLOCKED) else not any(turned)
-        bypassed = self._status(number) & _BYPASSED
-        return {OK: bypassed == 0, OUT: bypassed == _BYPASSED}[self.state]
+        return {OK: seen[0] & _BYPASSED == 0, OUT: seen[0] & _BYPASSED == _BYPASSED}[self.state]
 
-    def _status(self, gpu: int) -> int:
-        return self.kernel.engine.peek(self.first + gpu % self.size, "status")
+
+class SwitchOvers:
+    """Notes in each open event when the hardware has switched over."""
+
+    def __init__(self, server: Server, bounds: Sequence[Bounds], watch: Watch) -> None:
+        self._server, self._bounds, self._watch = server, bounds, watch
+        self._awaited: list[_Awaited] = []
+        server.observations.listen(RegisterChanged, self._changed)
+
+    def begin(self, card: int, part: Part, state: str, opened: OpenEvent) -> None:
+        """A part of a card has to reach `state`, from now on."""
+        now, bounds = self._server.kernel.now, self._bounds[card]
+        until = now + max(bounds.settling("switch_stuck_through"), bounds.settling(opened.event.kind))
+        cells = self._cells(card, part, state)
+        status = {cell: self._server.engine.peek(cell, "status") for cell in cells}
+        awaited = _Awaited(part, state, until, cells, status, opened)
+        for cell in cells:
+            self._server.engine.watch_register(cell, "status", _WATCHED)
+        self._awaited.append(awaited)
+        self._look(awaited, now)
+
+    def _cells(self, card: int, part: Part, state: str) -> tuple[int, ...]:
+        kind, number = part
+        size, cell = self._server.wiring.cards[card].gpus, self._server.wiring.cell
+        if kind == "link" or state == BLOCKED:
+            before, after = (number, number + 1) if kind == "link" else (number - 1, number + 1)
+            return (cell(card, before % size), cell(card, after % size))
+        return (cell(card, number),)
+
+    def _changed(self, o: RegisterChanged) -> None:
+        for awaited in self._awaited.copy():
+            if o.cell in awaited.status:
+                awaited.status[o.cell] = o.value
+                self._look(awaited, o.cycle)
+
+    def _look(self, awaited: _Awaited, now: int) -> None:
+        over = awaited.opened.superseded or now > awaited.until
+        if not over and awaited.reached():
+            over = True
+            # A role that has to move is the later part of it.
+            if awaited.opened.switched is None:
+                awaited.opened.switched = now
+        if over:
+            self._awaited.remove(awaited)
+            for cell in awaited.cells:
+                self._server.engine.watch_register(cell, "status", _WATCHED, on=False)

@@ -77,7 +77,7 @@ class Watch:
         self.wrong: list[Violation] = []  # that are of no card alone
         self._events: list[OpenEvent] = []
         self._last_event = [0] * len(self.cards)
-        self._differences = Differences(self.oracle, views, [b.records for b in bounds])
+        self._differences = Differences(self.oracle, views, [b.times.records for b in bounds])
 
     def _entry_time(self, card: int) -> int:
         """An election of the entry GPU is over by then."""
@@ -239,7 +239,7 @@ class Watch:
             if what == "boundary":
                 ends = self._wiring.ends(self._wiring.links[number])
                 members = len(self._wiring.links[number].from_)
-                slowest = max((self._bounds[card] for card in ends), key=lambda b: b.election.interval)
+                slowest = max((self._bounds[card] for card in ends), key=lambda b: b.times.election.interval)
                 moved = slowest.election_bound if first else slowest.return_bound
                 bound = max(bound, moved(members, across=True))
                 continue
@@ -344,7 +344,7 @@ class Watch:
 
     def _recovery(self, o: OpenEvent, now: int) -> Recovery:
         took = None if o.recounted is None else o.recounted - o.event.at
-        ring_time = max(self._bounds[card].ring_time for card in o.cards)
+        ring_time = max(self._bounds[card].times.ring_time for card in o.cards)
         unseen = o.recounted is None and (now - o.event.at <= o.bound or self._excused(o))
         return Recovery(
             fault=o.event.kind,

@@ -1,12 +1,14 @@
-"""Runs one GPU's firmware: its actions become frames, register writes, timers and observations in virtual time."""
+"""Runs one GPU's firmware: carries out its commands in virtual time, and tells what it wants known."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel.kernel import Kernel
+from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
+from ringhil.firmware.observations import Observation
 
 
 class Firmware(Protocol):
@@ -22,13 +24,19 @@ class GpuFirmware:
     """One GPU's processor. When the GPU fails, its firmware is gone; when it is well again, it boots afresh.
 
     `boot(n, memory)` makes the firmware of the n-th boot (from 1); `memory` is the switch's register of that name,
-    which outlives a failure. `observe` sees every action before it is done.
+    which outlives a failure. `before_sending(cell, frame)` is called with every frame before it is sent: a fault may
+    begin with it.
     """
 
     def __init__(
-        self, kernel: Kernel, cell: int, boot: Callable[[int, int], Firmware], observe: Callable[[Action], None]
+        self,
+        kernel: Kernel,
+        cell: int,
+        boot: Callable[[int, int], Firmware],
+        before_sending: Callable[[int, bytes], None] | None = None,
     ) -> None:
-        self._kernel, self._cell, self._boot, self._observe = kernel, cell, boot, observe
+        self._kernel, self._cell, self._boot, self._before_sending = kernel, cell, boot, before_sending
+        self._said = kernel.observations.listeners(FirmwareSaid)
         self._boots = 0
         self._timers: dict[str, int] = {}  # name -> the setting that counts; older ones are void
         self._settings = 0
@@ -58,20 +66,23 @@ class GpuFirmware:
             self._do(self.running.on_timer(name, self._kernel.now))
 
     def _do(self, actions: list[Action]) -> None:
-        observe, kernel = self._observe, self._kernel
+        kernel = self._kernel
         for action in actions:
-            observe(action)
-            if isinstance(action, Send):
-                kernel.send_mail(self._cell, PORTS[action.port], action.frame)
-            elif isinstance(action, Write):
-                kernel.engine.poke(self._cell, action.register, action.value)
-            elif isinstance(action, SetTimer):
+            if isinstance(action, SetTimer):
                 self._settings += 1
                 setting = self._settings
                 self._timers[action.name] = setting
                 kernel.after(action.delay, _Timer(self, action.name, setting))
+            elif isinstance(action, Send):
+                if self._before_sending is not None:
+                    self._before_sending(self._cell, action.frame)
+                kernel.send_mail(self._cell, PORTS[action.port], action.frame)
+            elif isinstance(action, Write):
+                kernel.engine.poke(self._cell, action.register, action.value)
             elif isinstance(action, CancelTimer):
                 self._timers.pop(action.name, None)
+            elif self._said and isinstance(action, Observation):
+                kernel.observations.tell(FirmwareSaid(kernel.now, self._cell, action))
 
 
 class _Timer:

@@ -4,23 +4,33 @@ import heapq
 from collections.abc import Callable, Sequence
 
 from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine
-
-# A frame on its way between RTL and Python: cycle, cell, "to_firmware", "from_firmware", "to_cpu" or "from_cpu",
-# port, bytes, arrived bad.
-Tap = Callable[[int, int, str, int, bytes, bool], None]
+from ringhil.emulator.kernel.observations import (
+    Advanced,
+    FromCpu,
+    FromFirmware,
+    Observations,
+    RegisterChanged,
+    ToCpu,
+    ToFirmware,
+)
 
 Mail = Callable[[int, bytes, int, bool], None]  # cell, frame, port, arrived bad
+
+# Of one cycle reminders come first, then what is early, then all else; each in the order in which it was asked for.
+_EARLY = -(1 << 40)
+_REMINDERS = 2 * _EARLY
 
 
 class Kernel:
     """`firmware_latency` and `cpu_latency` are the cycles between a frame's arrival and the reaction to it.
 
     Because nobody reacts sooner, the engine may run on that far before it has to ask: frames that arrive
-    close together are handed over together.
+    close together are handed over together. What happens is told to whoever listens to `observations`.
     """
 
     def __init__(self, engine: Engine, firmware_latency: int, cpu_latency: int) -> None:
         self.engine = engine
+        self.observations = Observations()
         self._latency = {True: firmware_latency, False: cpu_latency}
         self._lookahead = max(1, min(firmware_latency, cpu_latency))
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
@@ -28,8 +38,9 @@ class Kernel:
         self._stopped = False
         self.on_firmware_mail: Mail = _ignore
         self.on_cpu_mail: Mail = _ignore
-        self.tap: Tap | None = None  # is shown every frame
-        self.after_run: Callable[[], None] | None = None  # is called whenever the engine has run on
+        listeners = self.observations.listeners
+        self._advanced, self._to_firmware, self._to_cpu = listeners(Advanced), listeners(ToFirmware), listeners(ToCpu)
+        self._from_firmware, self._from_cpu = listeners(FromFirmware), listeners(FromCpu)
 
     @property
     def now(self) -> int:
@@ -38,24 +49,35 @@ class Kernel:
 
     def at(self, cycle: int, act: Callable[[], None]) -> None:
         """Have something done at a cycle that is not past."""
-        self._order += 1
-        heapq.heappush(self._agenda, (max(cycle, self.engine.now), self._order, act))
+        self._plan(cycle, 0, act)
 
     def after(self, delay: int, act: Callable[[], None]) -> None:
         """Have something done `delay` cycles from now."""
-        self.at(self.engine.now + delay, act)
+        self._plan(self.engine.now + delay, 0, act)
+
+    def early(self, cycle: int, act: Callable[[], None]) -> None:
+        """Have something done at a cycle that is not past, before what other parts do in it, whenever they asked."""
+        self._plan(cycle, _EARLY, act)
+
+    def remind(self, cycle: int, look: Callable[[], None]) -> None:
+        """Have somebody look at a cycle that is not past, before anything is done in it. To look changes nothing."""
+        self._plan(cycle, _REMINDERS, look)
+
+    def _plan(self, cycle: int, rank: int, act: Callable[[], None]) -> None:
+        self._order += 1
+        heapq.heappush(self._agenda, (max(cycle, self.engine.now), rank + self._order, act))
 
     def send_mail(self, cell: int, port: int, frame: bytes) -> None:
         """A GPU's firmware writes a frame into its mailbox now."""
-        if self.tap is not None:
-            self.tap(self.engine.now, cell, "from_firmware", port, frame, False)
+        if self._from_firmware:
+            self.observations.tell(FromFirmware(self.engine.now, cell, port, frame))
         self.engine.send_mail(cell, port, frame, at=self.engine.now)
 
     def send_from_cpu(self, cell: int, frames: Sequence[bytes]) -> None:
         """The CPU sends frames to a GPU now."""
-        if self.tap is not None:
+        if self._from_cpu:
             for frame in frames:
-                self.tap(self.engine.now, cell, "from_cpu", 0, frame, False)
+                self.observations.tell(FromCpu(self.engine.now, cell, 0, frame))
         self.engine.send_from_cpu(cell, frames, at=self.engine.now)
 
     def stop(self) -> None:
@@ -78,17 +100,26 @@ class Kernel:
             else:
                 self._advance(due if due < until else until)
 
+    def run_before(self, cycle: int) -> None:
+        """Go on to `cycle`, whatever `stop` says; what is to be done in that very cycle is still to come."""
+        while self.now < cycle:
+            self.run(cycle - 1)
+            if not self._stopped:
+                self._advance(cycle)
+
     def _advance(self, limit: int) -> None:
         events = self.engine.run(limit, lookahead=self._lookahead)
-        if self.after_run is not None:
-            self.after_run()
+        if self._advanced:
+            self.observations.tell(Advanced(self.engine.now))
+        for cycle, cell, _, value, address in self.engine.observations().tolist():
+            self.observations.tell(RegisterChanged(cycle, cell, address, value))
         if not events.raw:
             return
         for cycle, cell, kind, port, bad, _, offset, length in events:
             frame = bytes(events.buffer[offset : offset + length])
             ring = kind == FROM_RING
-            if self.tap is not None:
-                self.tap(cycle, cell, "to_firmware" if ring else "to_cpu", port, frame, bool(bad))
+            if self._to_firmware if ring else self._to_cpu:
+                self.observations.tell((ToFirmware if ring else ToCpu)(cycle, cell, port, frame, bool(bad)))
             deliver = self.on_firmware_mail if ring else self.on_cpu_mail
             self.at(cycle + self._latency[ring], _Delivery(deliver, cell, frame, port, bool(bad)))
 

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import (
     FAULTS,
     GpuRef,
@@ -20,7 +22,6 @@ from ringhil.emulator.scenario import (
 )
 from ringhil.emulator.scenario.suggest import unknown
 from ringhil.emulator.scenario.yaml_source import parse
-from ringhil.emulator.server import Outcome, Server
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -52,7 +53,7 @@ class Driven:
     """
 
     def __init__(self, scenario: Scenario, library: Library, left: Path) -> None:
-        self._server = Server(scenario, library)
+        self._server = Run(scenario, library)
         self._left = left
         self._events: list[TimelineEvent] = list(scenario.timeline)
         self.scenario = scenario

@@ -1,6 +1,5 @@
-"""A whole server: cards in the engine, firmware, CPU, the timeline of a scenario, and the judgement of it."""
+"""A whole server at work: cards in the engine, firmware, CPU, and the timeline of a scenario."""
 
-from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.server.server import Server
 
-__all__ = ["Outcome", "Server"]
+__all__ = ["Server"]

@@ -1,7 +1,7 @@
 """What each GPU's firmware is told at boot: its groups, its times, its way to other cards."""
 
-from ringhil.emulator.judge.bounds import ATTEMPTS, Bounds
 from ringhil.emulator.scenario import Settings
+from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.election import GroupConfig
@@ -16,8 +16,8 @@ _REFRESH = 16  # `records: sometimes`: in every so many-th round
 class Groups:
     """Makes the firmware of every GPU that is in a group."""
 
-    def __init__(self, wiring: Wiring, settings: Settings, bounds: list[Bounds], seed: int) -> None:
-        self._wiring, self._settings, self._bounds, self._seed = wiring, settings, bounds, seed
+    def __init__(self, wiring: Wiring, settings: Settings, times: list[Times], seed: int) -> None:
+        self._wiring, self._settings, self._times, self._seed = wiring, settings, times, seed
 
     def boot(self, card: int, gpu: int, boots: int, memory: int) -> GpuProgram:
         """The program of a GPU's `boots`-th boot; `memory` is what its switch has kept."""
@@ -46,7 +46,7 @@ class Groups:
             size=described.gpus,
             epoch=0,  # the election's
             period=s.census_period,
-            timeout=self._bounds[card].timeout,
+            timeout=self._times[card].timeout,
             records=s.records != "never",
             refresh=1 if s.records == "always" else _REFRESH,
             attempts=ATTEMPTS,
@@ -68,9 +68,9 @@ class Groups:
     def _group(
         self, role: str, card: int, gpu: int, members: tuple[int, ...], boots: int, *, uplink: str, far: tuple[int, int]
     ) -> GroupConfig:
-        times = self._bounds[card].election
+        times = self._times[card].election
         if role == "boundary":
-            times = max(times, self._bounds[far[0]].election, key=lambda t: t.interval)
+            times = max(times, self._times[far[0]].election, key=lambda t: t.interval)
         return GroupConfig(
             role=role,
             card=card,

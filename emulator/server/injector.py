@@ -5,8 +5,10 @@ from collections.abc import Callable
 from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent
+from ringhil.emulator.server.observations import Flapped, LossOver
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers
+from ringhil.protocol.frames import Keepalive
 
 _CPU, _CARD = PORTS["cpu"], PORTS["boundary"]
 _CUT_BIT = {0: "cut_port1", 1: "cut_port2", _CPU: "cut_host", _CARD: "cut_boundary"}
@@ -18,17 +20,10 @@ End = tuple[int, int]  # cell and port at which a link arrives
 
 
 class Injector:
-    """`on_life(cell, alive)` is told when a GPU's firmware stops or boots, `on_flap(card, gpu, failed)` when a flapping
-    GPU fails or recovers."""
+    """`on_life(cell, alive)` is called when a GPU's firmware has to stop or boot."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        wiring: Wiring,
-        on_life: Callable[[int, bool], None],
-        on_flap: Callable[[int, int, bool], None],
-    ) -> None:
-        self._kernel, self._wiring, self._on_life, self._on_flap = kernel, wiring, on_life, on_flap
+    def __init__(self, kernel: Kernel, wiring: Wiring, on_life: Callable[[int, bool], None]) -> None:
+        self._kernel, self._wiring, self._on_life = kernel, wiring, on_life
         self._gpus: dict[int, set[str]] = {}
         self._cuts: dict[End, set[str]] = {}
         # Cell -> rounds of keepalives to lose (None: all), and those that it has lost.
@@ -99,25 +94,26 @@ class Injector:
         self._set(cell, "flapped", failed)
         assert isinstance(event.target, GpuRef)
         if changed:
-            self._on_flap(self._wiring.number(event.target.card), event.target.index, failed)
+            card = self._wiring.number(event.target.card)
+            self._kernel.observations.tell(Flapped(self._kernel.now, card, event.target.index, failed))
         if "flap" in self._gpus[cell]:
             period = event.value or 2
             half = period // 2 if failed else period - period // 2
             self._kernel.after(half, lambda: self._flap(event, cell, not failed))
 
-    def keepalive(self, cell: int, frame: bytes) -> bool:
-        """A GPU's firmware is about to send a keepalive. True when a counted loss ends before it.
+    def before_sending(self, cell: int, frame: bytes) -> None:
+        """A GPU's firmware is about to send a frame.
 
-        What it sends in one round of keepalives, to whomever, has one sequence number. A loss begins here and not
-        before, so that it never takes half of a round that is just being written.
+        The keepalives that it sends in one round, to whomever, have one sequence number. A counted loss begins here
+        and not before, so that it never takes half of a round that is just being written; and it ends here.
         """
-        if cell not in self._losing:
-            return False
+        if frame[0] != Keepalive.KIND or cell not in self._losing:
+            return
         count, lost = self._losing[cell]
         lost.add(frame[_SEQUENCE])
         if count is None or len(lost) <= count:
             self._set(cell, "keepalive_loss", True)
-            return False
+            return
         del self._losing[cell]
         self._set(cell, "keepalive_loss", False)
-        return True
+        self._kernel.observations.tell(LossOver(self._kernel.now, cell))

@@ -42,6 +42,19 @@ class Wiring:
         """Cell of a GPU."""
         return self._bare.cell(card, gpu)
 
+    @property
+    def cells(self) -> int:
+        """GPUs in all."""
+        return self._bare.cells
+
+    def place(self, cell: int) -> tuple[int, int]:
+        """Card and GPU of a cell."""
+        return self._places[cell]
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        return [(number, gpu) for number, card in enumerate(self.cards) for gpu in range(card.gpus)]
+
     def cell_of(self, gpu: GpuRef) -> int:
         """Cell of a GPU by its name."""
         return self.cell(self._number[gpu.card], gpu.index)

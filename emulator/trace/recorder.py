@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from ringhil.emulator.files import AtomicFile
+from ringhil.emulator.kernel.observations import FRAMES, FrameSeen, Observations
 
 FORMAT = "ringhil recording"
 VERSION = 1
@@ -29,7 +30,7 @@ class RecordingError(ValueError):
 
 
 class Recorder:
-    """Give `frame` to the kernel as its tap; call `commit` when the run is over."""
+    """Let it `listen` before the run begins; call `commit` when that is over."""
 
     def __init__(self, path: Path, *, name: str, seed: int, rtl: str, gpus: Sequence[str]) -> None:
         self._path, self._gpus = path, gpus
@@ -39,10 +40,16 @@ class Recorder:
             raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
         self._write({"format": FORMAT, "version": VERSION, "name": name, "seed": seed, "rtl": rtl, "gpus": list(gpus)})
 
-    def frame(self, cycle: int, cell: int, way: str, port: int, frame: bytes, bad: bool) -> None:
+    def listen(self, observations: Observations) -> None:
+        """Write down every frame of a run."""
+        for kind in FRAMES:
+            observations.listen(kind, self.frame)
+
+    def frame(self, seen: FrameSeen) -> None:
         """Write down one frame."""
-        row = {"cycle": cycle, "gpu": self._gpus[cell], "way": way, "port": port, "frame": frame.hex()}
-        self._write({**row, "bad": True} if bad else row)
+        row = {"cycle": seen.cycle, "gpu": self._gpus[seen.cell], "way": seen.WAY, "port": seen.port}
+        row["frame"] = seen.frame.hex()
+        self._write({**row, "bad": True} if seen.bad else row)
 
     def _write(self, row: dict[str, object]) -> None:
         assert self._file.file is not None

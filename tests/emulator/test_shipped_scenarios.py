@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import (
     FAULTS,
     BoundaryIs,
@@ -31,7 +33,6 @@ from ringhil.emulator.scenario import (
     WorkIs,
     load_variants,
 )
-from ringhil.emulator.server import Outcome, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "tests" / "scenarios"
@@ -89,7 +90,7 @@ def name(file: Path) -> str:
 
 
 def play(scenario: Scenario, library: Library) -> Outcome:
-    server = Server(scenario, library)
+    server = Run(scenario, library)
     try:
         return server.run()
     finally:

@@ -16,15 +16,15 @@ GPU, whose card has nobody else to name it, nor a link between cards, nor anythi
 """
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, LinkRef, TimelineEvent
-from ringhil.emulator.server import Server
 
 _FAILED = frozenset({"dead", "hang"})
 _LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})
 _CUTS = frozenset({"link_cut", "link_one_way"})
 
 
-def located(server: Server, fault: TimelineEvent, faults: list[TimelineEvent]) -> bool | None:
+def located(server: Run, fault: TimelineEvent, faults: list[TimelineEvent]) -> bool | None:
     """Whether `fault`, one of `faults`, is named now; None: nothing has to be."""
     if not isinstance(fault.target, GpuRef | LinkRef) or server.scenario.server.settings.records == "never":
         return None
@@ -41,7 +41,7 @@ def _kinds(fault: TimelineEvent, faults: list[TimelineEvent]) -> set[str]:
     return {other.kind for other in faults if other.target == fault.target}
 
 
-def _gpu(server: Server, view: CardView, kind: str, gpu: int, kinds: set[str]) -> bool | None:
+def _gpu(server: Run, view: CardView, kind: str, gpu: int, kinds: set[str]) -> bool | None:
     if gpu == view.entry:
         return None
     if kind in _FAILED or kind == "babble":

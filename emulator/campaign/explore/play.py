@@ -1,12 +1,13 @@
 """One case, played to its end on a server that stands just before it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ringhil.emulator.campaign.explore.located import located
-from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, TimelineEvent
-from ringhil.emulator.server import Outcome, Server
+from ringhil.emulator.server.times import times_of
 
 _EXTENSIONS = 4  # a role may be lost again while the end of another event is waited for
 
@@ -21,7 +22,7 @@ class Played:
     until: int | None
 
 
-def play(server: Server, events: Iterable[TimelineEvent], *, rounds: int | None = 1) -> Played:
+def play(server: Run, events: Iterable[TimelineEvent], *, rounds: int | None = 1) -> Played:
     """Strike, play on and judge.
 
     It is over once every event and every election between cards has had all its time, then so many census rounds more,
@@ -51,14 +52,14 @@ def _fault_of(clear: TimelineEvent, faults: list[TimelineEvent]) -> int:
     return max(n for n in same if faults[n].at <= clear.at)
 
 
-def _had_time(server: Server, fault: TimelineEvent) -> bool:
+def _had_time(server: Run, fault: TimelineEvent) -> bool:
     """Whether it has been there for as long as it may take to be dealt with."""
     now = server.kernel.now
     same = [r for r in server.watch.recoveries(now) if (r.fault, r.where, r.at) == (fault.kind, fault.where, fault.at)]
     return any(now - r.at >= r.bound for r in same)
 
 
-def _end_early(server: Server, timeline: tuple[TimelineEvent, ...], rounds: int) -> None:
+def _end_early(server: Run, timeline: tuple[TimelineEvent, ...], rounds: int) -> None:
     scenario = server.scenario
     if scenario.until is not None or not timeline:
         return
@@ -67,12 +68,11 @@ def _end_early(server: Server, timeline: tuple[TimelineEvent, ...], rounds: int)
         server.run_to(server.watch.settled_by(server.kernel.now) + 1)
     server.run_to(server.kernel.now + rounds * _round(scenario))
     if scenario.workload is None or server.cpu.finished:
-        server.scenario = replace(scenario, until=server.kernel.now)
-        server.strike(())
+        server.end_at(server.kernel.now)
 
 
 def _round(scenario: Scenario) -> int:
     """Cycles in which a whole census round lies, wherever they begin."""
     settings = scenario.server.settings
-    longest = max(Bounds(card.gpus, settings, settings.records != "never").timeout for card in scenario.server.cards)
+    longest = max(times.timeout for times in times_of(scenario.server))
     return settings.census_period + 2 * longest

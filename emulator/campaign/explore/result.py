@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ringhil.emulator.campaign.explore.play import Played
-from ringhil.emulator.judge.outcome import Recovery
+from ringhil.emulator.judge.outcome import Outcome, Recovery
 from ringhil.emulator.scenario import INVARIANTS
-from ringhil.emulator.server import Outcome
 
 Verdict = Literal["pass", "fail", "error", "hung"]
 MOST_FAILURES = 20  # kept of a case

@@ -11,9 +11,10 @@ from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
-from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario
-from ringhil.emulator.server import Server
+from ringhil.emulator.server.times import times_of
 
 _COUNTS = 2  # right ones in a row
 _PERIODS = 20  # of the census, in which a server without faults has long settled
@@ -63,27 +64,22 @@ def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, 
 
 def _whole_run(scenario: Scenario, library: Library) -> Result:
     try:
-        return forked(lambda: summed_up(Played(Server(scenario, library).run(), (), None)), PATIENCE)
+        return forked(lambda: summed_up(Played(Run(scenario, library).run(), (), None)), PATIENCE)
     except ForkedError as error:
         verdict: Literal["hung", "error"] = "hung" if error.hung else "error"
         return Result(verdict, (str(error),), verdict)
 
 
-def _bounds(scenario: Scenario) -> list[Bounds]:
-    settings = scenario.server.settings
-    return [Bounds(card.gpus, settings, settings.records != "never") for card in scenario.server.cards]
-
-
 def _period(scenario: Scenario) -> int:
-    return max(scenario.server.settings.census_period, *(2 * b.timeout for b in _bounds(scenario)))
+    return max(scenario.server.settings.census_period, *(2 * times.timeout for times in times_of(scenario.server)))
 
 
 def _start_up(scenario: Scenario) -> int:
     """Cycles for all roles to be taken up for the first time."""
-    return max(b.return_bound(8, across=bool(scenario.server.boundary_links)) for b in _bounds(scenario))
+    return max(b.return_bound(8, across=bool(scenario.server.boundary_links)) for b in bounds_of(scenario.server))
 
 
-def _settled(server: Server) -> bool:
+def _settled(server: Run) -> bool:
     for card, watch in zip(server.scenario.server.cards, server.watch.cards, strict=True):
         last = watch.counts[-_COUNTS:]
         if len(last) < _COUNTS or any(counted.count != card.gpus for _, counted in last):
@@ -91,7 +87,7 @@ def _settled(server: Server) -> bool:
     return all(role.holder is not None for role in server.watch.links)
 
 
-def _rounds(server: Server, period: int) -> dict[str, Round]:
+def _rounds(server: Run, period: int) -> dict[str, Round]:
     """The first rounds that begin from now on; plays the server on until all are over."""
     began, rounds = server.kernel.now, dict[str, Round]()
     for _ in range(_PERIODS):

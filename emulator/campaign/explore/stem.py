@@ -14,7 +14,7 @@ from ringhil.emulator.campaign.explore.fork import ForkedError, fork, forked, wr
 from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.result import Result, summed_up
 from ringhil.emulator.campaign.explore.warm import Warm
-from ringhil.emulator.server import Server
+from ringhil.emulator.judge.run import Run
 
 Numbered = tuple[int, Case]
 _LENGTH = 4  # bytes before each message
@@ -86,7 +86,7 @@ def _start(case: Case) -> int:
     return case.schedule.start if case.schedule.events else 0
 
 
-def _result(server: Server, case: Case, limit: float, rounds: int | None, gone: int) -> Result:
+def _result(server: Run, case: Case, limit: float, rounds: int | None, gone: int) -> Result:
     def act() -> Result:
         return summed_up(play(server, case.schedule.events, rounds=rounds))
 

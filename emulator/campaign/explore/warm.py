@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from ringhil.emulator.campaign.explore.fork import forked
 from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, TimelineEvent
-from ringhil.emulator.server import Outcome, Server
 
 PATIENCE = 120.0  # seconds that a play may take
 
@@ -21,7 +22,7 @@ class Warm:
 
     def __init__(self, scenario: Scenario, library: Library, until: int) -> None:
         self.scenario = scenario
-        self.server = Server(scenario, library)
+        self.server = Run(scenario, library)
         self.server.start()
         self.run_to(until)
 

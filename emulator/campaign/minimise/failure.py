@@ -16,8 +16,9 @@ expects to be noticed, or when less time is left to notice it.
 
 from ringhil.emulator.campaign.minimise.search import Fails
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, WorkIs
-from ringhil.emulator.server import Outcome, Server
 
 
 def fails_in(library: Library) -> Fails:
@@ -33,7 +34,7 @@ def fails_in(library: Library) -> Fails:
 
 
 def _failure(scenario: Scenario, library: Library) -> str | None:
-    server = Server(scenario, library)
+    server = Run(scenario, library)
     try:
         outcome = server.run()
         violated = _violated(outcome)
@@ -49,20 +50,20 @@ def _failure(scenario: Scenario, library: Library) -> str | None:
         server.engine.close()
     if expectation.cycle is None:
         return f"expected {_kinds(expectation)} not always"
-    return _expected_then(expectation, expectation.cycle, outcome, Server(scenario, library))
+    return _expected_then(expectation, expectation.cycle, outcome, Run(scenario, library))
 
 
 def _violated(outcome: Outcome) -> str | None:
     return min((v.invariant for v in outcome.violations), key=INVARIANTS.index, default=None)
 
 
-def _too_early(scenario: Scenario, server: Server) -> bool:
+def _too_early(scenario: Scenario, server: Run) -> bool:
     """What strikes then finds nothing to compare with, and members that wait for one another: other things go wrong."""
     first = [watch.counts[0][0] if watch.counts else server.kernel.now for watch in server.watch.cards]
     return any(event.at <= max(first) for event in scenario.timeline)
 
 
-def _expected_then(expectation: Expectation, cycle: int, outcome: Outcome, server: Server) -> str:
+def _expected_then(expectation: Expectation, cycle: int, outcome: Outcome, server: Run) -> str:
     """Plays it again, up to the cycle of the expectation."""
     try:
         server.start()
@@ -72,7 +73,7 @@ def _expected_then(expectation: Expectation, cycle: int, outcome: Outcome, serve
         server.engine.close()
 
 
-def _expected(expectation: Expectation, server: Server, outcome: Outcome) -> str:
+def _expected(expectation: Expectation, server: Run, outcome: Outcome) -> str:
     """The class of a failed expectation, by what the CPU knows now, what is true now, and what there was time for."""
     now = server.kernel.now
     named = {check.card for check in expectation.checks if not isinstance(check, WorkIs)}

@@ -3,9 +3,8 @@
 import re
 
 from ringhil.emulator.campaign.verify.verdict import Failure
-from ringhil.emulator.judge.outcome import Expected
+from ringhil.emulator.judge.outcome import Expected, Outcome
 from ringhil.emulator.scenario import Scenario
-from ringhil.emulator.server import Outcome
 
 _CYCLE = re.compile(r"at cycle (\d+)$")  # when what has to hold always did not
 

@@ -13,8 +13,8 @@ from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
-from ringhil.emulator.server import Server
 
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
 
@@ -54,7 +54,7 @@ class Player:
 
     def _played(self, file: int, variants: int, variant: Variant, began: float) -> Verdict:
         scenario = variant.scenario if self.seed is None else replace(variant.scenario, seed=self.seed)
-        server = Server(scenario, self.library)
+        server = Run(scenario, self.library)
         try:
             outcome = server.run()
         finally:

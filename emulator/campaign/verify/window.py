@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario
-from ringhil.emulator.server import Server
 from ringhil.emulator.trace.waves import WaveWriter
 
 LONGEST = 20_000  # cycles before the failure that are shown at most
@@ -26,11 +27,11 @@ def window(scenario: Scenario, cycle: int) -> tuple[int, int]:
 
 def record(path: Path, scenario: Scenario, library: Library, start: int, end: int) -> None:
     """Play the scenario up to cycle `end` and write the window as FST. Raises WaveError."""
-    server = Server(scenario, library)
+    server = Run(scenario, library)
     try:
         with WindowWriter(path, server.engine, [card.name for card in scenario.server.cards], start) as writer:
             server.start()
-            server.kernel.after_run = writer.drain
+            server.observations.listen(Advanced, lambda _: writer.drain())
             server.run_to(end)
             writer.commit()
     finally:

@@ -18,6 +18,7 @@
 #include "cells_backend.h"
 #endif
 #include "host_end.h"
+#include "messages.h"
 #include "watchpoints.h"
 
 namespace ringhil {
@@ -122,7 +123,7 @@ struct Snapshot {
 
 class Engine {
 public:
-    explicit Engine(const Strap* straps, uint32_t count) : m_straps(straps, straps + count), m_backend(m_straps) {
+    explicit Engine(const Strap* straps, uint32_t count) : m_straps(straps, straps + count), m_backend(m_straps), m_messages(count) {
         m_state.out.resize(count);
         m_state.faults.resize(count);
         m_state.hosts.resize(count);
@@ -155,11 +156,8 @@ public:
         else m_watchpoints.remove_register(cell, address, mask);
     }
 
-    // Report the statistics messages that begin on a ring port, by their first four flits.
-    void watch_messages(bool on) {
-        if (on) m_watchpoints.add_messages();
-        else m_watchpoints.remove_messages();
-    }
+    // The last statistics message of each ring port, of those that began at cycle `since` or later.
+    const std::vector<Message>& messages(uint64_t since) { return m_messages.recent(since); }
 
     void set_skipping(bool on) { m_skipping = on && Backend::CAN_SKIP; }
 
@@ -397,7 +395,7 @@ private:
         m_state.evaluations += m_running.size();
         ++m_state.steps;
         for (const uint32_t cell : m_running) settle(cell, now);
-        if (m_watchpoints.any()) m_watchpoints.look(now + 1, m_running, m_state.out, m_backend);
+        if (m_watchpoints.any()) m_watchpoints.look(now + 1, m_running, m_backend);
         m_state.now = now + 1;
     }
 
@@ -442,6 +440,7 @@ private:
         if (channel >= 0) report(now + 1, cell, TO_CPU, channel, host.collector(channel));
 
         m_backend.read(cell, out);
+        m_messages.look(now + 1, cell, out);
         if (m_watching) {
             note(now + 1, cell, 0, old_p1, out.p1);
             note(now + 1, cell, 1, old_p2, out.p2);
@@ -501,6 +500,7 @@ private:
     std::vector<Change> m_changes;
     std::vector<Header> m_headers;
     Watchpoints m_watchpoints;
+    Messages m_messages;
     Ended m_ended;
 };
 
@@ -559,7 +559,11 @@ RINGHIL_API uint64_t ringhil_changes(Engine* e, const ringhil::Change** changes)
 RINGHIL_API void ringhil_watch_register(Engine* e, uint32_t cell, uint8_t address, uint32_t mask, int on) {
     e->watch_register(cell, address, mask, on);
 }
-RINGHIL_API void ringhil_watch_messages(Engine* e, int on) { e->watch_messages(on); }
+RINGHIL_API uint64_t ringhil_messages(Engine* e, uint64_t since, const ringhil::Message** messages) {
+    const auto& recent = e->messages(since);
+    *messages = recent.data();
+    return recent.size();
+}
 RINGHIL_API void ringhil_send_mail(Engine* e, uint32_t cell, uint64_t at, uint8_t port, const uint8_t* bytes,
                                    uint64_t length) {
     e->send_mail(cell, ringhil::make_frame(at, port, bytes, length));

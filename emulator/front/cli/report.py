@@ -5,8 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.front.cli.picture import ring
-from ringhil.emulator.judge.outcome import CardOutcome, Recovery
-from ringhil.emulator.server import Outcome
+from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery
 
 
 def show(outcome: Outcome, console: Console) -> None:

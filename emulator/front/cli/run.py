@@ -12,8 +12,10 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.report import show
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario, Workload, load
-from ringhil.emulator.server import Outcome, Server
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 
@@ -49,7 +51,7 @@ def command(
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         with terminal.counting("work units") as on_progress:
-            outcome = _run(Server(scenario, library, on_progress=on_progress), record, waves)
+            outcome = _run(Run(scenario, library, on_progress=on_progress), record, waves)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))
     else:
@@ -67,7 +69,7 @@ def _scenario(path: Path, data: Path | None, seed: int | None) -> Scenario:
     return scenario
 
 
-def _run(server: Server, record: Path | None, waves: Path | None) -> Outcome:
+def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
     """Run it, and write what was asked for; files appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
     cards = scenario.server.cards
@@ -76,11 +78,11 @@ def _run(server: Server, record: Path | None, waves: Path | None) -> Outcome:
         if record is not None:
             gpus = [f"{card.name}.{gpu}" for card in cards for gpu in range(card.gpus)]
             recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus)
-            server.kernel.tap = files.enter_context(recorder).frame
+            files.enter_context(recorder).listen(server.observations)
             commits.append(recorder.commit)
         if waves is not None:
             writer = files.enter_context(WaveWriter(waves, server.engine, [card.name for card in cards]))
-            server.kernel.after_run = writer.drain
+            server.observations.listen(Advanced, lambda _: writer.drain())
             commits.append(writer.commit)
         outcome = server.run()
         for commit in commits:

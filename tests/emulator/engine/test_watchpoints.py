@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ringhil.emulator.engine.engine import MESSAGE_BEGUN, REGISTER_CHANGED, Engine, Topology
+from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library, card_library, cells_library
 from ringhil.protocol import registers, wire
 
@@ -74,16 +74,7 @@ def traffic(seed: int) -> list[Action]:
 
 def changes(engine: Engine) -> list[tuple[int, ...]]:
     """Registers that were seen to change in the last run: cycle, cell, address, mask, value."""
-    rows = engine.observations()
-    fields = ["cycle", "cell", "place", "mask", "value"]
-    return rows[rows["kind"] == REGISTER_CHANGED][fields].tolist()  # type: ignore[no-any-return]
-
-
-def messages(engine: Engine) -> list[tuple[object, ...]]:
-    """Messages that were seen to begin in the last run: cycle, first cycle, cell, port, flits."""
-    rows = engine.observations()
-    seen = rows[rows["kind"] == MESSAGE_BEGUN]
-    return [(r["cycle"], r["since"], r["cell"], r["place"], tuple(r["flits"].tolist())) for r in seen]
+    return engine.observations()[["cycle", "cell", "address", "mask", "value"]].tolist()  # type: ignore[no-any-return]
 
 
 def in_pieces(engine: Engine, actions: list[Action], *, lookahead: int, look: Callable[[Engine], None]) -> None:
@@ -154,53 +145,42 @@ def test_each_fault_that_switches_over(make: Callable[[], Engine], fault: str, b
     assert any(begins < row[0] < begins + 400 for row in found if row[2] == registers.ADDRESS["status"])
 
 
-def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[object, ...]]:
-    """Messages of a trace that began at cycle `start`, by their first four flits, as `messages` has them."""
+def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[int, ...]]:
+    """First four flits of the last message on each ring port in a trace that began at cycle `start`, and its cycle."""
     begins = (ctl & (VALID | SOF | DATA)) == VALID | SOF
     begins &= data >> np.uint64(56) == wire.KINDS["statistics"]
-    found = []
+    last = {}
     for cycle, cell, port in np.argwhere(begins).tolist():
-        if port < 2:
-            at = cycle + np.flatnonzero((ctl[cycle:, cell, port] & (VALID | DATA)) == VALID)[:4]
-            if len(at) == 4:
-                flits = tuple(data[at, cell, port].tolist())
-                found.append((start + at[3] + 1, start + cycle + 1, cell, port, flits))
-    return sorted(found)
+        at = cycle + np.flatnonzero((ctl[cycle:, cell, port] & (VALID | DATA)) == VALID)[:4]
+        # One that is cut short by the beginning of another is no message.
+        if port < 2 and len(at) == 4 and not (ctl[at[1:], cell, port] & SOF).any():
+            last[cell, port] = (start + cycle + 1, *data[at, cell, port].tolist())
+    return [last[place] for place in sorted(last)]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_messages_as_they_are_on_the_wires(make: Callable[[], Engine], seed: int) -> None:
-    """16 cycles on, 45 off, over and over; and what was half seen at the end doesn't come back."""
-    actions = sorted(
-        [
-            *traffic(seed),
-            *(Action(c, "on", lambda e: e.watch_messages()) for c in range(61, CYCLES, 61)),
-            *(Action(c + 16, "off", lambda e: e.watch_messages(on=False)) for c in range(61, CYCLES - 16, 61)),
-        ],
-        key=lambda a: a.cycle,
-    )
-    found: list[tuple[object, ...]] = []
-    in_pieces(make(), actions, lookahead=20, look=lambda e: found.extend(messages(e)))
-
-    other, wires, todo = make(), [], [a for a in actions if a.what not in ("on", "off")]
-    while other.now < CYCLES:
-        while todo and todo[0].cycle <= other.now:
-            todo.pop(0).do(other)
-        wires.append(other.trace(min(CYCLES, todo[0].cycle if todo else CYCLES) - other.now))
-    data, ctl = (np.concatenate(arrays) for arrays in zip(*wires, strict=True))
-    expected = [m for c in range(61, CYCLES, 61) for m in on_the_wires(data[c : c + 16], ctl[c : c + 16], c)]
-    assert [m[:1] for m in found] == [m[:1] for m in sorted(found)]  # in order of cycle
-    assert sorted(found) == expected
-    assert len(found) > 50
+def test_the_last_messages_are_those_on_the_wires(make: Callable[[], Engine], seed: int) -> None:
+    """Asked at many cycles, for messages of the last 16 cycles and for all; played in pieces of any length."""
+    engine, todo, seen = make(), traffic(seed), 0
+    data, ctl = np.empty((0, GPUS, 4), np.uint64), np.empty((0, GPUS, 4), np.uint8)
+    while engine.now < CYCLES:
+        while todo and todo[0].cycle <= engine.now:
+            todo.pop(0).do(engine)
+        traced = engine.trace(min(CYCLES, todo[0].cycle if todo else CYCLES) - engine.now)
+        data, ctl = np.concatenate([data, traced[0]]), np.concatenate([ctl, traced[1]])
+        all_ = on_the_wires(data, ctl, 0)
+        assert engine.messages(0) == [row[1:] for row in all_]
+        recent = [row[1:] for row in all_ if row[0] >= engine.now - 16]
+        assert engine.messages(max(0, engine.now - 16)) == recent
+        seen += len(recent)
+    assert seen > 50
 
 
-def test_a_trace_brings_them_too(make: Callable[[], Engine]) -> None:
+def test_a_trace_brings_changes_too(make: Callable[[], Engine]) -> None:
     engine = make()
-    engine.watch_messages()
     engine.watch_register(1, "forwarded")
     engine.send_mail(0, 0, statistics(GPUS, 0, 1))
-    data, ctl = engine.trace(60)
-    assert messages(engine) == on_the_wires(data, ctl, 0)
+    engine.trace(60)
     assert [row[1:] for row in changes(engine)] == [(1, registers.ADDRESS["forwarded"], ALL, 1)]
 
 
@@ -210,7 +190,6 @@ def test_watching_changes_nothing(make: Callable[[], Engine]) -> None:
     for watched in (False, True):
         engine = make()
         if watched:
-            engine.watch_messages()
             for cell, register, mask in WATCHED:
                 engine.watch_register(cell, register, mask)
         engine.watch()

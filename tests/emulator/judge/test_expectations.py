@@ -5,9 +5,9 @@ import re
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.judge.outcome import Expected
+from ringhil.emulator.judge.outcome import Expected, Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Outcome, Server
 
 DEAD = "{at: 20000, fault: dead, gpu: a.3}"
 CUT = "{at: 20000, fault: host_link_cut, gpu: a.0}"
@@ -24,7 +24,7 @@ def play(library: Library, *expect: str, timeline: tuple[str, ...] = (DEAD,), un
         f"{key}:\n" + "".join(f"  - {item}\n" for item in items) for key, items in (("timeline", timeline),)
     )
     text += "expect:\n" + "".join(f"  - {{{item}}}\n" for item in expect) + f"until: {until}\n"
-    server = Server(loads(text if timeline else text.replace("timeline:\n", "")), library)
+    server = Run(loads(text if timeline else text.replace("timeline:\n", "")), library)
     outcome = server.run()
     server.engine.close()
     return outcome

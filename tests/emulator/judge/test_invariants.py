@@ -9,8 +9,9 @@ import pytest
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import INVARIANTS, Scenario, loads
-from ringhil.emulator.server import Outcome, Server
 from ringhil.firmware import census
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
@@ -32,7 +33,7 @@ def library() -> Library:
 
 
 def play(scenario: Scenario, library: Library) -> Outcome:
-    server = Server(scenario, library)
+    server = Run(scenario, library)
     try:
         return server.run()
     finally:

@@ -3,8 +3,9 @@
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Outcome, Server
 
 # GPU 1 of each card reaches the CPU and the other card.
 TEXT = """server:
@@ -27,7 +28,7 @@ def library() -> Library:
 
 def play(library: Library, *events: str, more: str = "") -> Outcome:
     text = TEXT.format(events="".join(f"  - {{{event}}}\n" for event in events) or "  []", more=more)
-    server = Server(loads(text), library)
+    server = Run(loads(text), library)
     outcome = server.run()
     server.engine.close()
     assert outcome.failures == (), text
@@ -54,7 +55,7 @@ def test_with_nobody_else_it_does_both(library: Library) -> None:
 def test_the_far_end_is_spared_too(library: Library) -> None:
     """The granting side: b.1 is the far end of a.3, and becomes the entry GPU of its card."""
     text = TEXT.replace("from: [a.1, a.2], to: [b.4, b.3]", "from: [a.3, a.4], to: [b.1, b.2]")
-    server = Server(loads(text.format(events="  - {at: 30000, fault: dead, gpu: b.0}\n", more="")), library)
+    server = Run(loads(text.format(events="  - {at: 30000, fault: dead, gpu: b.0}\n", more="")), library)
     outcome = server.run()
     server.engine.close()
     assert outcome.failures == ()
@@ -79,7 +80,7 @@ def test_two_parts_of_a_divided_pair_of_cards_may_each_have_a_boundary_gpu(libra
     )
     apart = text.format(events="".join(f"  - {{{event}}}\n" for event in events), more="")
     for mended in ("", "  - {at: 60000, clear: link_cut, link: a.2-a.3}\n"):
-        server = Server(loads(apart + mended), library)
+        server = Run(loads(apart + mended), library)
         outcome = server.run()
         assert outcome.failures == ()
         assert len(server.watch.links[0].holders) == (1 if mended else 2)

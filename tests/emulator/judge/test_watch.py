@@ -5,12 +5,13 @@ from typing import Literal
 import pytest
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.bounds import Bounds, bounds_of
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT
 from ringhil.emulator.judge.outcome import Violation
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, loads
+from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Counted, Rejected, Suspected
@@ -21,7 +22,7 @@ server:
   boundary_links: [{from: [a.3, a.2], to: [b.2, b.3]}]
 """).server
 SIZE = 5
-BOUNDS = Bounds(SIZE, SERVER.settings, True)
+BOUNDS = Bounds(Times(SIZE, SERVER.settings, True))
 EVERYBODY = (0, 1, 2, 3, 4)
 
 Action = Literal["fault", "clear"]
@@ -193,7 +194,7 @@ class Bench:
     """Two cards; a.0 and b.0 are the entry GPUs, and a.3 holds the link between the cards. All of that is played."""
 
     def __init__(self) -> None:
-        self.bounds = [Bounds(card.gpus, SERVER.settings, True) for card in SERVER.cards]
+        self.bounds = bounds_of(SERVER)
         wiring = Wiring(SERVER)
         self.views = [
             CardView(
@@ -202,7 +203,7 @@ class Bench:
                 card.gpus,
                 card.host_links,
                 tuple(wiring.cell(number, gpu) for gpu in card.host_links),
-                Grantor("entry", b.election.lease, b.election.guard),
+                Grantor("entry", b.times.election.lease, b.times.election.guard),
             )
             for number, (card, b) in enumerate(zip(SERVER.cards, self.bounds, strict=True))
         ]

@@ -128,7 +128,7 @@ def arrivals(library: Library, lookahead: int | None, firmware: int, cpu: int) -
     log: list[tuple[int, int, bytes]] = []
     kernel.on_cpu_mail = lambda cell, frame, port, bad: log.append((kernel.now, cell, frame))
     config = CensusConfig(0, 0, 4, 1, 300, 150)
-    ring = GpuFirmware(kernel, 0, lambda boots, memory: Census(config), lambda action: None)
+    ring = GpuFirmware(kernel, 0, lambda boots, memory: Census(config))
 
     def mailbox(cell: int, frame: bytes, port: int, bad: bool) -> None:
         log.append((kernel.now, -1 - cell, frame))
@@ -192,7 +192,7 @@ class Script:
 def boot(
     kernel: Kernel, log: list[object], first: list[Action], then: dict[str, list[Action]] | None = None
 ) -> GpuFirmware:
-    firmware = GpuFirmware(kernel, 0, lambda boots, memory: Script(log, first, then or {}), lambda action: None)
+    firmware = GpuFirmware(kernel, 0, lambda boots, memory: Script(log, first, then or {}))
     firmware.power_up()
     return firmware
 
@@ -239,7 +239,7 @@ def test_each_boot_has_its_number(kernel: Kernel) -> None:
         boots.append(number)
         return Script([], [], {})
 
-    firmware = GpuFirmware(kernel, 0, make, lambda action: None)
+    firmware = GpuFirmware(kernel, 0, make)
     for _ in range(3):
         firmware.power_up()
         firmware.fail()

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, PARAMETERS, loads
-from ringhil.emulator.server import Outcome, Server
 
 SIZES = {"a": 5, "b": 4}
 HOST = {"a": [0, 1], "b": [0, 1]}
@@ -41,7 +42,7 @@ class Case:
 
     def run(self, library: Library) -> Outcome:
         """Play it."""
-        server = Server(loads(self.text), library)
+        server = Run(loads(self.text), library)
         try:
             return server.run()
         finally:

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.server import Outcome
+from ringhil.emulator.judge.outcome import Outcome
 
 from .campaign import KINDS, case
 

@@ -3,8 +3,9 @@
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, loads
-from ringhil.emulator.server import Outcome, Server
 
 CARDS = """server:
   cards:
@@ -28,7 +29,7 @@ def play(library: Library, *events: str, expect: tuple[str, ...] = (), work: str
         text += "expect:\n" + "".join(f"  - {{{item}}}\n" for item in expect)
     if until:
         text += f"until: {until}\n"
-    server = Server(loads(text), library)
+    server = Run(loads(text), library)
     outcome = server.run()
     server.engine.close()
     assert outcome.failures == (), text
@@ -284,7 +285,7 @@ def test_a_holder_that_keeps_losing_keepalives_returns_ever_more_rarely(library:
 @pytest.mark.parametrize(("at", "judged"), [(100, False), (9_000, True)])
 def test_a_delay_from_power_up_on_next_to_the_entry_gpu_cannot_be_told(at: int, judged: bool) -> None:
     text = f"server: {{cards: {{a: {{gpus: 6}}}}}}\ntimeline: [{{at: {at}, fault: link_delay, link: a.0-a.1}}]"
-    outcome = Server(loads(text), cells_library()).run()
+    outcome = Run(loads(text), cells_library()).run()
     assert outcome.verdict == "pass", outcome.failures
     assert [not r.superseded for r in outcome.recoveries] == [judged]
 
@@ -301,7 +302,7 @@ def test_nor_can_one_that_begins_when_the_entry_gpu_has_just_booted(fault: str) 
         text = (
             f"server: {{cards: {{a: {{gpus: 4, host_links: [0, 1]}}}}, settings: {{{settings}}}}}\ntimeline: [{events}]"
         )
-        outcome = Server(loads(text), cells_library()).run()
+        outcome = Run(loads(text), cells_library()).run()
         assert outcome.verdict == "pass", (later, outcome.failures)
 
 
@@ -316,7 +317,7 @@ timeline:
   - {at: 6000, fault: duplicate_id, gpu: [a.2, a.3]}
 expect: [{at: 9000, count: {a: 3}, members: {a: [0, 1, 2]}}]
 """
-    outcome = Server(loads(text), cells_library()).run()
+    outcome = Run(loads(text), cells_library()).run()
     assert not outcome.broken("wrong_count"), outcome.failures
     assert all(expected.ok for expected in outcome.expect)
 
@@ -330,7 +331,7 @@ server:
 
 
 def on_a_ring_of_four(timeline: str) -> Outcome:
-    return Server(loads(RING_OF_FOUR + timeline), cells_library()).run()
+    return Run(loads(RING_OF_FOUR + timeline), cells_library()).run()
 
 
 def test_a_liar_that_becomes_the_entry_gpu_is_not_expected_to_be_named() -> None:
@@ -375,7 +376,7 @@ def test_a_run_that_ends_before_a_link_between_cards_must_have_a_holder_is_no_fa
     """Its warden has lost so many keepalives that the role may or may not be lost."""
     end = "" if until is None else f"until: {until}\n"
     text = TWO_CARDS + end + "timeline: [{at: 1274, fault: keepalive_loss, gpu: b.1, count: 3}]"
-    outcome = Server(loads(text), cells_library()).run()
+    outcome = Run(loads(text), cells_library()).run()
     assert outcome.verdict == "pass", outcome.failures
 
 
@@ -390,7 +391,7 @@ timeline:
   - {at: 2698, clear: dead, gpu: a.3}
 """
     )
-    outcome = Server(loads(text), cells_library()).run()
+    outcome = Run(loads(text), cells_library()).run()
     assert outcome.verdict == "pass", outcome.failures
 
 
@@ -405,7 +406,7 @@ timeline:
   - {at: 1529, fault: duplicate_id, gpu: [a.3, b.2]}
 """
     )
-    server = Server(loads(text), cells_library())
+    server = Run(loads(text), cells_library())
     outcome = server.run()
     assert outcome.verdict == "pass", outcome.failures
     assert list(server.watch.links[0].holders) == [3]

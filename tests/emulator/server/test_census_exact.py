@@ -14,8 +14,8 @@ from ringhil.emulator.engine.engine import Engine, Snapshot, Topology
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
+from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware import timing
-from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.observations import Counted
 
@@ -86,12 +86,13 @@ class Ring:
         timeout += len(failed) * (WATCHDOG + 8)
         config = CensusConfig(0, 0, self.size, 1, 10**6, timeout)
 
-        def observe(action: Action) -> None:
-            if isinstance(action, Counted):
-                found.counted.append(action)
+        def said(observed: FirmwareSaid) -> None:
+            if isinstance(observed.what, Counted):
+                found.counted.append(observed.what)
                 kernel.stop()
 
-        firmware = GpuFirmware(kernel, 0, lambda boots, memory: Census(config), observe)
+        kernel.observations.listen(FirmwareSaid, said)
+        firmware = GpuFirmware(kernel, 0, lambda boots, memory: Census(config))
 
         def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
             assert cell == 0

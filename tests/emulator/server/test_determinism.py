@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Outcome, Server
 
 # A bit of everything: two cards and what joins them, elections, luck, work before, during and after.
 SCENARIO = """
@@ -51,7 +52,7 @@ EFFORT = ("evaluations", "busy_cycles")  # what skipping saves
 
 def play(library: Library, *, skipping: bool = True) -> tuple[Outcome, bytes]:
     """The outcome, and every frame that anybody was handed."""
-    server = Server(loads(SCENARIO), library, skipping=skipping)
+    server = Run(loads(SCENARIO), library, skipping=skipping)
     kernel, stream = server.kernel, bytearray()
 
     def record(kind: bytes, deliver: Any) -> Any:

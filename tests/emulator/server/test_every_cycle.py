@@ -12,8 +12,8 @@ import pytest
 from ringhil.emulator.campaign.explore.fork import forked
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import TimelineEvent, loads
-from ringhil.emulator.server import Outcome
 
 SIZE = 4
 EVERYBODY = frozenset(range(SIZE))
@@ -120,8 +120,7 @@ class Stem:
         server.run_to(event.at + 1)
         bound = server.watch.recoveries(server.kernel.now)[-1].bound
         if server.scenario.workload is None:
-            server.scenario = replace(server.scenario, until=event.at + bound + 3 * PERIOD)
-            server.strike(())
+            server.end_at(event.at + bound + 3 * PERIOD)
         return case, server.finish(), self._reports
 
     def close(self) -> None:

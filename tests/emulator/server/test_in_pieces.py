@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, Scenario, TimelineEvent, load, loads
-from ringhil.emulator.server import Outcome, Server
 
 from . import campaign
 
@@ -34,7 +35,7 @@ def comparable(outcome: Outcome) -> dict[str, Any]:
 
 
 def whole(scenario: Scenario, library: Library) -> dict[str, Any]:
-    server = Server(scenario, library)
+    server = Run(scenario, library)
     try:
         return comparable(server.run())
     finally:
@@ -44,7 +45,7 @@ def whole(scenario: Scenario, library: Library) -> dict[str, Any]:
 def in_pieces(scenario: Scenario, kept: int, stops: list[int], library: Library) -> dict[str, Any]:
     """The first `kept` events stand in the file; of the others each is added at the last stop before it."""
     later = scenario.timeline[kept:]
-    server = Server(replace(scenario, timeline=scenario.timeline[:kept]), library)
+    server = Run(replace(scenario, timeline=scenario.timeline[:kept]), library)
     server.start()
     for stop, after in pairwise([*stops, 2**40]):
         server.run_to(stop)
@@ -75,7 +76,7 @@ def test_an_event_comes_before_what_else_falls_on_its_cycle(before: int, library
     wherever the event is added: also when that message is waiting already."""
     scenario = loads(campaign.case(["dead"], 3).text)
     first, last = scenario.timeline
-    server = Server(replace(scenario, timeline=()), library)
+    server = Run(replace(scenario, timeline=()), library)
     server.start()
     server.run_to(6_000)
     at, _ = server.watch.cards[0].counts[3]
@@ -103,7 +104,7 @@ def test_the_run_goes_on_for_events_that_were_added_after_its_end(library: Libra
     scenario = loads(campaign.case(["dead"], 5).text)
     first, last = scenario.timeline
     late = (replace(first, at=60_000), replace(last, at=66_000))
-    server = Server(replace(scenario, timeline=()), library)
+    server = Run(replace(scenario, timeline=()), library)
     server.start()
     server.run_to(59_999)
     assert server.cpu.finished
@@ -117,7 +118,7 @@ def test_the_run_goes_on_for_events_that_were_added_after_its_end(library: Libra
 def test_an_event_of_the_past_is_refused(library: Library) -> None:
     scenario = loads(campaign.case(["dead"], 7).text)
     event: TimelineEvent = scenario.timeline[0]
-    server = Server(replace(scenario, timeline=()), library)
+    server = Run(replace(scenario, timeline=()), library)
     server.start()
     server.run_to(event.at + 1)
     with pytest.raises(ValueError, match=f"at {event.at}: it is cycle {event.at + 1} already"):
@@ -128,7 +129,7 @@ def test_what_goes_wrong_on_the_way_leaves_no_file_open(library: Library, tmp_pa
     data, file = tmp_path / "data", tmp_path / "server.yaml"
     data.write_bytes(bytes(100_000))
     file.write_text("server: {cards: {a: {gpus: 4}}}\nworkload: {data: data, size: 4096}\n", encoding="utf-8")
-    server = Server(load(file), library)
+    server = Run(load(file), library)
     server.start()
     data.write_bytes(b"short")
     with pytest.raises(ValueError, match="has become shorter"):

@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 
 GPUS, UNITS = 64, 10_000
 
@@ -19,7 +19,7 @@ def test_a_chain_of_large_cards(cards: int) -> None:
     lines += ["  boundary_links:"]
     lines += [f"    - {{from: [{a}.20, {a}.21], to: [{b}.41, {b}.40]}}" for a, b in itertools.pairwise(names)]
     lines += [f"workload: {{units: {units}, size: 1024, across: 10}}"]
-    server = Server(loads("\n".join(lines)), cells_library())
+    server = Run(loads("\n".join(lines)), cells_library())
     outcome = server.run()
     assert outcome.failures == ()
     assert [card.count for card in outcome.cards.values()] == [GPUS] * cards

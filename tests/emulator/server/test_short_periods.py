@@ -3,8 +3,8 @@
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 
 SCENARIO = """
 server: {{cards: {{a: {{gpus: 4}}}}, settings: {{census_period: {period}}}}}
@@ -20,7 +20,7 @@ expect:
 @pytest.mark.parametrize("period", [1, 10, 100, 150, 200, 400, 1000])
 def test_the_entry_gpu_is_never_muted(period: int) -> None:
     """Also with all the attempts that a liar costs."""
-    server = Server(loads(SCENARIO.format(period=period)), cells_library())
+    server = Run(loads(SCENARIO.format(period=period)), cells_library())
     outcome = server.run()
     assert server.engine.peek(0, "mutes") == 0
     assert outcome.failures == ()

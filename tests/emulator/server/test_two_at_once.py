@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 
 SILENT = ("dead", "hang", "babble")
 LIARS = ("corrupt", "skip_count", "double_count")
@@ -82,7 +82,7 @@ def test_no_wrong_count_whatever_comes_together(library: Library, hundred: int) 
         if seed % 2:
             text += "workload: {units: 60, size: 300}\n"
         text += "timeline:\n" + "".join(f"  - {event}\n" for event in case.events)
-        server = Server(loads(text), library)
+        server = Run(loads(text), library)
         outcome = server.run()
         card = outcome.cards["a"]
         server.engine.close()
@@ -101,5 +101,5 @@ def test_on_large_rings_what_leaves_the_count_unchanged_is_seen(library: Library
     first = "{at: 9000, fault: dead, gpu: a.9}"
     before = "{at: 100, fault: dead, gpu: a.3}"
     events = [before, first, second] if "clear" in second else [first, second]
-    server = Server(loads(LARGE + "".join(f"  - {event}\n" for event in events)), library)
+    server = Run(loads(LARGE + "".join(f"  - {event}\n" for event in events)), library)
     assert server.run().broken("wrong_count") == ()

@@ -13,8 +13,10 @@ import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.workload import Generated
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Outcome, Server
 
 UNITS, SIZE = 1000, 256
 CARDS = {"a": 8, "b": 6}
@@ -95,12 +97,12 @@ class Ledger:
     fenced_results: int = 0
     leases: dict[str, Lease] = field(default_factory=lambda: {name: Lease() for name in CARDS})
 
-    def watch(self, server: Server) -> None:
+    def watch(self, server: Run) -> None:
         deliver = server.kernel.on_cpu_mail
 
-        def tap(cycle: int, cell: int, kind: str, port: int, frame: bytes, bad: bool) -> None:
-            if kind == "from_cpu" and frame[0] == ELECTION and frame[18] == GRANT:
-                self.lease(cell).granted(cell, frame, cycle)
+        def sent(seen: FromCpu) -> None:
+            if seen.frame[0] == ELECTION and seen.frame[18] == GRANT:
+                self.lease(seen.cell).granted(seen.cell, seen.frame, seen.cycle)
 
         def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
             before, now = server.cpu.work.completed, server.kernel.now
@@ -125,7 +127,8 @@ class Ledger:
             if right:
                 self.done.add(unit)
 
-        server.kernel.on_cpu_mail, server.kernel.tap = mail, tap
+        server.kernel.on_cpu_mail = mail
+        server.observations.listen(FromCpu, sent)
 
     def lease(self, cell: int) -> Lease:
         return self.leases["a" if cell < CARDS["a"] else "b"]
@@ -162,7 +165,7 @@ def run(library: Library, seed: int, expected: list[int], skipping: bool = True)
     timeline = "".join(f"  - {event}\n" for event in trouble(seed))
     cards = ", ".join(f"{n}: {{gpus: {size}, host_links: {host_links(n, seed)}}}" for n, size in CARDS.items())
     text = f"seed: 7\nserver: {{cards: {{{cards}}}}}\nworkload: {{units: {UNITS}, size: {SIZE}}}\ntimeline:\n"
-    server = Server(loads(text + timeline), library, skipping=skipping)
+    server = Run(loads(text + timeline), library, skipping=skipping)
     ledger = Ledger(expected)
     ledger.watch(server)
     outcome = server.run()

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import ToCpu
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 from ringhil.emulator.trace import Recorder, RecordingError
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Report, Result, Statistics, Work
@@ -16,10 +17,10 @@ TEXT = "server: {cards: {a: {gpus: 3}}}\nworkload: {units: 5, size: 600}\n"
 
 
 def record(path: Path) -> list[dict[str, object]]:
-    server = Server(loads(TEXT), cells_library())
+    server = Run(loads(TEXT), cells_library())
     gpus = ["a.0", "a.1", "a.2"]
     with Recorder(path, name="r", seed=1, rtl="sha256:0", gpus=gpus) as recorder:
-        server.kernel.tap = recorder.frame
+        recorder.listen(server.observations)
         server.run()
         assert not path.exists()
         recorder.commit()
@@ -50,7 +51,7 @@ def test_two_runs_give_the_same_file_byte_for_byte(tmp_path: Path) -> None:
 def test_a_run_that_fails_leaves_no_file(tmp_path: Path) -> None:
     def failing_run() -> None:
         with Recorder(tmp_path / "r", name="r", seed=1, rtl="", gpus=["a.0"]) as recorder:
-            recorder.frame(1, 0, "to_cpu", 0, bytes(8), False)
+            recorder.frame(ToCpu(1, 0, 0, bytes(8), False))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -20,8 +20,8 @@ from ringhil.emulator.campaign.explore.play import play as really_play
 from ringhil.emulator.campaign.explore.result import Result
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.campaign.explore.warm import Warm
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import TimelineEvent
-from ringhil.emulator.server import Server
 
 PLAN = Plan(kinds=("dead", "slow", "link_cut"), phases=2, lasts=(None,))
 Found = dict[str, Result]
@@ -77,7 +77,7 @@ def test_when_every_worker_is_killed_each_case_is_an_error_and_there_is_an_end(
 def trouble(monkeypatch: pytest.MonkeyPatch, key: Case, act: Callable[[], None]) -> None:
     """Have something happen in the process that plays a case."""
 
-    def play(server: Server, events: tuple[TimelineEvent, ...], *, rounds: int | None) -> Played:
+    def play(server: Run, events: tuple[TimelineEvent, ...], *, rounds: int | None) -> Played:
         if events == key.schedule.events:
             act()
         return really_play(server, events, rounds=rounds)

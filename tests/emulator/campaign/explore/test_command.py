@@ -17,8 +17,8 @@ from tests.emulator.campaign.explore.servers import LYING, RING, library
 
 from ringhil.emulator.front.cli import explore as explore_command
 from ringhil.emulator.front.cli.main import main
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load
-from ringhil.emulator.server import Server
 
 SMALL = ("--faults", "dead,slow,link_cut", "--phases", "2", "--lasts", "left")
 LONG = ("--phases", "all", "--jobs", "2")
@@ -259,7 +259,7 @@ def test_a_store_is_queried(ring: Path, tmp_path: Path) -> None:
     assert "2 of 24 cases" in ringhil("query", store, "--limit", "2", "--verdict", "pass", "--class", "[dsl]*").stdout
     (case,) = document("query", store, "--key", found["cases"][0]["key"], "--out", tmp_path / "out")["cases"]
     scenario = load(case["file"])
-    again = Server(scenario, library()).run()
+    again = Run(scenario, library()).run()
     assert (again.verdict, again.cycles) == ("pass", case["cycles"])
     (recovery,) = again.recoveries
     assert (recovery.recounted or 0) - recovery.at == case["recovery"]

@@ -11,8 +11,8 @@ from ringhil.emulator.campaign.explore.failing import shrink_failing, write_case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.campaign.explore.summary import by_class
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load, loads
-from ringhil.emulator.server import Server
 from ringhil.firmware import census
 from ringhil.firmware.observations import Counted
 
@@ -48,8 +48,8 @@ def test_a_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.Monke
         assert file is not None
         small = load(file)
         assert len(small.timeline) == 1, "one cut is enough"
-        outcome = Server(small, library()).run()
+        outcome = Run(small, library()).run()
         assert [violation.invariant for violation in outcome.violations][:1] == ["wrong_count"]
         monkeypatch.setattr(census, "_join", _JOIN)
-        assert Server(small, library()).run().failures == ()  # it is the bug that fails, not the scenario
+        assert Run(small, library()).run().failures == ()  # it is the bug that fails, not the scenario
         monkeypatch.setattr(census, "_join", _forgets_one)

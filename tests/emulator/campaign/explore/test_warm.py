@@ -18,13 +18,14 @@ from ringhil.emulator.campaign.explore.play import Played, play
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.campaign.explore.warm import Warm
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, Scenario, TimelineEvent, loads
-from ringhil.emulator.server import Outcome, Server
 from ringhil.firmware import census
 
 
 def cold(scenario: Scenario, timeline: tuple[TimelineEvent, ...], until: int | None = None) -> Outcome:
-    server = Server(replace(scenario, timeline=timeline, until=until), library())
+    server = Run(replace(scenario, timeline=timeline, until=until), library())
     try:
         return server.run()
     finally:
@@ -93,7 +94,7 @@ def test_work_from_a_file_is_read_by_every_play_for_itself(tmp_path: Path) -> No
 
     def nested() -> list[dict[str, Any]]:
         # Two that read by turns, each in the middle of the other.
-        return [fields(server.play(())), fields(Server(scenario, library()).run()), fields(server.play(()))]
+        return [fields(server.play(())), fields(Run(scenario, library()).run()), fields(server.play(()))]
 
     assert forked(nested, 60) == [expected] * 3
 

@@ -15,8 +15,9 @@ from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.window import AFTER, LONGEST, SHORTEST, record, window
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.outcome import Violation
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import load, loads
-from ringhil.emulator.server import Server
 from ringhil.emulator.trace.waves import WaveWriter
 
 from .files import BAD, SWEEP, ringhil, write
@@ -85,7 +86,7 @@ def test_failures_name_line_and_cycle() -> None:
         "  - {by: 7500, count: {a: 2}}\n"
     )
     scenario = loads(text)
-    outcome = Server(scenario, cells_library()).run()
+    outcome = Run(scenario, cells_library()).run()
     always, by = failures(scenario, outcome)
     assert (always.kind, always.line, by.kind, by.line, by.at) == ("expectation", 6, "expectation", 8, 7500)
     assert always.at is not None
@@ -100,9 +101,9 @@ def test_failures_name_line_and_cycle() -> None:
 @pytest.mark.parametrize("start", [0, 3001, 5100])
 def test_the_window_shows_what_the_whole_recording_shows(tmp_path: Path, start: int) -> None:
     scenario = loads("server: {cards: {a: {gpus: 3}}}\ntimeline: [{at: 3000, fault: hang, gpu: a.1}]\nuntil: 7000\n")
-    server = Server(scenario, cells_library())
+    server = Run(scenario, cells_library())
     with WaveWriter(tmp_path / "whole.fst", server.engine, ["a"]) as writer:
-        server.kernel.after_run = writer.drain
+        server.observations.listen(Advanced, lambda _: writer.drain())
         server.run()
         writer.commit()
     record(tmp_path / "part.fst", scenario, cells_library(), start, start + 900)

@@ -10,8 +10,9 @@ import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.oracle import CardFaults, ServerTruth
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, loads
-from ringhil.emulator.server import Outcome, Server
 
 SERVER = """server:
   cards:
@@ -73,7 +74,7 @@ def oracle(played: Scenario) -> ServerTruth:
 @cache
 def played(seed: int) -> tuple[Scenario, Outcome]:
     file = scenario(seed)
-    server = Server(file, cells_library())
+    server = Run(file, cells_library())
     try:
         return file, server.run()
     finally:

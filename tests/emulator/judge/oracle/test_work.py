@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.oracle import digest, digest_of_all
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 
 CORRUPT = """
 server: {cards: {a: {gpus: 4}}, settings: {census_period: 600}}
@@ -41,7 +41,7 @@ def test_it_is_the_exclusive_or_of_all_turned_by_their_numbers(units: list[bytes
 
 
 def test_a_cpu_that_believes_any_result_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Server(loads(CORRUPT), cells_library()).run().verdict == "pass"
+    assert Run(loads(CORRUPT), cells_library()).run().verdict == "pass"
 
     class Believes(dict[int, int]):
         """Expects whatever comes."""
@@ -65,6 +65,6 @@ def test_a_cpu_that_believes_any_result_is_found_out(monkeypatch: pytest.MonkeyP
         cpu._expected = Believes()
 
     monkeypatch.setattr(Cpu, "__post_init__", gullible)
-    outcome = Server(loads(CORRUPT), cells_library()).run()
+    outcome = Run(loads(CORRUPT), cells_library()).run()
     assert [v.invariant for v in outcome.violations] == ["work_once"]
     assert outcome.violations[0].text.startswith("wrong results were accepted: the digest of all is ")

@@ -7,8 +7,9 @@ import pytest
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server import Server
 from ringhil.emulator.trace.waves import WaveError, WaveWriter
 from ringhil.protocol import wire
 
@@ -17,10 +18,10 @@ from .read_back import changes_in
 TEXT = "server: {cards: {a: {gpus: 3}}}\nworkload: {units: 2, size: 300}\nuntil: 3000\n"
 
 
-def run(path: Path) -> Server:
-    server = Server(loads(TEXT), cells_library())
+def run(path: Path) -> Run:
+    server = Run(loads(TEXT), cells_library())
     with WaveWriter(path, server.engine, ["a"]) as writer:
-        server.kernel.after_run = writer.drain
+        server.observations.listen(Advanced, lambda _: writer.drain())
         server.run()
         assert not path.exists()
         writer.commit()

@@ -1,0 +1,132 @@
+"""Judges a run while it is played: reads the stream of observations, knows the truth, and never acts on the run."""
+
+from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.expectations import Expectations
+from ringhil.emulator.judge.horizon import horizon
+from ringhil.emulator.judge.oracle import BLOCKED, OK
+from ringhil.emulator.judge.orphans import Orphans
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.results import Results
+from ringhil.emulator.judge.switchover import SwitchOvers
+from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
+from ringhil.emulator.server import Server
+from ringhil.emulator.server.observations import (
+    CpuSaid,
+    FirmwareStopped,
+    Flapped,
+    LossOver,
+    SharedOut,
+    Struck,
+    TakenIn,
+)
+from ringhil.firmware.observations import Counted, Deposed, Elected, Lapsed, Rejected, Suspected
+from ringhil.protocol.frames import Statistics
+
+
+class Judge:
+    """Make it before the server is started."""
+
+    def __init__(self, server: Server) -> None:
+        self._server, self._wiring = server, server.wiring
+        self.bounds = bounds_of(server.scenario.server)
+        kernel, cpu = server.kernel, server.cpu
+        self.watch = Watch(server.wiring, self.bounds, cpu.cards)
+        self.orphans = Orphans(kernel, [card.name for card in server.wiring.cards], self.bounds)
+        self._switchovers = SwitchOvers(server, self.bounds, self.watch)
+        self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans)
+        self.expectations = Expectations(server.scenario.expect, kernel, cpu, self.results, self.watch.differs)
+        listen = server.observations.listen
+        listen(FirmwareSaid, self._said)
+        listen(FromFirmware, self._sent)
+        listen(CpuSaid, self._granted)
+        listen(TakenIn, self._taken_in)
+        listen(SharedOut, self._shared_out)
+        listen(Struck, self._struck)
+        listen(FirmwareStopped, self._stopped)
+        listen(Flapped, self._flapped)
+        listen(LossOver, self._loss_over)
+
+    # ------------------------------------------------------------------------------------------- what is observed
+
+    def _said(self, o: FirmwareSaid) -> None:
+        card, gpu = self._wiring.place(o.cell)
+        what, watch = o.what, self.watch
+        if isinstance(what, Counted):
+            watch.counted(card, gpu, what, o.cycle)
+        elif isinstance(what, Rejected):
+            watch.rejected(card, what, o.cycle)
+        elif isinstance(what, Suspected):
+            watch.suspected(card, what, o.cycle)
+        elif isinstance(what, Elected | Deposed):
+            group = self._wiring.crossings[o.cell].group if what.role == "boundary" else None
+            role = watch.cards[card].role if group is None else watch.links[group]
+            if isinstance(what, Elected):
+                role.elected(gpu, what.epoch, o.cycle)
+            else:
+                role.gone(gpu, o.cycle)
+                watch.noticed([card], o.cycle)
+            watch.roles_changed(o.cycle)
+
+    def _sent(self, o: FromFirmware) -> None:
+        if o.frame[0] == Statistics.KIND:
+            card, gpu = self._wiring.place(o.cell)
+            # A GPU that is muted may hold its own message back.
+            if self.watch.cards[card].truth.possible(("gpu", gpu), o.cycle) == {OK}:
+                self.orphans.sent(card, o.frame)
+
+    def _granted(self, o: CpuSaid) -> None:
+        if isinstance(o.what, Lapsed):
+            self.watch.noticed([o.card], o.cycle)
+        self.watch.roles_changed(o.cycle)
+        self.expectations.news()
+
+    def _taken_in(self, o: TakenIn) -> None:
+        self.watch.reported(self._wiring.place(o.cell)[0], o.cycle)
+        self.expectations.news()
+
+    def _shared_out(self, o: SharedOut) -> None:
+        self.watch.shared_out(o.units, o.cycle)
+
+    def _struck(self, o: Struck) -> None:
+        numbers, part = self.watch.oracle.place(o.event)
+        if part is None:
+            self.watch.event(o.event, o.cycle)
+            for number in numbers:
+                self.orphans.struck(number, o.event, blocked=False)
+            self.expectations.news()
+            return
+        (card,) = numbers
+        truth = self.watch.cards[card].truth
+        before = truth.state(part)
+        opened = self.watch.event(o.event, o.cycle)
+        after = truth.state(part)
+        self.orphans.struck(card, o.event, blocked=BLOCKED in (before, after))
+        self.expectations.news()
+        if after != before:
+            self._switchovers.begin(card, part, after, opened)
+
+    def _stopped(self, o: FirmwareStopped) -> None:
+        card, gpu = self._wiring.place(o.cell)
+        self.watch.cards[card].role.gone(gpu, o.cycle)
+        crossing = self._wiring.crossings.get(o.cell)
+        if crossing is not None and crossing.leads:
+            self.watch.links[crossing.group].gone(gpu, o.cycle)
+
+    def _flapped(self, o: Flapped) -> None:
+        self.watch.flapped(o.card, o.gpu, o.failed, o.cycle)
+        self.expectations.news()
+
+    def _loss_over(self, o: LossOver) -> None:
+        self.watch.loss_over(*self._wiring.place(o.cell), o.cycle)
+
+    # ---------------------------------------------------------------------------------------------------- the end
+
+    def horizon(self) -> int:
+        """The cycle by which everything that the scenario speaks of has happened and has had time to be dealt with."""
+        server = self._server
+        return horizon(server.scenario, server.timeline, self._wiring, self.bounds, self.expectations.last_cycle)
+
+    def outcome(self) -> Outcome:
+        """What came of the run, which is over."""
+        return self.results.outcome(self._server.scenario, self.expectations.end(), self._server.seconds)

@@ -1,0 +1,123 @@
+"""What happens in a run, told to whoever listens, in the order in which it happens.
+
+Each kind of observation is a frozen class with the cycle in which it happened. Who tells it makes it only while
+somebody listens to that very kind:
+
+    seen = kernel.observations.listeners(ToCpu)     # once; the list is live
+    if seen:
+        kernel.observations.tell(ToCpu(now, cell, port, frame, bad))
+
+Listeners are called at once, in the order in which they came. They look; they never act on the run.
+
+| kind | from | is told |
+|---|---|---|
+| `ToFirmware`, `ToCpu` | engine | when a frame has arrived, before it is delivered |
+| `FromFirmware`, `FromCpu` | firmware, CPU | when a frame is handed to the hardware |
+| `RegisterChanged` | engine | of registers that somebody has the engine watch (`Engine.watch_register`) |
+| `Advanced` | engine | when it has run on, before anything else of that run |
+| `FirmwareSaid` | firmware | what it wants known (`ringhil.firmware.observations`) |
+| the kinds of `server/observations.py` | CPU, timeline | |
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from ringhil.firmware.observations import Observation
+
+E = TypeVar("E")
+
+
+class Observations:
+    """The stream of one run."""
+
+    def __init__(self) -> None:
+        self._listeners: defaultdict[type[Any], list[Callable[[Any], None]]] = defaultdict(list)
+
+    def listen(self, kind: type[E], listener: Callable[[E], None]) -> None:
+        """Have `listener` called with every observation of exactly this kind, from now on."""
+        self._listeners[kind].append(listener)
+
+    def listeners(self, kind: type[E]) -> list[Callable[[E], None]]:
+        """Who listens to a kind: a list that stays the same object, empty while nobody does."""
+        return self._listeners[kind]
+
+    def tell(self, observation: object) -> None:
+        """Something has happened."""
+        for listener in self._listeners[type(observation)]:
+            listener(observation)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSeen:
+    """A frame on its way between RTL and Python, at the GPU of `cell`.
+
+    `cycle`: when its last flit was there, or from when on it is to be sent. `port`: of the mailbox; with `ToCpu` the
+    virtual channel (0 control, 1 data), with `FromCpu` always 0. `bad`: it arrived damaged.
+    """
+
+    WAY: ClassVar[str]
+
+    cycle: int
+    cell: int
+    port: int
+    frame: bytes
+    bad: bool = False
+
+
+class ToFirmware(FrameSeen):
+    """It has arrived in a GPU's mailbox."""
+
+    __slots__ = ()
+    WAY = "to_firmware"
+
+
+class FromFirmware(FrameSeen):
+    """A GPU's firmware writes it into the mailbox."""
+
+    __slots__ = ()
+    WAY = "from_firmware"
+
+
+class ToCpu(FrameSeen):
+    """It has arrived at the CPU."""
+
+    __slots__ = ()
+    WAY = "to_cpu"
+
+
+class FromCpu(FrameSeen):
+    """The CPU sends it to a GPU."""
+
+    __slots__ = ()
+    WAY = "from_cpu"
+
+
+FRAMES: tuple[type[FrameSeen], ...] = (ToFirmware, FromFirmware, ToCpu, FromCpu)
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """The engine has run on to `cycle`, the one that is simulated next."""
+
+    cycle: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterChanged:
+    """A register that is watched reads otherwise from `cycle` on: `value`, of which only the watched bits count."""
+
+    cycle: int
+    cell: int
+    address: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareSaid:
+    """The firmware of the GPU of `cell` wants something known."""
+
+    cycle: int
+    cell: int
+    what: Observation

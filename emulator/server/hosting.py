@@ -1,0 +1,54 @@
+"""What the CPU is given: a view of each card, the work, and how long it waits for things."""
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.cpu import CpuConfig
+from ringhil.emulator.host.workload import Files, Generated, Workload
+from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.server.times import ATTEMPTS, Times
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.grantor import Grantor
+
+
+def views(wiring: Wiring, times: list[Times]) -> list[CardView]:
+    """By card: nothing is known of it yet."""
+    found = []
+    for number, card in enumerate(wiring.cards):
+        cells = tuple(wiring.cell(number, gpu) for gpu in card.host_links)
+        grantor = Grantor("entry", times[number].election.lease, times[number].election.guard)
+        found.append(CardView(card.name, number, card.gpus, card.host_links, cells, grantor))
+    return found
+
+
+def workload(scenario: Scenario) -> Workload | None:
+    """The work of a scenario, opened. Raises DataError."""
+    work = scenario.workload
+    if work is None:
+        return None
+    if work.data is not None:
+        return Files(work.data, work.size)
+    return Generated(work.units or 0, work.size, scenario.seed)
+
+
+def cpu_config(scenario: Scenario, wiring: Wiring, times: list[Times]) -> CpuConfig:
+    """Its times and windows."""
+    s = scenario.server.settings
+    slowest = max(t.timeout + t.ring_time for t in times)
+    period = max(s.census_period, slowest)
+    patience = 4 * slowest + 2 * s.host_latency + s.allowance_period
+    silence = 3 * period + ATTEMPTS * slowest
+    across = scenario.workload.across if scenario.workload else 0
+    ways = _ways(wiring) if across else {}
+    return CpuConfig(silence, patience, s.window, s.compute_setup, s.compute_per_flit, across, ways)
+
+
+def _ways(wiring: Wiring) -> dict[tuple[int, int], frozenset[int]]:
+    """For every pair of cards the GPUs of the first one whose links lead to the second one."""
+    ways = {}
+    for card in range(len(wiring.cards)):
+        for target in range(len(wiring.cards)):
+            hop = wiring.next_hop(card, target)
+            ends = (wiring.crossings[cell] for cell in wiring.crossings if wiring.place(cell)[0] == card)
+            members = next((end.members for end in ends if end.peer_card == hop), ())
+            if card != target and hop is not None:
+                ways[card, target] = frozenset(members)
+    return ways

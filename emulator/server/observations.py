@@ -1,0 +1,65 @@
+"""What a server tells of its CPU and of its timeline, beside what the kernel tells. See kernel/observations.py."""
+
+from dataclasses import dataclass
+
+from ringhil.emulator.scenario import TimelineEvent
+from ringhil.firmware.observations import Granted, Lapsed
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSaid:
+    """The CPU has granted the entry role of a card, or a lease of its has ended."""
+
+    cycle: int
+    card: int
+    what: Granted | Lapsed
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """The CPU has read a frame that came from the GPU of `cell`, and done what follows from it."""
+
+    cycle: int
+    cell: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOut:
+    """The CPU has split its `units` of work over the cards for the first time."""
+
+    cycle: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """An event of the timeline has just been put into the hardware."""
+
+    cycle: int
+    event: TimelineEvent
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareStopped:
+    """The GPU of `cell` has failed, and its firmware with it."""
+
+    cycle: int
+    cell: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flapped:
+    """A flapping GPU has failed, or recovered."""
+
+    cycle: int
+    card: int
+    gpu: int
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LossOver:
+    """A counted loss of keepalives has ended by itself, at the GPU of `cell`."""
+
+    cycle: int
+    cell: int

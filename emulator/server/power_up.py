@@ -1,0 +1,47 @@
+"""What the registers of all nodes hold when a server is powered up, where that isn't what they hold after reset."""
+
+from ringhil.emulator.engine.engine import Engine
+from ringhil.emulator.scenario import Settings
+from ringhil.emulator.server.times import Times
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.protocol import registers, wire
+
+_FROM_SETTINGS = (
+    "watchdog",
+    "heartbeat",
+    "allowance",
+    "allowance_period",
+    "link_restore",
+    "gpu_restore",
+    "compute_setup",
+    "compute_per_flit",
+)
+
+
+def configure(engine: Engine, wiring: Wiring, settings: Settings, times: list[Times]) -> None:
+    """Write them."""
+    resets = {register.name: register.reset for register in registers.REGISTERS}
+    for number, card in enumerate(wiring.cards):
+        for gpu in range(card.gpus):
+            cell = wiring.cell(number, gpu)
+            values = {name: getattr(settings, name) for name in _FROM_SETTINGS}
+            values["gpu_type"] = wire.GPU_TYPES[card.types[gpu]]
+            values["weight"] = card.weights[gpu]
+            values["allowance"] = max(settings.allowance, _allowance(wiring, times, number, gpu))
+            crossing = wiring.crossings.get(cell)
+            if crossing is not None:
+                values["boundary_peer"] = crossing.peer_card
+            for name, value in values.items():
+                if value != resets[name]:
+                    engine.poke(cell, name, value)
+
+
+def _allowance(wiring: Wiring, times: list[Times], card: int, gpu: int) -> int:
+    """Control frames that a GPU needs for its part in censuses and elections, in one allowance period."""
+    t, hosts = times[card], wiring.cards[card].host_links
+    frames = t.census_frames + t.keepalive_frames(len(hosts)) if gpu in hosts else 0
+    crossing = wiring.crossings.get(wiring.cell(card, gpu))
+    if crossing is not None:
+        # A warden also answers its member's keepalives.
+        frames += 2 * t.keepalive_frames(len(crossing.members))
+    return frames
