@@ -6,7 +6,7 @@
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
 # make prove   all proofs of the RTL, with their broken twins
 # make mutants the mutation score of the conformance check (long)
-# make generate  rewrite the files that are generated from protocol/, and the table of rooms
+# make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the table of rooms
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,6 +44,7 @@ mutants: $(VENV)/.test
 
 generate: $(VENV)/.run
 	$(BIN)/python -m ringhil.protocol.generate
+	$(BIN)/python -m ringhil.emulator.engine.layout
 	$(BIN)/python -m tests.rooms
 
 bench: $(VENV)/.run

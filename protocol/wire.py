@@ -31,11 +31,12 @@ from construct import (
 
 FLIT_BYTES = 8
 MAX_RING = 1024  # GPUs on one card (R1)
-MAX_CARDS = 256
+MAX_CARDS = 16  # in a server: the registers `crossings` and `exits` have a bit for each
 SEGMENT_FLITS = 32  # payload flits of one work frame
 SEGMENT_BYTES = SEGMENT_FLITS * FLIT_BYTES
 WORK_HEADER_FLITS = 4
 DATA_FRAME_FLITS = WORK_HEADER_FLITS + SEGMENT_FLITS + 1  # longest frame of the data channel
+DATA_SLOTS = 3  # frames of the data channel that a receiver has room for: the credits of its sender at power-up
 MAX_FRAME_FLITS = 4 + 2 * MAX_RING + 1  # a statistics frame with a record of every GPU
 
 KINDS = {

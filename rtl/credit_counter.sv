@@ -2,8 +2,10 @@
 // credit_i, one less for each frame begun. transit_ok_o: a frame on its way may go on (1 credit).
 // inject_ok_o: a new frame may enter the ring (2 credits): the slot that always stays free is the bubble
 // that keeps a closed ring from deadlock.
-module credit_counter #(
-    parameter int SLOTS = 3
+module credit_counter
+  import ringhil_pkg::*;
+#(
+    parameter int SLOTS = DATA_SLOTS
 ) (
     input  logic clk_i,
     input  logic rst_i,

@@ -7,7 +7,7 @@
 module data_fifo
   import ringhil_pkg::*;
 #(
-    parameter int SLOTS = 3
+    parameter int SLOTS = DATA_SLOTS
 ) (
     input  logic        clk_i,
     input  logic        rst_i,

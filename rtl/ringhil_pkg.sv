@@ -43,6 +43,7 @@ package ringhil_pkg;
 
   localparam int SEGMENT_FLITS = 32;
   localparam int DATA_FRAME_FLITS = 37;
+  localparam int DATA_SLOTS = 3;
   localparam logic [31:0] CRC_INITIAL = 32'hFFFFFFFF;
 
   localparam logic [7:0] REG_CONTROL = 8'h0;

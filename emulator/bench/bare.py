@@ -47,7 +47,6 @@ def measure(gpus: int, round_cycles: int, *, seconds: float, progress: Progress 
         cpp=(_CSRC / "bare.cpp",),
         headers=(_CSRC / "cell.h", _CSRC / "ringhil_wire.h"),
         parameters=(("N", gpus),),
-        savable=False,
         optimise=_OPTIMISE,
     )
     built = build(request, progress=progress)

@@ -9,7 +9,7 @@ from ringhil.emulator.bench import bare, census, cocotb_peer, kit, scenarios, sy
 from ringhil.emulator.engine.library import Library, cells_library
 
 SIZES = (8, 16, 64, 256, 1024)
-SECTIONS = ("scenarios", "census", "kit", "data", "snapshots", "start_up")
+SECTIONS = ("scenarios", "census", "kit", "data", "start_up")
 SCHEDULES = 24
 _BUILDABLE = 64  # GPUs; a monolithic design beyond takes many minutes to compile
 _COCOTB_GPUS = 16
@@ -48,9 +48,6 @@ def run(
     if "data" in only:
         progress("data through a card")
         document["data"] = system.data_rate(library)
-    if "snapshots" in only:
-        progress("snapshots")
-        document["snapshots"] = [system.snapshots(library, gpus) for gpus in sizes]
     if "start_up" in only:
         progress("start-up")
         document["start_up"] = system.start_up()

@@ -1,4 +1,4 @@
-"""What a user waits for: data through a card, start-up, snapshots, memory."""
+"""What a user waits for: data through a card, start-up, memory."""
 
 import os
 import resource
@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
@@ -32,23 +31,6 @@ def data_rate(library: Library, *, units: int = 500, size: int = 4096) -> dict[s
         raise RuntimeError("work was lost in the benchmark")
     total = units * size
     return {"bytes_per_second": total / spent, "bytes_per_cycle": total / outcome.cycles, "bytes": total}
-
-
-def snapshots(library: Library, gpus: int, *, repeats: int = 20) -> dict[str, Any]:
-    """Best time of a snapshot and of going back to it (microseconds), and its size (bytes)."""
-    with Engine(library, Topology((gpus,))) as engine:
-        engine.run(100)
-        saves, restores, size = [], [], 0
-        for _ in range(repeats):
-            t0 = time.perf_counter()
-            snapshot = engine.save()
-            t1 = time.perf_counter()
-            engine.restore(snapshot)
-            t2 = time.perf_counter()
-            saves.append(t1 - t0)
-            restores.append(t2 - t1)
-            size = snapshot.model_bytes
-        return {"gpus": gpus, "save_us": min(saves) * 1e6, "restore_us": min(restores) * 1e6, "bytes": size}
 
 
 def start_up() -> dict[str, float]:

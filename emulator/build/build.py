@@ -59,8 +59,7 @@ _LIBRARY_FLAGS = ["-fvisibility=hidden", "-DVL_TIME_CONTEXT"]
 # GNU-unique symbols are shared between libraries, however privately they were loaded.
 _GCC_FLAGS = ["-fno-gnu-unique", "-fmax-errors=20"]
 _CLANG_FLAGS = ["-ferror-limit=20"]
-# Constructors and saving: short enough not to matter, except that snapshots are taken often. Never more
-# optimised than the rest: who asks for little wants a short build.
+# What runs once, constructors above all. Never more optimised than the rest: who asks for little wants a short build.
 _SLOW_OPTIMISE = "-O2"
 _LITTLE = ("-O0", "-O1")
 _LINK_FLAGS = ["-pthread", "-Wl,-z,defs"]
@@ -253,7 +252,6 @@ class _Job:
 
 def _verilator_flags(request: BuildRequest) -> list[str]:
     flags = [*_VERILATOR_FLAGS, "--prefix", request.prefix, "--top-module", request.top]
-    flags += ["--savable"] if request.savable else []
     flags += [f"--trace-{request.trace}"] if request.trace else []
     return flags + [f"-G{name}={value}" for name, value in request.parameters] + [*request.options]
 

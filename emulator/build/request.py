@@ -23,7 +23,6 @@ class BuildRequest:
     | `headers` | what those include; their directories are searched |
     | `parameters` | of `top`; 32 bits, signed; or wider, as a sized literal such as 96'h0123 |
     | `defines` | for the C++ compiler |
-    | `savable` | the model can be saved and restored (snapshots) |
     | `trace` | the model can write waveforms |
     | `prefix` | name of the emitted C++ class |
     | `optimise` | C++ optimisation of all that runs every cycle |
@@ -38,7 +37,6 @@ class BuildRequest:
     headers: tuple[Path, ...] = ()
     parameters: tuple[tuple[str, int | str], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
-    savable: bool = True
     trace: Literal["", "vcd", "fst"] = ""
     prefix: str = "Vdut"
     optimise: str = "-O3"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ringhil.emulator.testbench.link import SLOTS
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.data import LONGEST
+from ringhil.protocol.wire import DATA_SLOTS
 
 INTO_RING = 2  # credits: the slot that stays free is the bubble that keeps a ring from deadlock
 ONWARD = 1
@@ -23,7 +23,7 @@ class Use:
 
 def uses(observed: Observed, link: str) -> list[Use]:
     """By what the node itself says of its link: carrier, and no remote fault."""
-    spans, since, credits = [], 0, SLOTS
+    spans, since, credits = [], 0, DATA_SLOTS
     used = True
     for cycle, up, fault in observed.levels[link]:
         if used and (not up or fault):
@@ -69,7 +69,7 @@ def given_back(rule: str, observed: Observed, link: str, taken: Iterable[int], m
         return
     use = spans[-1]
     given = sum(c >= use.first for c in observed.credits[link])
-    wanted = sum(t >= use.first for t in taken) + (SLOTS - use.credits if use.first else 0)
+    wanted = sum(t >= use.first for t in taken) + (DATA_SLOTS - use.credits if use.first else 0)
     if not wanted - most_lost <= given <= wanted:
         text = f"{link}: {given} credits given since cycle {use.first}, must be {wanted}"
         yield Breach(rule, max([use.first, *observed.credits[link]]), text)

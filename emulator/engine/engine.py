@@ -1,59 +1,34 @@
-"""Rings of RTL nodes under one clock: run until something happens, look, poke, break, save and go back."""
+"""Rings of RTL nodes under one clock: run until something happens, look, poke and break."""
 
-import copy
 import ctypes
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ringhil.emulator.engine import layout
+from ringhil.emulator.engine.layout import FROM_RING, TO_CPU
 from ringhil.emulator.engine.library import Library
 from ringhil.protocol import registers
 
+__all__ = [
+    "CHANGE",
+    "EVENT",
+    "FOREVER",
+    "FROM_RING",
+    "OBSERVATION",
+    "PORTS",
+    "TO_CPU",
+    "Engine",
+    "Events",
+    "Topology",
+]
+
 FOREVER = 2**64 - 1
-
-# Kinds of event.
-# A control frame reached the mailbox of a GPU's firmware; port 0, 1 (ring), 2 (CPU) or 3 (another card).
-FROM_RING = 0
-TO_CPU = 1  # a frame reached the CPU from a GPU; port is the virtual channel, 0 control or 1 data
-
-EVENT = np.dtype(
-    [
-        ("cycle", "u8"),  # in which the last flit was there
-        ("cell", "u4"),
-        ("kind", "u1"),
-        ("port", "u1"),
-        ("bad", "u1"),  # it arrived damaged
-        ("reserved", "u1"),
-        ("offset", "u8"),  # bytes, in the frame buffer
-        ("length", "u8"),  # bytes
-    ]
-)
-
-CHANGE = np.dtype(
-    [
-        ("cycle", "u8"),  # from which on it is so
-        ("data", "u8"),
-        ("cell", "u4"),
-        ("port", "u1"),  # 0, 1: ring ports 1 and 2; 2: to the CPU; 3: to another card
-        ("ctl", "u1"),  # bits of `wire.LINK_BITS`
-        ("reserved", "u2"),
-    ]
-)
-
-OBSERVATION = np.dtype(
-    [
-        ("cycle", "u8"),  # from which on the register reads so
-        ("cell", "u4"),
-        ("mask", "u4"),  # of the register, as it is watched
-        ("value", "u4"),  # of it now, in the bits of `mask`
-        ("address", "u4"),
-    ]
-)
+EVENT, CHANGE, OBSERVATION = (row.dtype for row in (layout.EVENT, layout.CHANGE, layout.OBSERVATION))
 
 PORTS = {"cw": 0, "ccw": 1, "cpu": 2, "boundary": 3}  # ways out of a GPU's mailbox
 
@@ -115,13 +90,13 @@ class Events:
         return bytes(self.buffer[start : start + int(row["length"])])
 
 
-_HEADER = struct.Struct("=4Q")
-_MESSAGE = struct.Struct("=5Q")
-_ROW = struct.Struct("=QIBBBBQQ")  # as EVENT
-_NO_OBSERVATION = np.empty(0, OBSERVATION)
+_ROW = layout.EVENT.packed
+_MESSAGE = layout.MESSAGE.packed
 _NOTHING = Events(memoryview(b""), memoryview(b""))
-# Of the library's struct Ended.
-_ENDED_AT, _NUMBER, _TABLE, _BYTES, _SIZE, _OBSERVED, _SEEN = range(7)
+# Places in the library's struct Ended; a table's address stands behind its number of rows.
+_NOW, _EVENTS, _EVENTS_AT, _BYTES, _BYTES_AT, _CHANGES, _, _OBSERVATIONS, _, _EVALUATIONS, _BUSY = range(
+    len(layout.ENDED.fields)
+)
 _NOBODY = 2**32 - 1
 
 
@@ -137,33 +112,6 @@ class _Faults:
     @classmethod
     def none(cls, cells: int) -> "_Faults":
         return cls([0] * cells, [0] * cells, np.zeros((cells, 4), np.uint16), np.zeros((cells, 4), np.uint8))
-
-
-class Snapshot:
-    """The whole state of an engine at one cycle; lives in memory, may be restored any number of times."""
-
-    def __init__(self, calls: Any, handle: int, topology: Topology, faults: _Faults) -> None:
-        self._calls, self.handle = calls, handle
-        self.topology, self._faults = topology, faults
-
-    def fits(self, calls: Any, topology: Topology) -> bool:
-        """Whether an engine of this library and topology can go on from here."""
-        return self._calls is calls and self.topology == topology
-
-    @property
-    def faults(self) -> _Faults:
-        """Faults that were set."""
-        return copy.deepcopy(self._faults)
-
-    @property
-    def model_bytes(self) -> int:
-        """Size of the RTL's state (bytes)."""
-        return int(self._calls.ringhil_snapshot_bytes(self.handle))
-
-    def __del__(self) -> None:
-        if self.handle:
-            self._calls.ringhil_forget(self.handle)
-            self.handle = 0
 
 
 class Engine:
@@ -192,13 +140,14 @@ class Engine:
         self._faults = _Faults.none(topology.cells)
         self._calls.ringhil_set_skipping(self._handle, skipping)
         self._run = self._calls.ringhil_run
-        ended = (ctypes.c_uint64 * 7).from_address(self._calls.ringhil_ended(self._handle))
+        ended = (ctypes.c_uint64 * len(layout.ENDED.fields)).from_address(self._calls.ringhil_ended(self._handle))
         self._ended = memoryview(ended).cast("B").cast("Q")
         self.now = 0
 
     def close(self) -> None:
         """Free the models."""
         if self._handle:
+            self._ended = memoryview(bytes(self._ended)).cast("Q")  # the counters can still be read
             self._calls.ringhil_destroy(self._handle)
             self._handle = 0
 
@@ -215,26 +164,19 @@ class Engine:
     @property
     def evaluations(self) -> int:
         """Node evaluations so far: the real cost of what was simulated."""
-        return self._counters()[0]
+        return self._ended[_EVALUATIONS]
 
     @property
     def busy_cycles(self) -> int:
         """Cycles so far in which at least one node was evaluated; the others were leapt over."""
-        return self._counters()[1]
-
-    def _counters(self) -> tuple[int, int]:
-        evaluations, steps = ctypes.c_uint64(), ctypes.c_uint64()
-        self._calls.ringhil_counters(self._handle, ctypes.byref(evaluations), ctypes.byref(steps))
-        return evaluations.value, steps.value
+        return self._ended[_BUSY]
 
     def run(self, until: int = FOREVER, *, lookahead: int = 1) -> Events:
         """Run to cycle `until`, or until `lookahead` cycles after the first event, whichever is first."""
         self._run(self._handle, until, lookahead)
         ended = self._ended
-        self.now = ended[_ENDED_AT]
-        if not ended[_NUMBER]:
-            return _NOTHING
-        return _events(ended[_TABLE], ended[_NUMBER], ended[_BYTES], ended[_SIZE])
+        self.now = ended[_NOW]
+        return self.events() if ended[_EVENTS] else _NOTHING
 
     def trace(self, cycles: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """Run exactly `cycles` cycles; what every transmitter put on its wires after each of them.
@@ -247,59 +189,45 @@ class Engine:
         self.now += cycles
         return data, ctl
 
-    def headers(self, cycles: int) -> list[tuple[int, ...]]:
-        """First four flits of every statistics message that begins on a ring port in the next `cycles` cycles, if they
-        are all sent within them. It is only foreseen: the engine stays as it is. What the last run brought is gone.
-        """
-        table = ctypes.c_void_p()
-        count = self._calls.ringhil_headers(self._handle, cycles, ctypes.byref(table))
-        if not count:
-            return []
-        return list(_HEADER.iter_unpack(ctypes.string_at(table.value or 0, count * _HEADER.size)))
-
     def watch(self) -> None:
         """From now on every run notes how the wires change; see `changes`."""
-        self._calls.ringhil_watch(self._handle)
+        self._calls.ringhil_watch_wires(self._handle)
 
     def changes(self) -> NDArray[np.void]:
         """How the transmitters' wires changed in the last run (dtype CHANGE), in order of time."""
-        table = ctypes.c_void_p()
-        count = self._calls.ringhil_changes(self._handle, ctypes.byref(table))
-        if not count:
-            return np.empty(0, CHANGE)
-        rows = (ctypes.c_char * (count * CHANGE.itemsize)).from_address(table.value or 0)
-        return np.frombuffer(bytes(rows), CHANGE)
+        return self._rows(_CHANGES, CHANGE)
 
     def watch_register(self, cell: int, register: str, mask: int = 0xFFFFFFFF, *, on: bool = True) -> None:
         """Have it observed when a register changes in the bits of `mask`, from what it reads now; or no longer.
 
-        What is asked for several times ends when it has been ended as often.
+        What is asked for several times ends when it has been ended as often. See `observations`.
         """
         self._calls.ringhil_watch_register(self._handle, cell, registers.ADDRESS[register], mask, on)
 
     def observations(self) -> NDArray[np.void]:
         """How watched registers changed in the last run or trace (dtype OBSERVATION), by cycle, cell and address."""
-        count = self._ended[_OBSERVED]
-        if not count:
-            return _NO_OBSERVATION
-        rows = (ctypes.c_char * (count * OBSERVATION.itemsize)).from_address(self._ended[_SEEN])
-        return np.frombuffer(bytes(rows), OBSERVATION)
+        return self._rows(_OBSERVATIONS, OBSERVATION)
 
     def messages(self, since: int) -> list[tuple[int, ...]]:
         """First four flits of the last statistics message that each ring port has sent, where its first flit was on
         the wire in cycle `since` or later; by cell and port."""
         table = ctypes.c_void_p()
-        count = self._calls.ringhil_messages(self._handle, since, ctypes.byref(table))
-        if not count:
-            return []
-        return [row[1:] for row in _MESSAGE.iter_unpack(ctypes.string_at(table.value or 0, count * _MESSAGE.size))]
+        size = self._calls.ringhil_messages(self._handle, since, ctypes.byref(table)) * _MESSAGE.size
+        return [row[1:] for row in _MESSAGE.iter_unpack(ctypes.string_at(table.value or 0, size) if size else b"")]
 
     def events(self) -> Events:
         """What the last run or trace brought."""
-        table, buffer, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
-        refs = (ctypes.byref(table), ctypes.byref(buffer), ctypes.byref(size))
-        count = self._calls.ringhil_events(self._handle, *refs)
-        return _events(table.value or 0, count, buffer.value or 0, size.value) if count else _NOTHING
+        ended = self._ended
+        if not ended[_EVENTS]:
+            return _NOTHING
+        rows = (ctypes.c_char * (ended[_EVENTS] * EVENT.itemsize)).from_address(ended[_EVENTS_AT])
+        frames = (ctypes.c_char * ended[_BYTES]).from_address(ended[_BYTES_AT])
+        return Events(memoryview(rows).cast("B"), memoryview(frames).cast("B"))
+
+    def _rows(self, number: int, dtype: "np.dtype[np.void]") -> NDArray[np.void]:
+        """A copy of the table whose number of rows is at `number`."""
+        size = self._ended[number] * dtype.itemsize
+        return np.frombuffer(ctypes.string_at(self._ended[number + 1], size) if size else b"", dtype)
 
     def send_mail(self, cell: int, port: int, frame: bytes, *, at: int = 0) -> None:
         """The firmware of a GPU writes a frame into its mailbox, from cycle `at` on; see PORTS."""
@@ -352,31 +280,6 @@ class Engine:
     def peek(self, cell: int, register: str) -> int:
         """Read a register without time passing."""
         return int(self._calls.ringhil_peek(self._handle, cell, registers.ADDRESS[register]))
-
-    def save(self) -> Snapshot:
-        """The state now."""
-        faults = copy.deepcopy(self._faults)
-        return Snapshot(self._calls, self._calls.ringhil_save(self._handle), self.topology, faults)
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go back (or forward) to a snapshot of this engine, or of one with the same library and topology.
-
-        Raises ValueError for any other.
-        """
-        if not snapshot.fits(self._calls, self.topology):
-            raise ValueError(
-                f"the snapshot is of {snapshot.topology}, this engine has {self.topology}; "
-                "cards, crossings and engine library must be the same"
-            )
-        self._calls.ringhil_restore(self._handle, snapshot.handle)
-        self._faults = snapshot.faults
-        self.now = int(self._calls.ringhil_now(self._handle))
-
-
-def _events(table: int, count: int, buffer: int, size: int) -> Events:
-    rows = (ctypes.c_char * (count * EVENT.itemsize)).from_address(table)
-    frames = (ctypes.c_char * size).from_address(buffer)
-    return Events(memoryview(rows).cast("B"), memoryview(frames).cast("B"))
 
 
 def _with_bit(value: int, bit: int, on: bool) -> int:

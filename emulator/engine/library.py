@@ -23,14 +23,10 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "create": (_handle, [_pointer] * 6 + [_u32]),
     "destroy": (None, [_handle]),
     "set_skipping": (None, [_handle, _int]),
-    "now": (_u64, [_handle]),
     "run": (None, [_handle, _u64, _u64]),
     "ended": (_pointer, [_handle]),
-    "headers": (_u64, [_handle, _u64, _pointer]),
     "trace": (None, [_handle, _u64, _pointer, _pointer]),
-    "events": (_u64, [_handle, _pointer, _pointer, _pointer]),
-    "watch": (None, [_handle]),
-    "changes": (_u64, [_handle, _pointer]),
+    "watch_wires": (None, [_handle]),
     "watch_register": (None, [_handle, _u32, _u8, _u32, _int]),
     "messages": (_u64, [_handle, _u64, _pointer]),
     "send_mail": (None, [_handle, _u32, _u64, _u8, ctypes.c_char_p, _u64]),
@@ -38,11 +34,6 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "set_faults": (None, [_handle, _u32, _u16, _u8, _pointer, _pointer]),
     "poke": (None, [_handle, _u32, _u8, _u32]),
     "peek": (_u32, [_handle, _u32, _u8]),
-    "save": (_handle, [_handle]),
-    "restore": (None, [_handle, _handle]),
-    "forget": (None, [_handle]),
-    "snapshot_bytes": (_u64, [_handle]),
-    "counters": (None, [_handle, _pointer, _pointer]),
     "forget_mail": (None, [_handle, _u32]),
 }
 
@@ -88,7 +79,7 @@ def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None
     request = BuildRequest(
         top="ring_cell",
         rtl=cell_sources(rtl, top),
-        cpp=(_CSRC / "engine.cpp",),
+        cpp=(_CSRC / "abi.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
     )
     return _library(request, progress)
@@ -102,7 +93,7 @@ def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress:
     request = BuildRequest(
         top="card_top",
         rtl=rtl_files(rtl),
-        cpp=(_CSRC / "engine.cpp",),
+        cpp=(_CSRC / "abi.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
         parameters=(("N", gpus),),
         defines=(("RINGHIL_CARD", "1"),),
@@ -128,7 +119,7 @@ def server_library(
     request = BuildRequest(
         top="server_top",
         rtl=rtl_files(rtl),
-        cpp=(_CSRC / "engine.cpp",),
+        cpp=(_CSRC / "abi.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
         parameters=(("CARDS", cards), ("N", gpus), ("PEERS", f"{16 * cards * gpus}'h{wiring}")),
         defines=(("RINGHIL_CARD", "1"), ("RINGHIL_SERVER", "1")),

@@ -32,9 +32,7 @@ from ringhil.emulator.scenario.model_types import (
 )
 from ringhil.emulator.scenario.topology import Settings as Defaults
 from ringhil.protocol.registers import REGISTERS
-from ringhil.protocol.wire import MAX_RING
-
-MAX_CARDS = 16
+from ringhil.protocol.wire import MAX_CARDS, MAX_RING
 
 _DEFAULT = Defaults()
 _REGISTER = {register.name: register for register in REGISTERS}

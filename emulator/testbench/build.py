@@ -94,7 +94,6 @@ def _verilator(
         rtl=(public, *sources),
         cpp=(main,),
         parameters=tuple(parameters.items()),
-        savable=False,
         trace="vcd" if waves else "",
         prefix="Vtop",
         optimise=optimise,

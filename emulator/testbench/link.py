@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ringhil.protocol import wire
+from ringhil.protocol.wire import DATA_SLOTS
 
 BIT = {name: 1 << place for name, place in wire.LINK_BITS.items()}
-SLOTS = 3  # frames of the data channel that a receiver has room for
 
 
 @dataclass
@@ -24,7 +24,7 @@ class LinkModel:
     credit for each free slot.
     """
 
-    credits: int = SLOTS
+    credits: int = DATA_SLOTS
     owed: int = 0
     up: bool = True
     fault: bool = False
@@ -50,7 +50,7 @@ class LinkModel:
         if used and not uses:
             self.credits, self.owed = 0, 0
         elif uses and not used:
-            self.credits, self.owed = 0, SLOTS  # what was heard while the link wasn't used was for the node itself
+            self.credits, self.owed = 0, DATA_SLOTS  # what was heard while the link wasn't used was for the node itself
         self.wake()
 
     @property

@@ -32,6 +32,7 @@ def render() -> str:
     out += [f"#define RINGHIL_FLAG_{name.upper()} 0x{value:04X}u" for name, value in wire.FLAGS.items()]
     out += [f"#define RINGHIL_LINK_{name.upper()} 0x{1 << bit:02X}u" for name, bit in wire.LINK_BITS.items()]
     out.append(f"#define RINGHIL_DATA_FRAME_FLITS {wire.DATA_FRAME_FLITS}u")
+    out.append(f"#define RINGHIL_DATA_SLOTS {wire.DATA_SLOTS}")
     out.append(f"#define RINGHIL_MAX_FRAME_FLITS {wire.MAX_FRAME_FLITS}u")
     out.append("#define RINGHIL_CRC_INITIAL 0xFFFFFFFFu")
     table = [crc_equations.step(0, bytes([i])) for i in range(256)]

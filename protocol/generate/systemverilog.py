@@ -68,6 +68,7 @@ def render() -> str:
     out.append("")
     out.append(f"  localparam int SEGMENT_FLITS = {wire.SEGMENT_FLITS};")
     out.append(f"  localparam int DATA_FRAME_FLITS = {wire.DATA_FRAME_FLITS};")
+    out.append(f"  localparam int DATA_SLOTS = {wire.DATA_SLOTS};")
     out.append(_const(32, "CRC_INITIAL", 0xFFFFFFFF))
     out.append("")
     for register in registers.REGISTERS:

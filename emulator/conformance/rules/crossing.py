@@ -9,12 +9,12 @@ from ringhil.emulator.conformance.data_judge import standing
 from ringhil.emulator.conformance.rule import Case, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.link import SLOTS
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import data
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Hold, Peek, Send, Stimulus
 from ringhil.protocol import wire
+from ringhil.protocol.wire import DATA_SLOTS
 
 THERE = 5  # a card that frames leave for here
 ELSEWHERE = 9  # one for which they go on
@@ -224,7 +224,9 @@ def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
             for number, link in enumerate(links):
                 # The first ones leave, and take all credits.
                 since = START + 50 * number
-                actions += [Send(since, link, place.answer(THERE, 4, ttl=4)) for _ in range(SLOTS + 2 - 3 * number)]
+                actions += [
+                    Send(since, link, place.answer(THERE, 4, ttl=4)) for _ in range(DATA_SLOTS + 2 - 3 * number)
+                ]
                 # Behind those that are dropped, one that goes on.
                 actions += [Send(START + 400, link, place.answer(2, 5, ttl=4))]
             actions += [Send(START + 200, other, place.answer(2, 4, ttl=4)) for _ in range(2)]
@@ -240,7 +242,7 @@ def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
     # More than seven bits count, from all ways in at once.
     place = place_at(rng, "entry")
     actions = [*settings(place), Hold(10, "boundary", -1)]
-    each = 128 // 3 + SLOTS
+    each = 128 // 3 + DATA_SLOTS
     for number, link in enumerate(("p1", "p2", "host")):
         actions += [Send(START + 50 * number, link, place.answer(THERE, 4, ttl=4)) for _ in range(each)]
     stimulus = Stimulus.of(actions, tail=(each + 1) * (PATIENCE + LATE), **place.straps)

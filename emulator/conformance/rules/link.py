@@ -16,7 +16,6 @@ from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import Span, bit, readings, refused, setting, silent
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.link import SLOTS
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, control, data
@@ -25,6 +24,7 @@ from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import LINKS, Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
+from ringhil.protocol.wire import DATA_SLOTS
 
 SOON = 10  # cycles within which the credits of a link that is used again are given
 TOLD = 3  # cycles from the loss of the carrier to the remote-fault mark at the far end
@@ -316,7 +316,7 @@ def _fresh(stimulus: Stimulus, observed: Observed) -> list[Breach]:
         spans = uses(observed, link)
         for use in spans:
             given = sum(use.first <= c <= use.last for c in observed.credits[link])
-            wanted = SLOTS - use.credits
+            wanted = DATA_SLOTS - use.credits
             if given != wanted and min(use.last, stimulus.cycles) - use.first > SOON:
                 text = f"{link}: {given} credits given since cycle {use.first}, must be {wanted}"
                 breaches.append(Breach("link.fresh", use.first, text))

@@ -9,7 +9,6 @@
 #include "Vdut.h"
 #include "Vdut___024root.h"
 #include "cell.h"
-#include "memory_stream.h"
 
 namespace ringhil {
 
@@ -77,20 +76,6 @@ public:
         m_model.eval();
         return get<uint32_t>(m_model.reg_rdata_o, c);
     }
-
-    void save(std::vector<uint8_t>& sink) {
-        MemorySave os(sink);
-        os << m_model;
-    }
-
-    void restore(const std::vector<uint8_t>& source) {
-        MemoryRestore os(source);
-        os >> m_model;
-    }
-
-    // One design: of some cells there is no less to save than of all.
-    void save(const std::vector<uint32_t>&, std::vector<uint8_t>& sink) { save(sink); }
-    void restore(const std::vector<uint32_t>&, const std::vector<uint8_t>& source) { restore(source); }
 
 private:
     // Ports lie side by side, cell i at [W*i +: W], whatever type Verilator gave the whole vector: on a

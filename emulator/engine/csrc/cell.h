@@ -49,8 +49,12 @@ struct Faults {
 constexpr uint8_t MTX_VALID = 1, MTX_SOF = 2, MTX_EOF = 4;  // then 2 bits of port
 constexpr uint8_t MRX_VALID = 1, MRX_SOF = 2, MRX_EOF = 4, MRX_BAD = 8;
 
-struct CellIn {
+// Of a cell: what comes to it, or what it puts out.
+struct Links {
     Link p1, p2, host, boundary;
+};
+
+struct CellIn : Links {
     uint64_t mtx_data = 0;
     uint8_t mtx_ctl = 0;
     uint8_t reg_we = 0;
@@ -58,8 +62,7 @@ struct CellIn {
     uint32_t reg_wdata = 0;
 };
 
-struct CellOut {
-    Link p1, p2, host, boundary;
+struct CellOut : Links {
     std::array<uint64_t, 4> mrx_data{};
     std::array<uint8_t, 4> mrx_ctl{};
     uint8_t mtx_ready = 0;

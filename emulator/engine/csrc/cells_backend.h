@@ -9,7 +9,6 @@
 #include "Vdut.h"
 #include "Vdut___024root.h"
 #include "cell.h"
-#include "memory_stream.h"
 
 namespace ringhil {
 
@@ -90,27 +89,6 @@ public:
         m.reg_we_i = 0;
         Vdut___024root___eval(m.rootp);  // the clock does not move: only the read path settles
         return m.reg_rdata_o;
-    }
-
-    void save(std::vector<uint8_t>& sink) {
-        MemorySave os(sink);
-        for (auto& m : m_models) os << *m;
-    }
-
-    void restore(const std::vector<uint8_t>& source) {
-        MemoryRestore os(source);
-        for (auto& m : m_models) os >> *m;
-    }
-
-    // The same of some cells only; `source` is what was saved of just these.
-    void save(const std::vector<uint32_t>& cells, std::vector<uint8_t>& sink) {
-        MemorySave os(sink);
-        for (const uint32_t cell : cells) os << *m_models[cell];
-    }
-
-    void restore(const std::vector<uint32_t>& cells, const std::vector<uint8_t>& source) {
-        MemoryRestore os(source);
-        for (const uint32_t cell : cells) os >> *m_models[cell];
     }
 
 private:

@@ -6,44 +6,12 @@
 #ifndef RINGHIL_HOST_END_H
 #define RINGHIL_HOST_END_H
 
-#include <deque>
-
-#include "cell.h"
+#include "mail.h"
 
 namespace ringhil {
 
-struct Frame {
-    uint64_t at = 0;  // not before this cycle
-    uint8_t port = 0;
-    std::vector<uint64_t> flits;
-};
-
-// A frame that is being received; `bad` when it ended damaged.
-struct Collector {
-    std::vector<uint64_t> flits;
-    bool open = false;
-    bool bad = false;
-
-    // True when `flits` now holds a whole frame. A frame without an end is forgotten at the next beginning.
-    bool take(uint64_t data, bool sof, bool eof, bool damaged) {
-        if (sof) {
-            flits.clear();
-            open = true;
-        }
-        if (!open) return false;
-        flits.push_back(data);
-        if (flits.size() > RINGHIL_MAX_FRAME_FLITS) open = false;
-        if (!eof || !open) return false;
-        open = false;
-        bad = damaged;
-        return true;
-    }
-};
-
 class HostEnd {
 public:
-    static constexpr int SLOTS = 3;
-
     void send(Frame frame) { m_queue[is_data(frame)].push_back(std::move(frame)); }
 
     // Next cycle in which this end has something to do, if nothing arrives.
@@ -85,7 +53,7 @@ private:
     void restart(bool down) {
         m_down = down;
         m_credits = 0;
-        m_owed = down ? 0 : SLOTS;
+        m_owed = down ? 0 : RINGHIL_DATA_SLOTS;
         for (int channel : {0, 1}) {
             m_in[channel].open = false;
             if (m_sent[channel]) m_queue[channel].pop_front();
@@ -141,7 +109,7 @@ private:
     size_t m_sent[2] = {0, 0};
     Collector m_in[2];
     uint32_t m_crc_in[2] = {0, 0}, m_crc_out[2] = {0, 0};
-    int m_credits = SLOTS;
+    int m_credits = RINGHIL_DATA_SLOTS;
     int m_owed = 0;
     bool m_down = false;
 };

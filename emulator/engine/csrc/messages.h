@@ -3,19 +3,12 @@
 #ifndef RINGHIL_MESSAGES_H
 #define RINGHIL_MESSAGES_H
 
-#include <array>
 #include <vector>
 
 #include "cell.h"
+#include "layout.h"
 
 namespace ringhil {
-
-constexpr size_t HEADER_FLITS = 4;
-
-struct Message {
-    uint64_t since = 0;  // cycle from which on the first flit was on the wire
-    std::array<uint64_t, HEADER_FLITS> flits{};
-};
 
 class Messages {
 public:
@@ -37,10 +30,12 @@ public:
     }
 
 private:
+    static constexpr size_t HEADER_FLITS = std::tuple_size_v<decltype(Message::flits)>;
+
     struct Port {
-        Message last;  // of which four flits were there
+        Message last{};  // of which four flits were there
         bool whole = false;
-        Message begun;
+        Message begun{};
         size_t flits = HEADER_FLITS;  // of `begun`; all: nothing has begun
     };
 

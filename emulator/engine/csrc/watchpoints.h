@@ -8,18 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cell.h"
+#include "layout.h"
 
 namespace ringhil {
-
-struct Observation {
-    uint64_t cycle;  // from which on the register reads so
-    uint32_t cell;
-    uint32_t mask;
-    uint32_t value;  // masked
-    uint32_t address;
-};
-static_assert(sizeof(Observation) == 24);
 
 class Watchpoints {
 public:

@@ -28,8 +28,8 @@ from ringhil.emulator.front.cli.errors import explained
 def command(
     as_json: bool, seconds: float, gpus: tuple[int, ...], peers: bool, only: tuple[str, ...], schedules: int
 ) -> None:
-    """Measure fault schedules, messages, cycles and bytes a second, start-up, snapshots and memory, beside other ways
-    to run the RTL.
+    """Measure fault schedules, messages, cycles and bytes a second, start-up and memory, beside other ways to run the
+    RTL.
 
     Peers: monolithic Verilator in a bare C++ loop, and cocotb with per-clock monitors and with the testbench kit.
     """
@@ -66,8 +66,6 @@ def _show(document: dict[str, Any]) -> None:
     if "start_up" in document:
         start = document["start_up"]
         console.print(f"start of `ringhil run`: cold {start['cold_seconds']:.1f} s, warm {start['warm_seconds']:.2f} s")
-    for s in document.get("snapshots", ()):
-        console.print(f"snapshot of {s['gpus']} GPUs: {s['save_us']:,.0f} µs, back {s['restore_us']:,.0f} µs")
     console.print(f"peak memory {document['peak_memory_bytes'] / 2**20:,.0f} MiB")
 
 

@@ -10,7 +10,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from ringhil.emulator.engine.engine import Engine, Snapshot, Topology
+from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
@@ -67,20 +67,21 @@ class Found:
 
 
 class Ring:
-    """A powered-up ring of `size` GPUs, to which every census goes back."""
+    """A ring of `size` GPUs, powered up afresh for every census."""
 
     def __init__(self, library: Library, size: int) -> None:
-        self.size = size
-        self.engine = Engine(library, Topology((size,)))
-        self.engine.poke(0, "control", 0b11)
-        self.engine.run(20)
-        self._powered_up: Snapshot = self.engine.save()
+        self.library, self.size = library, size
 
     def census(self, failed: Failure) -> Found:
-        self.engine.restore(self._powered_up)
+        with Engine(self.library, Topology((self.size,))) as engine:
+            engine.poke(0, "control", 0b11)
+            engine.run(20)
+            return self._count(engine, failed)
+
+    def _count(self, engine: Engine, failed: Failure) -> Found:
         for gpu, kind in failed.items():
-            self.engine.set_fault(gpu, kind, True)
-        kernel, found = Kernel(self.engine, FIRMWARE_LATENCY, 64), Found()
+            engine.set_fault(gpu, kind, True)
+        kernel, found = Kernel(engine, FIRMWARE_LATENCY, 64), Found()
         timeout = timing.round_timeout(self.size, WATCHDOG, records=True) + FIRMWARE_LATENCY
         # A hanging GPU is switched past only when a message gets stuck in it: one watchdog each.
         timeout += len(failed) * (WATCHDOG + 8)

@@ -1,0 +1,64 @@
+// The C ABI: what Python calls (library.py has the same list). An engine's handle is its address.
+
+#include "engine.h"
+
+using ringhil::Engine;
+
+#define RINGHIL_API extern "C" __attribute__((visibility("default")))
+
+// One element a cell: card, number in the card, size of the card's ring; the cells before and after it, and the one at
+// its boundary port, or NOBODY.
+RINGHIL_API Engine* ringhil_create(const uint16_t* cards, const uint16_t* nodes, const uint16_t* sizes,
+                                   const uint32_t* before, const uint32_t* after, const uint32_t* peer,
+                                   uint32_t count) {
+    std::vector<ringhil::Strap> straps(count);
+    for (uint32_t i = 0; i < count; ++i)
+        straps[i] = {static_cast<uint8_t>(cards[i]), nodes[i], sizes[i], before[i], after[i], peer[i]};
+    return new Engine(straps);
+}
+RINGHIL_API void ringhil_destroy(Engine* e) { delete e; }
+RINGHIL_API void ringhil_set_skipping(Engine* e, int on) { e->set_skipping(on); }
+
+// What they brought is where `ringhil_ended` says, until the next call of either.
+RINGHIL_API void ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) { e->run(until, lookahead); }
+RINGHIL_API void ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_t* ctl) {
+    e->trace(cycles, data, ctl);
+}
+RINGHIL_API const ringhil::Ended* ringhil_ended(const Engine* e) { return e->ended(); }
+
+RINGHIL_API void ringhil_watch_wires(Engine* e) { e->watch_wires(); }
+RINGHIL_API void ringhil_watch_register(Engine* e, uint32_t cell, uint8_t address, uint32_t mask, int on) {
+    e->watch_register(cell, address, mask, on);
+}
+
+// They stay where they are until the next call.
+RINGHIL_API uint64_t ringhil_messages(Engine* e, uint64_t since, const ringhil::Message** messages) {
+    const auto& recent = e->messages(since);
+    *messages = recent.data();
+    return recent.size();
+}
+
+RINGHIL_API void ringhil_send_mail(Engine* e, uint32_t cell, uint64_t at, uint8_t port, const uint8_t* bytes,
+                                   uint64_t length) {
+    e->send_mail(cell, ringhil::make_frame(at, port, bytes, length));
+}
+// What the firmware of a GPU that just died had not yet written.
+RINGHIL_API void ringhil_forget_mail(Engine* e, uint32_t cell) { e->forget_mail(cell); }
+// `frames` of them lie one behind the other in `bytes`, each so long as `lengths` says.
+RINGHIL_API void ringhil_send_host(Engine* e, uint32_t cell, uint64_t at, const uint8_t* bytes,
+                                   const uint32_t* lengths, uint32_t frames) {
+    for (uint32_t i = 0; i < frames; ++i) {
+        e->send_host(cell, ringhil::make_frame(at, 0, bytes, lengths[i]));
+        bytes += lengths[i];
+    }
+}
+
+// ber, delay: 4 values each, for port 1, port 2, CPU and other card.
+RINGHIL_API void ringhil_set_faults(Engine* e, uint32_t cell, uint16_t node, uint8_t link, const uint16_t* ber,
+                                    const uint8_t* delay) {
+    e->set_faults(cell, {node, link, {ber[0], ber[1], ber[2], ber[3]}, {delay[0], delay[1], delay[2], delay[3]}});
+}
+RINGHIL_API void ringhil_poke(Engine* e, uint32_t cell, uint8_t address, uint32_t value) {
+    e->poke(cell, address, value);
+}
+RINGHIL_API uint32_t ringhil_peek(Engine* e, uint32_t cell, uint8_t address) { return e->peek(cell, address); }
