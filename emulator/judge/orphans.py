@@ -12,7 +12,6 @@ the run, for whatever goes round for ever.
 from collections.abc import Sequence
 
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.outcome import Violation
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import TimelineEvent
 from ringhil.firmware.timing import SWITCH_OVER
@@ -33,7 +32,7 @@ class Orphans:
         self._sent: list[dict[_Key, int]] = [{} for _ in names]  # by card, in order of time
         self._excused = [0] * len(names)  # by card: what was sent before may have been held until then
         self._curious = [False] * len(names)  # by card: whether its next round is looked after
-        self.found: dict[_Key, Violation] = {}
+        self.found: dict[_Key, tuple[str, int]] = {}  # what, and when it was seen
 
     def sent(self, card: int, frame: bytes) -> None:
         """The entry GPU of a card sends a message now."""
@@ -84,7 +83,7 @@ class Orphans:
             f"orphan: statistics message of {self._names[card]}.{origin}, sent at {at}, "
             f"is still on the ring at {now}, more than {self._longest[card]} cycles later"
         )
-        self.found[key] = Violation("no_orphan", text, now)
+        self.found[key] = text, now
 
 
 def _key(first: int, second: int) -> _Key:

@@ -2,9 +2,10 @@
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.judge.oracle import digest_of_all
+from ringhil.emulator.judge.invariants import violations
+from ringhil.emulator.judge.invariants.evidence import Evidence
 from ringhil.emulator.judge.orphans import Orphans
-from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome, Violation
+from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import Scenario
@@ -99,6 +100,7 @@ class Results:
         """All of it. `seconds`: what it took on this machine."""
         work = self._cpu.work
         now, watch = self._kernel.now, self._watch
+        evidence = Evidence(now, self._wiring, self._cpu, watch, self._orphans)
         return Outcome(
             name=scenario.name,
             seed=scenario.seed,
@@ -120,7 +122,7 @@ class Results:
             },
             recoveries=tuple(sorted(watch.recoveries(now), key=lambda r: (r.at, r.where))),
             expect=expected,
-            violations=tuple(v for v in self._violations() if v.invariant in scenario.invariants),
+            violations=tuple(violations(evidence, scenario.invariants)),
             engine={
                 "rtl": self._kernel.engine.library.rtl,
                 "evaluations": self._kernel.engine.evaluations,
@@ -129,37 +131,3 @@ class Results:
                 "cycles_per_second": round(now / seconds, 1) if seconds else None,
             },
         )
-
-    def _violations(self) -> list[Violation]:
-        """Of all invariants."""
-        now, watch, work = self._kernel.now, self._watch, self._cpu.work
-        roles = (*(w.role for w in watch.cards), *watch.links)
-        found = [*watch.wrong, *(v for w in watch.cards for v in w.wrong)]
-        found += [v for role in roles for v in role.wrong]
-        self._orphans.look()
-        found += self._orphans.found.values()
-        found += watch.at_the_end(now, self._known_boundaries())
-        found += [r.violation for r in watch.recoveries(now) if not r.ok]
-        if work.completed != work.units:
-            lost = f"{work.units - work.completed} of {work.units} work units were not done"
-            found.append(Violation("work_once", lost, None))
-        if work.duplicated:
-            found.append(Violation("work_once", f"{work.duplicated} work units were done twice", None))
-        workload = self._cpu.workload
-        if workload is not None and work.completed == work.units and not work.duplicated:
-            wanted = digest_of_all(work.units, workload.read)
-            if work.digest != wanted:
-                text = f"wrong results were accepted: the digest of all is {work.digest:016x}, must be {wanted:016x}"
-                found.append(Violation("work_once", text, None))
-        return found
-
-    def _known_boundaries(self) -> dict[int, dict[int, frozenset[int]]]:
-        """By logical link and card the boundary GPUs that the CPU knows of."""
-        known: dict[int, dict[int, frozenset[int]]] = {}
-        for view in self._cpu.cards:
-            for gpu in view.boundaries:
-                crossing = self._wiring.crossings.get(self._wiring.cell(view.number, gpu))
-                if crossing is not None:
-                    of_card = known.setdefault(crossing.group, {})
-                    of_card[view.number] = of_card.get(view.number, frozenset()) | {gpu}
-        return known

@@ -7,8 +7,6 @@ split brain that a grantor was fooled into.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.outcome import Violation
-
 
 @dataclass
 class RoleWatch:
@@ -20,7 +18,7 @@ class RoleWatch:
     epoch: int = 0  # the last one
     changes: int = 0  # elections
     changed_at: int = 0  # taken up or laid down
-    wrong: list[Violation] = field(default_factory=list)
+    wrong: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
     # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
     apart: Callable[[int, int], bool] = lambda first, second: False
 
@@ -50,4 +48,4 @@ class RoleWatch:
             self.changed_at = now
 
     def _split(self, now: int, what: str) -> None:
-        self.wrong.append(Violation("one_grant", f"split brain: {self.name} at cycle {now}: {what}", now))
+        self.wrong.append((f"split brain: {self.name} at cycle {now}: {what}", now))

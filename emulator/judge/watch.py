@@ -5,7 +5,7 @@ boundary role of a link to be with a GPU that can hold it, a slow GPU or link to
 the slowest.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,7 +13,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.differences import Differences
 from ringhil.emulator.judge.oracle import CUT, LIARS, Part, ServerTruth
-from ringhil.emulator.judge.outcome import Recovery, Violation
+from ringhil.emulator.judge.outcome import Recovery
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.scenario import GpuRef, TimelineEvent
@@ -52,7 +52,7 @@ class CardWatch:
     name: str
     truth: CardTruth
     role: RoleWatch
-    wrong: list[Violation] = field(default_factory=list)
+    wrong_counts: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
     counts: list[tuple[int, Counted]] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
     met: set[tuple[int, int]] = field(default_factory=set)  # entry GPU, and a neighbour in a count of its
@@ -74,10 +74,10 @@ class Watch:
             RoleWatch(f"boundary of cards {a} and {b}", apart=partial(self.oracle.apart, group))
             for group, (a, b) in enumerate(names)
         ]
-        self.wrong: list[Violation] = []  # that are of no card alone
+        self.wrong_shares: list[tuple[str, int]] = []
         self._events: list[OpenEvent] = []
         self._last_event = [0] * len(self.cards)
-        self._differences = Differences(self.oracle, views, [b.times.records for b in bounds])
+        self.differences = Differences(self.oracle, views, [b.times.records for b in bounds])
 
     def _entry_time(self, card: int) -> int:
         """An election of the entry GPU is over by then."""
@@ -262,7 +262,7 @@ class Watch:
         watch.met |= {(gpu, near) for near in ((gpu + 1) % size, (gpu - 1) % size) if near in (found or ())}
         if not watch.truth.fits(counted, gpu):
             text = f"wrong count accepted: card {watch.name} at cycle {now}: {counted.count} {sorted(found or ())}"
-            watch.wrong.append(Violation("wrong_count", text, now))
+            watch.wrong_counts.append((text, now))
         view = watch.truth.seen_from(gpu)
         for o in self._open(card):
             before = o.before.get(card)
@@ -372,42 +372,27 @@ class Watch:
 
     def shared_out(self, units: int, now: int) -> None:
         """The CPU has split the work over the cards."""
-        text = self._differences.of_shares(units)
+        text = self.differences.of_shares(units)
         if text is not None:
-            self.wrong.append(Violation("wrong_count", f"at cycle {now}: {text}", now))
+            self.wrong_shares.append((f"at cycle {now}: {text}", now))
 
     def differs(self, card: int) -> str | None:
         """What of the CPU's view of the card isn't as the oracle says now; None: count, members, break and stranded
         GPUs are."""
-        return self._differences.of_card(card)
+        return self.differences.of_card(card)
 
-    def at_the_end(self, now: int, boundaries: Mapping[int, Mapping[int, frozenset[int]]]) -> tuple[Violation, ...]:
-        """What is not as it should be when all has settled; cards that something happened to lately are left out.
+    def settled_cards(self, now: int) -> list[int]:
+        """Cards on which all must be as it should: nothing has happened to them lately, and nothing comes and goes."""
+        cards = enumerate(self.cards)
+        return [card for card, watch in cards if now > self._last_event[card] and not watch.truth.disturbed]
 
-        `boundaries`: by logical link and card the boundary GPUs that the CPU knows of.
-        """
-        found: list[Violation] = []
+    def settled_links(self, now: int) -> list[int]:
+        """The same of logical links between cards."""
+        return [group for group in range(len(self.links)) if self._is_settled(group, now)]
 
-        def say(invariant: str, where: str, text: str | None) -> None:
-            if text is not None:
-                found.append(Violation(invariant, f"at the end: {where}: {text}", None))
-
-        look = self._differences
-        for card, view in enumerate(self._views):
-            if now > self._last_event[card] and not self.cards[card].truth.disturbed:
-                say("bounded_recovery", f"card {view.name}", look.of_card(card) or look.of_entry(card))
-                say("one_grant", f"card {view.name}", look.of_epoch(card, now))
-        for group, role in enumerate(self.links):
-            if self._uncertain(group) or any(now <= self._last_event[card] for card in self._ends(group)):
-                continue
-            if now <= self._elected_by(group):
-                continue
-            text = look.of_link(group, role)
-            if text is None and self._known(role, group, now):
-                text = look.of_pair(group, role.holder, boundaries.get(group, {}))
-            say("bounded_recovery", role.name, text)
-            say("one_grant", role.name, look.of_link_epoch(group, role, now))
-        return tuple(found)
+    def _is_settled(self, group: int, now: int) -> bool:
+        lately = any(now <= self._last_event[card] for card in self._ends(group))
+        return not self._uncertain(group) and not lately and now > self._elected_by(group)
 
     def settled_by(self, now: int) -> int:
         """Cycle by which all that is under way must be over: events, and elections between cards."""
@@ -430,7 +415,7 @@ class Watch:
         noisy = any("link_bit_errors" in self.oracle.cross.get(ref, ()) for ref in self._wiring.links[group].refs)
         return noisy or any(self.cards[card].truth.disturbed for card in self._ends(group))
 
-    def _known(self, role: RoleWatch, group: int, now: int) -> bool:
+    def known(self, role: RoleWatch, group: int, now: int) -> bool:
         """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
         ends = self._ends(group)
         changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]

@@ -1,3 +1,5 @@
-"""What has to hold in every run, whatever a file expects."""
+"""What has to hold in every run, whatever a file expects. How each is judged: a class in `judge/invariants/`."""
 
-INVARIANTS = ("wrong_count", "one_grant", "bounded_recovery", "work_once", "no_orphan")
+from ringhil.emulator.scenario.model import Invariants
+
+INVARIANTS = tuple(Invariants.model_fields)

@@ -9,6 +9,7 @@ import pytest
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.invariants import ALL
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import INVARIANTS, Scenario, loads
@@ -159,6 +160,10 @@ def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immor
         assert play(replace(scenario, invariants=frozenset(INVARIANTS) - {"no_orphan"}), immortal).failures == ()
         left += bool(outcome.violations)
     assert left >= 3
+
+
+def test_each_invariant_of_a_file_has_its_class() -> None:
+    assert sorted(kind.name for kind in ALL) == sorted(INVARIANTS)
 
 
 def test_the_looks_at_the_wires_change_nothing(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

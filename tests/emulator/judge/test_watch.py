@@ -1,13 +1,18 @@
 """The judge: strict once things have settled, while they settle no laxer than it must, and fair about who is judged."""
 
-from typing import Literal
+from types import SimpleNamespace
+from typing import Literal, cast
 
 import pytest
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.bounds import Bounds, bounds_of
+from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
+from ringhil.emulator.judge.invariants.evidence import Evidence
+from ringhil.emulator.judge.invariants.one_grant import OneGrant
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT
-from ringhil.emulator.judge.outcome import Violation
+from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, loads
@@ -195,7 +200,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.bounds = bounds_of(SERVER)
-        wiring = Wiring(SERVER)
+        self.wiring = wiring = Wiring(SERVER)
         self.views = [
             CardView(
                 card.name,
@@ -255,8 +260,16 @@ class Bench:
         ends = {3: 2, 2: 3}  # a.3 is wired to b.2, a.2 to b.3
         holders = {gpu for gpu in [self.watch.links[0].holder] if gpu is not None}
         counted = {0: holders, 1: {ends[gpu] for gpu in holders}}
-        known = {c: frozenset(counted[c] if self.views[c].entry is not None else ()) for c in (0, 1)}
-        return tuple(v.text.removeprefix("at the end: ") for v in self.watch.at_the_end(now, {0: known}))
+        for card, view in enumerate(self.views):
+            view.boundaries = tuple(counted[card]) if view.entry is not None else ()
+        return self.broken(now)
+
+    def broken(self, now: int = 10**9) -> tuple[str, ...]:
+        """What isn't as it should be at the end, with the boundary GPUs that the CPU's views have."""
+        cpu = cast(Cpu, SimpleNamespace(cards=self.views))  # it is asked for no more than that
+        evidence = Evidence(now, self.wiring, cpu, self.watch, cast(Orphans, None))
+        found = (text for kind in (BoundedRecovery, OneGrant) for text, _ in kind(evidence).broken())
+        return tuple(text.removeprefix("at the end: ") for text in found if text.startswith("at the end: "))
 
 
 LATE, IN_TIME, NOT_JUDGED = (False, False), (True, False), (True, True)
@@ -270,12 +283,10 @@ def verdict(bench: Bench, now: int = 10**9) -> tuple[bool, bool]:
 def test_a_wrong_count_is_kept_with_its_card_and_cycle() -> None:
     bench = Bench()
     bench.count(0, 0, EVERYBODY, 1000)
-    assert bench.watch.cards[0].wrong == []
+    assert bench.watch.cards[0].wrong_counts == []
     bench.count(0, 0, (0, 1, 2), 1234)
-    assert bench.watch.cards[0].wrong == [
-        Violation("wrong_count", "wrong count accepted: card a at cycle 1234: 3 [0, 1, 2]", 1234)
-    ]
-    assert bench.watch.cards[1].wrong == []
+    assert bench.watch.cards[0].wrong_counts == [("wrong count accepted: card a at cycle 1234: 3 [0, 1, 2]", 1234)]
+    assert bench.watch.cards[1].wrong_counts == []
 
 
 @pytest.mark.parametrize("kind", ["dead", "hang", "babble"])
@@ -558,9 +569,9 @@ def test_a_flapping_gpu_may_be_found_or_not_until_it_has_settled() -> None:
     bench.watch.flapped(0, 4, False, 5100)
     bench.count(0, 0, EVERYBODY, 5200)
     bench.count(0, 0, (0, 1, 2, 3), 5250)
-    assert bench.watch.cards[0].wrong == []
+    assert bench.watch.cards[0].wrong_counts == []
     bench.count(0, 0, (0, 1, 2), 5300)
-    assert len(bench.watch.cards[0].wrong) == 1
+    assert len(bench.watch.cards[0].wrong_counts) == 1
 
 
 def test_at_the_end_all_must_be_as_it_should() -> None:
@@ -603,6 +614,6 @@ def test_a_role_may_not_move_without_a_reason() -> None:
 
 def test_both_cards_must_know_the_same_pair() -> None:
     bench = Bench()
-    wrong = {0: {0: frozenset({3}), 1: frozenset({3})}}
-    (violation,) = bench.watch.at_the_end(10**9, wrong)
-    assert violation.text == "at the end: boundary of cards a and b: boundary GPU of card b is [3], not [2]"
+    for view in bench.views:
+        view.boundaries = (3,)
+    assert bench.broken() == ("boundary of cards a and b: boundary GPU of card b is [3], not [2]",)

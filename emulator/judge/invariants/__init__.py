@@ -1,0 +1,22 @@
+"""What has to hold in every run: a class in a file for each, in the order in which they are told."""
+
+from collections.abc import Iterator
+
+from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
+from ringhil.emulator.judge.invariants.evidence import Evidence
+from ringhil.emulator.judge.invariants.invariant import Invariant
+from ringhil.emulator.judge.invariants.no_orphan import NoOrphan
+from ringhil.emulator.judge.invariants.one_grant import OneGrant
+from ringhil.emulator.judge.invariants.work_once import WorkOnce
+from ringhil.emulator.judge.invariants.wrong_count import WrongCount
+from ringhil.emulator.judge.outcome import Violation
+
+ALL: tuple[type[Invariant], ...] = (WrongCount, OneGrant, NoOrphan, BoundedRecovery, WorkOnce)
+
+
+def violations(evidence: Evidence, judged: frozenset[str]) -> Iterator[Violation]:
+    """Of the invariants with these names."""
+    for kind in ALL:
+        if kind.name in judged:
+            for text, at in kind(evidence).broken():
+                yield Violation(kind.name, text, at)

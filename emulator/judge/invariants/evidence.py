@@ -1,0 +1,19 @@
+"""What invariants are judged by when a run is over."""
+
+from dataclasses import dataclass
+
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.orphans import Orphans
+from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.server.wiring import Wiring
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`now`: the cycle at which it ended."""
+
+    now: int
+    wiring: Wiring
+    cpu: Cpu
+    watch: Watch
+    orphans: Orphans
