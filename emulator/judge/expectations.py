@@ -3,26 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import (
-    BoundaryIs,
-    BreakIs,
-    Check,
-    CountIs,
-    EntryIs,
-    EpochIs,
-    Expectation,
-    GpuRef,
-    IsolatedAre,
-    MembersAre,
-    ReachableIs,
-    StrandedAre,
-    TruthIs,
-    WorkIs,
-)
+from ringhil.emulator.scenario import Expectation
 
 
 @dataclass
@@ -32,6 +18,29 @@ class _Item:
     ok: bool | None = None
     found: str = "nothing yet"
     uncounted: set[str] = field(default_factory=set)  # cards whose first accepted count it waits for
+
+
+class _Findings:
+    """What the CPU knows, for checks; cards by their names."""
+
+    def __init__(self, cpu: Cpu, results: Results, differs: Callable[[int], str | None]) -> None:
+        self.work = cpu.work
+        self._cards, self._results, self._differs = {card.name: card for card in cpu.cards}, results, differs
+
+    def card(self, name: str) -> CardView:
+        return self._cards[name]
+
+    def breaks(self, card: str) -> tuple[str, ...]:
+        return self._results.breaks(self._cards[card])
+
+    def boundaries(self, card: str) -> dict[str, str]:
+        return self._results.boundaries(self._cards[card])
+
+    def isolated(self, card: str) -> tuple[int, ...]:
+        return self._results.isolated(self._cards[card])
+
+    def untrue(self, card: str) -> str | None:
+        return self._differs(self._cards[card].number)
 
 
 class Expectations:
@@ -47,7 +56,8 @@ class Expectations:
     ) -> None:
         names = tuple(card.name for card in cpu.cards)
         self._items = [_Item(i, e, uncounted=_awaited(e, names)) for i, e in enumerate(items)]
-        self._kernel, self._cpu, self._results, self._differs_from_truth = kernel, cpu, results, differs
+        self._kernel, self._cpu = kernel, cpu
+        self._findings = _Findings(cpu, results, differs)
         for item in self._items:
             for cycle in _cycles(item.expectation):
                 kernel.remind(cycle, _Look(self, item))
@@ -106,48 +116,8 @@ class Expectations:
         return True, "as expected"
 
     def _judge(self, expectation: Expectation) -> tuple[bool, str]:
-        wrong = [found for check in expectation.checks if (found := self._differs(check)) is not None]
+        wrong = [found for check in expectation.checks if (found := check.differs(self._findings)) is not None]
         return not wrong, "; ".join(wrong) if wrong else "as expected"
-
-    def _differs(self, check: Check) -> str | None:
-        """None when the check holds, otherwise what was found."""
-        if isinstance(check, WorkIs):
-            work = self._cpu.work
-            real = {
-                "completed": work.completed,
-                "lost": work.units - work.completed,
-                "duplicated": work.duplicated,
-            }
-            wanted = {"completed": check.completed, "lost": check.lost, "duplicated": check.duplicated}
-            bad = [f"{name} {real[name]}" for name, n in wanted.items() if n is not None and n != real[name]]
-            return ", ".join(bad) or None
-        card = next(c for c in self._cpu.cards if c.name == check.card)
-        if isinstance(check, TruthIs):
-            return self._differs_from_truth(card.number)
-        if isinstance(check, CountIs):
-            return None if card.count == check.count else f"count {card.count}"
-        if isinstance(check, MembersAre):
-            return None if card.members == check.members else f"members {list(card.members)}"
-        if isinstance(check, ReachableIs):
-            return None if card.reachable == check.reachable else f"reachable {card.reachable}"
-        if isinstance(check, EntryIs):
-            entry = None if card.entry is None else GpuRef(card.name, card.entry)
-            return None if entry == check.gpu else f"entry {entry or 'none'}"
-        if isinstance(check, BreakIs):
-            links = self._results.breaks(card)
-            held = str(check.link) in links if check.link else not links
-            return None if held else f"break {' or '.join(links) or 'none'}"
-        if isinstance(check, EpochIs):
-            return None if card.epoch == check.epoch else f"epoch {card.epoch}"
-        if isinstance(check, StrandedAre):
-            return None if card.stranded == check.gpus else f"stranded {list(card.stranded)}"
-        if isinstance(check, IsolatedAre):
-            found = self._results.isolated(card)
-            return None if found == check.gpus else f"isolated {list(found)}"
-        assert isinstance(check, BoundaryIs)
-        gpus = self._results.boundaries(card).values()
-        held = str(check.gpu) in gpus if check.gpu is not None else not gpus
-        return None if held else f"boundary {', '.join(gpus) or 'none'}"
 
 
 class _Look:
@@ -168,7 +138,7 @@ def _awaited(expectation: Expectation, cards: tuple[str, ...]) -> set[str]:
     """Cards whose first accepted count begins it: those that it names, or all."""
     if expectation.kind != "always" or expectation.since:
         return set()
-    named = {check.card for check in expectation.checks if not isinstance(check, WorkIs)}
+    named = {check.about for check in expectation.checks if check.about is not None}
     return named or set(cards)
 
 

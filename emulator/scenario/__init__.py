@@ -2,14 +2,13 @@
 
 from ringhil.emulator.scenario.check import longest_delay
 from ringhil.emulator.scenario.errors import ScenarioError
-from ringhil.emulator.scenario.expectation import (
+from ringhil.emulator.scenario.expect import (
     BoundaryIs,
     BreakIs,
     Check,
     CountIs,
     EntryIs,
     EpochIs,
-    Expectation,
     IsolatedAre,
     MembersAre,
     ReachableIs,
@@ -17,13 +16,15 @@ from ringhil.emulator.scenario.expectation import (
     TruthIs,
     WorkIs,
 )
+from ringhil.emulator.scenario.expectation import Expectation
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, Parameter
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
-from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent, Workload
+from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server, Settings
 from ringhil.emulator.scenario.variants import Variant, Variants
+from ringhil.emulator.scenario.workload import Workload
 from ringhil.emulator.scenario.writer import dumps
 
 __all__ = [

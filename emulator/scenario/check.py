@@ -15,8 +15,9 @@ from ringhil.emulator.scenario.faults import PARAMETERS
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.marks import Source
 from ringhil.emulator.scenario.references import Resolver
-from ringhil.emulator.scenario.scenario import Scenario, Workload
+from ringhil.emulator.scenario.scenario import Scenario
 from ringhil.emulator.scenario.topology import Server
+from ringhil.emulator.scenario.workload import Workload
 
 _LINK_STATES = 8  # cycles that the two ends of a link need to see each other's state
 

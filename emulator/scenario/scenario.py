@@ -1,26 +1,12 @@
 """A whole scenario: a server, its work, what happens to it and what is expected of it."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from ringhil.emulator.scenario.expectation import Expectation
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
-
-
-@dataclass(frozen=True)
-class Workload:
-    """`units` work units of `size` bytes each, or the file `data` cut into units of at most `size` bytes.
-
-    Exactly one of `units` and `data` is set. `across`: percent of the units that enter the server by another
-    card's entry GPU and so cross boundary links.
-    """
-
-    units: int | None
-    data: Path | None
-    size: int
-    across: int = 0
+from ringhil.emulator.scenario.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from functools import cache
 from typing import Any
 
 from ringhil.emulator.scenario import model, names
+from ringhil.emulator.scenario.expect import CHECKS
+from ringhil.emulator.scenario.expect.work import RESULTS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -14,7 +16,7 @@ _EXACTLY_ONE: dict[str, list[tuple[str, ...]]] = {
     "Expectation": [model.TIMES],
 }
 _TOGETHER = {"Expectation": {"from": ["always"], "until": ["always"]}}
-_AT_LEAST_ONE = {"Work": model.RESULTS, "Expectation": model.CHECKS}
+_AT_LEAST_ONE = {"Work": RESULTS, "Expectation": tuple(check.KEY for check in CHECKS)}
 
 
 _EXPRESSION = {"type": "string", "pattern": r"\$\{"}

@@ -5,25 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
-from ringhil.emulator.scenario.expectation import (
-    BoundaryIs,
-    BreakIs,
-    CountIs,
-    EntryIs,
-    EpochIs,
-    Expectation,
-    IsolatedAre,
-    MembersAre,
-    ReachableIs,
-    StrandedAre,
-    TruthIs,
-    WorkIs,
-)
+from ringhil.emulator.scenario.expectation import Expectation
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
 from ringhil.emulator.scenario.invariants import INVARIANTS
-from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent, Workload
+from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.topology import Card, GpuRef, Server, Settings
+from ringhil.emulator.scenario.workload import Workload
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:[ -][A-Za-z0-9_.]+)*")  # text that needs no quotes anywhere
 _NOT_TEXT = re.compile(r"null|true|false", re.IGNORECASE)
@@ -116,8 +105,8 @@ def event_entry(event: TimelineEvent) -> dict[str, object]:
     return written
 
 
-def _expectation(expectation: Expectation) -> dict[str, object]:
-    written: dict[str, object] = {}
+def _expectation(expectation: Expectation) -> dict[str, Any]:
+    written: dict[str, Any] = {}
     match expectation.kind:
         case "end" | "always":
             written[expectation.kind] = True
@@ -127,58 +116,6 @@ def _expectation(expectation: Expectation) -> dict[str, object]:
         written["from"] = expectation.since
     if expectation.until is not None:
         written["until"] = expectation.until
-    boundary: dict[str, list[GpuRef] | None] = {}
     for check in expectation.checks:
-        if isinstance(check, BoundaryIs):
-            _boundary(boundary, check)
-            written["boundary"] = boundary
-        elif isinstance(check, WorkIs):
-            _put(written, "work", {name: n for name, n in asdict(check).items() if n is not None})
-        elif isinstance(check, TruthIs):
-            written.setdefault("truth", [])
-            cards = written["truth"]
-            assert isinstance(cards, list)
-            cards.append(check.card)
-        else:
-            key, value = _by_card(check)
-            by_card = written.setdefault(key, {})
-            assert isinstance(by_card, dict)
-            _put(by_card, check.card, value)
+        check.write(written)
     return written
-
-
-def _put(mapping: dict[str, object], key: str, value: object) -> None:
-    if key in mapping:
-        raise ValueError(f"two checks about {key} in one expectation")
-    mapping[key] = value
-
-
-def _boundary(boundary: dict[str, list[GpuRef] | None], check: BoundaryIs) -> None:
-    gpus = boundary.setdefault(check.card, None if check.gpu is None else [])
-    if (gpus is None) != (check.gpu is None):
-        raise ValueError(f"two checks about {check.card} in one expectation")
-    if gpus is not None and check.gpu is not None:
-        gpus.append(check.gpu)
-
-
-def _by_card(
-    check: CountIs | MembersAre | EntryIs | EpochIs | BreakIs | StrandedAre | IsolatedAre | ReachableIs,
-) -> tuple[str, object]:
-    """The key of a check, and the value for its card."""
-    match check:
-        case CountIs():
-            return "count", check.count
-        case MembersAre():
-            return "members", check.members
-        case EntryIs():
-            return "entry", check.gpu
-        case EpochIs():
-            return "epoch", check.epoch
-        case BreakIs():
-            return "break", None if check.link is None else str(check.link)
-        case StrandedAre():
-            return "stranded", check.gpus
-        case IsolatedAre():
-            return "isolated", check.gpus
-        case ReachableIs():
-            return "reachable", check.reachable

@@ -18,7 +18,7 @@ from ringhil.emulator.campaign.minimise.search import Fails
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, WorkIs
+from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario
 
 
 def fails_in(library: Library) -> Fails:
@@ -76,7 +76,7 @@ def _expected_then(expectation: Expectation, cycle: int, outcome: Outcome, serve
 def _expected(expectation: Expectation, server: Run, outcome: Outcome) -> str:
     """The class of a failed expectation, by what the CPU knows now, what is true now, and what there was time for."""
     now = server.kernel.now
-    named = {check.card for check in expectation.checks if not isinstance(check, WorkIs)}
+    named = {check.about for check in expectation.checks}
     views = [view for view in server.cpu.cards if view.name in named]
     what = "found"
     if any(not view.known for view in views) or any(r.at <= now <= r.at + r.bound for r in outcome.recoveries):
@@ -87,5 +87,4 @@ def _expected(expectation: Expectation, server: Run, outcome: Outcome) -> str:
 
 
 def _kinds(expectation: Expectation) -> str:
-    kinds = {type(c).__name__.removesuffix("Is").removesuffix("Are").lower() for c in expectation.checks}
-    return ", ".join(sorted(kinds))
+    return ", ".join(sorted({check.KEY for check in expectation.checks}))

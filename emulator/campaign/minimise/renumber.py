@@ -4,20 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ringhil.emulator.scenario import (
-    BoundaryIs,
     BoundaryLink,
-    BreakIs,
     Card,
-    Check,
-    CountIs,
     CrossRef,
-    EntryIs,
     GpuRef,
-    IsolatedAre,
     LinkRef,
-    MembersAre,
     Scenario,
-    StrandedAre,
     TimelineEvent,
 )
 
@@ -30,12 +22,12 @@ def renumbered(scenario: Scenario, left: Rings) -> Scenario:
     The result need not be valid: an event may name a GPU that isn't there any more.
     """
     server = scenario.server
-    names = _Names(left)
+    names = _Names(left, {card.name: card.gpus for card in server.cards})
     cards = tuple(names.of_card(card) for card in server.cards)
     links = [link for link in map(names.boundary_link, server.boundary_links) if link.from_]
     expect = []
     for expectation in scenario.expect:
-        checks = tuple(c for check in expectation.checks if (c := names.check(check, scenario)) is not None)
+        checks = tuple(c for check in expectation.checks if (c := check.renumbered(names)) is not None)
         if checks:
             expect.append(replace(expectation, checks=checks))
     work = scenario.workload
@@ -53,8 +45,8 @@ def renumbered(scenario: Scenario, left: Rings) -> Scenario:
 class _Names:
     """Old names to new ones."""
 
-    def __init__(self, left: Rings) -> None:
-        self._left = left
+    def __init__(self, left: Rings, sizes: Mapping[str, int]) -> None:
+        self._left, self._sizes = left, sizes
 
     def gpu(self, gpu: GpuRef) -> GpuRef | None:
         """None: it is left out."""
@@ -95,19 +87,6 @@ class _Names:
         new = (self.gpu(GpuRef(card, index)) for index in indices)
         return tuple(gpu.index for gpu in new if gpu is not None)
 
-    def check(self, check: Check, scenario: Scenario) -> Check | None:
-        """None: there is nothing left of it."""
-        match check:
-            case CountIs():
-                gone = scenario.server.card(check.card).gpus - len(self._left[check.card])
-                return replace(check, count=max(0, check.count - gone))
-            case MembersAre():
-                return replace(check, members=self.indices(check.card, check.members))
-            case StrandedAre() | IsolatedAre():
-                return replace(check, gpus=self.indices(check.card, check.gpus))
-            case BreakIs() if check.link is not None:
-                return replace(check, link=self.link(check.link))
-            case EntryIs() | BoundaryIs() if check.gpu is not None:
-                gpu = self.gpu(check.gpu)
-                return None if gpu is None else replace(check, gpu=gpu)
-        return check
+    def gone(self, card: str) -> int:
+        """How many GPUs of a card are left out."""
+        return self._sizes[card] - len(self._left[card])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ringhil.emulator.campaign.minimise.renumber import renumbered
 from ringhil.emulator.campaign.minimise.search import Search
-from ringhil.emulator.scenario import BoundaryLink, Card, CrossRef, GpuRef, Scenario, Server, TimelineEvent, WorkIs
+from ringhil.emulator.scenario import BoundaryLink, Card, CrossRef, GpuRef, Scenario, Server, TimelineEvent
 
 
 def smaller_server(search: Search) -> None:
@@ -23,7 +23,7 @@ def without_cards(scenario: Scenario, names: Sequence[str]) -> Scenario:
     links = tuple(link for link in server.boundary_links if not _cards_of(link) & set(names))
     expect = []
     for expectation in scenario.expect:
-        checks = tuple(c for c in expectation.checks if isinstance(c, WorkIs) or c.card not in names)
+        checks = tuple(c for c in expectation.checks if c.about not in names)
         if checks:
             expect.append(replace(expectation, checks=checks))
     return _with_server(

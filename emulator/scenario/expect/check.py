@@ -1,0 +1,134 @@
+"""The shape of a check: one class in one file says how it stands in a file, what it means, and when it holds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any, ClassVar, Protocol, Self
+
+from ringhil.emulator.scenario.expect.reader import Reader
+from ringhil.emulator.scenario.marks import Loc
+from ringhil.emulator.scenario.topology import Card, GpuRef, LinkRef
+
+
+class CardFound(Protocol):
+    """What the CPU knows of a card."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def members(self) -> tuple[int, ...]: ...
+    @property
+    def reachable(self) -> bool: ...
+    @property
+    def entry(self) -> int | None: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def stranded(self) -> tuple[int, ...]: ...
+
+
+class WorkFound(Protocol):
+    """What the CPU knows of the work, in units."""
+
+    @property
+    def units(self) -> int: ...
+    @property
+    def completed(self) -> int: ...
+    @property
+    def duplicated(self) -> int: ...
+
+
+class Findings(Protocol):
+    """What a check may ask of a run; cards by their names."""
+
+    @property
+    def work(self) -> WorkFound: ...
+    def card(self, name: str) -> CardFound: ...
+    def breaks(self, card: str) -> tuple[str, ...]: ...
+    def boundaries(self, card: str) -> Mapping[str, str]: ...
+    def isolated(self, card: str) -> tuple[int, ...]: ...
+    def untrue(self, card: str) -> str | None: ...
+
+
+class Renumbering(Protocol):
+    """Old GPUs to new ones, when some are left out."""
+
+    def gpu(self, gpu: GpuRef) -> GpuRef | None: ...
+    def link(self, link: LinkRef) -> LinkRef | None: ...
+    def indices(self, card: str, indices: tuple[int, ...]) -> tuple[int, ...]: ...
+    def gone(self, card: str) -> int: ...
+
+
+class Check(ABC):
+    """`KEY`: under which it stands in an entry of `expect`. `FIELD`: type and pydantic field of what stands there."""
+
+    KEY: ClassVar[str]
+    FIELD: ClassVar[tuple[Any, Any]]
+
+    @classmethod
+    def attribute(cls) -> str:
+        """The name of the field in Python."""
+        return f"{cls.KEY}_" if iskeyword(cls.KEY) else cls.KEY
+
+    @classmethod
+    @abstractmethod
+    def read(cls, reader: Reader, loc: Loc, written: Any) -> Iterator[Self]:
+        """The checks that `written`, at the place `loc` of the file, means. Raises ScenarioError."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """For people: what is expected."""
+
+    @abstractmethod
+    def differs(self, found: Findings) -> str | None:
+        """None when it holds, otherwise what was found."""
+
+    @abstractmethod
+    def write(self, entry: dict[str, Any]) -> None:
+        """Put it into an entry of `expect`. Raises ValueError when no entry can say it beside what is there."""
+
+    @property
+    def about(self) -> str | None:
+        """The card that it speaks of."""
+        return None
+
+    def renumbered(self, new: Renumbering) -> "Check | None":
+        """The same when GPUs are left out; None: there is nothing left of it."""
+        return self
+
+
+@dataclass(frozen=True)
+class CardCheck(Check):
+    """A check of one card; in the file it stands by the card's name."""
+
+    card: str
+
+    @classmethod
+    def read(cls, reader: Reader, loc: Loc, written: Mapping[str, Any]) -> Iterator[Self]:
+        """One of each card, or more."""
+        for name, value in written.items():
+            place = (*loc, name)
+            yield from cls.of(reader, place, reader.resolver.card(place), value)
+
+    @classmethod
+    @abstractmethod
+    def of(cls, reader: Reader, loc: Loc, card: Card, value: Any) -> Iterator[Self]:
+        """The checks of one card. Raises ScenarioError."""
+
+    @property
+    @abstractmethod
+    def value(self) -> object:
+        """What stands in the file."""
+
+    def write(self, entry: dict[str, Any]) -> None:
+        """Each card once."""
+        by_card = entry.setdefault(self.KEY, {})
+        if self.card in by_card:
+            raise ValueError(f"two checks about {self.card} in one expectation")
+        by_card[self.card] = self.value
+
+    @property
+    def about(self) -> str:
+        """The card."""
+        return self.card

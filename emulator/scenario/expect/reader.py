@@ -1,0 +1,29 @@
+"""What checks need to be read: the file, the server in it, and its work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ringhil.emulator.scenario.marks import Loc, Source
+from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.topology import Card
+from ringhil.emulator.scenario.workload import Workload
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Of one file."""
+
+    source: Source
+    resolver: Resolver
+    workload: Workload | None
+
+    def indices(self, loc: Loc, card: Card, indices: Sequence[int]) -> tuple[int, ...]:
+        """Indices of GPUs of a card, each once; ascending. Raises ScenarioError."""
+        for i, index in enumerate(indices):
+            self.resolver.index((*loc, i), card, index)
+        seen = set[int]()
+        for i, index in enumerate(indices):
+            if index in seen:
+                raise self.source.error((*loc, i), f"GPU {index} stands here twice; each may once")
+            seen.add(index)
+        return tuple(sorted(seen))
