@@ -20,12 +20,11 @@
 // frame that waits for another card longer than PATIENCE cycles is dropped (stalled_o), and its sender's timer
 // has it sent again.
 //
-// want_o has one bit a way out: clockwise, counter-clockwise, CPU, GPU, other card. The choice holds for the
-// whole frame.
+// want_o has one bit a way out (WAY_*). The choice holds for the whole frame.
 module data_route
   import ringhil_pkg::*;
 #(
-    parameter logic [1:0] FROM = 2'd0  // lane cw, lane ccw, CPU, other card
+    parameter int FROM = PORT_P1  // the receiver: PORT_*
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
@@ -50,11 +49,6 @@ module data_route
     output logic        expired_o,
     output logic        stalled_o
 );
-  localparam int CW = 0;
-  localparam int CCW = 1;
-  localparam int CPU = 2;
-  localparam int GPU = 3;
-  localparam int CARD = 4;
   localparam logic [11:0] PATIENCE = 12'd4000;
 
   logic open_q, home, mine, known, leaves, has_exit, expired, drop, stalled;
@@ -63,40 +57,40 @@ module data_route
 
   assign home     = data_i[55:48] == card_id_i;
   assign mine     = home && data_i[15:0] == node_id_i;
-  assign expired  = FROM != 2'd3 && data_i[31:16] == 16'h0;  // from another card it starts anew
+  assign expired  = FROM != PORT_BOUNDARY && data_i[31:16] == 16'h0;  // from another card it starts anew
   assign known    = !home && data_i[55:52] == 4'h0;
   assign leaves   = known && boundary_i && !bypassed_i && crossings_i[data_i[51:48]]
-      && !(FROM == 2'd1 && from_above_i && !data_i[32+FLAG_WRAPPED]);
+      && !(FROM == PORT_P2 && from_above_i && !data_i[32+FLAG_WRAPPED]);
   assign has_exit = known && exits_i[data_i[51:48]];
 
   // No bit set means: drop.
   always @* begin
     to = 5'b00000;
     if (open_q) to = to_q;
-    else if (FROM == 2'd2) begin
+    else if (FROM == PORT_HOST) begin
       if (entry_i && !bypassed_i) begin
-        if (mine) to[GPU] = 1'b1;
-        else if (leaves) to[CARD] = 1'b1;
+        if (mine) to[WAY_GPU] = 1'b1;
+        else if (leaves) to[WAY_CARD] = 1'b1;
         else if (!expired && (home || has_exit)) begin
-          if (home && data_i[32+FLAG_CCW]) to[CCW] = 1'b1;
-          else to[CW] = 1'b1;
+          if (home && data_i[32+FLAG_CCW]) to[WAY_CCW] = 1'b1;
+          else to[WAY_CW] = 1'b1;
         end
       end
-    end else if (FROM == 2'd3) begin
+    end else if (FROM == PORT_BOUNDARY) begin
       if (boundary_i && !bypassed_i && data_i[32+CROSSINGS+:4] != MAX_CROSSINGS) begin
         if (mine) begin
-          if (data_i[32+FLAG_TO_HOST]) to[CPU] = entry_i;
-          else to[GPU] = 1'b1;
-        end else if (home || from_above_i) to[CCW] = !leaves;
-        else to[CW] = !leaves;
+          if (data_i[32+FLAG_TO_HOST]) to[WAY_HOST] = entry_i;
+          else to[WAY_GPU] = 1'b1;
+        end else if (home || from_above_i) to[WAY_CCW] = !leaves;
+        else to[WAY_CW] = !leaves;
       end
     end else if (mine) begin
       if (!bypassed_i) begin
-        if (!data_i[32+FLAG_TO_HOST]) to[GPU] = 1'b1;
-        else to[CPU] = entry_i;
+        if (!data_i[32+FLAG_TO_HOST]) to[WAY_GPU] = 1'b1;
+        else to[WAY_HOST] = entry_i;
       end
-    end else if (leaves) to[CARD] = 1'b1;
-    else if (!expired) to[FROM == 2'd1 ? CCW : CW] = 1'b1;
+    end else if (leaves) to[WAY_CARD] = 1'b1;
+    else if (!expired) to[FROM == PORT_P2 ? WAY_CCW : WAY_CW] = 1'b1;
     // A frame of one flit has no room for a TTL beside its link CRC: it would circle for ever.
     if (stalled || (sof_i && eof_i)) to = 5'b00000;
   end
@@ -104,7 +98,7 @@ module data_route
   always @* begin
     data_o = data_i;
     if (!open_q && !mine) begin
-      if (FROM == 2'd3) begin
+      if (FROM == PORT_BOUNDARY) begin
         // A ring of its own: time to live and wraps start afresh.
         data_o[31:16] = ring_size_i + 16'h1;
         data_o[32+FLAG_WRAPPED] = 1'b0;
@@ -113,7 +107,7 @@ module data_route
     end
   end
 
-  assign stalled = !open_q && leaves && FROM != 2'd3 && waited_q == PATIENCE;
+  assign stalled = !open_q && leaves && FROM != PORT_BOUNDARY && waited_q == PATIENCE;
   assign drop = valid_i && to == 5'b00000;
   assign want_o = valid_i ? to : 5'b00000;
   assign pop_o = drop || pop_i != 5'b00000;
@@ -131,7 +125,7 @@ module data_route
         to_q   <= to;
       end
       // Something waits here, so the node is awake and every cycle is counted.
-      waited_q <= want_o[CARD] && !pop_o ? waited_q + 12'd1 : 12'd0;
+      waited_q <= want_o[WAY_CARD] && !pop_o ? waited_q + 12'd1 : 12'd0;
     end
   end
 endmodule

@@ -138,6 +138,19 @@ package ringhil_pkg;
   localparam int STATUS_DEGRADED = 11;
   localparam int FAULT_PORT_WIDTH = 16;
 
+  // Places in a node's vectors: ports, lanes, and the ways on which the data channel brings a frame.
+  localparam int PORT_P1 = 0;
+  localparam int PORT_P2 = 1;
+  localparam int PORT_HOST = 2;
+  localparam int PORT_BOUNDARY = 3;
+  localparam int LANE_CW = 0;
+  localparam int LANE_CCW = 1;
+  localparam int WAY_CW = 0;
+  localparam int WAY_CCW = 1;
+  localparam int WAY_HOST = 2;
+  localparam int WAY_CARD = 3;
+  localparam int WAY_GPU = 4;
+
   // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the
   // order sent, first in bit 0; q is the top of w divided by the polynomial; then comes the remainder.
   function automatic logic [31:0] crc_flit(input logic [31:0] state, input logic [63:0] data);

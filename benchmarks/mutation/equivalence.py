@@ -176,7 +176,7 @@ def _rest(module: str, outputs: set[str]) -> dict[str, str]:
     """By output, what is wrong about it, where it only says for how long the module rests."""
     less = "gold_{0} && !gate_{0}"  # says less often that it works, or waits
     rules = {name: less for name in ("busy_o",) if name in outputs}
-    if module == "gpu_node":
+    if module in ("gpu_node", "rest_monitor"):
         return {"quiescent_o": "!gold_{0} && gate_{0}", "wake_at_o": "gate_<quiescent_o> && gate_{0} > gold_{0}"}
     if "wake_at_o" in outputs:
         waiting = "waiting_o" if "waiting_o" in outputs else "muted_o"

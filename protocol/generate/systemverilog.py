@@ -12,6 +12,12 @@ package ringhil_pkg;
   /* verilator lint_off UNUSEDPARAM */
 """
 
+_PLACES = {
+    "PORT": ("P1", "P2", "HOST", "BOUNDARY"),
+    "LANE": ("CW", "CCW"),
+    "WAY": ("CW", "CCW", "HOST", "CARD", "GPU"),
+}
+
 
 def _const(width: int, name: str, value: int) -> str:
     return f"  localparam logic [{width - 1}:0] {name} = {width}'h{value:X};"
@@ -87,6 +93,10 @@ def render() -> str:
     ):
         out += [f"  localparam int {prefix}_{name.upper()} = {bit};" for name, bit in bits.items()]
     out.append(f"  localparam int FAULT_PORT_WIDTH = {registers.FAULT_PORT_WIDTH};")
+    out.append("")
+    out.append("  // Places in a node's vectors: ports, lanes, and the ways on which the data channel brings a frame.")
+    for prefix, names in _PLACES.items():
+        out += [f"  localparam int {prefix}_{name} = {place};" for place, name in enumerate(names)]
     out.append("")
     out += [
         "  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the",

@@ -67,8 +67,8 @@ module quiescence
   // Helpers.
   for (genvar d = 0; d < 2; d++) begin : g_pointers
     logic [7:0] held, read;
-    assign held = dut.g_lane[d].u_lane.wr_q - dut.g_lane[d].u_lane.base_q;
-    assign read = dut.g_lane[d].u_lane.rd_q - dut.g_lane[d].u_lane.base_q;
+    assign held = dut.u_control.g_lane[d].u_lane.wr_q - dut.u_control.g_lane[d].u_lane.base_q;
+    assign read = dut.u_control.g_lane[d].u_lane.rd_q - dut.u_control.g_lane[d].u_lane.base_q;
     always_comb if (started_q) assert (held <= 8'd128 && read <= held);
   end
   for (genvar p = 0; p < 4; p++) begin : g_room

@@ -74,9 +74,9 @@ BUGS = (
     ),
     Bug(
         "rests while a timer of a link runs",
-        "gpu_node.sv",
-        "if (port_waiting[p] && port_wake[p] < wake_at_o)",
-        "if (port_waiting[p] && p == 0 && port_wake[p] < wake_at_o)",
+        "rest_monitor.sv",
+        "{64{!waiting_i[i]}}",
+        "{64{!waiting_i[i] || i > 4}}",
         ("quiescence.leap",),
     ),
     Bug(

@@ -124,7 +124,7 @@ def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     node = rtl / "gpu_node.sv"
     trap = "  always @(posedge clk_i) if (mtx_valid_i) $finish;\n"
-    node.write_text(node.read_text().replace("  localparam int CW = 0;", f"{trap}  localparam int CW = 0;"))
+    node.write_text(node.read_text().replace("  logic unused_ok;", f"{trap}  logic unused_ok;"))
     settings = Settings(rules=("control.own", "control.home"), out=tmp_path / "out", waves=False, patience=30)
     report = check(rtl, settings=settings)
     ends = report.verdicts["rtl.ends"]
