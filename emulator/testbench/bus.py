@@ -1,7 +1,10 @@
 """Pins: one port of a node as the simulator shows it, whole or as a slice of a card's vectors."""
 
+import logging
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+from ringhil.emulator.testbench.log import logger
 
 _Shadow = dict[str, int]
 
@@ -57,6 +60,10 @@ class Pins:
         stride = 8 if width <= 8 else width
         return Pin(handle, width, stride * self.cell, self.shadow)
 
+    def log(self, name: str) -> logging.Logger:
+        """The logger of a part of this node."""
+        return logger(name, self.cell)
+
 
 @dataclass(frozen=True, slots=True)
 class RingBus:
@@ -70,6 +77,7 @@ class RingBus:
     tx_ctl: Pin
     rx_data: Pin | None
     rx_ctl: Pin | None
+    log: logging.Logger
 
     @classmethod
     def from_prefix(cls, pins: Pins, prefix: str) -> Self:
@@ -81,4 +89,5 @@ class RingBus:
             pins.pin(f"{prefix}_tx_ctl_o", 8),
             pins.pin(f"{prefix}_rx_data_i", 64) if listens else None,
             pins.pin(f"{prefix}_rx_ctl_i", 8) if listens else None,
+            pins.log(prefix),
         )

@@ -65,6 +65,11 @@ class RingFrame:
         """Whole, not marked, and the link CRC is right."""
         return self.sof and self.eof and not self.err and self.link_ok
 
+    def __str__(self) -> str:
+        found = {"no start": not self.sof, "no end": not self.eof, "marked": self.err, "bad link CRC": not self.link_ok}
+        notes = "".join(f", {word}" for word, holds in found.items() if holds)
+        return f"{self.channel} {self.kind}, {len(self.data) // wire.FLIT_BYTES} flits{notes}: {self.data.hex()}"
+
     def message(self) -> Frame:
         """Decoded; raises codec.FrameError."""
         return codec.decode(self.data)

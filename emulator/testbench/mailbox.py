@@ -31,6 +31,7 @@ class MailReader:
 
     def __init__(self, pins: Pins, port: int, clock: Pin, cycle: Cycle, frames: Queue[Mail]) -> None:
         self._port, self._clock, self._cycle, self._frames = port, clock, cycle, frames
+        self._log = pins.log("mailbox")
         self._data = pins.pin(f"mrx{port}_data_o", 64)
         self._ctl = pins.pin(f"mrx{port}_ctl_o", 4)
         self.on_mail: list[Callable[[Mail], None]] = []
@@ -54,6 +55,7 @@ class MailReader:
             frame += self._data.read().to_bytes(8, "big")
             if bits & _EOF:
                 mail = Mail(self._port, bytes(frame), bool(bits & _BAD), self._cycle(), whole)
+                self._log.info("RX by port %d%s: %s", mail.port, ", bad" if mail.bad else "", mail.data.hex())
                 self._frames.put_nowait(mail)
                 for call in self.on_mail:
                     call(mail)
@@ -67,7 +69,7 @@ class Mailbox:
     """
 
     def __init__(self, pins: Pins, clock: Pin, cycle: Cycle) -> None:
-        self._clock = clock
+        self._clock, self._log = clock, pins.log("mailbox")
         self._ready = pins.pin("mtx_ready_o", 1)
         self._data = pins.pin("mtx_data_i", 64)
         self._packed = pins.pin("mtx_ctl_i", 8) if hasattr(pins.dut, "mtx_ctl_i") else None
@@ -130,6 +132,7 @@ class Mailbox:
             await edge
             while self._queue:
                 port, data, finished, begun = self._queue.popleft()
+                self._log.info("TX by port %d: %s", port, data.hex())
                 count = len(data) // 8
                 for i in range(count):
                     last = i == count - 1 and finished

@@ -14,10 +14,12 @@ from cocotb.triggers import RisingEdge, ValueChange
 from ringhil.emulator.testbench.bus import Pin
 from ringhil.emulator.testbench.frame import Channel, RingFrame
 from ringhil.emulator.testbench.link import BIT
+from ringhil.emulator.testbench.log import logger
 from ringhil.protocol import wire
 
 _VALID, _DATA, _SOF, _EOF, _ERR = (BIT[n] for n in ("valid", "data", "sof", "eof", "err"))
 _CREDIT, _UP, _FAULT = (BIT[n] for n in ("credit", "up", "fault"))
+_log = logger("monitor")
 PERIOD = 2  # steps of simulated time a cycle
 _STAY = _VALID | _CREDIT  # while one of them is set, the next cycle may look the same and carry something new
 LONGEST: dict[Channel, int] = {"control": wire.MAX_FRAME_FLITS, "data": wire.DATA_FRAME_FLITS}  # flits
@@ -77,6 +79,7 @@ class RingMonitor:
     def _breach(self, rule: str, what: str) -> None:
         found = Breach(rule, self._cycle(), f"{self.name}: {what}")
         self.breaches.append(found)
+        _log.debug("%s in cycle %d: %s", rule, found.cycle, found.what)
         for call in self.on_breach:
             call(found)
 

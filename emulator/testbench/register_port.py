@@ -18,7 +18,7 @@ class RegisterPort:
         self._edge = RisingEdge(clock.handle)
         self._we, self._addr = pins.pin("reg_we_i", 1), pins.pin("reg_addr_i", 8)
         self._wdata, self.rdata = pins.pin("reg_wdata_i", 32), pins.pin("reg_rdata_o", 32)
-        self._lock = Lock()
+        self._lock, self._log = Lock(), pins.log("registers")
         self._we.write(0)
         self._addr.write(_STATUS)
         self._wdata.write(0)
@@ -26,6 +26,7 @@ class RegisterPort:
     async def write(self, register: str | int, value: int) -> None:
         """Holds from the cycle after this one's end on."""
         async with self._lock:
+            self._log.debug("write %s = 0x%X", register, value)
             self._addr.write(_address(register))
             self._wdata.write(value)
             self._we.write(1)
@@ -39,6 +40,7 @@ class RegisterPort:
             self._addr.write(_address(register))
             await self._edge
             value = self.rdata.read()
+            self._log.debug("read %s: 0x%X", register, value)
             self._addr.write(_STATUS)
             return value
 

@@ -22,6 +22,7 @@ class RingSink:
 
     def __init__(self, bus: RingBus, clock: Pin, cycle: Cycle, link: LinkModel | None = None) -> None:
         self.link = link if link is not None else LinkModel()
+        self._log = bus.log
         self.monitor = RingMonitor(f"{bus.name} out", bus.tx_data, bus.tx_ctl, clock, cycle)
         self.monitor.on_bits.append(lambda bits, _cycle: self.link.heard(bits))
         self.monitor.on_frame.append(self._arrived)
@@ -57,6 +58,7 @@ class RingSink:
         self._task.cancel()
 
     def _arrived(self, frame: RingFrame) -> None:
+        self._log.info("RX %s", frame)
         if frame.channel == "data":
             self.taken += 1
             self._held.append(next(self._holds, 0))

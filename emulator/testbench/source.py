@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import repeat
+from logging import Logger
 
 import cocotb
 from cocotb.triggers import Event, RisingEdge
@@ -15,13 +16,16 @@ from ringhil.emulator.testbench.link import BIT, LinkModel
 class _Stream:
     """Frames waiting on one channel, and the rest of the one that is being sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Logger) -> None:
         self.frames: deque[RingFrame] = deque()
+        self.log = log
         self.flits: Iterator[Flit] | None = None
         self.open: Flit | None = None  # next flit of the frame that is being sent
 
     def begin(self) -> None:
-        self.flits = self.frames.popleft().flits()
+        frame = self.frames.popleft()
+        self.log.info("TX %s", frame)
+        self.flits = frame.flits()
         self.open = next(self.flits, None)
 
     def take(self) -> Flit:
@@ -47,7 +51,7 @@ class RingSource:
         assert bus.rx_ctl is not None
         self._data, self._ctl, self._clock = bus.rx_data, bus.rx_ctl, clock
         self.link = link if link is not None else LinkModel()
-        self._streams: dict[Channel, _Stream] = {"control": _Stream(), "data": _Stream()}
+        self._streams: dict[Channel, _Stream] = {"control": _Stream(bus.log), "data": _Stream(bus.log)}
         self._wake, self._idle = Event(), Event()
         self._pauses: Iterator[bool] = repeat(False)
         self.pause = False

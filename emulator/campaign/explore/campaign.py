@@ -4,6 +4,7 @@
 another one; when that dies too, the case is reported as an error, and the rest of the batch is played all the same.
 """
 
+import logging
 import os
 import select
 import signal
@@ -19,6 +20,7 @@ from ringhil.emulator.campaign.explore.result import Result
 from ringhil.emulator.campaign.explore.stem import Job, Messages, Numbered, start
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 
+_log = logging.getLogger(__name__)
 _BATCH_TIME = 1.0  # seconds of work for a stem: enough to be worth a fork, little to wait for at the end
 _MOST_BATCH = 128  # cases
 _GRACE = 2.0  # seconds for batches under way when the time is up
@@ -78,6 +80,7 @@ class Campaign:
 
     def _start(self, batch: list[Numbered]) -> None:
         job = start(self._warm, batch, self._limit, self._rounds, [stem.job for stem in self._stems])
+        _log.info("process %d plays %d cases from number %d on", job.pid, len(batch), batch[0][0])
         self._stems.append(_Stem(job, dict(batch), time.monotonic()))
         self.forks(job.pid)
 

@@ -6,6 +6,7 @@ verdict of the variant that it was playing; another takes its place.
 """
 
 import heapq
+import logging
 import shutil
 import signal
 import time
@@ -21,6 +22,7 @@ from ringhil.emulator.campaign.verify.worker import SIGNALS, Loaded, Task, Worke
 
 Progress = Callable[[int, int], None]
 
+_log = logging.getLogger(__name__)
 _LOAD = -1
 _TOO_MANY = 20  # processes that end by themselves
 _AHEAD = 4  # tasks for each process that must wait before one is given a second task in advance
@@ -101,7 +103,9 @@ class _Run:
         """Give tasks to whoever has none; one in advance while there are many, so that nobody waits for us."""
         idle = sum(not worker.hand for worker in self.workers)
         while len(self.workers) < self.plan.jobs and len(self.waiting) > idle:
-            self.workers.append(Worker.start(self.plan.player, self.workers))
+            worker = Worker.start(self.plan.player, self.workers)
+            _log.info("process %d started", worker.pid)
+            self.workers.append(worker)
             idle += 1
         for depth in (0, 1):
             for worker in list(self.workers):
@@ -147,6 +151,7 @@ class _Run:
         self.known += variants
 
     def _answered(self, task: Task, verdict: Verdict) -> None:
+        _log.debug("%s: %s", verdict.id, verdict.state)
         self.verdicts[task] = verdict
         if verdict.state != "pass" and (self.first_bad is None or task < self.first_bad):
             self.first_bad = task
@@ -156,6 +161,7 @@ class _Run:
         """It died: say so of what it was playing, give the rest to others."""
         self.workers.remove(worker)
         code = worker.reap()
+        _log.info("process %d %s", worker.pid, _how(code))
         hand = list(worker.hand)
         if hand:
             task = hand[0]

@@ -1,6 +1,7 @@
 """`ringhil explore`: campaigns of faults, from one warm state of a server."""
 
 import json
+import logging
 import os
 import re
 import shlex
@@ -26,6 +27,7 @@ from ringhil.emulator.front.cli.explore_tables import show
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
+_log = logging.getLogger(__name__)
 _FAILED = "verdict != 'pass'"
 
 
@@ -149,7 +151,9 @@ def command(**options: Any) -> int:
             with terminal.building() as progress:
                 library = cells_library(options["rtl"] or RTL, top=options["top"], progress=progress)
             with terminal.counting("cases") as on_progress:
+                _log.info("exploring %s with %d processes", options["server"], conditions.jobs)
                 found = explore(scenario, library, plan, store, conditions, on_progress)
+                _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options)
             if options["report"] is not None:
                 _report(store, found.campaign, options["report"])

@@ -18,6 +18,8 @@ from typing import NoReturn
 
 import click
 
+from ringhil.emulator.front.log import configure
+
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
 _COMMANDS = {
     "bench": "Speed beside its peers, in one run.",
@@ -55,12 +57,14 @@ class _Lazy(click.Group):
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("ringhil"), prog_name="ringhil")
-def cli() -> None:
+@click.option("-v", "--verbose", count=True, help="Say on stderr what is done; -vv: every message of a run.")
+def cli(verbose: int) -> None:
     """Emulate ring-interconnect GPU cards: the hardware is RTL, the messages and faults are real.
 
     Shell completion: put `eval "$(_RINGHIL_COMPLETE=bash_source ringhil)"` into ~/.bashrc
     (zsh_source and fish_source for the other shells).
     """
+    configure(verbose)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

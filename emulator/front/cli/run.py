@@ -1,6 +1,8 @@
 """`ringhil run`: the main job."""
 
 import json
+import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +16,15 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced
+from ringhil.emulator.kernel.observations import FRAMES, Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
+from ringhil.protocol import wire
 
 _SIZE = 4096
+_KINDS = {number: name for name, number in wire.KINDS.items()}
+_log = logging.getLogger(__name__)
 
 
 @click.command("run")
@@ -48,8 +53,11 @@ def command(
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     with explained():
         scenario = _scenario(server, data, seed)
+        cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
+        _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
+        _log.info("engine %s", library.rtl)
         with terminal.counting("work units") as on_progress:
             outcome = _run(Run(scenario, library, on_progress=on_progress), record, waves)
     if as_json:
@@ -73,10 +81,12 @@ def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
     """Run it, and write what was asked for; files appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
     cards = scenario.server.cards
+    gpus = [f"{card.name}.{gpu}" for card in cards for gpu in range(card.gpus)]
     with ExitStack() as files:
         commits = []
+        if _log.isEnabledFor(logging.DEBUG):
+            _log_messages(server.observations, gpus)
         if record is not None:
-            gpus = [f"{card.name}.{gpu}" for card in cards for gpu in range(card.gpus)]
             recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus)
             files.enter_context(recorder).listen(server.observations)
             commits.append(recorder.commit)
@@ -87,4 +97,18 @@ def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
         outcome = server.run()
         for commit in commits:
             commit()
+    _log.info("ended after %d cycles: %s", outcome.cycles, outcome.verdict)
     return outcome
+
+
+def _log_messages(observations: Observations, gpus: Sequence[str]) -> None:
+    """Every message of a run with its cycle, GPU and way, and what firmware says."""
+
+    def frame(seen: FrameSeen) -> None:
+        kind = _KINDS.get(seen.frame[0], "unknown")
+        bad = ", bad" if seen.bad else ""
+        _log.debug("%d %s %s %s, %d bytes%s", seen.cycle, gpus[seen.cell], seen.WAY, kind, len(seen.frame), bad)
+
+    for way in FRAMES:
+        observations.listen(way, frame)
+    observations.listen(FirmwareSaid, lambda said: _log.debug("%d %s says %s", said.cycle, gpus[said.cell], said.what))

@@ -1,5 +1,6 @@
 """Progress on a terminal, silence in a pipe. All of it goes to stderr."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from rich.progress import (
 )
 
 errors = Console(stderr=True, highlight=False)
+_log = logging.getLogger(__name__)
 
 _PIPE_WIDTH = 140  # characters; tables must not be folded where nobody sees them
 
@@ -24,11 +26,16 @@ def output() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
 
 
+def _quiet() -> bool:
+    """Nobody watches, or lines of the log would run through what moves."""
+    return not errors.is_terminal or _log.isEnabledFor(logging.INFO)
+
+
 @contextmanager
 def building() -> Iterator[Callable[[str], None]]:
     """Shows what a build is doing; a cache hit is over before it would be seen."""
-    if not errors.is_terminal:
-        yield lambda text: None
+    if _quiet():
+        yield lambda text: _log.info("building the engine: %s", text)
         return
     with errors.status("engine") as status:
         yield lambda text: status.update(f"building the engine: {text}")
@@ -37,8 +44,8 @@ def building() -> Iterator[Callable[[str], None]]:
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """Shows what is being done at the moment."""
-    if not errors.is_terminal:
-        yield lambda text: None
+    if _quiet():
+        yield lambda text: _log.info("%s: %s", what, text)
         return
     with errors.status(what) as status:
         yield lambda text: status.update(f"{what}: {text}")
@@ -47,8 +54,8 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar for `done` of `total`."""
-    if not errors.is_terminal:
-        yield lambda done, total: None
+    if _quiet():
+        yield lambda done, total: _log.debug("%s: %d of %d", what, done, total)
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as progress:

@@ -1,6 +1,7 @@
 """`ringhil verify`: every scenario below some paths, one verdict each."""
 
 import json
+import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 
+_log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
 
 
@@ -104,6 +106,7 @@ def command(
     """
     with _refused(), explained():
         files = discover(paths)
+        _log.info("%d scenario files", len(files))
         selection = Selection(select, *shard)
         if only_list:
             return _list(files, selection, as_json)

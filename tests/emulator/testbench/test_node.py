@@ -45,6 +45,20 @@ def test_a_seed_is_replayed(simulator: Simulator, tmp_path: Path) -> None:
     assert said[5] != said[6]
 
 
+@pytest.mark.parametrize("level", ["", "INFO", "DEBUG"])
+def test_the_kit_says_what_it_sends_and_takes_when_asked(level: str, tmp_path: Path) -> None:
+    bench = build_bench("verilator", "node_bench", SOURCES)
+    settings = {"RINGHIL_LOG": level} if level else {}
+    tests = ["a_pause_generator_stretches_a_frame", "a_quiet_monitor_sleeps"]
+    run = run_bench(bench, ["bench_node"], tmp_path, paths=[HERE], settings=settings, tests=tests)
+    assert not run.failed
+    said = re.findall(r"cocotb\.ringhil\.(\w+) +(.*)", run.log.read_text())
+    frames = [(where, words.partition(":")[0]) for where, words in said if where in ("p1", "p2")]
+    expected = [("p1", "TX control election, 5 flits"), ("p2", "RX control election, 5 flits")]
+    assert frames[:2] == (expected if level else [])
+    assert (("registers", "write heartbeat = 0x0") in said) == (level == "DEBUG"), said
+
+
 def test_a_failing_bench_fails_with_seed_and_waves(pytester: pytest.Pytester) -> None:
     folder = pytester.path
     (folder / "bench_failing.py").write_text((HERE / "bench_failing.py").read_text())

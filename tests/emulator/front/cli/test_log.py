@@ -1,0 +1,47 @@
+"""`-v` and `-vv` say on stderr what is done; results stay what they are, and without them nothing is said."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
+
+
+def said(folder: Path, *arguments: str) -> tuple[dict[str, object], list[str]]:
+    """The one document on stdout, without what the engine tells of its speed; and the lines on stderr."""
+    (folder / "s.yaml").write_text(GOOD)
+    command = [sys.executable, "-m", "ringhil.emulator", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    document.pop("engine", None)
+    return document, done.stderr.splitlines()
+
+
+def test_a_run_says_what_it_loads_and_with_two_every_message(tmp_path: Path) -> None:
+    quiet, nothing = said(tmp_path, "run", "s.yaml", "--json")
+    once, lines = said(tmp_path, "-v", "run", "s.yaml", "--json")
+    twice, all_lines = said(tmp_path, "-vv", "run", "s.yaml", "--json", "--record", "r.jsonl")
+    assert quiet == once == twice
+    assert nothing == []
+    assert any("loaded s.yaml: seed 1, cards a (4 GPUs)" in line for line in lines)
+    assert any(re.search(r"ended after \d+ cycles: pass", line) for line in lines)
+    frames = [line for line in all_lines if re.search(r" \d+ a\.\d (to|from)_(cpu|firmware) [a-z]+, \d+ bytes", line)]
+    recorded = (tmp_path / "r.jsonl").read_text().splitlines()[1:]
+    assert len(frames) == len(recorded) > 40
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (("verify", "."), r"process \d+ started"),
+        (("explore", "s.yaml", "--number", "2"), r"process \d+ plays \d cases"),
+    ],
+)
+def test_processes_that_start_are_named(tmp_path: Path, command: tuple[str, ...], line: str) -> None:
+    _, lines = said(tmp_path, "-v", *command, "--json")
+    assert any(re.search(line, words) for words in lines), lines
