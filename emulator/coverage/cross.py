@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ringhil.emulator.coverage.errors import CoverageError, shown
+from ringhil.emulator.coverage.errors import CoverageError
+from ringhil.emulator.documents import shown
 
 MAX_AXES = 8
 MAX_BINS = 200_000  # combinations in one cross

@@ -11,10 +11,13 @@ Crosses by name, hits by index, only those that were seen.
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from ringhil.emulator.coverage.cross import Bins, Cross, Ignore
-from ringhil.emulator.coverage.errors import CoverageError, shown, size
+from pydantic import Field
+
+from ringhil.emulator.coverage.cross import MAX_BINS, Bins, Cross, Ignore
+from ringhil.emulator.coverage.errors import CoverageError
+from ringhil.emulator.documents import Document, read, wrong
 from ringhil.emulator.files import write_whole
 
 FORMAT = "ringhil functional coverage"
@@ -48,96 +51,78 @@ def _cross(cross: Cross, counts: Mapping[Bins, int]) -> dict[str, object]:
     }
 
 
+Text = Annotated[str, Field(min_length=1)]
+_Axes = list[tuple[Text, tuple[Text, ...]]]
+
+
+class _Ignore(Document):
+    when: _Axes
+    reason: Text
+
+
+class _Cross(Document):
+    name: Text
+    axes: _Axes
+    ignore: list[_Ignore]
+    hits: Annotated[list[list[int]], Field(max_length=MAX_BINS)]
+
+
+class _File(Document):
+    format: Literal["ringhil functional coverage"]
+    version: Literal[1]
+    crosses: Annotated[list[_Cross], Field(max_length=MAX_CROSSES)]
+
+
 def load(path: Path) -> tuple[list[Cross], dict[str, dict[Bins, int]]]:
     """Crosses and their counts; raises CoverageError with the place in the file."""
-    size(path, MAX_BYTES)
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CoverageError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        # A syntax error has its line and column in the message; anything else isn't text, or nests without end.
-        raise CoverageError(f"{path}: not JSON: {str(error).splitlines()[0]}") from None
-    reader = _Reader(path)
-    reader.keys(document, "the file", {"format", "version", "crosses"})
-    reader.equal(document["format"], "format", FORMAT)
-    reader.equal(document["version"], "version", VERSION)
-    rows = reader.list(document["crosses"], "crosses", MAX_CROSSES)
     crosses, counts = [], {}
-    for number, row in enumerate(rows):
-        cross = reader.cross(row, f"crosses[{number}]")
-        if cross.name in counts:
-            raise reader.error(f"crosses[{number}].name", cross.name, "each name once")
+    for number, row in enumerate(read(path, _File, MAX_BYTES, CoverageError).crosses):
+        where = f"crosses[{number}]"
+        try:
+            ignores = [
+                Ignore(_bins(ignore.when, f"{where}.ignore[{n}].when"), ignore.reason)
+                for n, ignore in enumerate(row.ignore)
+            ]
+            axes = _bins(row.axes, f"{where}.axes")
+            if row.name in counts:
+                raise CoverageError(wrong(f"{where}.name", row.name, "each name once"))
+            cross = _cross_of(row.name, axes, ignores, where)
+            counts[row.name] = _hits(row.hits, f"{where}.hits", cross)
+        except CoverageError as error:
+            raise CoverageError(f"{path}: {error}") from None
         crosses.append(cross)
-        counts[cross.name] = reader.hits(row["hits"], f"crosses[{number}].hits", cross)
     return crosses, counts
 
 
-class _Reader:
-    """Checks of one file; every complaint names the path of the value."""
+def _cross_of(name: str, axes: dict[str, tuple[str, ...]], ignores: list[Ignore], where: str) -> Cross:
+    try:
+        return Cross(name, axes, tuple(ignores))
+    except CoverageError as error:
+        raise CoverageError(f"{where}: {error}") from None
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
-    def error(self, where: str, found: object, allowed: str) -> CoverageError:
-        return CoverageError(f"{self._path}: {where}: found {shown(found)}; allowed is {allowed}")
+def _bins(found: _Axes, where: str) -> dict[str, tuple[str, ...]]:
+    axes = dict(found)
+    if len(axes) < len(found):
+        raise CoverageError(wrong(where, [axis for axis, _ in found], "each axis once"))
+    return axes
 
-    def keys(self, found: Any, where: str, names: set[str]) -> None:
-        if not isinstance(found, dict) or found.keys() != names:
-            raise self.error(
-                where, sorted(found) if isinstance(found, dict) else found, f"an object with {', '.join(sorted(names))}"
-            )
 
-    def equal(self, found: Any, where: str, wanted: str | int) -> None:
-        if type(found) is not type(wanted) or found != wanted:
-            raise self.error(where, found, repr(wanted))
-
-    def list(self, found: Any, where: str, most: int | None = None) -> list[Any]:
-        if not isinstance(found, list) or (most is not None and len(found) > most):
-            raise self.error(where, found, f"a list of at most {most:,}" if most is not None else "a list")
-        return found
-
-    def text(self, found: Any, where: str) -> str:
-        if not isinstance(found, str) or not found:
-            raise self.error(where, found, "a text")
-        return found
-
-    def bins(self, found: Any, where: str) -> dict[str, tuple[str, ...]]:
-        axes: dict[str, tuple[str, ...]] = {}
-        for number, pair in enumerate(self.list(found, where)):
-            here = f"{where}[{number}]"
-            if len(self.list(pair, here)) != 2 or not isinstance(pair[0], str) or pair[0] in axes:
-                raise self.error(here, pair, "an axis, each once, and its bins")
-            axes[pair[0]] = tuple(self.text(value, f"{here}[1]") for value in self.list(pair[1], f"{here}[1]"))
-        return axes
-
-    def cross(self, row: Any, where: str) -> Cross:
-        self.keys(row, where, {"name", "axes", "ignore", "hits"})
-        ignores = []
-        for number, ignore in enumerate(self.list(row["ignore"], f"{where}.ignore")):
-            here = f"{where}.ignore[{number}]"
-            self.keys(ignore, here, {"when", "reason"})
-            reason = self.text(ignore["reason"], f"{here}.reason")
-            ignores.append(Ignore(self.bins(ignore["when"], f"{here}.when"), reason))
-        name, axes = self.text(row["name"], f"{where}.name"), self.bins(row["axes"], f"{where}.axes")
-        try:
-            return Cross(name, axes, tuple(ignores))
-        except CoverageError as error:
-            raise CoverageError(f"{self._path}: {where}: {error}") from None
-
-    def hits(self, rows: Any, where: str, cross: Cross) -> dict[Bins, int]:
-        axes = list(cross.axes.values())
-        counts: dict[Bins, int] = {}
-        for number, row in enumerate(self.list(rows, where, cross.size)):
-            if len(self.list(row, f"{where}[{number}]")) != len(axes) + 1 or not all(type(n) is int for n in row):
-                raise self.error(f"{where}[{number}]", row, f"{len(axes)} indices of bins and a count")
-            *places, count = row
-            if not all(0 <= place < len(bins) for place, bins in zip(places, axes, strict=True)):
-                raise self.error(f"{where}[{number}]", row, f"indices below {', '.join(str(len(b)) for b in axes)}")
-            if not 1 <= count <= MAX_COUNT:
-                raise self.error(f"{where}[{number}]", count, f"a count of 1 to {MAX_COUNT}")
-            combination = tuple(bins[place] for place, bins in zip(places, axes, strict=True))
-            if combination in counts:
-                raise self.error(f"{where}[{number}]", row, "each combination once")
+def _hits(rows: list[list[int]], where: str, cross: Cross) -> dict[Bins, int]:
+    axes = list(cross.axes.values())
+    counts: dict[Bins, int] = {}
+    for number, row in enumerate(rows):
+        *places, count = row or [0]
+        if len(places) != len(axes):
+            allowed = f"{len(axes)} indices of bins and a count"
+        elif not all(0 <= place < len(bins) for place, bins in zip(places, axes, strict=True)):
+            allowed = f"indices below {', '.join(str(len(bins)) for bins in axes)}"
+        elif not 1 <= count <= MAX_COUNT:
+            allowed = f"a count of 1 to {MAX_COUNT}"
+        elif (combination := tuple(bins[n] for n, bins in zip(places, axes, strict=True))) in counts:
+            allowed = "each combination once"
+        else:
             counts[combination] = count
-        return counts
+            continue
+        raise CoverageError(wrong(f"{where}[{number}]", row, allowed))
+    return counts

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringhil.emulator.coverage import verilator_dat, waivers
-from ringhil.emulator.coverage.errors import CoverageError, shown
+from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import measure
 from ringhil.emulator.coverage.result import MAX_ROWS, Report, share
+from ringhil.emulator.documents import shown
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.pages import render
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ringhil.emulator.coverage.errors import CoverageError, shown, size
+from ringhil.emulator.coverage.errors import CoverageError
+from ringhil.emulator.documents import shown, size
 
 HEADER = "# SystemC::Coverage-3"
 MAX_BYTES = 512 * 2**20
@@ -71,7 +72,7 @@ def merge(parts: Iterable[Points]) -> Points:
 
 def read(path: Path) -> Points:
     """The points of one file; raises CoverageError with the line of the file."""
-    size(path, MAX_BYTES)
+    size(path, MAX_BYTES, CoverageError)
     points: Points = {}
     try:
         with path.open("rb") as file:

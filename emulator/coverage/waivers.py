@@ -18,14 +18,16 @@ In `file`, `text` and `toggle`, `*` stands for anything, every other character f
 or only points that were reached, is an error: nothing stays waived by accident.
 """
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from ringhil.emulator.coverage.errors import CoverageError, shown, size
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from ringhil.emulator.coverage.errors import CoverageError
+from ringhil.emulator.documents import Document, read
 
 FORMAT = "ringhil coverage waivers"
 VERSION = 1
@@ -74,42 +76,44 @@ class Waiver:
         return f"waiver {self.number} ({self.file}: {self.text}{what})"
 
 
+def _line(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("a line of text")
+    return text
+
+
+_Line = Annotated[str, AfterValidator(_line)]
+_Bit = Annotated[int, Field(ge=0)]
+
+
+class _Row(Document):
+    file: _Line
+    text: _Line
+    reason: _Line
+    toggle: _Line = ""
+    bits: tuple[_Bit, _Bit] = (0, 0)
+
+    @field_validator("bits")
+    @classmethod
+    def _ordered(cls, bits: tuple[int, int], row: ValidationInfo) -> tuple[int, int]:
+        if bits[0] > bits[1] or not row.data.get("toggle"):
+            raise ValueError("a first and a last bit, with toggle")
+        return bits
+
+
+class _File(Document):
+    format: Literal["ringhil coverage waivers"]
+    version: Literal[1]
+    waivers: list[_Row]
+
+
 def load(path: Path) -> tuple[Waiver, ...]:
     """Read a file of waivers; raises CoverageError."""
-    size(path, MAX_BYTES)
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CoverageError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise CoverageError(f"{path}: not JSON: {str(error).splitlines()[0]}") from None
-    if not isinstance(document, dict) or document.keys() != {"format", "version", "waivers"}:
-        raise CoverageError(f"{path}: found {shown(document)}; allowed are format, version and waivers")
-    if document["format"] != FORMAT or document["version"] != VERSION or not isinstance(document["waivers"], list):
-        found = (document["format"], document["version"])
-        raise CoverageError(f"{path}: format and version are {shown(found)}; allowed are {FORMAT!r}, {VERSION}")
-    return tuple(_waiver(row, number, path) for number, row in enumerate(document["waivers"], 1))
-
-
-def _waiver(row: Any, number: int, path: Path) -> Waiver:
-    needed, allowed = {"file", "text", "reason"}, {"file", "text", "reason", "toggle", "bits"}
-    where = f"{path}: waiver {number}"
-    if not isinstance(row, dict) or not needed <= row.keys() <= allowed:
-        found = sorted(row) if isinstance(row, dict) else row
-        raise CoverageError(f"{where}: found {shown(found)}; allowed are file, text, reason and toggle, bits")
-    for name in row.keys() - {"bits"}:
-        if not isinstance(row[name], str) or not row[name].strip() or not row[name].isprintable():
-            raise CoverageError(f"{where}: {name} is {shown(row[name])}; allowed is a line of text")
-    return Waiver(number, row["file"], row["text"], row["reason"], row.get("toggle"), _bits(row, where))
-
-
-def _bits(row: dict[str, Any], where: str) -> tuple[int, int] | None:
-    if "bits" not in row:
-        return None
-    match row["bits"]:
-        case [int(first), int(last)] if 0 <= first <= last and "toggle" in row:
-            return first, last
-    raise CoverageError(f"{where}: bits is {shown(row['bits'])}; allowed are a first and a last bit, with toggle")
+    rows = read(path, _File, MAX_BYTES, CoverageError).waivers
+    return tuple(
+        Waiver(n, r.file, r.text, r.reason, r.toggle or None, r.bits if "bits" in r.model_fields_set else None)
+        for n, r in enumerate(rows, 1)
+    )
 
 
 def unused(waivers: Iterable[Waiver], used: Iterable[Waiver], judged: Iterable[str]) -> list[Waiver]:

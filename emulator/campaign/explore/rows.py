@@ -1,8 +1,11 @@
 """Campaigns and results as they are kept in a store."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.result import Result
@@ -50,8 +53,24 @@ def row_values(number: int, case: Case, result: Result) -> tuple[object, ...]:
     return (*where, r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
 
 
-def row_of(row: tuple[Any, ...]) -> Row:
-    number, key, cls, place, phase, depth, schedule, verdict, failures, violated, *rest = row
-    detected, located, recovered = (None if flag is None else bool(flag) for flag in rest[:3])
-    result = Result(verdict, tuple(json.loads(failures)), violated, detected, located, recovered, *rest[3:])
-    return Row(number, key, cls, place, phase, depth, schedule, result)
+_WHERE = ("number", "key", "cls", "place", "phase", "depth", "schedule")
+_OUTCOME = tuple(field.name for field in fields(Result))  # in the order of COLUMNS
+_ROW, _CAMPAIGN = TypeAdapter(Row), TypeAdapter(Campaign)
+_EVENTS, _TEXTS = TypeAdapter(list[dict[str, Any]]), TypeAdapter(tuple[str, ...])
+_ARGUMENTS, _SPACE = TypeAdapter(dict[str, Any]), TypeAdapter(dict[str, int])
+
+
+def row_of(values: tuple[Any, ...]) -> Row:
+    """What COLUMNS hold; raises pydantic's ValidationError where that isn't what `row_values` writes."""
+    result = dict(zip(_OUTCOME, values[len(_WHERE) :], strict=True))
+    result["failures"] = _TEXTS.validate_json(result["failures"])
+    row = _ROW.validate_python({**dict(zip(_WHERE, values, strict=False)), "result": result})
+    _EVENTS.validate_json(row.schedule)
+    return row
+
+
+def campaign_of(values: Sequence[Any]) -> Campaign:
+    """The fields of a campaign; raises as `row_of`."""
+    row = dict(zip((field.name for field in fields(Campaign)), values, strict=True))
+    row["arguments"], row["space"] = _ARGUMENTS.validate_json(row["arguments"]), _SPACE.validate_json(row["space"])
+    return _CAMPAIGN.validate_python(row)

@@ -12,10 +12,13 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
+from pydantic import ValidationError
+
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.result import Result
-from ringhil.emulator.campaign.explore.rows import COLUMNS, Campaign, Row, row_of, row_values
+from ringhil.emulator.campaign.explore.rows import COLUMNS, Campaign, Row, campaign_of, row_of, row_values
+from ringhil.emulator.documents import explained
 
 __all__ = ["Campaign", "Row", "Store"]
 
@@ -143,6 +146,8 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise ExploreError(f"{self.path}: {_reason(error)}") from error
+        except ValidationError as error:
+            raise ExploreError(f"{self.path}: spoilt: {explained(error)}") from None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -181,10 +186,7 @@ class Store:
         columns = "id, name, scenario_hash, scenario, rtl, version, seed, arguments, space"
         with self._explained():
             rows = self._db.execute(f"SELECT {columns} FROM campaigns ORDER BY id").fetchall()
-            return {
-                number: Campaign(name, hash_, text, rtl, version, seed, json.loads(arguments), json.loads(space))
-                for number, name, hash_, text, rtl, version, seed, arguments, space in rows
-            }
+            return {number: campaign_of(values) for number, *values in rows}
 
     # ------------------------------------------------------------------------------------------------- results
 

@@ -151,14 +151,17 @@ def test_our_own_waivers_fit_our_rtl() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"file": "a", "text": "b"}, r"waiver 1: found \['file', 'text'\]; allowed are file, text, reason"),
-        ({"file": "a", "text": "b", "reason": "c", "more": 1}, "allowed are file, text, reason"),
-        ({"file": "a", "text": "b", "reason": " "}, "reason is ' '; allowed is a line of text"),
-        ({"file": "a", "text": 3, "reason": "c"}, "text is 3; allowed is a line of text"),
-        ({"file": "a", "text": "b", "reason": "c", "bits": [0, 1]}, "bits is .*with toggle"),
-        ({"file": "a", "text": "b", "reason": "c", "toggle": "d", "bits": [2, 1]}, r"bits is \[2, 1\]; allowed"),
-        ({"file": "a", "text": "b", "reason": "c", "toggle": "d", "bits": None}, "bits is None; allowed"),
-        (7, "found 7; allowed are"),
+        ({"file": "a", "text": "b"}, r"waivers\[0\]: found \['file', 'text'\]; needed is 'reason' as well"),
+        (
+            {"file": "a", "text": "b", "reason": "c", "more": 1},
+            r"waivers\[0\]: found a key 'more'; no such key is allowed",
+        ),
+        ({"file": "a", "text": "b", "reason": " "}, "reason: found ' '; allowed is a line of text"),
+        ({"file": "a", "text": 3, "reason": "c"}, "text: found 3; allowed is a valid string"),
+        ({"file": "a", "text": "b", "reason": "c", "bits": [0, 1]}, "bits: found .*with toggle"),
+        ({"file": "a", "text": "b", "reason": "c", "toggle": "d", "bits": [2, 1]}, r"bits: found \[2, 1\]; allowed"),
+        ({"file": "a", "text": "b", "reason": "c", "toggle": "d", "bits": None}, "bits: found None; allowed"),
+        (7, "found 7; allowed is"),
     ],
 )
 def test_a_bad_waiver_is_refused(tmp_path: Path, row: object, said: str) -> None:
@@ -172,8 +175,8 @@ def test_a_bad_waiver_is_refused(tmp_path: Path, row: object, said: str) -> None
     ("text", "said"),
     [
         ("{", "not JSON"),
-        ("[]", r"found \[\]; allowed are format, version and waivers"),
-        ('{"format": "x", "version": 1, "waivers": []}', "format and version are"),
+        ("[]", r"the file: found \[\]; allowed is an object"),
+        ('{"format": "x", "version": 1, "waivers": []}', "format: found 'x'; allowed is 'ringhil coverage waivers'"),
     ],
 )
 def test_a_bad_file_of_waivers_is_refused(tmp_path: Path, text: str, said: str) -> None:
