@@ -106,7 +106,7 @@ def _hashed(server: Run, act: Callable[[], Outcome]) -> tuple[str, str]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with Recorder(path, name=server.scenario.name, seed=server.scenario.seed, rtl="", gpus=gpus) as recorder:
-            recorder.listen(server.observations)
+            server.observations.listen_to_frames(recorder.frame)
             outcome = act()
             recorder.commit()
         recording = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -39,6 +39,11 @@ class Observations:
         """Have `listener` called with every observation of exactly this kind, from now on."""
         self._listeners[kind].append(listener)
 
+    def listen_to_frames(self, listener: Callable[["FrameSeen"], None]) -> None:
+        """Have `listener` called with every frame, whichever way it goes."""
+        for kind in FRAMES:
+            self.listen(kind, listener)
+
     def listeners(self, kind: type[E]) -> list[Callable[[E], None]]:
         """Who listens to a kind: a list that stays the same object, empty while nobody does."""
         return self._listeners[kind]

@@ -16,10 +16,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from ringhil.emulator.files import AtomicFile
-from ringhil.emulator.kernel.observations import FRAMES, FrameSeen, Observations
 
 FORMAT = "ringhil recording"
 VERSION = 1
@@ -29,8 +28,25 @@ class RecordingError(ValueError):
     """The recording can't be written; the message says why."""
 
 
+class Seen(Protocol):
+    """A frame, as the kernel tells of it; this room lies below the kernel."""
+
+    @property
+    def WAY(self) -> str: ...
+    @property
+    def cycle(self) -> int: ...
+    @property
+    def cell(self) -> int: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def frame(self) -> bytes: ...
+    @property
+    def bad(self) -> bool: ...
+
+
 class Recorder:
-    """Let it `listen` before the run begins; call `commit` when that is over."""
+    """Have `frame` called with every frame (`Observations.listen_to_frames`); call `commit` when the run is over."""
 
     def __init__(self, path: Path, *, name: str, seed: int, rtl: str, gpus: Sequence[str]) -> None:
         self._path, self._gpus = path, gpus
@@ -40,12 +56,7 @@ class Recorder:
             raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
         self._write({"format": FORMAT, "version": VERSION, "name": name, "seed": seed, "rtl": rtl, "gpus": list(gpus)})
 
-    def listen(self, observations: Observations) -> None:
-        """Write down every frame of a run."""
-        for kind in FRAMES:
-            observations.listen(kind, self.frame)
-
-    def frame(self, seen: FrameSeen) -> None:
+    def frame(self, seen: Seen) -> None:
         """Write down one frame."""
         row = {"cycle": seen.cycle, "gpu": self._gpus[seen.cell], "way": seen.WAY, "port": seen.port}
         row["frame"] = seen.frame.hex()

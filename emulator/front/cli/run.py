@@ -16,7 +16,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FRAMES, Advanced, FirmwareSaid, FrameSeen, Observations
+from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
@@ -88,7 +88,7 @@ def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
             _log_messages(server.observations, gpus)
         if record is not None:
             recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus)
-            files.enter_context(recorder).listen(server.observations)
+            server.observations.listen_to_frames(files.enter_context(recorder).frame)
             commits.append(recorder.commit)
         if waves is not None:
             writer = files.enter_context(WaveWriter(waves, server.engine, [card.name for card in cards]))
@@ -109,6 +109,5 @@ def _log_messages(observations: Observations, gpus: Sequence[str]) -> None:
         bad = ", bad" if seen.bad else ""
         _log.debug("%d %s %s %s, %d bytes%s", seen.cycle, gpus[seen.cell], seen.WAY, kind, len(seen.frame), bad)
 
-    for way in FRAMES:
-        observations.listen(way, frame)
+    observations.listen_to_frames(frame)
     observations.listen(FirmwareSaid, lambda said: _log.debug("%d %s says %s", said.cycle, gpus[said.cell], said.what))

@@ -20,7 +20,7 @@ def record(path: Path) -> list[dict[str, object]]:
     server = Run(loads(TEXT), cells_library())
     gpus = ["a.0", "a.1", "a.2"]
     with Recorder(path, name="r", seed=1, rtl="sha256:0", gpus=gpus) as recorder:
-        recorder.listen(server.observations)
+        server.observations.listen_to_frames(recorder.frame)
         server.run()
         assert not path.exists()
         recorder.commit()
