@@ -20,10 +20,9 @@ from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSe
 from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
-from ringhil.protocol import wire
+from ringhil.protocol import codec
 
 _SIZE = 4096
-_KINDS = {number: name for name, number in wire.KINDS.items()}
 _log = logging.getLogger(__name__)
 
 
@@ -105,7 +104,10 @@ def _log_messages(observations: Observations, gpus: Sequence[str]) -> None:
     """Every message of a run with its cycle, GPU and way, and what firmware says."""
 
     def frame(seen: FrameSeen) -> None:
-        kind = _KINDS.get(seen.frame[0], "unknown")
+        try:
+            kind = type(codec.decode(seen.frame)).__name__.lower()
+        except codec.FrameError:
+            kind = "damaged"
         bad = ", bad" if seen.bad else ""
         _log.debug("%d %s %s %s, %d bytes%s", seen.cycle, gpus[seen.cell], seen.WAY, kind, len(seen.frame), bad)
 
