@@ -2,6 +2,7 @@
 # make test    set up .venv with the test tools and run the whole test suite
 # make soak    the long campaigns, which `make test` leaves out: all parts not yet passed on this commit (PART=...)
 # make soak-ledger  which parts were run on which commit, and how they ended
+# make docs    the pages with an API reference as a site, build/site; fails at a link that leads nowhere
 # make lint    ruff, mypy and Verilator's lint alone
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
 # make prove   all proofs of the RTL, with their broken twins
@@ -16,7 +17,7 @@ DATA ?=
 JOBS ?= 2
 PART ?=
 
-.PHONY: run test soak soak-ledger lint coverage prove mutants generate bench clean
+.PHONY: run test soak soak-ledger docs lint coverage prove mutants generate bench clean
 
 run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
@@ -29,6 +30,11 @@ soak: $(VENV)/.test
 
 soak-ledger: $(VENV)/.test
 	$(BIN)/python -m tests.soak --ledger
+
+docs: $(VENV)/.docs
+	rm -rf build/pages && mkdir -p build/pages
+	ln -s ../../README.md ../../CHANGELOG.md ../../LICENSE ../../docs ../../examples build/pages/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: $(VENV)/.test
 	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py
@@ -65,4 +71,8 @@ $(VENV)/.run: pyproject.toml requirements.lock
 
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[docs]'
 	@touch $@

@@ -1,1 +1,1 @@
-"""The host CPU: counts its cards, splits the work, hands it out, checks what comes back."""
+"""The CPU: counts its cards, splits the work, hands it out, checks what comes back."""

@@ -1,0 +1,36 @@
+"""Pages and docstrings keep to the words of docs/glossary.md. (Links are checked by `make docs`.)"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+
+
+def banned() -> dict[str, str]:
+    """Words that are not used, with those that are, from the last table of the glossary."""
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", GLOSSARY.read_text().split("## Not used")[1], re.MULTILINE)
+    return {word: right for words, right in rows[1:] for word in words.split(", ")}
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Each page, and each docstring of Python, with its place."""
+    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")):
+        if page != GLOSSARY:
+            yield str(page.relative_to(ROOT)), page.read_text()
+    for folder in ("protocol", "firmware", "emulator"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield f"{file.relative_to(ROOT)}, {getattr(node, 'name', 'file')}", ast.get_docstring(node) or ""
+
+
+def test_words_are_those_of_the_glossary() -> None:
+    words = banned()
+    assert words["host CPU"] == "CPU"
+    search = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
+    spelt = {word.lower(): right for word, right in words.items()}
+    found = [f"{where}: {w}, say {spelt[w.lower()]}" for where, text in texts() for w in search.findall(text)]
+    assert found == []
