@@ -114,7 +114,7 @@ BUGS = (
         number=8,
     ),
     Bug(
-        "the guardian mutes nobody",
+        "the guardian mutes no GPU",
         "rtl/guardian.sv",
         "muted_q <= !pass_o;",
         "muted_q <= 1'b0;",
