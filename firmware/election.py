@@ -188,7 +188,7 @@ class Group:
         return bits
 
     def _keepalive(self, port: str, rank: int | None, state: int, epoch: int, echo: int, holder: int) -> Tell:
-        """To the co-member of this rank; to the other end of the uplink when it is None."""
+        """A message to the co-member of this rank; to the other end of the uplink when it is None."""
         c = self.config
         return Tell(
             port,

@@ -59,7 +59,7 @@ class GpuProgram:
     _boundary: bool = field(default=False)
 
     def start(self, now: int) -> list[Action]:
-        """Boot: nobody's entry and nobody's boundary GPU, whatever the registers still say."""
+        """Boot: neither entry nor boundary GPU, whatever the registers still say."""
         self.control = _CONTROL["entry_capable"] if self.entry_capable else 0
         actions: list[Action] = [Write("control", self.control), Write("crossings", 0), Write("exits", 0)]
         for elector in self.electors.values():
@@ -132,7 +132,7 @@ class GpuProgram:
         return actions + self._reluctant(False, now)
 
     def _reluctant(self, reluctant: bool, now: int) -> list[Action]:
-        """R7: the entry GPU is a boundary GPU only if nobody else can be."""
+        """R7: the entry GPU is a boundary GPU only if no other GPU can be."""
         elector = self.electors.get("boundary")
         return self._carried_out(elector.set_reluctant(reluctant, now), now) if elector is not None else []
 

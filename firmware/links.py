@@ -22,7 +22,7 @@ _PORT2 = wire.RECORD_FLAGS["port2"]
 
 @dataclass
 class LinkHealth:
-    """Of the ring of `size` GPUs as its entry GPU `node` sees it. Links go by the GPU that they follow clockwise."""
+    """The ring of `size` GPUs as its entry GPU `node` sees it. Links go by the GPU that they follow clockwise."""
 
     node: int
     size: int

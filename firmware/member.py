@@ -74,7 +74,7 @@ class Member(Group):
 
     @property
     def reluctant(self) -> bool:
-        """Not to be elected while anybody else can be: this GPU, or the one across its link, is an entry GPU."""
+        """Whether others go first: this GPU, or the one across its link, is an entry GPU."""
         return self._reluctant or self._grantor_reluctant
 
     def start(self, now: int) -> list[Action]:
@@ -299,7 +299,7 @@ class Member(Group):
         return self._tell_all(self._state(now), self.epoch)
 
     def _election(self, operation: int, epoch: int) -> Tell:
-        """To the grantor. The number of the boot in `sequence` keeps answers of an earlier life apart."""
+        """A keepalive to the grantor. The number of the boot in `sequence` keeps answers of an earlier life apart."""
         c = self.config
         return Tell(
             c.uplink,

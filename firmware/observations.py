@@ -82,7 +82,7 @@ class Lapsed:
 
 @dataclass(frozen=True, slots=True)
 class PeerDown:
-    """Nothing has been heard of this GPU for a whole detection time."""
+    """A GPU has been silent for a whole detection time."""
 
     role: str
     gpu: int

@@ -32,7 +32,7 @@ class Arm:
 
 
 def sent_ccw(frame: Statistics) -> bool:
-    """In which direction the message set out."""
+    """The direction in which the message set out."""
     return bool(frame.flags & _CCW)
 
 

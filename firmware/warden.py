@@ -74,7 +74,7 @@ class Warden(Group):
         return self._review(now)
 
     def on_keepalive(self, message: Keepalive, port: str, now: int) -> list[Action]:
-        """Of the leader, over the boundary link; or of another warden."""
+        """A keepalive of the leader, over the boundary link, or of another warden."""
         c = self.config
         if port != c.uplink:
             return self._on_gossip(message, now)
@@ -108,7 +108,7 @@ class Warden(Group):
         return self._spread(actions) + self._review(now)
 
     def _runs_until(self, rank: int, now: int) -> int:
-        """Until when the lease of another warden may run, by what it says now."""
+        """The cycle until which the lease of another warden may run, by what it says now."""
         peer = self.peers[rank]
         if peer.granting:
             self._granting[rank] = (peer.discriminator, now + self.config.detection + self.config.interval)
@@ -122,7 +122,7 @@ class Warden(Group):
         return [*gossip, SetTimer(self._timer("tick"), self.config.next_tick(self.sequence))]
 
     def _gossip(self) -> list[Action]:
-        """Only of its own lease, never hearsay: a rumour that two wardens tell each other would never end."""
+        """It tells of its own lease only, never hearsay: a rumour that two wardens tell each other would never end."""
         own = self.grantor.holder is not None
         state = FOLLOWER | (GRANTING if own else 0) | (UPLINK if self.leader.up else 0)
         return self._tell_all(state, self.grantor.highest, self.config.rank if own else NO_HOLDER)

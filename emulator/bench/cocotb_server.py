@@ -101,7 +101,7 @@ class CocotbServer:
         await self._wait(until)
 
     async def _wait(self, cycle: int) -> None:
-        """Until that cycle is the next one."""
+        """Wait until that cycle is the next one."""
         await self._bench.wait(cycle - self._clockwork.now)
 
     # ----------------------------------------------------------------------------------------------------- CPU

@@ -36,13 +36,13 @@ async def _rounds(dut: Any, naive: bool) -> tuple[float, int]:
 
 @cocotb.test()
 async def kit(dut: Any) -> None:
-    """With the kit's monitors."""
+    """Run with the kit's monitors."""
     _write("kit", *await _rounds(dut, naive=False))
 
 
 @cocotb.test()
 async def naive(dut: Any) -> None:
-    """With monitors that look at every clock edge."""
+    """Run with monitors that look at every clock edge."""
     _write("naive", *await _rounds(dut, naive=True))
 
 

@@ -103,8 +103,8 @@ def measure(
     peers: bool = True,
     progress: Progress = lambda text: None,
 ) -> Scenarios:
-    """At most `number` schedules; `explore` repeats them for about `seconds`. All must find the same at the end: raises
-    RuntimeError where one doesn't."""
+    """Measure at most `number` schedules; `explore` repeats them for about `seconds`. All must find the same at the
+    end: raises RuntimeError where one doesn't."""
     before = os.getloadavg()[0]
     progress(f"fault schedules of {gpus} GPUs")
     schedules = prepare(library, gpus, number, time.perf_counter)
@@ -139,7 +139,7 @@ def measure(
 
 
 def explored(schedules: Schedules, jobs: int, seconds: float) -> Rate:
-    """As a campaign that plays them all again and again."""
+    """Play the schedules as a campaign, all of them again and again."""
     lengths = [schedule.cycles for schedule in schedules.played]
     warm, size = schedules.warm, len(schedules.played)
 

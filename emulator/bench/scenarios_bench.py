@@ -26,7 +26,7 @@ _CPU = CpuConfig(**_PLAN["cpu"])
 @cocotb.test()
 @cocotb.parametrize(number=range(len(_SCENARIOS)))
 async def schedule(dut: Any, number: int) -> None:
-    """From power-up to the end; what the CPU knows then is written down."""
+    """Play from power-up to the end; what the CPU knows then is written down."""
     began = _clocks()
     scenario = _SCENARIOS[number]
     (card,) = scenario.server.cards

@@ -46,12 +46,12 @@ class Found:
 
     @classmethod
     def of(cls, card: CardOutcome) -> "Found":
-        """Of an outcome."""
+        """What an outcome says of a card."""
         entry = None if card.entry is None else int(card.entry.rpartition(".")[2])
         return cls(card.count, card.members, entry, card.epoch, card.reachable)
 
     def to_json(self) -> dict[str, Any]:
-        """As a bench in cocotb gives it back."""
+        """The result as a bench in cocotb gives it back."""
         return {**asdict(self), "members": list(self.members)}
 
 
@@ -76,7 +76,7 @@ class Schedules:
 
     @property
     def numbered(self) -> list[Numbered]:
-        """For a campaign."""
+        """The schedules for a campaign."""
         return [(schedule.number, schedule.case) for schedule in self.played]
 
     def cold(self, schedule: Schedule) -> Scenario:
@@ -105,8 +105,8 @@ def described(gpus: int) -> Scenario:
 
 
 def prepare(library: Library, gpus: int, number: int, clock: Callable[[], float]) -> Schedules:
-    """At most `number` schedules (2 or more): every so many-th single fault of all `KINDS` at all places, each in the
-    middle of a census round, and one without a fault. Raises RuntimeError when one of them fails."""
+    """Choose at most `number` schedules (2 or more): single faults, evenly spread, of all `KINDS` at all places, each
+    in the middle of a census round, and one without a fault. Raises RuntimeError when one of them fails."""
     scenario = described(gpus)
     began = clock()
     warm, rounds = settle(scenario, library)

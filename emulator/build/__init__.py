@@ -1,1 +1,1 @@
-"""From RTL to a cached library: toolchain, node RTL of others, compiler processes, build cache."""
+"""Builds RTL into a cached library: toolchain, node RTL of others, compiler processes, build cache."""

@@ -121,7 +121,7 @@ class Store:
                 fcntl.flock(lock, fcntl.LOCK_UN)
 
     def _sweep(self, mine: str) -> None:
-        """Remove what killed makers left: work directories whose key nobody has locked, or I have."""
+        """Remove what killed makers left: work directories whose key is not locked by another process."""
         for left in (self.root / "work").iterdir():
             key = left.name.partition(".")[0]
             if key == mine:

@@ -94,7 +94,7 @@ class Answers:
     # -------------------------------------------------------------------------------------------------- the queue
 
     def queue_complaints(self, reach: int) -> Iterable[tuple[int, str]]:
-        """(cycle, what is wrong): units refused as busy though there was room, and taken though there was none.
+        """(cycle, what is wrong): units refused as busy though there was room, and taken though there was no room.
 
         A segment reaches the engine at most `reach` cycles after its end.
         """
@@ -123,7 +123,7 @@ class Answers:
                     yield given.frame.ended, text
 
     def _free_at(self) -> list[int]:
-        """For each computed unit a cycle before which its place can't become free."""
+        """A cycle, for each computed unit, before which its place can't become free."""
         free, last = [], [0, 0, 0, 0]
         for given in self.given:
             way = given.answer.way

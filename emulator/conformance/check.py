@@ -46,7 +46,7 @@ class Verdict:
 
 @dataclass
 class Report:
-    """Of a whole check. `ok`: no rule is broken."""
+    """The result of a whole check. `ok`: no rule is broken."""
 
     rtl: str
     top: str

@@ -33,7 +33,7 @@ class DataBoard:
             places.append(one)
 
     def saw(self, link: str, frame: RingFrame) -> tuple[str, str | None]:
-        """A frame has left by `link`: the stream that it belongs to ("" if none), and what is wrong with it."""
+        """A frame has left by `link`: the stream that it belongs to ("" without one), and what is wrong with it."""
         queues = {stream: waiting for (by, stream), waiting in self._waiting.items() if by == link}
         for fits in (self._exact, self._remains, self._alike):
             for stream, waiting in queues.items():

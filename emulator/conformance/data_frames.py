@@ -15,7 +15,7 @@ _ODD = 0x9E3B  # times this number, no two of 16 bits become alike
 
 @dataclass
 class Place:
-    """Where the node stands, and what it is set to; numbers its frames, so that no two are alike."""
+    """The node's place and settings; it numbers its frames, so that no two are alike."""
 
     rng: random.Random
     card: int = 0
@@ -26,11 +26,11 @@ class Place:
 
     @property
     def straps(self) -> dict[str, int]:
-        """For a Stimulus."""
+        """The settings, for a Stimulus."""
         return {"card": self.card, "node": self.node, "size": self.size}
 
     def number(self) -> int:
-        """Of a unit; not used before, and with any bits."""
+        """The number of a unit; not used before, and with any bits."""
         self._number += 1
         return self.rng.getrandbits(16) << 16 | self._number * _ODD & 0xFFFF
 

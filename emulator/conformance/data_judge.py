@@ -47,7 +47,7 @@ def judge_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed) -
 
 
 def judged_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed, view: NodeView | None = None) -> Judged:
-    """As `judge_data`, with all that was found. `view` replaces what follows from the stimulus."""
+    """Like `judge_data`, with all that was found. `view` replaces what follows from the stimulus."""
     seen = view if view is not None else standing(stimulus)
     outcome = data.Outcome()
     for way, link in enumerate(data.WAYS):
@@ -89,7 +89,7 @@ def _seen(judged: Judged, observed: Observed) -> Iterator[tuple[int, str]]:
 
 
 def _gone(board: DataBoard, stream: str) -> dict[int, int]:
-    """When the frames of a way in left, by the cycle in which they came; a late one if they are still there."""
+    """When each frame of a way in left, by the cycle in which it came; a late cycle if it is still there."""
     every = enumerate(board.streams.get(stream, []))
     return {one.since: board.gone.get((stream, i), _NEVER) for i, one in every if not one.optional}
 

@@ -22,8 +22,8 @@ class Guarded:
 
 
 def offered(posts: Sequence[Post], frozen: Sequence[Span] = ()) -> list[int]:
-    """In which cycle the first flit of each is written: one after the other, not while the GPU is `frozen`. Later, if
-    the queues are full."""
+    """The cycle in which the first flit of each is written: one after the other, not while the GPU is `frozen`. Later,
+    if the queues are full."""
     times, free = [], 0
     for post in posts:
         free = max(post.at + 2, free)

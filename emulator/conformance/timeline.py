@@ -1,4 +1,4 @@
-"""When things were the case during a play, as the node's pins had them: faults, carriers, marks, settings."""
+"""What was the case at which time of a play, as the node's pins had it: faults, carriers, marks, settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def refused(observed: Observed, link: str) -> list[Span]:
 
 
 def setting(stimulus: Stimulus, register: str) -> int:
-    """The last value written to a register; its reset value, if none was."""
+    """The last value written to a register, or its reset value."""
     written = [a.value for a in stimulus.actions if isinstance(a, Poke) and a.register == register]
     return written[-1] if written else _RESET[register]
 

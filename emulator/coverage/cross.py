@@ -30,7 +30,7 @@ class Ignore:
 
     @property
     def when_text(self) -> str:
-        """For people: axis: bin or bin, axis: bin."""
+        """The text for people: axis: bin or bin, axis: bin."""
         return ", ".join(f"{axis}: {' or '.join(bins)}" for axis, bins in self.when.items())
 
 
@@ -99,7 +99,7 @@ class Cross:
 
 
 def difference(found: Cross, wanted: Cross) -> str | None:
-    """In which way a cross of the same name is defined otherwise; None: it isn't."""
+    """The way in which a cross of the same name is defined otherwise; None: it isn't."""
     if list(found.axes) != list(wanted.axes):
         return f"the axes {', '.join(found.axes)}; allowed are {', '.join(wanted.axes)} as in the first file"
     for axis, bins in found.axes.items():

@@ -45,7 +45,7 @@ class FunctionalCoverage:
         return sum(1 for bins in found.combinations() if found.ignored(bins) is None)
 
     def covered(self, cross: str) -> int:
-        """Of these, the ones that were seen."""
+        """Those of them that were seen."""
         found = self._cross(cross)
         return sum(1 for bins in self.counts[cross] if found.ignored(bins) is None)
 

@@ -69,7 +69,7 @@ class Report:
 
 
 def share(tally: Tally) -> str:
-    """As a percentage with one digit, never rounded up: 100 means all."""
+    """The share as a percentage with one digit, never rounded up: 100 means all."""
     if not tally.wanted:
         return "-"
     whole, tenth = divmod(tally.reached * 1000 // tally.wanted, 10)

@@ -71,7 +71,7 @@ class Driven:
         self._server.run_to(cycle)
 
     def run(self, cycles: int) -> None:
-        """Let so many cycles pass."""
+        """Let this number of cycles pass."""
         self.run_to(self.now + cycles)
 
     def strike(self, fault: str, where: str, *, at: int | None = None, **parameter: int) -> None:
@@ -125,7 +125,7 @@ class Driven:
         return self._card(card).reachable
 
     def boundary(self, card: str) -> dict[str, str]:
-        """By neighbouring card the boundary GPU, as the census has found it (R8)."""
+        """The boundary GPU for each neighbouring card, as the census has found it (R8)."""
         pairs = [ref for link in self.scenario.server.boundary_links for ref in link.refs]
         peers = {ref.from_: ref.to.card for ref in pairs} | {ref.to: ref.from_.card for ref in pairs}
         found = [GpuRef(card, gpu) for gpu in self._card(card).boundaries]

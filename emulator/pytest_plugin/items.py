@@ -64,7 +64,7 @@ class ScenarioItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands, from line 0."""
+        """The place at which it stands, from line 0."""
         return self.path, 0, f"{self.path.name}: {self.name}"
 
 

@@ -9,5 +9,5 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library
 
 @cache
 def library_of(rtl: Path | None, top: str | None) -> Library:
-    """Of the RTL in a directory; None: ours. Raises BuildError."""
+    """The library of the RTL in a directory; None: ours. Raises BuildError."""
     return cells_library(rtl or RTL, top=top or NODE)

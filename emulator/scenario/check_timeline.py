@@ -17,7 +17,7 @@ _CUTS = {"ring link": "link_cut", "boundary link": "boundary_link_cut"}
 
 
 def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.Event]) -> tuple[TimelineEvent, ...]:
-    """In order of time. Raises ScenarioError."""
+    """The events in order of time. Raises ScenarioError."""
     events: list[tuple[Loc, TimelineEvent]] = []
     for n, event in enumerate(written):
         loc: Loc = ("timeline", n)

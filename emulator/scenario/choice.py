@@ -11,7 +11,7 @@ Key = TypeVar("Key", bound=str)
 
 
 def exactly_one(source: Source, loc: Loc, keys: Sequence[Key]) -> Key:
-    """The one of `keys` that the mapping at `loc` has; raises ScenarioError when it has none or more."""
+    """The one of `keys` that the mapping at `loc` has; raises ScenarioError unless it has exactly one."""
     given = sorted((key for key in keys if (*loc, key) in source.keys), key=lambda key: source.keys[(*loc, key)])
     if len(given) == 1:
         return given[0]

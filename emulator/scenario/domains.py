@@ -20,7 +20,7 @@ from ringhil.protocol.wire import MAX_RING
 
 @dataclass(frozen=True)
 class Domain:
-    """The values of a parameter: those `of` a list or range, or all sets of them with so many members.
+    """The values of a parameter: those `of` a list or range, or all sets of them with `number` members.
 
     How many there are is known before they are made: there may be too many.
     """
@@ -37,7 +37,7 @@ class Domain:
         return len(self.of)
 
     def values(self) -> Iterator[Value]:
-        """In the order of the file."""
+        """The values in the order of the file."""
         if self.sets is None:
             return iter(self.of)
         names = list(map(as_text, self.of))

@@ -153,7 +153,7 @@ def _number(node: _Node, values: Values) -> int:
 
 
 class _Parser:
-    """Of one expression; `text` is what stands between the braces."""
+    """The value of one expression; `text` is what stands between the braces."""
 
     def __init__(self, text: str) -> None:
         self.text = text

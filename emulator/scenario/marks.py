@@ -31,7 +31,7 @@ class Source:
     keys: dict[Loc, Mark]
 
     def found(self, loc: Loc) -> object:
-        """The data at `loc`; None where there is none."""
+        """The data at `loc`, or None."""
         here: Any = self.data
         for step in loc:
             if isinstance(step, int) and not isinstance(here, list):
@@ -43,7 +43,7 @@ class Source:
         return here
 
     def mark(self, loc: Loc, *, key: bool = False) -> Mark:
-        """Where the value at `loc`, or its key, begins."""
+        """The place at which the value at `loc`, or its key, begins."""
         return self.keys[loc] if key else self.values[self._known(loc)]
 
     def error(self, loc: Loc, problem: str, *, key: bool = False) -> ScenarioError:

@@ -27,7 +27,7 @@ def is_swept(source: Source) -> bool:
 
 
 class Sweep:
-    """Of the file in `source`, which has one. Raises ScenarioError."""
+    """The sweep of the file in `source`, which has one. Raises ScenarioError."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

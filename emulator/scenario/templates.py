@@ -12,7 +12,7 @@ SWEEP = "sweep"
 
 @dataclass
 class Templates:
-    """Of the file in `source`; `touched` are the places at or below which there is one."""
+    """The templates of the file in `source`; `touched` are the places at or below which there is one."""
 
     source: Source
     values: dict[Loc, Template] = field(default_factory=dict)

@@ -69,7 +69,7 @@ class CardBench:
         await self.edge
 
     async def wait(self, cycles: int) -> None:
-        """Let so many clock edges pass, without waking at each."""
+        """Let this number of clock edges pass, without waking at each."""
         if cycles > 1:
             await Timer(PERIOD * (cycles - 1) + 1, "step")
         if cycles > 0:

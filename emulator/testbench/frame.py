@@ -91,7 +91,7 @@ class RingFrame:
         return replace(self, data=bytes(damaged))
 
     def truncated(self, flits: int) -> Self:
-        """Only the first `flits` arrive, and no end."""
+        """The frame as it arrives when only its first `flits` come, without an end."""
         return replace(self, data=self.data[: wire.FLIT_BYTES * flits], eof=False)
 
     def headless(self, flits: int = 1) -> Self:
@@ -99,7 +99,7 @@ class RingFrame:
         return replace(self, data=self.data[wire.FLIT_BYTES * flits :], sof=False)
 
     def marked(self) -> Self:
-        """As an earlier hop sends on what it received damaged: with its mark and an inverted link CRC."""
+        """The frame as an earlier hop sends on what it received damaged: with its mark and an inverted link CRC."""
         wrong = crc.link_crc(self.data) ^ 0xFFFFFFFF
         return replace(self, data=self.data[:-4] + wrong.to_bytes(4, "big"), err=True)
 
@@ -113,12 +113,12 @@ class RingFrame:
         return self._relinked(self.data[:-8] + wrong.to_bytes(4, "big") + self.data[-4:])
 
     def with_stale_epoch(self, behind: int = 1) -> Self:
-        """From a holder that was deposed `behind` epochs ago; both CRCs are right."""
+        """The frame of a holder that was deposed `behind` epochs ago; both CRCs are right."""
         epoch = int.from_bytes(self.data[_EPOCH], "big") - behind & 0xFFFFFFFF
         return replace(self, data=codec.seal(self.data[:8] + epoch.to_bytes(4, "big") + self.data[12:-8]))
 
     def with_ttl(self, ttl: int) -> Self:
-        """With another time to live (hops), link CRC put right."""
+        """The frame with another time to live (hops), link CRC put right."""
         return self._relinked(self.data[:4] + ttl.to_bytes(2, "big") + self.data[6:])
 
     def _relinked(self, data: bytes) -> Self:

@@ -92,12 +92,12 @@ class Mailbox:
         self._wake.set()
 
     async def wait(self) -> None:
-        """Until all has been written."""
+        """Wait until all has been written."""
         await self._idle.wait()
 
     @property
     def idle(self) -> bool:
-        """Nothing is being written or waits for it."""
+        """No frame is being written or waits for it."""
         return self._idle.is_set()
 
     async def recv(self) -> Mail:

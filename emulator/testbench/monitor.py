@@ -111,7 +111,7 @@ class RingMonitor:
             call(bits, self._cycle())
 
     def _unused(self) -> None:
-        """This end doesn't use the link: nobody hears what it sends, and what it had begun is cut."""
+        """This end doesn't use the link: what it sends isn't heard, and what it had begun is cut."""
         self._cut |= {"control", "data"}
         for channel, running in self._open.items():
             if running is not None:

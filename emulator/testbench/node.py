@@ -86,7 +86,7 @@ class NodeBench:
         self._fault.write(self._faults)
 
     async def wait(self, cycles: int) -> None:
-        """Let so many clock edges pass, without waking at each."""
+        """Let this number of clock edges pass, without waking at each."""
         if cycles > 1:
             await Timer(PERIOD * (cycles - 1) + 1, "step")
         if cycles > 0:
@@ -113,5 +113,5 @@ class NodeBench:
 
     @property
     def _at_rest(self) -> bool:
-        """Nothing that the kit has planned will reach the node."""
+        """The kit has planned nothing that will reach the node."""
         return self.mailbox.idle and all(p.source.asleep and p.sink.idle for p in self.ports.values())

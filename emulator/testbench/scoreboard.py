@@ -23,7 +23,7 @@ class Scoreboard:
         self._mail: dict[int, deque[Delivered]] = defaultdict(deque)
 
     def expect(self, frames: Iterable[Leaving], mail: Iterable[Delivered] = ()) -> None:
-        """In the order of each stream."""
+        """The frames are compared in the order of each stream."""
         for frame in frames:
             self._leaving[frame.link, frame.channel][frame.stream].append(frame)
         for delivered in mail:

@@ -35,7 +35,7 @@ class RingSink:
         self._task = cocotb.start_soon(self._run())
 
     def set_hold_generator(self, holds: Iterable[int]) -> None:
-        """For each data frame the cycles for which it keeps its slot; when it ends, none."""
+        """The cycles for which each data frame keeps its slot; 0 once it has ended."""
         self._holds = iter(holds)
 
     def resume(self) -> None:

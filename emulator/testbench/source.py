@@ -79,7 +79,7 @@ class RingSource:
         await self.wait()
 
     async def wait(self) -> None:
-        """Until all that was queued has been sent."""
+        """Wait until all that was queued has been sent."""
         await self._idle.wait()
 
     @property
@@ -126,7 +126,7 @@ class RingSource:
 
     @property
     def asleep(self) -> bool:
-        """Nothing will be driven before something happens."""
+        """The pins stay as they are until something happens."""
         return self._asleep
 
     @property
@@ -135,7 +135,7 @@ class RingSource:
 
     @property
     def _blocked(self) -> bool:
-        """Nothing to send until something changes."""
+        """There is nothing to send until something changes."""
         if not self._busy or self.pause:
             return True
         control, data = self._streams["control"], self._streams["data"]

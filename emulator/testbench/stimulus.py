@@ -91,7 +91,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """From here on each data frame that leaves by a link keeps its slot at the receiver for so many cycles; a
+    """Each data frame that leaves by a link from here on keeps its slot at the receiver for this number of cycles; a
     negative number: until the next Hold."""
 
     at: int
@@ -101,7 +101,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """From here on the source of a link sends nothing (or goes on)."""
+    """The source of a link sends nothing from here on (or goes on)."""
 
     at: int
     link: str
@@ -170,7 +170,7 @@ class Stimulus:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From a file. Raises StimulusError."""
+        """A stimulus from a file. Raises StimulusError."""
         try:
             if path.stat().st_size > MAX_BYTES:
                 raise StimulusError(f"{path}: larger than {MAX_BYTES} bytes")

@@ -25,7 +25,7 @@ def step(state: int, data: bytes) -> int:
 
 
 def masks(bits: int) -> list[int]:
-    """For each bit of the next state, which bits of the data word it depends on."""
+    """Which bits of the data word each bit of the next state depends on."""
     result = [0] * 32
     for position in range(bits):
         column = step(0, (1 << position).to_bytes(bits // 8, "big"))

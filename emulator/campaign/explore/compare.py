@@ -30,7 +30,7 @@ class Comparison:
     only_new: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """For the document of `--json`."""
+        """The comparison for the document of `--json`."""
         changes = {name: getattr(self, name) for name in ("worse", "better", "other", "slower")}
         document = {
             name: [{"key": c.key, "old": c.old, "new": c.new} for c in found] for name, found in changes.items()
@@ -40,7 +40,7 @@ class Comparison:
 
 
 def compare(old: Iterable[Row], new: Iterable[Row], *, tolerance: int = 0) -> Comparison:
-    """By their keys. A recovery counts as slower when it takes more than `tolerance` cycles more."""
+    """Compare cases by their keys. A recovery counts as slower when it takes more than `tolerance` cycles more."""
     before = {row.key: row for row in old}
     after = {row.key: row for row in new}
     worse: list[Change] = []

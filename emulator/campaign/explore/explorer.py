@@ -120,7 +120,7 @@ def _waiting(space: Space, conditions: Conditions, done: set[str]) -> Iterator[N
 def _unsettled(
     error: UnsettledError, base: Scenario, library: Library, plan: Plan, store: Store, conditions: Conditions
 ) -> Explored:
-    """Without any fault it doesn't do what it should: the one case that there is."""
+    """The server doesn't do what it should even without a fault: there is no other case."""
     if error.result.verdict == "pass":
         raise ExploreError(f"{base.name}: {error}, though nothing is wrong with it; --after says when to begin")
     number = store.begin(_kept(base, library, plan, conditions, {CLEAN: 1}), fresh=conditions.fresh)

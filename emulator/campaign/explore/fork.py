@@ -78,7 +78,7 @@ def forked(act: Callable[[], T], limit: float, alive: int | None = None) -> T:
 
 
 def fork() -> int:
-    """As os.fork. The child is left alone by the terminal, and ends at a signal without cleaning up."""
+    """Fork, like os.fork. The child is left alone by the terminal, and ends at a signal without cleaning up."""
     # What is buffered would be written twice.
     sys.stdout.flush()
     sys.stderr.flush()
@@ -105,7 +105,7 @@ def describe(ended: int) -> str:
 
 
 def _answer(act: Callable[[], object], writing: int) -> NoReturn:
-    """In the child. Nothing of the parent's is cleaned up here: it is still in use there."""
+    """Run in the child. What is the parent's isn't cleaned up here: it is still in use there."""
     code = 1
     try:
         try:

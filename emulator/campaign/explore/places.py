@@ -1,4 +1,4 @@
-"""Where each kind of fault can strike on a server."""
+"""The places at which each kind of fault can strike on a server."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ class Played:
 def play(server: Run, events: Iterable[TimelineEvent], *, rounds: int | None = 1) -> Played:
     """Strike, play on and judge.
 
-    It is over once every event and every election between cards has had all its time, then so many census rounds more,
+    It is over once every event and every election between cards has had all its time, then `rounds` census rounds more,
     and no work is left; `rounds` None: when the server itself ends the run.
     """
     timeline = tuple(sorted(events, key=lambda event: event.at))

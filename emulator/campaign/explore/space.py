@@ -25,7 +25,7 @@ class Round:
     end: int
 
     def phases(self, number: int | None) -> tuple[int, ...]:
-        """So many cycles of the round, evenly spread, counted from its start; None: all of them."""
+        """`number` cycles of the round, evenly spread, counted from its start; None: all of them."""
         length = self.end - self.start
         if number is None or number > length + 1:
             return tuple(range(length + 1))

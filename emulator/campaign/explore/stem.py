@@ -35,7 +35,7 @@ class Job:
 
 
 class Messages:
-    """Puts together what comes from a stem. It is pickled by a process that this one has forked, nobody else."""
+    """Puts together what comes from a stem. It was pickled by a process that this one has forked."""
 
     def __init__(self) -> None:
         self._data = bytearray()

@@ -53,13 +53,13 @@ class ClassSummary:
             self.recovery, self.bound, self.transits, self.worst = r.recovery, r.bound, r.transits, row.key
 
     def to_json(self) -> dict[str, Any]:
-        """For the document of `--json`."""
+        """The summary for the document of `--json`."""
         document = asdict(self)
         return {"class": document.pop("cls"), **document, "failure_rate_bound": self.failure_rate_bound}
 
 
 def by_class(rows: Iterable[Row]) -> list[ClassSummary]:
-    """In the order in which the classes come."""
+    """The classes in the order in which they come."""
     found: dict[str, ClassSummary] = {}
     for row in rows:
         found.setdefault(row.cls, ClassSummary(row.cls, row.depth)).add(row)
@@ -91,6 +91,6 @@ def joined(name: str, classes: Iterable[ClassSummary]) -> ClassSummary:
 
 
 def rate_bound(cases: int) -> float | None:
-    """When none of `cases` failed: the failure rate that lies with 95 % confidence above the true one, if the cases
+    """If no case of `cases` failed: the failure rate that lies with 95 % confidence above the true one, if the cases
     were drawn at random (Clopper-Pearson; about 3 / cases). None without cases."""
     return 1 - (1 - CONFIDENCE) ** (1 / cases) if cases else None

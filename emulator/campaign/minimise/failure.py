@@ -1,4 +1,4 @@
-"""In which way a scenario fails, as one word or a few: what a smaller scenario must fail in too.
+"""The way in which a scenario fails, as one word or a few: what a smaller scenario must fail in too.
 
 | class | means |
 |---|---|

@@ -57,7 +57,7 @@ def _places(scenario: Scenario) -> Sequence[str]:
 
 
 def _file_name(text: str) -> str:
-    """Also a Python name: letters, digits and underscores; never empty."""
+    """A name that Python takes, too: letters, digits and underscores; never empty."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_NAME].rstrip("_") or "failure"
 
 

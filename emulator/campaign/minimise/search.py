@@ -13,7 +13,7 @@ Progress = Callable[[int, int], None]  # tries so far, and how many there may be
 
 
 class Spent(Exception):
-    """There are no tries left."""
+    """All tries are used up."""
 
 
 @dataclass

@@ -24,7 +24,7 @@ _FILE = 1 << 32  # units of a workload whose number only its file tells
 
 
 def size(scenario: Scenario) -> Size:
-    """Of a checked scenario; two that have the same size are equally good."""
+    """The size of a checked scenario; two that have the same size are equally good."""
     server = scenario.server
     return (
         len(scenario.timeline),

@@ -18,7 +18,7 @@ def smaller_server(search: Search) -> None:
 
 
 def without_cards(scenario: Scenario, names: Sequence[str]) -> Scenario:
-    """Without these cards, their links, and what happens to them or is expected of them."""
+    """The scenario without these cards, their links, and what happens to them or is expected of them."""
     server = scenario.server
     links = tuple(link for link in server.boundary_links if not _cards_of(link) & set(names))
     expect = []
@@ -37,7 +37,7 @@ def without_cards(scenario: Scenario, names: Sequence[str]) -> Scenario:
 
 
 def without_gpus(scenario: Scenario, gpus: Sequence[GpuRef]) -> Scenario:
-    """The rings closed over these GPUs, and all that comes after them numbered anew."""
+    """The rings closed over these GPUs, and all that comes after them numbered again."""
     left: dict[str, tuple[int, ...]] = {}
     for card in scenario.server.cards:
         gone = {gpu.index for gpu in gpus if gpu.card == card.name}
@@ -92,7 +92,7 @@ def _without_host_links(scenario: Scenario, gone: Sequence[GpuRef]) -> Scenario:
 
 
 def _with_server(scenario: Scenario, server: Server) -> Scenario:
-    """Without links between cards no work can cross them."""
+    """Work can't cross links between cards where there are no such links."""
     work = scenario.workload
     if work is not None and not server.boundary_links:
         work = replace(work, across=0)

@@ -36,7 +36,7 @@ def _earlier(search: Search, place: int, together: bool) -> None:
 
 
 def moved(scenario: Scenario, to: Mapping[int, int]) -> Scenario:
-    """With every cycle `c` that it speaks of at `to[c]`, where that is given."""
+    """The scenario with every cycle `c` that it speaks of at `to[c]`, where that is given."""
 
     def at(cycle: int) -> int:
         return to.get(cycle, cycle)

@@ -36,7 +36,7 @@ class Mark:
 
     @property
     def message(self) -> str:
-        """For people."""
+        """The text for people."""
         text = self.text if self.kind in ("expectation", "input", "process") else f"{self.kind}: {self.text}"
         swept = [v for v in self.variants if v != self.file.as_posix()]
         more = f", and {len(swept) - 1:,} more" if len(swept) > 1 else ""
@@ -44,7 +44,7 @@ class Mark:
 
 
 def marks(report: Report) -> list[Mark]:
-    """In the order of the verdicts; failures of one kind at one line are one."""
+    """The annotations in the order of the verdicts; failures of one kind at one line are one."""
     places: dict[tuple[Path, int, str], list[tuple[Verdict, Failure]]] = {}
     for verdict in report.bad():
         for failure in verdict.failures:

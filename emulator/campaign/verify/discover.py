@@ -29,7 +29,7 @@ class VerifyError(ValueError):
 
 
 def discover(paths: Iterable[Path]) -> list[Path]:
-    """The scenario files at and below `paths`, sorted, each once. Raises VerifyError when there are none."""
+    """The scenario files at and below `paths`, sorted, each once. Raises VerifyError if there is no such file."""
     wanted = list(paths)
     found = sorted({os.path.normpath(file): None for path in wanted for file in _below(path)})
     if not found:

@@ -69,7 +69,7 @@ class Evidence:
         return replace(verdict, left=target)
 
     def sweep(self) -> None:
-        """Remove what processes that were killed had begun; nobody may be writing any more."""
+        """Remove what processes that were killed had begun. No process may be writing any more."""
         for draft in self.out.glob(f".*{_PARTIAL}"):
             shutil.rmtree(draft, ignore_errors=True)
         if self.fresh:

@@ -47,7 +47,7 @@ def place(verdict: Verdict, failure: Failure) -> str:
 
 
 def clean(text: str) -> str:
-    """Without what XML 1.0 can't hold."""
+    """The text without what XML 1.0 can't hold."""
     return "".join(c if _allowed(c) else f"\\x{ord(c):02x}" for c in text)
 
 

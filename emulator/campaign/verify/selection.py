@@ -14,7 +14,7 @@ from ringhil.emulator.campaign.verify.verdict import identity
 
 @dataclass(frozen=True)
 class Selection:
-    """Any of `patterns`, all when there are none. `shard` (from 1) of `shards`: so many runs share the work."""
+    """Variants that match any of `patterns`; all without patterns. `shard` (from 1) of `shards` runs."""
 
     patterns: tuple[str, ...] = ()
     shard: int = 1

@@ -22,13 +22,13 @@ class Failure:
     at: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """For the document of `ringhil verify --json`."""
+        """The verdict for the document of `ringhil verify --json`."""
         return {"kind": self.kind, "text": self.text, "line": self.line, "column": self.column, "at": self.at}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of variant `number` of `file`; `variant` is "" for a file without a sweep, else "gpu=a.3,at=2000".
+    """The verdict of variant `number` of `file`; `variant` is "" for a file without a sweep, else "gpu=a.3,at=2000".
 
     `error`: it could not be played. `line`: where the scenario's failing part stands, else its beginning. `seconds` are
     of the wall clock: the only part that differs from run to run. `left`: folder with what is needed to play it again.
@@ -59,7 +59,7 @@ class Verdict:
         return next((f.line for f in self.failures if f.line is not None), 1)
 
     def to_json(self) -> dict[str, Any]:
-        """For the document of `ringhil verify --json`."""
+        """The verdict for the document of `ringhil verify --json`."""
         return {
             "id": self.id,
             "file": self.file.as_posix(),

@@ -40,7 +40,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Loaded:
-    """So many variants of a file are to be played."""
+    """The number of variants of a file that are to be played."""
 
     file: int
     variants: int

@@ -30,7 +30,7 @@ _MANY = (1 << 11) + 4 * BUFFER // 5  # frames of 5 flits; those beside 2^11 may 
 
 
 def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> RingFrame:
-    """A good frame of so many flits for somebody else: statistics, or a report where those have no such length."""
+    """A good frame of this number of flits for another GPU: statistics, or a report where those have no such length."""
     home = (place["node"] + 1) % place["size"]
     if flits % 2:
         given = {"card": place["card"], "origin": home, "ttl": place["size"], "size": place["size"]}

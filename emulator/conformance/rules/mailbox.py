@@ -257,7 +257,7 @@ def ready(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> bytes:
-    """A report of so many flits for somebody else."""
+    """A report of this number of flits for another GPU."""
     home = (place["node"] + 1) % place["size"]
     head = bytes([Report.KIND, place["card"], 0, 0, 0, 2, *home.to_bytes(2, "big")])
     return codec.seal(head + rng.randbytes(wire.FLIT_BYTES * (flits - 2)))

@@ -1,7 +1,7 @@
 """The control channel of a node: where a frame goes, and what it looks like then (R2, R3, R6, R8).
 
 A lane is 0 (clockwise, in by port 1, out by port 2) or 1 (the other way). On the way out of a link that isn't used the
-frame is turned round: it leaves (nobody hears it) and comes in by the same port, on the other lane.
+frame is turned round: it leaves (unheard) and comes in by the same port, on the other lane.
 """
 
 from collections import Counter
@@ -158,7 +158,7 @@ def _hop(
 def _counted(
     data: bytes, bad: bool, marked: bool, lane: int, flags: int, view: NodeView, outcome: Outcome
 ) -> tuple[bytes, int | None]:
-    """With this GPU counted in, and its record appended where there is room for it."""
+    """The frame with this GPU counted in, and its record appended where there is room for it."""
     count, records, limit = (int.from_bytes(data[i : i + 2], "big") for i in (16, 18, 22))
     added = 0 if "skip_count" in view.faults else 2 if "double_count" in view.faults else 1
     count = count + added & 0xFFFF
@@ -196,7 +196,7 @@ def _record(count: int, data: bytes, bad: bool, marked: bool, lane: int, view: N
 
 
 def stamped(frame: Leaving, stamp: int, more_errors: int = 0) -> bytes:
-    """The frame with this time stamp in its record and so many errors more, tag and link CRC to match."""
+    """The frame with this time stamp in its record and `errors` more errors, tag and link CRC to match."""
     data = frame.data
     if frame.record_at is not None:
         at = frame.record_at

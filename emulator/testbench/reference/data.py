@@ -82,7 +82,7 @@ class _Way:
 
 
 def fate(data: bytes, way: int, view: NodeView) -> Fate:
-    """Where a frame goes whose first flit is in `data`: by a link, into the engine, or nowhere (and how it is
+    """The way of a frame whose first flit is in `data`: by a link, into the engine, or nowhere (and how it is
     counted then; "either" where two reasons hold)."""
     flags, ttl, home = (int.from_bytes(data[i : i + 2], "big") for i in (2, 4, 6))
     own = data[1] == view.card

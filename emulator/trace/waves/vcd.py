@@ -347,7 +347,7 @@ def _checked(value: bytes, width: int) -> bytes:
 
 
 def _name(name: bytes) -> bytes:
-    """As UTF-8, which readers take for granted."""
+    """The text as UTF-8, which readers take for granted."""
     name = name.decode("utf-8", "replace").encode().replace(b"\0", b"?")
     if len(name) > MAX_NAME:
         raise ValueError(f"found a name of {len(name):,} bytes; allowed are {MAX_NAME}")

@@ -1,4 +1,4 @@
-"""Signals and words for wave viewers, made from the protocol: nobody has to look up what 0x4d on a link means."""
+"""Signals and words for wave viewers, made from the protocol: what 0x4d on a link means needn't be looked up."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def write(directory: Path) -> list[Path]:
 
 
 def value_names() -> list[ValueNames]:
-    """For `convert`: the enumerations of `ring_view`, which VCD files don't hold."""
+    """The enumerations, for `convert`, of `ring_view`, which VCD files don't hold."""
     return [
         ValueNames("u_view_*", "link_event", events()),
         ValueNames("u_view_*", "c_kind", kinds()),

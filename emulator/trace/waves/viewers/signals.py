@@ -20,7 +20,7 @@ class Signal:
 
     @property
     def ranged(self) -> str:
-        """With its range, as viewers that need one write it."""
+        """The name with its range, as viewers that need one write it."""
         return self.path if self.width == 1 else f"{self.path}[{self.width - 1}:0]"
 
 
