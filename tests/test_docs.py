@@ -1,4 +1,7 @@
-"""Pages and docstrings keep to the words of docs/glossary.md. (Links are checked by `make docs`.)"""
+"""Pages and docstrings keep to the words of docs/glossary.md, and files named on pages exist.
+
+Links are checked by `make docs`.
+"""
 
 import ast
 import re
@@ -34,3 +37,12 @@ def test_words_are_those_of_the_glossary() -> None:
     spelt = {word.lower(): right for word, right in words.items()}
     found = [f"{where}: {w}, say {spelt[w.lower()]}" for where, text in texts() for w in search.findall(text)]
     assert found == []
+
+
+def test_files_named_on_pages_exist() -> None:
+    """Paths with a folder; they begin in the project, in emulator/ or in emulator/engine/."""
+    bases = (ROOT, ROOT / "emulator", ROOT / "emulator" / "engine")
+    path = re.compile(r"`((?:\w+/)+\w+\.(?:py|sv|h|cpp))`")
+    named = {(page.name, name) for page in ROOT.glob("docs/*.md") for name in path.findall(page.read_text())}
+    assert len(named) > 20
+    assert [(page, name) for page, name in named if not any((base / name).is_file() for base in bases)] == []
