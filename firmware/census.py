@@ -22,13 +22,16 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer
 from ringhil.firmware.links import LinkHealth
 from ringhil.firmware.observations import Counted, Rejected, Suspected
+from ringhil.firmware.reasons import Rejection
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Record, Report, Statistics
+from ringhil.protocol.wire import Verdict
 
-_CCW, _WITH_RECORDS = wire.FLAGS["ccw"], wire.FLAGS["with_records"]
-_DEGRADED, _BOUNDARY = wire.GPU_STATES["degraded"], wire.RECORD_FLAGS["boundary"]
-_STATUS_DEGRADED = 1 << registers.STATUS_BITS["degraded"]
+_CCW, _WITH_RECORDS = wire.Flag.CCW, wire.Flag.WITH_RECORDS
+_WORKING, _DEGRADED = wire.GpuState.WORKING.code, wire.GpuState.DEGRADED.code
+_BOUNDARY = wire.RecordFlag.BOUNDARY
+_STATUS_DEGRADED = registers.StatusBit.DEGRADED
 PERIOD, TIMEOUT = "period", "timeout"
 
 
@@ -58,7 +61,7 @@ class Census:
     config: CensusConfig
     sequence: int = 0
     accepted: int = 0
-    rejected: dict[str, int] = field(default_factory=dict)
+    rejected: dict[Rejection, int] = field(default_factory=dict)
     last: Counted | None = None
     degraded: bool = False  # this GPU itself computes slowly
     peer: int = wire.NO_CARD  # card that this GPU itself speaks to as a boundary GPU
@@ -95,23 +98,23 @@ class Census:
         try:
             message = codec.decode(frame, check=not bad, link=False)
         except codec.FrameError:
-            return self._reject("crc")
+            return self._reject(Rejection.CRC)
         if not isinstance(message, Statistics):
             return []
         if bad:
-            return self._spoilt(message, "link", True, now)
+            return self._spoilt(message, Rejection.LINK, True, now)
         arm = judge(message, port, self.config.epoch, self.sequence, self.config.node, self.config.size)
-        if arm == "stale" or self._arms is None:
-            return self._reject("stale")
-        if isinstance(arm, str):
+        if arm is Rejection.STALE or self._arms is None:
+            return self._reject(Rejection.STALE)
+        if isinstance(arm, Rejection):
             return self._spoilt(message, arm, False, now)
         direction = sent_ccw(message)
         if direction in self._arms:
-            return self._reject("twice")
+            return self._reject(Rejection.TWICE)
         self._arms[direction] = arm
         return self._conclude(now) if len(self._arms) == 2 else []
 
-    def _spoilt(self, message: Statistics, reason: str, bad: bool, now: int) -> list[Action]:
+    def _spoilt(self, message: Statistics, reason: Rejection, bad: bool, now: int) -> list[Action]:
         """Our message came home, but not to be believed: no need to wait for it any longer."""
         actions = self._reject(reason)
         named = suspects(message, self.config.node, self.config.size, arrived_bad=bad)
@@ -123,7 +126,7 @@ class Census:
         self._arms.setdefault(sent_ccw(message), None)
         return actions + (self._conclude(now) if len(self._arms) == 2 else [])
 
-    def _reject(self, reason: str) -> list[Action]:
+    def _reject(self, reason: Rejection) -> list[Action]:
         self.rejected[reason] = self.rejected.get(reason, 0) + 1
         return [Rejected(reason, self.sequence)]
 
@@ -149,10 +152,10 @@ class Census:
         c = self.config
         records: tuple[Record, ...] = ()
         if self._with_records:
-            state = wire.GPU_STATES["degraded" if self.degraded else "working"]
-            flags = wire.RECORD_FLAGS["entry_capable"] if c.entry_capable else 0
+            state = _DEGRADED if self.degraded else _WORKING
+            flags = wire.RecordFlag.ENTRY_CAPABLE if c.entry_capable else 0
             if self.peer != wire.NO_CARD:
-                flags |= wire.RECORD_FLAGS["boundary"]
+                flags |= wire.RecordFlag.BOUNDARY
             head = (c.node, 1, state, flags, c.gpu_type, 0, c.weight, 0, self.peer)
             tag = crc.record_tag(c.epoch, self.sequence, Record.HEAD.pack(*head, 0))
             records = (Record(*head, tag),)
@@ -188,11 +191,11 @@ class Census:
             actions.append(Suspected(suspected))
         return [*actions, Send("cpu", self._report(None, suspected))]
 
-    def _same_as_last(self, joined: Counted) -> Counted | str:
+    def _same_as_last(self, joined: Counted) -> Counted | Rejection:
         """A round that only counted confirms the last one with records, or shows that it must be repeated."""
         last = self.last
-        if last is None or (last.count, last.verdict == "arms") != (joined.count, joined.verdict == "arms"):
-            return "changed"
+        if last is None or (last.count, last.verdict is Verdict.ARMS) != (joined.count, joined.verdict is Verdict.ARMS):
+            return Rejection.CHANGED
         return replace(last, sequence=joined.sequence, sent_at=joined.sent_at, verdict=joined.verdict)
 
     def _suspected(self) -> tuple[int, ...]:
@@ -210,7 +213,7 @@ class Census:
         return codec.encode(
             Report(
                 card=c.card,
-                flags=wire.FLAGS["to_host"],
+                flags=wire.Flag.TO_HOST,
                 ttl=1,
                 destination=c.node,
                 epoch=c.epoch,
@@ -218,7 +221,7 @@ class Census:
                 source=c.node,
                 count=known.count if known else 0,
                 size=c.size,
-                verdict=wire.VERDICTS[counted.verdict if counted else "none"],
+                verdict=(counted.verdict if counted else Verdict.NONE).code,
                 break_after=_known(counted.break_after if counted else None),
                 break_before=_known(counted.break_before if counted else None),
                 rejected=sum(self.rejected.values()),
@@ -249,41 +252,41 @@ def _known(gpu: int | None) -> int:
     return NOBODY if gpu is None else gpu
 
 
-def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | str:
+def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | Rejection:
     """What the two directions say together; or the reason why that is no count."""
     cw, ccw = arms
     if cw is None and ccw is None:
-        return "lost"
+        return Rejection.LOST
     if cw is None or ccw is None:
         one = cw or ccw
         assert one is not None
         if one.wrapped:
-            return "half"
-        return Counted(one.count, _sorted(one.ids), "single", None, None, sequence, sent_at, *_told([one]))
+            return Rejection.HALF
+        return Counted(one.count, _sorted(one.ids), Verdict.SINGLE, None, None, sequence, sent_at, *_told([one]))
     if cw.wrapped != ccw.wrapped:
-        return "mixed"
+        return Rejection.MIXED
     if cw.wrapped:
         return _join_arms(cw, ccw, sequence, sent_at)
     count = max(cw.count, ccw.count)
     if cw.ids is None or ccw.ids is None:
         if cw.count != ccw.count:
-            return "disagree"
-        return Counted(count, None, "ring", None, None, sequence, sent_at)
+            return Rejection.DISAGREE
+        return Counted(count, None, Verdict.RING, None, None, sequence, sent_at)
     union = set(cw.ids) | set(ccw.ids)
     if len(union) != count:
-        return "disagree"
-    return Counted(count, tuple(sorted(union)), "ring", None, None, sequence, sent_at, *_told([cw, ccw]))
+        return Rejection.DISAGREE
+    return Counted(count, tuple(sorted(union)), Verdict.RING, None, None, sequence, sent_at, *_told([cw, ccw]))
 
 
-def _join_arms(cw: Arm, ccw: Arm, sequence: int, sent_at: int) -> Counted | str:
+def _join_arms(cw: Arm, ccw: Arm, sequence: int, sent_at: int) -> Counted | Rejection:
     count = cw.count + ccw.count - 1  # this GPU is in both
     if cw.ids is None or ccw.ids is None:
-        return Counted(count, None, "arms", None, None, sequence, sent_at)
+        return Counted(count, None, Verdict.ARMS, None, None, sequence, sent_at)
     union = set(cw.ids) | set(ccw.ids)
     if len(union) != count:
-        return "disagree"
+        return Rejection.DISAGREE
     members, told = tuple(sorted(union)), _told([cw, ccw])
-    return Counted(count, members, "arms", cw.ids[-1], ccw.ids[-1], sequence, sent_at, *told)
+    return Counted(count, members, Verdict.ARMS, cw.ids[-1], ccw.ids[-1], sequence, sent_at, *told)
 
 
 def _told(arms: list[Arm]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]:

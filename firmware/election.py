@@ -14,13 +14,14 @@ from ringhil.firmware.liveness import Liveness
 from ringhil.firmware.observations import PeerDown, PeerUp
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.wire import MemberFlag, MemberState, Operation, Role
 
-STATE_BITS = 0x0F  # of `state`: MEMBER_STATES; the others are STATE_FLAGS
-FOLLOWER, CANDIDATE, HOLDER = (wire.MEMBER_STATES[name] for name in ("follower", "candidate", "holder"))
-UPLINK, RELUCTANT, GRANTING = (wire.STATE_FLAGS[name] for name in ("uplink", "reluctant", "granting"))
+STATE_BITS = 0x0F  # of `state`: MemberState; the others are MemberFlag
+FOLLOWER, CANDIDATE, HOLDER = (state.code for state in MemberState)
+UPLINK, RELUCTANT, GRANTING = MemberFlag
 NO_HOLDER = wire.NO_HOLDER
-CLAIM, GRANT, REFUSE, RELEASE = (wire.OPERATIONS[name] for name in ("claim", "grant", "refuse", "release"))
-PORT_FLAGS = {"cw": 0, "ccw": wire.FLAGS["ccw"], "cpu": wire.FLAGS["to_host"], "boundary": 0}
+CLAIM, GRANT, REFUSE, RELEASE = (operation.code for operation in Operation)
+PORT_FLAGS = {"cw": 0, "ccw": wire.Flag.CCW, "cpu": wire.Flag.TO_HOST, "boundary": 0}
 _RING_PORTS = ("cw", "ccw")
 _WORD = 0xFFFFFFFF
 
@@ -35,7 +36,7 @@ class GroupConfig:
     differ. `skew` should exceed the time that news takes to go round.
     """
 
-    role: str
+    role: Role
     card: int
     me: int
     rank: int
@@ -56,8 +57,8 @@ class GroupConfig:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.role not in wire.ROLES or self.uplink not in ("cpu", "boundary"):
-            raise ValueError(f"no such role or uplink: {self.role!r}, {self.uplink!r}")
+        if self.uplink not in ("cpu", "boundary"):
+            raise ValueError(f"no such uplink: {self.uplink!r}")
         if not 0 <= self.rank < len(self.members) or self.members[self.rank] != self.me:
             raise ValueError(f"GPU {self.me} is not the member of rank {self.rank} in {self.members}")
         if len(set(self.members)) != len(self.members) or len(self.members) > 64:
@@ -154,7 +155,7 @@ class Group:
         """The rank of the co-member that sent this, None when it is to be ignored."""
         gpu = message.my_discriminator >> 16
         c = self.config
-        if gpu == c.me or gpu not in c.members or message.role != wire.ROLES[c.role]:
+        if gpu == c.me or gpu not in c.members or message.role != c.role.code:
             return None, []
         rank = c.members.index(gpu)
         peer = self.peers[rank]
@@ -201,7 +202,7 @@ class Group:
                 sequence=self.sequence,
                 my_discriminator=c.discriminator,
                 your_discriminator=self._uplink_discriminator if rank is None else self.peers[rank].discriminator,
-                role=wire.ROLES[c.role],
+                role=c.role.code,
                 priority=c.rank,
                 multiplier=c.multiplier,
                 state=state,

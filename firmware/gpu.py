@@ -13,12 +13,13 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.census import PERIOD, TIMEOUT, Census, CensusConfig
 from ringhil.firmware.commands import CancelTimer, Remember, Send, Tell, Write
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed
-from ringhil.protocol import codec, registers, wire
+from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.registers import ControlBit
+from ringhil.protocol.wire import Role
 
-_CONTROL = {name: 1 << bit for name, bit in registers.CONTROL_BITS.items()}
 _KINDS = (bytes([Keepalive.KIND]), bytes([Election.KIND]))
-_ROLE = {value: name for name, value in wire.ROLES.items()}
+_ROLE: dict[int, str] = {role.code: role for role in Role}
 PORTS = ("cw", "ccw", "cpu", "boundary")
 
 
@@ -60,7 +61,7 @@ class GpuProgram:
 
     def start(self, now: int) -> list[Action]:
         """Boot: neither entry nor boundary GPU, whatever the registers still say."""
-        self.control = _CONTROL["entry_capable"] if self.entry_capable else 0
+        self.control = ControlBit.ENTRY_CAPABLE if self.entry_capable else 0
         actions: list[Action] = [Write("control", self.control), Write("crossings", 0), Write("exits", 0)]
         for elector in self.electors.values():
             actions += self._carried_out(elector.start(now), now)
@@ -114,34 +115,34 @@ class GpuProgram:
                 result += self._found_exits(action)
         return result
 
-    def _take_up(self, role: str, epoch: int, now: int) -> list[Action]:
-        if role == "boundary":
+    def _take_up(self, role: Role, epoch: int, now: int) -> list[Action]:
+        if role is Role.BOUNDARY:
             return self._set_boundary(True)
         self.census = Census(replace(self.census_config, epoch=epoch))
         self.census.on_status(self._status)
         self._tell_census()
-        actions = [*self._set_control("entry", True), *self._set_control("monitor", True)]
+        actions = [*self._set_control(ControlBit.ENTRY, True), *self._set_control(ControlBit.MONITOR, True)]
         return actions + self._reluctant(True, now) + self._carried_out(self.census.start(now), now)
 
-    def _lay_down(self, role: str, now: int) -> list[Action]:
-        if role == "boundary":
+    def _lay_down(self, role: Role, now: int) -> list[Action]:
+        if role is Role.BOUNDARY:
             return self._set_boundary(False)
         self.census, self.exits = None, 0
         actions: list[Action] = [CancelTimer(PERIOD), CancelTimer(TIMEOUT), Write("exits", 0)]
-        actions += [*self._set_control("entry", False), *self._set_control("monitor", False)]
+        actions += [*self._set_control(ControlBit.ENTRY, False), *self._set_control(ControlBit.MONITOR, False)]
         return actions + self._reluctant(False, now)
 
     def _reluctant(self, reluctant: bool, now: int) -> list[Action]:
         """R7: the entry GPU is a boundary GPU only if no other GPU can be."""
-        elector = self.electors.get("boundary")
+        elector = self.electors.get(Role.BOUNDARY)
         return self._carried_out(elector.set_reluctant(reluctant, now), now) if elector is not None else []
 
     def _set_boundary(self, on: bool) -> list[Action]:
         assert self.crossing is not None
         self._boundary = on
         self._tell_census()
-        actions = self._set_control("boundary", on)
-        actions += self._set_control("from_above", on and self.crossing.from_above)
+        actions = self._set_control(ControlBit.BOUNDARY, on)
+        actions += self._set_control(ControlBit.FROM_ABOVE, on and self.crossing.from_above)
         return [*actions, Write("crossings", self.crossing.cards if on else 0)]
 
     def _tell_census(self) -> None:
@@ -149,9 +150,9 @@ class GpuProgram:
             own = self.crossing.peer if self._boundary and self.crossing is not None else wire.NO_CARD
             self.census.peer = own
 
-    def _set_control(self, bit: str, on: bool) -> list[Action]:
+    def _set_control(self, bit: ControlBit, on: bool) -> list[Action]:
         before = self.control
-        self.control = before | _CONTROL[bit] if on else before & ~_CONTROL[bit]
+        self.control = before | bit if on else before & ~bit
         return [Write("control", self.control)] if self.control != before else []
 
     def _found_exits(self, counted: Counted) -> list[Action]:

@@ -20,7 +20,9 @@ from ringhil.firmware.election import (
     STATE_BITS,
 )
 from ringhil.firmware.observations import Granted, Lapsed
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import Role
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Grantor:
     `discriminator` stands in its answers as their sender.
     """
 
-    role: str
+    role: Role
     lease: int
     guard: int
     highest: int = 0  # highest epoch granted, here or, as far as is known, elsewhere
@@ -52,7 +54,7 @@ class Grantor:
         """Time has passed: a lease that was not renewed is over."""
         if self.holder is None or now < self.until:
             return []
-        return self._end("lease", self.until + self.guard)
+        return self._end(LeaseEnd.LEASE, self.until + self.guard)
 
     def on_keepalive(self, rank: int, message: Keepalive, now: int) -> tuple[Keepalive, list[Action]]:
         """A member's keepalive by link `rank`; returns the answer to send back by it."""
@@ -77,7 +79,7 @@ class Grantor:
         actions = self.on_expire(now)
         if message.operation == RELEASE:
             if (rank, message.epoch) == (self.holder, self.epoch):
-                actions += self._end("release", now)
+                actions += self._end(LeaseEnd.RELEASE, now)
             return None, actions
         if message.operation != CLAIM:
             return None, actions
@@ -85,7 +87,7 @@ class Grantor:
         if wait is not None:
             return replace(message, flags=0, operation=REFUSE, epoch=self.highest, lease=wait), actions
         if self.holder is not None:  # its own holder asks anew: it has lost the grant, or its memory
-            actions += self._end("release", now)
+            actions += self._end(LeaseEnd.RELEASE, now)
         self.highest = self.epoch = message.epoch
         self.holder = self._last = rank
         self.until = now + self.lease
@@ -99,7 +101,7 @@ class Grantor:
         if epoch <= self.highest:
             return []
         self.highest = epoch
-        return [] if self.holder is None else self._end("fenced", self.until + self.guard)
+        return [] if self.holder is None else self._end(LeaseEnd.FENCED, self.until + self.guard)
 
     def _objection(self, rank: int, epoch: int, now: int) -> int | None:
         """Why not grant: the cycles to wait (0: only the epoch is too low). None: nothing against it."""
@@ -119,7 +121,7 @@ class Grantor:
             return self.holder
         return min((rank for rank, until in self._elsewhere.items() if until > now), default=NO_HOLDER)
 
-    def _end(self, why: str, free_at: int) -> list[Action]:
+    def _end(self, why: LeaseEnd, free_at: int) -> list[Action]:
         assert self.holder is not None
         rank, self.holder, self._free_at = self.holder, None, free_at
         return [Lapsed(self.role, self.epoch, rank, why)]

@@ -17,7 +17,7 @@ from ringhil.protocol.frames import Record
 
 ROUNDS = 3  # in a row
 FORGET = 16  # rounds with records, without a new damaged message, after which a link is no longer called noisy
-_PORT2 = wire.RECORD_FLAGS["port2"]
+_PORT2 = wire.RecordFlag.PORT2
 
 
 @dataclass

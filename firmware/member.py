@@ -28,8 +28,9 @@ from ringhil.firmware.election import (
     Peer,
 )
 from ringhil.firmware.observations import Deposed, Elected
-from ringhil.protocol import wire
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import MemberState, Role
 
 _SHORT = 0xFFFF
 _MOST_LOSSES = 7  # in a row, that make the wait longer: 64 times
@@ -65,12 +66,11 @@ class Member(Group):
         self._announced_at: int | None = None
 
     @property
-    def state(self) -> str:
-        """ "follower", "candidate" or "holder"."""
+    def state(self) -> MemberState:
         if self.held_epoch is not None:
-            return "holder"
+            return MemberState.HOLDER
         asking = self._announced_at is not None or (self._wanted_at is not None and bool(self._claims_at))
-        return "candidate" if asking else "follower"
+        return MemberState.CANDIDATE if asking else MemberState.FOLLOWER
 
     @property
     def reluctant(self) -> bool:
@@ -83,9 +83,9 @@ class Member(Group):
         c = self.config
         self._started_at = self._listen_until = now
         if c.boots > 1:
-            self._listen_until += c.detection if c.role == "boundary" else c.interval
+            self._listen_until += c.detection if c.role is Role.BOUNDARY else c.interval
             self._hold_off_until = now + c.wait_to_restore
-        elif c.role == "boundary" and self.peers:
+        elif c.role is Role.BOUNDARY and self.peers:
             self._listen_until += 3 * c.skew  # grantors settle for two
         return self._tick(now) + self._review(now)
 
@@ -103,7 +103,7 @@ class Member(Group):
 
     def on_keepalive(self, message: Keepalive, port: str, now: int) -> list[Action]:
         """A co-member's, from the ring, or the grantor's answer, by the uplink."""
-        if message.role != wire.ROLES[self.config.role]:
+        if message.role != self.config.role.code:
             return []
         if port == self.config.uplink:
             return self._on_answer(message, now)
@@ -118,7 +118,7 @@ class Member(Group):
 
     def on_election(self, message: Election, port: str, now: int) -> list[Action]:
         """The grantor's grant or refusal."""
-        if port != self.config.uplink or message.role != wire.ROLES[self.config.role]:
+        if port != self.config.uplink or message.role != self.config.role.code:
             return []
         if message.operation not in (GRANT, REFUSE) or message.sequence >> 16 != self.config.boots & _SHORT:
             return []  # also an answer to a claim of before the last boot
@@ -186,7 +186,7 @@ class Member(Group):
             assert self.held_epoch is not None
             actions.append(self._election(RELEASE, self.held_epoch))
             self._hold_off_until = now + self.config.detection
-            actions += self._depose("handover", now)
+            actions += self._depose(LeaseEnd.HANDOVER, now)
         times = self._peer_deadlines()
         if self.held_epoch is not None:
             times.append(self.lease_until)
@@ -198,7 +198,7 @@ class Member(Group):
             claim_at = max(self._wanted_at, hold_off) + self.config.skew * self._place(now)
             if claim_at > now:
                 times.append(claim_at)
-            elif self._announced_at is None and self.config.role == "boundary" and self.peers:
+            elif self._announced_at is None and self.config.role is Role.BOUNDARY and self.peers:
                 self._announced_at = now
                 actions += self._tell(now)
                 times.append(now + self.config.skew)
@@ -217,9 +217,9 @@ class Member(Group):
         if self._told_holder is not None and not self._may_hold(self.peers[self._told_holder], now):
             self._told_holder = None
         if self.held_epoch is not None and self.epoch > self.held_epoch:
-            actions += self._depose("fenced", now)
+            actions += self._depose(LeaseEnd.FENCED, now)
         elif self.held_epoch is not None and now >= self.lease_until:
-            actions += self._depose("lease", now)
+            actions += self._depose(LeaseEnd.LEASE, now)
         return actions
 
     def _may_hold(self, peer: Peer, now: int) -> bool:
@@ -232,7 +232,7 @@ class Member(Group):
         if now < self._listen_until or self._told_holder is not None or not (untried or self._uplink_up(now)):
             return False
         heard = {rank: peer for rank, peer in self.peers.items() if peer.liveness.fresh(now)}
-        if self.config.role == "boundary":
+        if self.config.role is Role.BOUNDARY:
             mine = (self.reluctant, self.config.rank)
             ahead = (p for rank, p in heard.items() if (p.reluctant, rank) < mine)
             if any(p.state == CANDIDATE and p.uplink for p in ahead):
@@ -285,11 +285,11 @@ class Member(Group):
         self._claim_epoch = 0
         self._claims_at = {}
 
-    def _depose(self, why: str, now: int) -> list[Action]:
+    def _depose(self, why: LeaseEnd, now: int) -> list[Action]:
         assert self.held_epoch is not None
         deposed = Deposed(self.config.role, self.held_epoch, why)
         self.held_epoch = None
-        if why == "lease":
+        if why is LeaseEnd.LEASE:
             wait = max(self.config.wait_to_restore, self.config.turn)
             self._losses = min(self._losses + 1, _MOST_LOSSES) if now - self._held_since < 8 * wait else 1
             self._hold_off_until = now + (wait << self._losses - 1)
@@ -312,12 +312,12 @@ class Member(Group):
                 sequence=(c.boots & _SHORT) << 16 | self._claims,
                 candidate=c.me,
                 operation=operation,
-                role=wire.ROLES[c.role],
+                role=c.role.code,
                 lease=c.lease,
                 members=self._heard_bits(),
             ),
         )
 
     def _state(self, now: int) -> int:
-        state = wire.MEMBER_STATES[self.state]
+        state = self.state.code
         return state | (UPLINK if self._uplink_up(now) else 0) | (RELUCTANT if self.reluctant else 0)

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 
+from ringhil.firmware.reasons import LeaseEnd, Rejection
+from ringhil.protocol.wire import Role, Verdict
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
     """A census has been accepted (R4).
 
-    `members` are GPU numbers in ring order, None where the message carried no records; `verdict` is "ring"
-    (both directions came home), "single" (one did) or "arms" (both were turned round at a cut, which lies
-    between `break_after` and `break_before`). `sent_at` is the cycle in which the round began.
+    `members` are GPU numbers in ring order, None where the message carried no records; `verdict` is ring
+    (both directions came home), single (one did) or arms (both were turned round at a cut, which lies between
+    `break_after` and `break_before`). `sent_at` is the cycle in which the round began.
 
     From the records: `degraded` members compute slowly; `boundaries` are pairs of a boundary GPU and the card
     that it speaks to (R8); `weight` is that of all members, in quarters, a degraded one counting a quarter.
@@ -17,7 +20,7 @@ class Counted:
 
     count: int
     members: tuple[int, ...] | None
-    verdict: str
+    verdict: Verdict
     break_after: int | None
     break_before: int | None
     sequence: int
@@ -29,9 +32,9 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A statistics frame, or a round ("disagree", "mixed", "half", "lost"), was rejected, and why."""
+    """A statistics frame, or a round, was rejected, and why."""
 
-    reason: str
+    reason: Rejection
     sequence: int
 
 
@@ -46,25 +49,24 @@ class Suspected:
 class Elected:
     """This member holds the lease of its group from now on, under this epoch (R9, R10)."""
 
-    role: str
+    role: Role
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Deposed:
-    """This member holds the lease no longer: it ran out ("lease"), a higher epoch is known ("fenced"), or
-    it was given back for the sake of a better member ("handover")."""
+    """This member holds the lease no longer: it ran out, was fenced off, or handed over."""
 
-    role: str
+    role: Role
     epoch: int
-    why: str
+    why: LeaseEnd
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
     """The grantor has given the lease to the member of this rank, `until` this cycle unless it is renewed."""
 
-    role: str
+    role: Role
     epoch: int
     rank: int
     until: int
@@ -72,19 +74,19 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Lapsed:
-    """A granted lease has ended for the grantor: "lease" (not renewed), "release" or "fenced"."""
+    """A granted lease has ended for the grantor: it was not renewed, was released, or was fenced off."""
 
-    role: str
+    role: Role
     epoch: int
     rank: int
-    why: str
+    why: LeaseEnd
 
 
 @dataclass(frozen=True, slots=True)
 class PeerDown:
     """A GPU has been silent for a whole detection time."""
 
-    role: str
+    role: Role
     gpu: int
 
 
@@ -92,7 +94,7 @@ class PeerDown:
 class PeerUp:
     """This GPU is heard: for the first time, or again for long enough."""
 
-    role: str
+    role: Role
     gpu: int
 
 

@@ -9,13 +9,14 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ringhil.firmware.reasons import Rejection
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Record, Statistics
 
-_CCW, _WRAPPED, _CIRCULATING = wire.FLAGS["ccw"], wire.FLAGS["wrapped"], wire.FLAGS["circulating"]
-_WITH_RECORDS = wire.FLAGS["with_records"]
-_ARRIVED_BAD = wire.RECORD_FLAGS["arrived_bad"]
-_ARRIVED_MARKED = wire.RECORD_FLAGS["arrived_marked"]
+_CCW, _WRAPPED, _CIRCULATING = wire.Flag.CCW, wire.Flag.WRAPPED, wire.Flag.CIRCULATING
+_WITH_RECORDS = wire.Flag.WITH_RECORDS
+_ARRIVED_BAD = wire.RecordFlag.ARRIVED_BAD
+_ARRIVED_MARKED = wire.RecordFlag.ARRIVED_MARKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,40 +37,40 @@ def sent_ccw(frame: Statistics) -> bool:
     return bool(frame.flags & _CCW)
 
 
-def judge(frame: Statistics, port: int, epoch: int, sequence: int, node: int, size: int) -> Arm | str:
-    """The arm that `frame`, home at port 0 or 1, stands for; or the reason to reject it."""
+def judge(frame: Statistics, port: int, epoch: int, sequence: int, node: int, size: int) -> Arm | Rejection:
+    """The arm that `frame`, home at port 0 or 1, stands for; or why it is to be rejected."""
     if (frame.epoch, frame.sequence) != (epoch, sequence):
-        return "stale"
+        return Rejection.STALE
     if frame.origin != node:
-        return "origin"
+        return Rejection.ORIGIN
     if frame.flags & _CIRCULATING:
-        return "circulating"
+        return Rejection.CIRCULATING
     wrapped = bool(frame.flags & _WRAPPED)
     if (port == 1) != (sent_ccw(frame) != wrapped):
-        return "port"
+        return Rejection.PORT
     if frame.expected != size or not 1 <= frame.count <= size:
-        return "count"
+        return Rejection.COUNT
     if not frame.flags & _WITH_RECORDS:
         return Arm(frame.count, None, wrapped)
     return _judge_records(frame, node, size, wrapped)
 
 
-def _judge_records(frame: Statistics, node: int, size: int, wrapped: bool) -> Arm | str:
+def _judge_records(frame: Statistics, node: int, size: int, wrapped: bool) -> Arm | Rejection:
     records = frame.records
     overflow = bool(frame.record_limit & wire.OVERFLOW)
     if not records or (len(records) != frame.count and not overflow) or len(records) > frame.count:
-        return "count"
+        return Rejection.COUNT
     for index, record in enumerate(records):
         if record.hop != index + 1:
-            return "hop"
+            return Rejection.HOP
         if record.tag != crc.record_tag(frame.epoch, frame.sequence, Record.HEAD.pack(*_values(record))):
-            return "tag"
+            return Rejection.TAG
     sign = -1 if sent_ccw(frame) else 1
     steps = [(record.id - node) * sign % size for record in records]
     if any(record.id >= size for record in records) or steps[0] != 0:
-        return "order"
+        return Rejection.ORDER
     if any(b <= a for a, b in pairwise(steps)):
-        return "order"
+        return Rejection.ORDER
     return Arm(frame.count, None if overflow else tuple(r.id for r in records), wrapped, records)
 
 

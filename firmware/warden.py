@@ -21,8 +21,9 @@ from ringhil.firmware.election import (
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import Liveness
 from ringhil.firmware.observations import Granted, Lapsed
-from ringhil.protocol import wire
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import MemberState
 
 
 class Warden(Group):
@@ -41,9 +42,9 @@ class Warden(Group):
         self._granting: dict[int, tuple[int, int]] = {}  # by rank: discriminator and end of the lease last told of
 
     @property
-    def state(self) -> str:
-        """ "holder" while its own leader has the lease, otherwise "follower"."""
-        return "follower" if self.grantor.holder is None else "holder"
+    def state(self) -> MemberState:
+        """Holder while its own leader has the lease, otherwise follower."""
+        return MemberState.FOLLOWER if self.grantor.holder is None else MemberState.HOLDER
 
     @property
     def epoch(self) -> int:
@@ -78,7 +79,7 @@ class Warden(Group):
         c = self.config
         if port != c.uplink:
             return self._on_gossip(message, now)
-        if message.role != wire.ROLES[c.role] or message.my_discriminator >> 16 != c.uplink_home:
+        if message.role != c.role.code or message.my_discriminator >> 16 != c.uplink_home:
             return []
         self._uplink_discriminator = message.my_discriminator
         actions = self._went(c.uplink_home, self.leader.heard(now))
@@ -91,7 +92,7 @@ class Warden(Group):
     def on_election(self, message: Election, port: str, now: int) -> list[Action]:
         """The leader claims or releases."""
         c = self.config
-        if port != c.uplink or message.role != wire.ROLES[c.role] or message.candidate != c.uplink_home:
+        if port != c.uplink or message.role != c.role.code or message.candidate != c.uplink_home:
             return []
         answer, actions = self.grantor.on_election(c.rank, message, now)
         actions = self._spread(actions)
@@ -131,7 +132,7 @@ class Warden(Group):
         """A lease that begins or ends is told to the others at once; one that is revoked, to the leader too."""
         news = any(isinstance(action, (Granted, Lapsed)) for action in actions)
         told = actions + (self._gossip() if news else [])
-        if any(isinstance(action, Lapsed) and action.why == "fenced" for action in actions):
+        if any(isinstance(action, Lapsed) and action.why is LeaseEnd.FENCED for action in actions):
             # It answers nothing: of it the leader believes only the higher epoch, which is enough to stop.
             told.append(self._keepalive(self.config.uplink, None, FOLLOWER, self.grantor.highest, 0, NO_HOLDER))
         return told

@@ -13,12 +13,12 @@ ones.
 
 import fastcrc
 
-from ringhil.protocol.wire import FLIT_BYTES, KINDS, MUTABLE_FLAGS, OVERFLOW
+from ringhil.protocol.wire import FLIT_BYTES, MUTABLE_FLAGS, OVERFLOW, Kind
 
 POLYNOMIAL = 0xF4ACFB13
 INITIAL = 0xFFFFFFFF
 
-_STATISTICS = KINDS["statistics"]
+_STATISTICS = Kind.STATISTICS.code
 _FLIT0_MASK = bytes([0xFF, 0xFF]) + (0xFFFF & ~MUTABLE_FLAGS).to_bytes(2, "big") + b"\0\0\xff\xff"
 _FLIT2_MASK = b"\0\0\0\0\xff\xff" + (0xFFFF & ~OVERFLOW).to_bytes(2, "big")
 

@@ -5,6 +5,8 @@ Generated from here: the constants in `rtl/ringhil_pkg.sv` and the table in docs
 
 from dataclasses import dataclass
 
+from ringhil.protocol.enums import Bits
+
 
 @dataclass(frozen=True)
 class Register:
@@ -19,7 +21,7 @@ class Register:
 
 
 _RW = (
-    ("control", 0, "bits", "CONTROL_BITS"),
+    ("control", 0, "bits", "ControlBit"),
     ("gpu_type", 0, "", "GPU type as in the statistics record; 8 bits"),
     ("weight", 1, "", "share of work that this GPU wants, relative to the others; 16 bits"),
     ("watchdog", 64, "cycles", "W: a control frame that makes no progress for this long trips the switch"),
@@ -47,7 +49,7 @@ _RW = (
 )
 
 _RO = (
-    ("status", "bits", "STATUS_BITS"),
+    ("status", "bits", "StatusBit"),
     ("forwarded", "frames", "statistics frames that this GPU counted itself into and that ended good"),
     ("rx_bad_port1", "frames", "control frames that arrived bad on port 1, not marked by an earlier hop"),
     ("rx_bad_port2", "frames", "the same on port 2"),
@@ -73,45 +75,58 @@ REGISTERS: tuple[Register, ...] = tuple(
 
 ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
 
-# Bits of `control`.
-CONTROL_BITS = {
-    "entry": 0,  # frames between the CPU and the ring pass through this GPU (R5)
-    "monitor": 1,  # marks circulating statistics frames, purges them at their second time round
-    "entry_capable": 2,  # flag in this GPU's records (R10)
-    "boundary": 3,  # this GPU speaks to another card: its boundary port is open, and its records say so (R8)
-    "from_above": 4,  # the card at the boundary port is nearer to the root of the tree of cards, or beside it
-}
 
-# Bits of `status`.
-STATUS_BITS = {
-    "bypass_cw": 0,
-    "bypass_ccw": 1,
-    "tripped": 2,
-    "muted": 3,
-    "healthy": 4,
-    "wrap_port1": 5,
-    "wrap_port2": 6,
-    "host_down": 7,
-    "boundary_down": 8,
-    "restoring": 9,
-    "stuck": 10,
-    "degraded": 11,
-}
+class ControlBit(Bits):
+    """Bits of the register `control`."""
 
-# Fault port of a node (one bit each) and of the link channel in front of each of its ports.
-FAULT_BITS = {
-    "dead": 0,
-    "hang": 1,
-    "corrupt": 2,
-    "skip_count": 3,
-    "double_count": 4,
-    "babble": 5,
-    "duplicate_id": 6,
-    "slow": 7,
-    "switch_stuck_through": 8,
-    "switch_stuck_bypass": 9,
-    "keepalive_loss": 10,
-}
-LINK_FAULT_BITS = {"cut_port1": 0, "cut_port2": 1, "cut_host": 2, "cut_boundary": 3}
+    ENTRY = 1 << 0  # frames between the CPU and the ring pass through this GPU (R5)
+    MONITOR = 1 << 1  # marks circulating statistics frames, purges them at their second time round
+    ENTRY_CAPABLE = 1 << 2  # flag in this GPU's records (R10)
+    BOUNDARY = 1 << 3  # this GPU speaks to another card: its boundary port is open, and its records say so (R8)
+    FROM_ABOVE = 1 << 4  # the card at the boundary port is nearer to the root of the tree of cards, or beside it
+
+
+class StatusBit(Bits):
+    """Bits of the register `status`."""
+
+    BYPASS_CW = 1 << 0
+    BYPASS_CCW = 1 << 1
+    TRIPPED = 1 << 2
+    MUTED = 1 << 3
+    HEALTHY = 1 << 4
+    WRAP_PORT1 = 1 << 5
+    WRAP_PORT2 = 1 << 6
+    HOST_DOWN = 1 << 7
+    BOUNDARY_DOWN = 1 << 8
+    RESTORING = 1 << 9
+    STUCK = 1 << 10
+    DEGRADED = 1 << 11
+
+
+class FaultBit(Bits):
+    """Fault port of a node."""
+
+    DEAD = 1 << 0
+    HANG = 1 << 1
+    CORRUPT = 1 << 2
+    SKIP_COUNT = 1 << 3
+    DOUBLE_COUNT = 1 << 4
+    BABBLE = 1 << 5
+    DUPLICATE_ID = 1 << 6
+    SLOW = 1 << 7
+    SWITCH_STUCK_THROUGH = 1 << 8
+    SWITCH_STUCK_BYPASS = 1 << 9
+    KEEPALIVE_LOSS = 1 << 10
+
+
+class LinkFaultBit(Bits):
+    """Fault port of the link channels in front of a node's ports."""
+
+    CUT_PORT1 = 1 << 0
+    CUT_PORT2 = 1 << 1
+    CUT_HOST = 1 << 2
+    CUT_BOUNDARY = 1 << 3
+
+
 MAX_LINK_DELAY = 63  # cycles that a link can be delayed by
 FAULT_PORT_WIDTH = 16

@@ -29,6 +29,8 @@ from construct import (
     this,
 )
 
+from ringhil.protocol.enums import Bits, Coded
+
 FLIT_BYTES = 8
 MAX_RING = 1024  # GPUs on one card (R1)
 MAX_CARDS = 16  # in a server: the registers `crossings` and `exits` have a bit for each
@@ -39,60 +41,134 @@ DATA_FRAME_FLITS = WORK_HEADER_FLITS + SEGMENT_FLITS + 1  # longest frame of the
 DATA_SLOTS = 3  # frames of the data channel that a receiver has room for: the credits of its sender at power-up
 MAX_FRAME_FLITS = 4 + 2 * MAX_RING + 1  # a statistics frame with a record of every GPU
 
-KINDS = {
-    "statistics": 0x11,
-    "keepalive": 0x12,
-    "election": 0x13,
-    "work": 0x14,
-    "result": 0x15,
-    "acknowledgement": 0x16,
-    "report": 0x17,
-}
-DATA_KINDS = ("work", "result", "acknowledgement")  # the kinds that travel on the data channel
 
-FLAGS = {
-    "ccw": 0x0001,  # sent counter-clockwise: leaves port 1, enters port 2
-    "with_records": 0x0002,  # each working GPU appends its record
-    "to_host": 0x0004,  # the home GPU hands the frame to the CPU
-    "last": 0x0008,  # last segment of a work unit
-    "circulating": 0x0100,  # a monitor has seen it once; at the second time it is purged
-    "wrapped": 0x0200,  # turned round at a dead link
-}
+class Kind(Coded):
+    """What a frame is for. The high nibble is the version of the wire format."""
+
+    STATISTICS = "statistics", 0x11
+    KEEPALIVE = "keepalive", 0x12
+    ELECTION = "election", 0x13
+    WORK = "work", 0x14
+    RESULT = "result", 0x15
+    ACKNOWLEDGEMENT = "acknowledgement", 0x16
+    REPORT = "report", 0x17
+
+
+DATA_KINDS = (Kind.WORK, Kind.RESULT, Kind.ACKNOWLEDGEMENT)  # the kinds that travel on the data channel
+
+
+class Flag(Bits):
+    """Flags of a frame; those in `MUTABLE_FLAGS` may be set by a hop."""
+
+    CCW = 0x0001  # sent counter-clockwise: leaves port 1, enters port 2
+    WITH_RECORDS = 0x0002  # each working GPU appends its record
+    TO_HOST = 0x0004  # the home GPU hands the frame to the CPU
+    LAST = 0x0008  # last segment of a work unit
+    CIRCULATING = 0x0100  # a monitor has seen it once; at the second time it is purged
+    WRAPPED = 0x0200  # turned round at a dead link
+
+
 MUTABLE_FLAGS = 0xFF00  # flags that a hop may set
 CROSSINGS_SHIFT = 12  # the top four flags count how many boundary links a data frame has crossed
 MAX_CROSSINGS = 15
 OVERFLOW = 0x8000  # in `record_limit`: a GPU counted itself in but found no room for its record
 
-GPU_STATES = {"down": 0, "working": 1, "degraded": 2}
-RECORD_FLAGS = {
-    "entry_capable": 0x01,  # R10: this GPU has a link to the CPU
-    "boundary": 0x02,  # R8: this GPU speaks to another card
-    "port2": 0x04,  # the message arrived on the second port
-    "arrived_bad": 0x08,  # it arrived with a wrong link CRC: the link before this GPU is named
-    "arrived_marked": 0x10,  # it arrived with the error mark of an earlier hop
-}
-ACK_STATUS = {"busy": 1, "incomplete": 2, "unknown_kind": 3}
-RESULT_STATUS = {"done": 0}
-ROLES = {"entry": 1, "boundary": 2}  # what is elected: who speaks to the CPU (R10), who to another card (R9)
-MEMBER_STATES = {"follower": 0, "candidate": 1, "holder": 2}
-STATE_FLAGS = {
-    "uplink": 0x10,  # the sender hears the other end of its own link
-    "reluctant": 0x20,  # it is the entry GPU, and a boundary GPU only if nobody else can be (R7)
-    "granting": 0x40,  # it has granted a lease that is running
-}
+
+class GpuState(Coded):
+    """State of a GPU in its record."""
+
+    DOWN = "down", 0
+    WORKING = "working", 1
+    DEGRADED = "degraded", 2
+
+
+class RecordFlag(Bits):
+    """Flags of a record."""
+
+    ENTRY_CAPABLE = 0x01  # R10: this GPU has a link to the CPU
+    BOUNDARY = 0x02  # R8: this GPU speaks to another card
+    PORT2 = 0x04  # the message arrived on the second port
+    ARRIVED_BAD = 0x08  # it arrived with a wrong link CRC: the link before this GPU is named
+    ARRIVED_MARKED = 0x10  # it arrived with the error mark of an earlier hop
+
+
+class AckStatus(Coded):
+    """Why a GPU refuses a work unit."""
+
+    BUSY = "busy", 1
+    INCOMPLETE = "incomplete", 2
+    UNKNOWN_KIND = "unknown_kind", 3
+
+
+class ResultStatus(Coded):
+    """Status of a result."""
+
+    DONE = "done", 0
+
+
+class Role(Coded):
+    """What is elected: who speaks to the CPU (R10), who to another card (R9)."""
+
+    ENTRY = "entry", 1
+    BOUNDARY = "boundary", 2
+
+
+class MemberState(Coded):
+    """What a member of an election is."""
+
+    FOLLOWER = "follower", 0
+    CANDIDATE = "candidate", 1
+    HOLDER = "holder", 2
+
+
+class MemberFlag(Bits):
+    """What a member says of itself beside its state."""
+
+    UPLINK = 0x10  # the sender hears the other end of its own link
+    RELUCTANT = 0x20  # it is the entry GPU, and a boundary GPU only if nobody else can be (R7)
+    GRANTING = 0x40  # it has granted a lease that is running
+
+
 NO_HOLDER = 0xFFFFFFFF
-OPERATIONS = {"claim": 1, "grant": 2, "refuse": 3, "release": 4}
+
+
+class Operation(Coded):
+    """What an election frame asks or answers."""
+
+    CLAIM = "claim", 1
+    GRANT = "grant", 2
+    REFUSE = "refuse", 3
+    RELEASE = "release", 4
+
+
 NO_CARD = 0xFF
-VERDICTS = {"none": 0, "ring": 1, "single": 2, "arms": 3}
-
-GPU_TYPES = {"generic": 0, "T4": 1, "V100": 2, "A100": 3, "H100": 4, "H200": 5}
 
 
-def _header(kind: str, home: str) -> tuple[object, ...]:
+class Verdict(Coded):
+    """How a count came about: see `firmware/census.py`."""
+
+    NONE = "none", 0
+    RING = "ring", 1
+    SINGLE = "single", 2
+    ARMS = "arms", 3
+
+
+class GpuType(Coded):
+    """Type of a GPU in its record."""
+
+    GENERIC = "generic", 0
+    T4 = "T4", 1
+    V100 = "V100", 2
+    A100 = "A100", 3
+    H100 = "H100", 4
+    H200 = "H200", 5
+
+
+def _header(kind: Kind, home: str) -> tuple[object, ...]:
     return (
-        "kind" / Const(KINDS[kind], Int8ub),
+        "kind" / Const(kind.code, Int8ub),
         "card" / Int8ub,
-        "flags" / FlagsEnum(Int16ub, **FLAGS),
+        "flags" / FlagsEnum(Int16ub, **Flag.codes()),
         "ttl" / Int16ub,
         home / Int16ub,
         "epoch" / Int32ub,
@@ -104,9 +180,9 @@ _TRAILER = ("e2e_crc" / Int32ub, "link_crc" / Int32ub)
 Record = Struct(
     "id" / Int16ub,
     "hop" / Int16ub,  # the count as this GPU left it
-    "state" / Enum(Int8ub, **GPU_STATES),
-    "flags" / FlagsEnum(Int8ub, **RECORD_FLAGS),
-    "gpu_type" / Enum(Int8ub, **GPU_TYPES),
+    "state" / Enum(Int8ub, **GpuState.codes()),
+    "flags" / FlagsEnum(Int8ub, **RecordFlag.codes()),
+    "gpu_type" / Enum(Int8ub, **GpuType.codes()),
     "stamp" / Int8ub,  # cycle in which the message reached this GPU, modulo 2^8
     "weight" / Int16ub,  # share of work that it wants, relative to the other GPUs
     "errors" / Int8ub,  # frames that arrived bad at the port of arrival since power-up, modulo 2^8
@@ -115,7 +191,7 @@ Record = Struct(
 )
 
 Statistics = Struct(
-    *_header("statistics", "origin"),
+    *_header(Kind.STATISTICS, "origin"),
     "sequence" / Int32ub,
     "count" / Int16ub,  # R2, R3: working GPUs so far, the origin included
     "records_count" / Rebuild(Int16ub, len_(this.records)),
@@ -127,14 +203,14 @@ Statistics = Struct(
 )
 
 Keepalive = Struct(
-    *_header("keepalive", "destination"),
+    *_header(Kind.KEEPALIVE, "destination"),
     "sequence" / Int32ub,
     "my_discriminator" / Int32ub,  # sender's GPU number 16 | its boots, modulo 2^16
     "your_discriminator" / Int32ub,  # the last one heard of the receiver; 0: none. In an answer: see echo
-    "role" / Enum(Int8ub, **ROLES),
+    "role" / Enum(Int8ub, **Role.codes()),
     "priority" / Int8ub,  # rank in the group: 0 is elected first
     "multiplier" / Int8ub,
-    "state" / Int8ub,  # MEMBER_STATES, and STATE_FLAGS
+    "state" / Int8ub,  # MemberState, and MemberFlag
     "interval" / Int32ub,  # cycles
     "members" / Int64ub,  # bit i: member of rank i is heard
     "echo" / Int32ub,  # an answer of who grants: `sequence` of the keepalive that it answers
@@ -143,18 +219,18 @@ Keepalive = Struct(
 )
 
 Election = Struct(
-    *_header("election", "destination"),
+    *_header(Kind.ELECTION, "destination"),
     "sequence" / Int32ub,
     "candidate" / Int16ub,  # GPU number
-    "operation" / Enum(Int8ub, **OPERATIONS),
-    "role" / Enum(Int8ub, **ROLES),
+    "operation" / Enum(Int8ub, **Operation.codes()),
+    "role" / Enum(Int8ub, **Role.codes()),
     "lease" / Int32ub,  # cycles; of a refusal: those that the running lease has left
     "members" / Int64ub,
     *_TRAILER,
 )
 
 Work = Struct(
-    *_header("work", "destination"),
+    *_header(Kind.WORK, "destination"),
     "unit" / Int32ub,
     "source" / Int16ub,  # the entry GPU that it came through: results go back to it
     "attempt" / Int16ub,
@@ -169,11 +245,11 @@ Work = Struct(
 )
 
 Result = Struct(
-    *_header("result", "destination"),
+    *_header(Kind.RESULT, "destination"),
     "unit" / Int32ub,
     "source" / Int16ub,
     "attempt" / Int16ub,
-    "status" / Enum(Int16ub, **RESULT_STATUS),
+    "status" / Enum(Int16ub, **ResultStatus.codes()),
     "source_card" / Int8ub,  # the card of `source`
     "queued" / Int8ub,  # units still waiting in this GPU
     "digest" / Int64ub,  # CRC 32 | sum 32 over the padded bytes that arrived
@@ -183,23 +259,23 @@ Result = Struct(
 )
 
 Acknowledgement = Struct(
-    *_header("acknowledgement", "destination"),
+    *_header(Kind.ACKNOWLEDGEMENT, "destination"),
     "unit" / Int32ub,
     "source" / Int16ub,
     "attempt" / Int16ub,
-    "status" / Enum(Int16ub, **ACK_STATUS),
+    "status" / Enum(Int16ub, **AckStatus.codes()),
     "source_card" / Int8ub,
     "queued" / Int8ub,
     *_TRAILER,
 )
 
 Report = Struct(
-    *_header("report", "destination"),
+    *_header(Kind.REPORT, "destination"),
     "sequence" / Int32ub,
     "source" / Int16ub,
     "count" / Int16ub,
     "size" / Int16ub,  # GPUs wired into the ring
-    "verdict" / Enum(Int16ub, **VERDICTS),
+    "verdict" / Enum(Int16ub, **Verdict.codes()),
     "break_after" / Int16ub,  # verdict "arms": last GPU of the clockwise arm
     "break_before" / Int16ub,  # verdict "arms": last GPU of the counter-clockwise arm
     "rejected" / Int32ub,  # statistics frames rejected since power-up
@@ -232,14 +308,15 @@ MUTABLE = {
     "statistics": {"count": 0xFFFF, "records_count": 0xFFFF, "record_limit": OVERFLOW},
 }
 
-# Control bits of a link, beside its 64 data bits: what a flit is, and the state of the link behind it.
-LINK_BITS = {
-    "valid": 0,
-    "data": 1,  # virtual channel: data, otherwise control
-    "sof": 2,
-    "eof": 3,
-    "err": 4,  # with eof: an earlier hop found the frame bad
-    "credit": 5,  # one more frame of the data channel may be sent the other way
-    "up": 6,  # carrier
-    "fault": 7,  # remote fault: this end does not use the link
-}
+
+class LinkBit(Bits):
+    """Control bits of a link, beside its 64 data bits: what a flit is, and the state of the link behind it."""
+
+    VALID = 1 << 0
+    DATA = 1 << 1  # virtual channel: data, otherwise control
+    SOF = 1 << 2
+    EOF = 1 << 3
+    ERR = 1 << 4  # with eof: an earlier hop found the frame bad
+    CREDIT = 1 << 5  # one more frame of the data channel may be sent the other way
+    UP = 1 << 6  # carrier
+    FAULT = 1 << 7  # remote fault: this end does not use the link

@@ -14,7 +14,7 @@ from cocotb.triggers import RisingEdge
 
 from ringhil.protocol import registers, wire
 
-_UP = 1 << wire.LINK_BITS["up"]
+_UP = wire.LinkBit.UP
 _IDLE = (
     *("fault_i", "link_fault_i", "ber_port1_i", "ber_port2_i", "ber_host_i", "host_rx_data_i", "mtx_ctl_i"),
     *("mtx_data_i", "reg_we_i", "reg_addr_i", "reg_wdata_i", "now_i", "card_id_i"),

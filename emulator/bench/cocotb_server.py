@@ -24,10 +24,11 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import PERIOD
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import crc, registers
+from ringhil.protocol.wire import Role
 
 _STOPS = frozenset({"dead", "hang"})  # the firmware of the GPU does not survive it
 _MAILBOX = 2  # cycles that the kit's mailbox needs, of a firmware's latency
-_CUT = {name: 1 << bit for name, bit in registers.LINK_FAULT_BITS.items()}
+_CUT = registers.LinkFaultBit.codes()
 _PORT1, _PORT2 = 0, 1
 
 
@@ -68,7 +69,7 @@ class CocotbServer:
             card.gpus,
             card.host_links,
             card.host_links,
-            Grantor("entry", times.election.lease, times.election.guard),
+            Grantor(Role.ENTRY, times.election.lease, times.election.guard),
         )
         self.card = view
         self._clockwork = _Clockwork(bench, self._send)

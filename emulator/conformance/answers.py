@@ -9,7 +9,7 @@ from ringhil.protocol import crc, wire
 
 REACH = 200  # cycles from the end of a segment on the link until the engine has it, where nothing holds it up
 _QUEUED = 23  # byte of a result or refusal
-_REASONS = {value: name for name, value in wire.ACK_STATUS.items()}
+_REASONS = {value: name for name, value in wire.AckStatus.codes().items()}
 _DIGEST = slice(24, 32)
 
 

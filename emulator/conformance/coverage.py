@@ -9,7 +9,7 @@ from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
 from ringhil.protocol import registers
 
-_BIT = {name: 1 << place for name, place in registers.STATUS_BITS.items()}
+_BIT = registers.StatusBit.codes()
 _OUT = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
 _WAYS = {"p1": "cw", "p2": "ccw", "host": "host", "boundary": "boundary"}
 STICKING = ("switch_stuck_through", "switch_stuck_bypass")
@@ -32,7 +32,7 @@ IGNORED = (
     Ignore(
         {
             "switch": ("stuck",),
-            "fault": tuple(name for name in (NO_FAULT, *registers.FAULT_BITS) if name not in STICKING),
+            "fault": tuple(name for name in (NO_FAULT, *registers.FaultBit.codes()) if name not in STICKING),
         },
         "by definition: a switch that sticks counts under the fault that makes it stick",
     ),

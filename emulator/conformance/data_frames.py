@@ -8,7 +8,7 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 
-TO_HOST, LAST, CCW, WRAPPED = (wire.FLAGS[n] for n in ("to_host", "last", "ccw", "wrapped"))
+TO_HOST, LAST, CCW, WRAPPED = wire.Flag.TO_HOST, wire.Flag.LAST, wire.Flag.CCW, wire.Flag.WRAPPED
 _CARDS = 16
 _ODD = 0x9E3B  # times this number, no two of 16 bits become alike
 
@@ -132,7 +132,7 @@ def some_place(rng: random.Random, **settings: int) -> Place:
 
 def roles(*names: str) -> int:
     """Bits of `control`."""
-    return sum(1 << registers.CONTROL_BITS[name] for name in names)
+    return sum(registers.ControlBit.codes()[name] for name in names)
 
 
 def _padded(rng: random.Random, size: int) -> bytes:

@@ -51,10 +51,10 @@ def control_frame(rng: random.Random, *, card: int, node: int, size: int, damage
     at = card if rng.random() < 0.9 else (card + 1) % 4
     ttl = rng.choice([0, 1, 2, size, size + 1, size + 2, 0xFFFF])
     if rng.random() < 0.6:
-        flags = rng.choice([0, wire.FLAGS["with_records"], wire.FLAGS["with_records"]])
-        flags |= rng.choice([0, 0, 0, wire.FLAGS["wrapped"]]) | rng.choice([0, 0, 0, wire.FLAGS["circulating"]])
-        flags |= rng.choice([0, wire.FLAGS["ccw"]])
-        records = rng.randrange(4) if flags & wire.FLAGS["with_records"] else 0
+        flags = rng.choice([0, wire.Flag.WITH_RECORDS, wire.Flag.WITH_RECORDS])
+        flags |= rng.choice([0, 0, 0, wire.Flag.WRAPPED]) | rng.choice([0, 0, 0, wire.Flag.CIRCULATING])
+        flags |= rng.choice([0, wire.Flag.CCW])
+        records = rng.randrange(4) if flags & wire.Flag.WITH_RECORDS else 0
         limit = rng.choice([wire.MAX_RING, records, records + 1])
         data = statistics(rng, card=at, origin=home, ttl=ttl, flags=flags, records=records, limit=limit, size=size)
     else:

@@ -75,4 +75,4 @@ def readings(observed: Observed, register: str) -> list[tuple[int, int]]:
 
 def bit(value: int, name: str) -> bool:
     """A bit of `status`."""
-    return bool(value >> registers.STATUS_BITS[name] & 1)
+    return bool(value & registers.StatusBit.codes()[name])

@@ -1,7 +1,8 @@
 """What is worth counting at a node."""
 
 from ringhil.emulator.coverage.cross import Cross, Ignore
-from ringhil.protocol import registers, wire
+from ringhil.protocol import wire
+from ringhil.protocol.registers import FaultBit
 
 SWITCH = ("through", "bypass", "restoring", "stuck")
 WAYS = ("cw", "ccw", "host", "boundary")
@@ -20,6 +21,11 @@ def forwarding(ignore: tuple[Ignore, ...] = ()) -> Cross:
     """
     return Cross(
         "forwarding",
-        {"switch": SWITCH, "kind": tuple(wire.KINDS), "way": WAYS, "fault": (NO_FAULT, *registers.FAULT_BITS)},
+        {
+            "switch": SWITCH,
+            "kind": tuple(wire.Kind.codes()),
+            "way": WAYS,
+            "fault": (NO_FAULT, *FaultBit.codes()),
+        },
         ignore,
     )

@@ -243,13 +243,13 @@ class Engine:
         self._calls.ringhil_forget_mail(self._handle, cell)
 
     def set_fault(self, cell: int, name: str, on: bool) -> None:
-        """Set or clear a fault of a GPU (`registers.FAULT_BITS`)."""
-        self._faults.nodes[cell] = _with_bit(self._faults.nodes[cell], registers.FAULT_BITS[name], on)
+        """Set or clear a fault of a GPU (`registers.FaultBit`)."""
+        self._faults.nodes[cell] = _with_bit(self._faults.nodes[cell], registers.FaultBit.places()[name], on)
         self._apply_faults(cell)
 
     def set_link_fault(self, cell: int, name: str, on: bool) -> None:
-        """Set or clear a fault of the medium before a GPU's port (`registers.LINK_FAULT_BITS`)."""
-        self._faults.links[cell] = _with_bit(self._faults.links[cell], registers.LINK_FAULT_BITS[name], on)
+        """Set or clear a fault of the medium before a GPU's port (`registers.LinkFaultBit`)."""
+        self._faults.links[cell] = _with_bit(self._faults.links[cell], registers.LinkFaultBit.places()[name], on)
         self._apply_faults(cell)
 
     def cut_link(self, before: int, after: int, on: bool) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from ringhil.emulator.host.backlog import Backlog
 from ringhil.firmware.census import NOBODY
 from ringhil.firmware.grantor import Grantor
-from ringhil.protocol import wire
 from ringhil.protocol.frames import Report
+from ringhil.protocol.wire import Verdict
 
-_VERDICT = {value: name for name, value in wire.VERDICTS.items()}
+_VERDICT = {verdict.code: verdict for verdict in Verdict}
 
 
 @dataclass
@@ -65,7 +65,8 @@ class CardView:
         """Take a report in; GPUs that were members and are no more."""
         self.reported_at, self.known, self.reachable = now, True, True
         self.slow_link, self.noisy_link = _gpu(report.slow_link), _gpu(report.noisy_link)
-        if _VERDICT.get(report.verdict, "none") == "none":
+        verdict = _VERDICT.get(report.verdict, Verdict.NONE)
+        if verdict is Verdict.NONE:
             self.suspects = () if report.first_suspect == NOBODY else (report.first_suspect,)
             return ()
         members, degraded, boundaries = _sets(report)
@@ -76,7 +77,7 @@ class CardView:
         self.count, self.weight, self.members = report.count, report.weight, members
         self.degraded, self.boundaries = frozenset(degraded), boundaries
         self.suspects = ()
-        arms = _VERDICT[report.verdict] == "arms"
+        arms = verdict is Verdict.ARMS
         self.break_after = _gpu(report.break_after) if arms else None
         self.break_before = _gpu(report.break_before) if arms else None
         return gone

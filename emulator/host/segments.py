@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Work
 
-_LAST, _CCW = wire.FLAGS["last"], wire.FLAGS["ccw"]
+_LAST, _CCW = wire.Flag.LAST, wire.Flag.CCW
 _HEAD = Work.HEAD
 _TTL = struct.Struct(">H")
 _TTL_AT = 4

@@ -12,7 +12,7 @@ from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers
 
-_STATUS = {name: 1 << bit for name, bit in registers.STATUS_BITS.items()}
+_STATUS = registers.StatusBit.codes()
 
 
 class Results:

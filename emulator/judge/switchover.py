@@ -14,7 +14,7 @@ from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.server import Server
 from ringhil.protocol import registers
 
-_BIT = {name: 1 << bit for name, bit in registers.STATUS_BITS.items()}
+_BIT = registers.StatusBit.codes()
 _BYPASSED = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
 _WATCHED = _BYPASSED | _BIT["wrap_port1"] | _BIT["wrap_port2"]
 

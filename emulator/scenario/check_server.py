@@ -8,7 +8,7 @@ from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.suggest import unknown
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef, Server, Settings
-from ringhil.protocol.wire import GPU_TYPES
+from ringhil.protocol.wire import GpuType
 
 T = TypeVar("T")
 
@@ -51,8 +51,8 @@ def _card(source: Source, name: str, written: model.Card) -> Card:
         resolver.index((*loc, "host_links", i), bare, index)
     _in_a_row(source, (*loc, "host_links"), bare, bare.host_links)
     for key, kind in written.types.items():
-        if kind not in GPU_TYPES:
-            raise source.error((*loc, "types", key), unknown("GPU type", kind, GPU_TYPES))
+        if kind not in GpuType.codes():
+            raise source.error((*loc, "types", key), unknown("GPU type", kind, GpuType))
     types = _each(resolver, (*loc, "types"), bare, written.types, "generic")
     weights = _each(resolver, (*loc, "weights"), bare, written.weights, 1)
     return Card(name, bare.gpus, bare.host_links, types, weights)

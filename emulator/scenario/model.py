@@ -17,7 +17,7 @@ from ringhil.emulator.scenario.model_types import (
     CardName,
     Cycle,
     FaultName,
-    GpuType,
+    GpuTypeName,
     Index,
     IndexOrDefault,
     Links,
@@ -53,7 +53,7 @@ class Card(Part):
         description="indices of the GPUs with a link to the CPU, neighbours in the order of the ring; "
         "the first is the entry GPU at power-up (R10)",
     )
-    types: dict[IndexOrDefault, GpuType] = Field(
+    types: dict[IndexOrDefault, GpuTypeName] = Field(
         {}, description="GPU type by index; `default` is for the rest (generic)"
     )
     weights: dict[IndexOrDefault, Weight] = Field(

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from ringhil.emulator.scenario import names
 from ringhil.emulator.scenario.faults import FAULTS
-from ringhil.protocol.wire import GPU_TYPES, MAX_RING
+from ringhil.protocol.wire import MAX_RING, GpuType
 
 MAX_CYCLE = (1 << 63) - 1
 MAX_UNITS = (1 << 32) - 1  # a unit's id has 32 bits on the wire
@@ -46,7 +46,7 @@ TrueOnly = Annotated[  # Literal[True] would take 1, which equals it in Python
     bool, AfterValidator(_true), WithJsonSchema({"type": "boolean", "const": True})
 ]
 # Which of these names exist is checked later: there are better answers than "not in the list".
-GpuType = Annotated[str, WithJsonSchema({"type": "string", "enum": list(GPU_TYPES)})]
+GpuTypeName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(GpuType.codes())})]
 FaultName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(FAULTS)})]
 _GPU_SCHEMA = {"type": "string", "pattern": names.GPU}
 _LINK_SCHEMA = {"type": "string", "pattern": names.LINK}

@@ -9,6 +9,7 @@ from ringhil.firmware.gpu import CrossingConfig, Elector, GpuProgram
 from ringhil.firmware.member import Member
 from ringhil.firmware.warden import Warden
 from ringhil.protocol import wire
+from ringhil.protocol.wire import Role
 
 _REFRESH = 16  # `records: sometimes`: in every so many-th round
 
@@ -24,11 +25,11 @@ class Groups:
         described = self._wiring.cards[card]
         electors: dict[str, Elector] = {}
         if gpu in described.host_links:
-            electors["entry"] = Member(self.entry_group(card, gpu, boots))
+            electors[Role.ENTRY] = Member(self.entry_group(card, gpu, boots))
         crossing = self._wiring.crossings.get(self._wiring.cell(card, gpu))
         if crossing is not None:
             group = self.boundary_group(card, gpu, boots)
-            electors["boundary"] = Member(group) if crossing.leads else Warden(group, memory)
+            electors[Role.BOUNDARY] = Member(group) if crossing.leads else Warden(group, memory)
         hop = None if crossing is None else self._wiring.hops[card, crossing.peer_card]
         return GpuProgram(
             census_config=self._census(card, gpu),
@@ -51,25 +52,33 @@ class Groups:
             refresh=1 if s.records == "always" else _REFRESH,
             attempts=ATTEMPTS,
             weight=described.weights[gpu],
-            gpu_type=wire.GPU_TYPES[described.types[gpu]],
+            gpu_type=wire.GpuType.parse(described.types[gpu]).code,
         )
 
     def entry_group(self, card: int, gpu: int, boots: int) -> GroupConfig:
         """R10: the GPUs of a card with a link to the CPU."""
         members = self._wiring.cards[card].host_links
-        return self._group("entry", card, gpu, members, boots, uplink="cpu", far=(card, gpu))
+        return self._group(Role.ENTRY, card, gpu, members, boots, uplink="cpu", far=(card, gpu))
 
     def boundary_group(self, card: int, gpu: int, boots: int) -> GroupConfig:
         """R9: the GPUs of a card that are wired to another card's."""
         crossing = self._wiring.crossings[self._wiring.cell(card, gpu)]
         far = (crossing.peer_card, crossing.peer_gpu)
-        return self._group("boundary", card, gpu, crossing.members, boots, uplink="boundary", far=far)
+        return self._group(Role.BOUNDARY, card, gpu, crossing.members, boots, uplink="boundary", far=far)
 
     def _group(
-        self, role: str, card: int, gpu: int, members: tuple[int, ...], boots: int, *, uplink: str, far: tuple[int, int]
+        self,
+        role: Role,
+        card: int,
+        gpu: int,
+        members: tuple[int, ...],
+        boots: int,
+        *,
+        uplink: str,
+        far: tuple[int, int],
     ) -> GroupConfig:
         times = self._times[card].election
-        if role == "boundary":
+        if role is Role.BOUNDARY:
             times = max(times, self._times[far[0]].election, key=lambda t: t.interval)
         return GroupConfig(
             role=role,

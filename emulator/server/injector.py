@@ -81,7 +81,7 @@ class Injector:
         (active.add if on else active.discard)(name)
         if name in ("dead", "flapped"):
             self._kernel.engine.set_fault(cell, "dead", bool(active & {"dead", "flapped"}))
-        elif name in registers.FAULT_BITS:
+        elif name in registers.FaultBit.codes():
             self._kernel.engine.set_fault(cell, name, on)
         if bool(active & _STOPS) != stopped:
             self._on_life(cell, stopped)

@@ -9,8 +9,8 @@ from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Frame
 
 Channel = Literal["control", "data"]
-DATA_KINDS = frozenset(wire.KINDS[name] for name in wire.DATA_KINDS)
-KIND_NAMES = {value: name for name, value in wire.KINDS.items()}
+DATA_KINDS = frozenset(kind.code for kind in wire.DATA_KINDS)
+KIND_NAMES = {kind.code: kind.value for kind in wire.Kind}
 _TTL = slice(4, 6)
 _EPOCH = slice(8, 12)
 

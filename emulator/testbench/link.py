@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ringhil.protocol import wire
 from ringhil.protocol.wire import DATA_SLOTS
 
-BIT = {name: 1 << place for name, place in wire.LINK_BITS.items()}
+BIT = wire.LinkBit.codes()
 
 
 @dataclass

@@ -80,8 +80,8 @@ class NodeBench:
         self.ports = {}
 
     def set_fault(self, name: str, on: bool) -> None:
-        """A fault of the GPU (see registers.FAULT_BITS), from the next clock edge on."""
-        bit = 1 << registers.FAULT_BITS[name]
+        """A fault of the GPU (see registers.FaultBit), from the next clock edge on."""
+        bit = registers.FaultBit.codes()[name]
         self._faults = self._faults | bit if on else self._faults & ~bit
         self._fault.write(self._faults)
 

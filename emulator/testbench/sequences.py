@@ -13,7 +13,7 @@ from ringhil.emulator.testbench.stimulus import Send, Stimulus
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Acknowledgement, Election, Frame, Keepalive, Report, Result, Statistics, Work
 
-_EQUAL = dict.fromkeys(wire.KINDS, 1.0)
+_EQUAL = dict.fromkeys(wire.Kind.codes(), 1.0)
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Constraints:
     gap: tuple[int, int] = (0, 20)
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.kinds) - set(wire.KINDS))
+        unknown = sorted(set(self.kinds) - set(wire.Kind.codes()))
         if unknown or not self.kinds:
             found = f"found {', '.join(unknown)}" if unknown else "found none"
-            raise ValueError(f"kinds: {found}; allowed are {', '.join(wire.KINDS)}")
+            raise ValueError(f"kinds: {found}; allowed are {', '.join(wire.Kind.codes())}")
         if not 1 <= self.payload[0] <= self.payload[1] <= wire.SEGMENT_BYTES:
             raise ValueError(f"payload: found {self.payload}; allowed are 1 to {wire.SEGMENT_BYTES} bytes")
         for name in ("ttl", "gap"):

@@ -47,7 +47,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of the GPU on or off (see registers.FAULT_BITS)."""
+    """A fault of the GPU on or off (see registers.FaultBit)."""
 
     at: int
     name: str
@@ -245,7 +245,7 @@ def _action(data: object, where: str) -> Action:
         finished, begun = (_truth(*of(name)) for name in ("finished", "begun"))
         return Post(at, _number(*of("port"), 0, 3), _flits(*of("data")), finished, begun)
     if kind == "fault":
-        return Fault(at, _choice(*of("name"), registers.FAULT_BITS), _truth(*of("on")))
+        return Fault(at, _choice(*of("name"), registers.FaultBit.codes()), _truth(*of("on")))
     if kind == "poke":
         value = _number(*of("value"), 0, 0xFFFFFFFF)
         return Poke(at, _register(*of("register")), value)

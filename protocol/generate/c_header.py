@@ -28,9 +28,9 @@ static inline uint32_t ringhil_crc(uint32_t state, uint64_t flit, int count) {
 def render() -> str:
     """The header's text."""
     out = [_HEAD]
-    out += [f"#define RINGHIL_KIND_{name.upper()} 0x{value:02X}u" for name, value in wire.KINDS.items()]
-    out += [f"#define RINGHIL_FLAG_{name.upper()} 0x{value:04X}u" for name, value in wire.FLAGS.items()]
-    out += [f"#define RINGHIL_LINK_{name.upper()} 0x{1 << bit:02X}u" for name, bit in wire.LINK_BITS.items()]
+    out += [f"#define RINGHIL_KIND_{name.upper()} 0x{value:02X}u" for name, value in wire.Kind.codes().items()]
+    out += [f"#define RINGHIL_FLAG_{name.upper()} 0x{value:04X}u" for name, value in wire.Flag.codes().items()]
+    out += [f"#define RINGHIL_LINK_{name.upper()} 0x{value:02X}u" for name, value in wire.LinkBit.codes().items()]
     out.append(f"#define RINGHIL_DATA_FRAME_FLITS {wire.DATA_FRAME_FLITS}u")
     out.append(f"#define RINGHIL_DATA_SLOTS {wire.DATA_SLOTS}")
     out.append(f"#define RINGHIL_MAX_FRAME_FLITS {wire.MAX_FRAME_FLITS}u")

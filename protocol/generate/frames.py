@@ -61,7 +61,7 @@ def _wrap(line: str) -> list[str]:
 def render() -> str:
     """The module's text."""
     parts = [_HEAD, _class("Record", wire.Record, None)]
-    parts += [_class(name.title(), definition, wire.KINDS[name]) for name, definition in wire.FRAMES.items()]
+    parts += [_class(name.title(), definition, wire.Kind.parse(name).code) for name, definition in wire.FRAMES.items()]
     names = " | ".join(name.title() for name in wire.FRAMES)
     parts.append(f"Frame = {names}\n")
     table = "\n".join(f"    {name.title()}.KIND: {name.title()}," for name in wire.FRAMES)

@@ -26,7 +26,7 @@ counted once as received-bad, further on as marked.
 
 def _frame_table(name: str) -> list[str]:
     definition = wire.FRAMES[name]
-    out = [f"## {name} (kind 0x{wire.KINDS[name]:02X})", "", "| byte | field | bits |", "|---:|---|---:|"]
+    out = [f"## {name} (kind 0x{wire.Kind.parse(name).code:02X})", "", "| byte | field | bits |", "|---:|---|---:|"]
     offset = 0
     variable = variable_field(definition)
     for field, size in fixed_fields(definition):
@@ -57,19 +57,21 @@ def render() -> str:
         out.append(f"| {offset} | {field} | {size * 8} |")
         offset += size
     out.append("")
-    out += _bits("Flags of a frame (0xFF00 may be set by a hop)", wire.FLAGS, True)
-    out += _bits("Flags of a record", wire.RECORD_FLAGS, True)
-    out += _bits("State of a GPU in its record", wire.GPU_STATES, False)
-    out += _bits("GPU types", wire.GPU_TYPES, False)
-    out += _bits("Status of an acknowledgement (a refusal; a result acknowledges success)", wire.ACK_STATUS, False)
+    out += _bits("Flags of a frame (0xFF00 may be set by a hop)", wire.Flag.codes(), True)
+    out += _bits("Flags of a record", wire.RecordFlag.codes(), True)
+    out += _bits("State of a GPU in its record", wire.GpuState.codes(), False)
+    out += _bits("GPU types", wire.GpuType.codes(), False)
+    out += _bits(
+        "Status of an acknowledgement (a refusal; a result acknowledges success)", wire.AckStatus.codes(), False
+    )
     out += ["## Register map of a node", "", "32-bit registers, word addresses.", ""]
     out += ["| address | name | access | reset | unit | meaning |", "|---:|---|---|---:|---|---|"]
     for r in registers.REGISTERS:
-        doc = {"CONTROL_BITS": "see below", "STATUS_BITS": "see below"}.get(r.doc, r.doc)
+        doc = {"ControlBit": "see below", "StatusBit": "see below"}.get(r.doc, r.doc)
         out.append(f"| 0x{r.address:02X} | {r.name} | {r.access} | {r.reset} | {r.unit} | {doc} |")
     out.append("")
-    out += _bits("Bits of control", registers.CONTROL_BITS, False)
-    out += _bits("Bits of status", registers.STATUS_BITS, False)
-    out += _bits("Bits of a node's fault port", registers.FAULT_BITS, False)
-    out += _bits("Bits of the link channels' fault port", registers.LINK_FAULT_BITS, False)
+    out += _bits("Bits of control", registers.ControlBit.places(), False)
+    out += _bits("Bits of status", registers.StatusBit.places(), False)
+    out += _bits("Bits of a node's fault port", registers.FaultBit.places(), False)
+    out += _bits("Bits of the link channels' fault port", registers.LinkFaultBit.places(), False)
     return "\n".join(out).rstrip() + "\n"

@@ -50,21 +50,21 @@ def _sum_of_shifts(operand: str, operator: str, shifts: list[int]) -> str:
 def render() -> str:
     """The package's text."""
     out = [_HEAD]
-    out += [_const(8, f"KIND_{name.upper()}", value) for name, value in wire.KINDS.items()]
+    out += [_const(8, f"KIND_{name.upper()}", value) for name, value in wire.Kind.codes().items()]
     out.append("")
     out += [
-        f"  localparam int FLAG_{name.upper()} = {value.bit_length() - 1};  // bit of the flags field"
-        for name, value in wire.FLAGS.items()
+        f"  localparam int FLAG_{name.upper()} = {place};  // bit of the flags field"
+        for name, place in wire.Flag.places().items()
     ]
     out.append("")
     out += [
-        f"  localparam int RECORD_{name.upper()} = {value.bit_length() - 1};  // bit of a record's flags"
-        for name, value in wire.RECORD_FLAGS.items()
+        f"  localparam int RECORD_{name.upper()} = {place};  // bit of a record's flags"
+        for name, place in wire.RecordFlag.places().items()
     ]
     out.append("")
-    out += [_const(8, f"STATE_{name.upper()}", value) for name, value in wire.GPU_STATES.items()]
-    out += [_const(16, f"ACK_{name.upper()}", value) for name, value in wire.ACK_STATUS.items()]
-    out += [_const(16, f"RESULT_{name.upper()}", value) for name, value in wire.RESULT_STATUS.items()]
+    out += [_const(8, f"STATE_{name.upper()}", value) for name, value in wire.GpuState.codes().items()]
+    out += [_const(16, f"ACK_{name.upper()}", value) for name, value in wire.AckStatus.codes().items()]
+    out += [_const(16, f"RESULT_{name.upper()}", value) for name, value in wire.ResultStatus.codes().items()]
     out.append(_const(8, "NO_CARD", wire.NO_CARD))
     out.append("")
     out.append(f"  localparam int CROSSINGS = {wire.CROSSINGS_SHIFT};  // lowest of the four flags that count")
@@ -85,13 +85,13 @@ def render() -> str:
             out.append(_const(32, f"RESET_{register.name.upper()}", register.reset))
     out.append("")
     for prefix, bits in (
-        ("CONTROL", registers.CONTROL_BITS),
-        ("FAULT", registers.FAULT_BITS),
-        ("LINK_FAULT", registers.LINK_FAULT_BITS),
-        ("LINK", wire.LINK_BITS),
-        ("STATUS", registers.STATUS_BITS),
+        ("CONTROL", registers.ControlBit),
+        ("FAULT", registers.FaultBit),
+        ("LINK_FAULT", registers.LinkFaultBit),
+        ("LINK", wire.LinkBit),
+        ("STATUS", registers.StatusBit),
     ):
-        out += [f"  localparam int {prefix}_{name.upper()} = {bit};" for name, bit in bits.items()]
+        out += [f"  localparam int {prefix}_{name.upper()} = {place};" for name, place in bits.places().items()]
     out.append(f"  localparam int FAULT_PORT_WIDTH = {registers.FAULT_PORT_WIDTH};")
     out.append("")
     out.append("  // Places in a node's vectors: ports, lanes, and the ways on which the data channel brings a frame.")

@@ -23,8 +23,10 @@ from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import FORGIVEN_AFTER, Liveness
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import Role
 
 Node = tuple[str, int]  # ("member", rank), ("warden", rank), ("cpu", 0)
 CPU: Node = ("cpu", 0)
@@ -40,7 +42,7 @@ Link = tuple[str, str, int]
 class Setup:
     """What is explored. Times in cycles; `budget` faults of the `faults` kinds may happen on each path."""
 
-    role: str = "entry"
+    role: Role = Role.ENTRY
     members: int = 2
     budget: int = 1
     faults: tuple[str, ...] = ("lose", "delay", "copy", "crash", "cut", "swap")
@@ -187,7 +189,7 @@ class World:
                     self.broken_off -= {rank}
                 case Remember(epoch):
                     self.memory[node] = epoch
-                case Lapsed(_, _, rank, "fenced"):
+                case Lapsed(_, _, rank, LeaseEnd.FENCED):
                     self.broken_off |= {rank}
 
     def send(self, node: Node, port: str, message: Keepalive | Election) -> None:
@@ -306,7 +308,7 @@ class World:
         }
 
     def grantor_of(self, rank: int) -> Grantor | None:
-        if self.setup.role == "entry":
+        if self.setup.role is Role.ENTRY:
             grantor: Grantor = self.machines[CPU]
             return grantor
         warden = self.machines["warden", rank]
@@ -331,7 +333,7 @@ class World:
             raise Violation(f"epoch {epoch} granted after {self.last_grant[node]}")
         self.granted |= {epoch}
         self.last_grant[node] = epoch
-        if self.setup.role == "boundary":
+        if self.setup.role is Role.BOUNDARY:
             for rank, until in self.machines[node].grantor._elsewhere.items():
                 if until > self.now:
                     raise Violation(f"granted although warden {rank} is known to have a lease running")
@@ -347,7 +349,7 @@ class World:
                 raise Violation(f"member {rank} still holds a lease that is over")
             if rank not in self.broken_off and not self.agreed(rank, member):
                 raise Violation(f"member {rank} believes in a lease that its grantor does not know")
-        if self.setup.role == "entry":
+        if self.setup.role is Role.ENTRY:
             if len(believers) > 1:
                 raise Violation(f"members {sorted(believers)} all hold the lease")
             return
@@ -369,7 +371,7 @@ class World:
         (rank, member), *_ = believers.items()
         if not self.agreed(rank, member):
             return False
-        return self.setup.role == "entry" or self.running() == [rank]
+        return self.setup.role is Role.ENTRY or self.running() == [rank]
 
     def possible(self) -> bool:
         """Somebody can be elected, and nobody can fail to hear of it."""
@@ -462,7 +464,7 @@ def _reluctance(node: Node, world: World) -> None:
 def links(setup: Setup) -> list[Link]:
     ways: list[Link] = [("up", way, rank) for way in ("to", "from") for rank in range(setup.members)]
     rings: list[Link] = [("ring", "member", 0)]
-    return ways + rings + ([("ring", "warden", 0)] if setup.role == "boundary" else [])
+    return ways + rings + ([("ring", "warden", 0)] if setup.role is Role.BOUNDARY else [])
 
 
 def name(node: Node) -> str:
@@ -486,9 +488,9 @@ def group_config(setup: Setup, node: Node, boots: int) -> GroupConfig:
         rank=rank,
         members=tuple(first + other for other in range(setup.members)),
         ring_size=8,
-        uplink="cpu" if setup.role == "entry" else "boundary",
+        uplink="cpu" if setup.role is Role.ENTRY else "boundary",
         uplink_card=int(kind == "member"),
-        uplink_home=rank if kind == "warden" or setup.role == "entry" else _WARDEN_GPU + rank,
+        uplink_home=rank if kind == "warden" or setup.role is Role.ENTRY else _WARDEN_GPU + rank,
         interval=setup.interval,
         multiplier=setup.multiplier,
         jitter=0,
@@ -505,11 +507,11 @@ def group_config(setup: Setup, node: Node, boots: int) -> GroupConfig:
 def power_up(setup: Setup) -> World:
     world = World(setup, budget=setup.budget)
     members: list[Node] = [("member", rank) for rank in range(setup.members)]
-    wardens: list[Node] = [("warden", rank) for rank in range(setup.members)] if setup.role == "boundary" else []
+    wardens: list[Node] = [("warden", rank) for rank in range(setup.members)] if setup.role is Role.BOUNDARY else []
     world.machines = dict.fromkeys([*members, *wardens])
     world.boots = dict.fromkeys(world.machines, 0)
     world.memory = dict.fromkeys(wardens, 0)
-    if setup.role == "entry":
+    if setup.role is Role.ENTRY:
         lease, guard = setup.detection, setup.guard
         world.machines[CPU] = setup.grantor(setup.role, lease, guard)
         world.memory[CPU] = 0

@@ -7,10 +7,10 @@ from typing import Any
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Record, Statistics
 
-CCW, WRAPPED = wire.FLAGS["ccw"], wire.FLAGS["wrapped"]
-WITH_RECORDS, CIRCULATING = wire.FLAGS["with_records"], wire.FLAGS["circulating"]
-ARRIVED_BAD = wire.RECORD_FLAGS["arrived_bad"]
-ARRIVED_MARKED = wire.RECORD_FLAGS["arrived_marked"]
+CCW, WRAPPED = wire.Flag.CCW, wire.Flag.WRAPPED
+WITH_RECORDS, CIRCULATING = wire.Flag.WITH_RECORDS, wire.Flag.CIRCULATING
+ARRIVED_BAD = wire.RecordFlag.ARRIVED_BAD
+ARRIVED_MARKED = wire.RecordFlag.ARRIVED_MARKED
 
 CARD, NODE, SIZE, EPOCH, SEQUENCE = 0, 2, 6, 9, 41
 
@@ -22,7 +22,7 @@ def tagged(record: Record, epoch: int = EPOCH, sequence: int = SEQUENCE) -> Reco
 
 
 def record(gpu: int, hop: int, sequence: int = SEQUENCE, **changes: Any) -> Record:
-    plain = Record(gpu, hop, wire.GPU_STATES["working"], 0, 0, 0, 1, 0, wire.NO_CARD, 0)
+    plain = Record(gpu, hop, wire.GpuState.WORKING.code, 0, 0, 0, 1, 0, wire.NO_CARD, 0)
     return tagged(replace(plain, **changes), sequence=sequence)
 
 

@@ -120,7 +120,7 @@ def test_both_home_give_a_count_a_report_and_the_end_of_the_timeout() -> None:
     assert CancelTimer(TIMEOUT) in actions
     told = report(actions)
     assert (told.count, told.size, told.sets, told.rejected) == (6, SIZE, (0b111111, 0, 0), 0)
-    assert told.verdict == wire.VERDICTS["ring"]
+    assert told.verdict == wire.Verdict.RING.code
     assert (told.break_after, told.break_before, told.first_suspect) == (NOBODY, NOBODY, NOBODY)
     assert (told.slow_link, told.noisy_link, told.weight) == (NOBODY, NOBODY, 24)
     assert bench.census.accepted == 1
@@ -200,7 +200,7 @@ def test_arms_are_joined_and_the_break_lies_between_their_ends() -> None:
     actions = bench.home(message((2, 1, 0), ccw=True, wrapped=True, sequence=1))
     assert counted(actions) == Counted(5, (0, 1, 2, 3, 4), "arms", 4, 0, 1, 100, (), (), 20)
     assert (report(actions).break_after, report(actions).break_before) == (4, 0)
-    assert report(actions).verdict == wire.VERDICTS["arms"]
+    assert report(actions).verdict == wire.Verdict.ARMS.code
 
 
 def test_an_arm_may_be_this_gpu_alone() -> None:
@@ -287,7 +287,7 @@ def test_it_gives_up_after_the_attempts_and_tells_the_cpu_so(attempts: int) -> N
         assert "cpu" not in sent(bench.timer(TIMEOUT))
     last = bench.timer(TIMEOUT)
     assert set(sent(last)) == {"cpu"}
-    assert report(last).verdict == wire.VERDICTS["none"]
+    assert report(last).verdict == wire.Verdict.NONE.code
     assert report(last).rejected == attempts
     assert timers(last) == {}
     assert bench.timer(TIMEOUT) == []
@@ -411,7 +411,7 @@ def test_a_liar_is_named_when_the_attempts_are_used_up() -> None:
 def test_of_two_namings_what_both_say_is_named() -> None:
     """A damaged link has two ends; the directions meet them in turn."""
     bench = Bench(attempts=1)
-    flags = {"flags": wire.RECORD_FLAGS["arrived_bad"]}
+    flags = {"flags": wire.RecordFlag.ARRIVED_BAD}
     cw = (record(2, 1, 1), record(3, 2, 1), record(4, 3, 1, **flags))
     ccw = (record(2, 1, 1), record(5, 2, 1), record(4, 3, 1, **flags))
     bench.home(replace(message((2, 3, 4), sequence=1), records=cw), bad=True)
@@ -421,7 +421,7 @@ def test_of_two_namings_what_both_say_is_named() -> None:
 
 def test_when_no_one_fits_all_namings_everybody_named_is() -> None:
     bench = Bench(attempts=1)
-    flags = {"flags": wire.RECORD_FLAGS["arrived_bad"]}
+    flags = {"flags": wire.RecordFlag.ARRIVED_BAD}
     cw = (record(2, 1, 1), record(3, 2, 1, **flags))
     ccw = (record(2, 1, 1), record(0, 2, 1), record(5, 3, 1, **flags))
     bench.home(replace(message((2, 3), sequence=1), records=cw), bad=True)
@@ -521,7 +521,7 @@ def test_a_failure_is_looked_into() -> None:
 
 # ----------------------------------------------------------------------------------------- what the records say
 
-DEGRADED, BOUNDARY = wire.GPU_STATES["degraded"], wire.RECORD_FLAGS["boundary"]
+DEGRADED, BOUNDARY = wire.GpuState.DEGRADED.code, wire.RecordFlag.BOUNDARY
 
 
 def saying(frame: Statistics, **said: dict[str, Any]) -> Statistics:
@@ -607,15 +607,15 @@ def test_its_own_record_says_what_it_is_itself() -> None:
     bench.both()
     first = sent(bench.actions)["cw"].records[0]
     assert (first.state, first.flags, first.peer) == (
-        wire.GPU_STATES["working"],
-        wire.RECORD_FLAGS["entry_capable"],
+        wire.GpuState.WORKING.code,
+        wire.RecordFlag.ENTRY_CAPABLE,
         wire.NO_CARD,
     )
     bench.census.degraded, bench.census.peer = True, 3
     for frame in sent(bench.timer(PERIOD)).values():
         (own,) = frame.records
         assert (own.state, own.peer) == (DEGRADED, 3)
-        assert own.flags == wire.RECORD_FLAGS["entry_capable"] | BOUNDARY
+        assert own.flags == wire.RecordFlag.ENTRY_CAPABLE | BOUNDARY
         assert own == tagged(own, sequence=2)
 
 
@@ -627,7 +627,7 @@ def timed(frame: Statistics, sent_at: int, *, late_after: int, late: int, errors
             before = frame.records[i - 1].id
             stamp += 9 if before == NODE else timing.HEALTHY_HOP
             stamp += late * ((r.id if ccw else before) == late_after)
-            flags = wire.RECORD_FLAGS["port2"] if ccw else 0
+            flags = wire.RecordFlag.PORT2 if ccw else 0
             seen = 0 if ccw else errors.get(r.id, 0)
             r = tagged(replace(r, stamp=stamp % 256, flags=flags, errors=seen), sequence=frame.sequence)
         records.append(r)

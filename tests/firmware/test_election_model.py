@@ -14,6 +14,7 @@ from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.member import Member
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.wire import Role
 
 from .explorer import Explored, Setup, Violation, explore
 
@@ -38,15 +39,15 @@ def fails(setup: Setup, what: str) -> None:
     print("\n".join(caught.value.trace))
 
 
-@pytest.mark.parametrize(("role", "members"), [("entry", 1), ("entry", 2), ("entry", 3), ("boundary", 2)])
-def test_without_faults_the_first_is_elected_and_stays(role: str, members: int) -> None:
+@pytest.mark.parametrize(("role", "members"), [(Role.ENTRY, 1), (Role.ENTRY, 2), (Role.ENTRY, 3), (Role.BOUNDARY, 2)])
+def test_without_faults_the_first_is_elected_and_stays(role: Role, members: int) -> None:
     found = passes(Setup(role, members, budget=0))
     assert found.states < 100
 
 
-@pytest.mark.parametrize(("role", "members"), [("entry", 1), ("entry", 2), ("entry", 3), ("boundary", 2)])
-def test_any_one_fault(role: str, members: int) -> None:
-    passes(Setup(role, members, budget=1, faults=(*_ALL, "reluctant") if role == "boundary" else _ALL))
+@pytest.mark.parametrize(("role", "members"), [(Role.ENTRY, 1), (Role.ENTRY, 2), (Role.ENTRY, 3), (Role.BOUNDARY, 2)])
+def test_any_one_fault(role: Role, members: int) -> None:
+    passes(Setup(role, members, budget=1, faults=(*_ALL, "reluctant") if role == Role.BOUNDARY else _ALL))
 
 
 @pytest.mark.parametrize(
@@ -54,37 +55,37 @@ def test_any_one_fault(role: str, members: int) -> None:
     [(3, ("lose",)), (3, ("delay", "copy", "swap")), (2, ("lose", "delay", "copy", "swap")), (2, ("crash",))],
 )
 def test_several_faults_at_the_cpu(budget: int, faults: tuple[str, ...]) -> None:
-    passes(Setup("entry", 2, budget, faults))
+    passes(Setup(Role.ENTRY, 2, budget, faults))
 
 
-LONG = pytest.param("boundary", 2, marks=pytest.mark.slow(part="models"))
+LONG = pytest.param(Role.BOUNDARY, 2, marks=pytest.mark.slow(part="models"))
 
 
-@pytest.mark.parametrize(("role", "wait_to_restore"), [("entry", 0), ("entry", 2), LONG])
+@pytest.mark.parametrize(("role", "wait_to_restore"), [(Role.ENTRY, 0), (Role.ENTRY, 2), LONG])
 def test_a_member_that_cannot_renew_its_lease_leaves_the_role_to_one_that_it_cannot_hear(
-    role: str, wait_to_restore: int
+    role: Role, wait_to_restore: int
 ) -> None:
     passes(Setup(role, 2, budget=2, faults=("mute", "part"), wait_to_restore=wait_to_restore))
 
 
 def test_a_pair_alone_through_crashes_of_both_ends() -> None:
-    passes(Setup("boundary", 2, 2, ("crash",), dead=(("member", 1), ("warden", 1))))
+    passes(Setup(Role.BOUNDARY, 2, 2, ("crash",), dead=(("member", 1), ("warden", 1))))
 
 
 @pytest.mark.slow(part="models")
 @pytest.mark.parametrize(
     ("role", "members", "budget", "faults"),
     [
-        ("entry", 2, 2, _ALL),
-        ("entry", 3, 2, ("lose", "crash")),
-        ("boundary", 2, 2, ("lose", "delay", "copy", "swap")),
-        ("boundary", 2, 2, ("crash",)),
-        ("boundary", 2, 2, ("reluctant", "lose")),
+        (Role.ENTRY, 2, 2, _ALL),
+        (Role.ENTRY, 3, 2, ("lose", "crash")),
+        (Role.BOUNDARY, 2, 2, ("lose", "delay", "copy", "swap")),
+        (Role.BOUNDARY, 2, 2, ("crash",)),
+        (Role.BOUNDARY, 2, 2, ("reluctant", "lose")),
     ],
 )
-def test_more_faults(role: str, members: int, budget: int, faults: tuple[str, ...]) -> None:
+def test_more_faults(role: Role, members: int, budget: int, faults: tuple[str, ...]) -> None:
     # Four machines that may come back at any time would make millions of states: soon, or when all know of it.
-    passes(Setup(role, members, budget, faults, restarts=(2, 14) if role == "boundary" else ()))
+    passes(Setup(role, members, budget, faults, restarts=(2, 14) if role == Role.BOUNDARY else ()))
 
 
 # ------------------------------------------------------------------------------------------------ broken on purpose
@@ -158,35 +159,35 @@ class Resigned(Member):
 
 
 def test_without_a_fence_an_epoch_is_granted_twice() -> None:
-    fails(Setup("entry", 2, 1, grantor=Unfenced), "granted twice|granted after")
+    fails(Setup(Role.ENTRY, 2, 1, grantor=Unfenced), "granted twice|granted after")
 
 
 def test_without_waiting_for_the_lease_two_hold_it() -> None:
-    fails(Setup("entry", 2, 1, grantor=Impatient), "all hold the lease|does not know")
+    fails(Setup(Role.ENTRY, 2, 1, grantor=Impatient), "all hold the lease|does not know")
 
 
 def test_a_warden_without_memory_grants_an_epoch_twice() -> None:
-    setup = Setup("boundary", 2, 2, ("crash",), dead=(("member", 1), ("warden", 1)), warden=Amnesiac)
+    setup = Setup(Role.BOUNDARY, 2, 2, ("crash",), dead=(("member", 1), ("warden", 1)), warden=Amnesiac)
     fails(setup, "granted twice")
 
 
 def test_a_warden_that_does_not_wait_after_a_boot_grants_beside_another() -> None:
-    fails(Setup("boundary", 2, 2, ("crash", "part"), restarts=(2,), warden=Hasty), "running for long|side by side")
+    fails(Setup(Role.BOUNDARY, 2, 2, ("crash", "part"), restarts=(2,), warden=Hasty), "running for long|side by side")
 
 
 def test_a_member_that_takes_any_answer_for_a_renewal_is_ahead_of_its_grantor() -> None:
-    fails(Setup("entry", 2, 2, ("crash", "swap"), member=Optimist), "does not know")
+    fails(Setup(Role.ENTRY, 2, 2, ("crash", "swap"), member=Optimist), "does not know")
 
 
 def test_a_member_that_ignores_the_end_of_its_lease_is_caught() -> None:
-    fails(Setup("entry", 2, 1, ("cut",), member=Stubborn), "does not know|all hold")
+    fails(Setup(Role.ENTRY, 2, 1, ("cut",), member=Stubborn), "does not know|all hold")
 
 
 def test_a_member_that_gives_up_is_caught() -> None:
-    fails(Setup("entry", 1, 1, ("lose",), member=Resigned), "one holder for good")
+    fails(Setup(Role.ENTRY, 1, 1, ("lose",), member=Resigned), "one holder for good")
 
 
 def test_a_member_that_asks_again_at_once_takes_the_role_for_ever() -> None:
     """Each time under a higher epoch, so that there is no end of states; with members that wait there is."""
     with pytest.raises(RuntimeError, match="states"):
-        explore(Setup("entry", 2, 2, ("mute", "part"), member=Greedy), most=40_000)
+        explore(Setup(Role.ENTRY, 2, 2, ("mute", "part"), member=Greedy), most=40_000)

@@ -12,10 +12,12 @@ from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
 from ringhil.firmware.gpu import PORTS, CrossingConfig, GpuProgram
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerUp, Rejected
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Record, Report, Result, Statistics
+from ringhil.protocol.wire import Role
 
-CONTROL = {name: 1 << bit for name, bit in registers.CONTROL_BITS.items()}
+CONTROL = registers.ControlBit.codes()
 ENTRY, MONITOR, CAPABLE = CONTROL["entry"], CONTROL["monitor"], CONTROL["entry_capable"]
 BOUNDARY, FROM_ABOVE = CONTROL["boundary"], CONTROL["from_above"]
 SIZE, NODE, CARD = 4, 1, 0
@@ -72,7 +74,7 @@ class Gpu:
                 self.registers[action.register] = action.value
         return actions
 
-    def tell(self, role: str, *actions: Action, now: int = 100) -> list[Action]:
+    def tell(self, role: Role, *actions: Action, now: int = 100) -> list[Action]:
         """The elector of a role decides this."""
         script = self.entry if role == "entry" else self.boundary
         script.says = list(actions)
@@ -84,7 +86,7 @@ class Gpu:
         return self.note(self.program.on_frame(frame, port, bad, now))
 
     def elected(self, epoch: int = ENTRY_EPOCH) -> list[Action]:
-        return self.tell("entry", Elected("entry", epoch))
+        return self.tell(Role.ENTRY, Elected(Role.ENTRY, epoch))
 
     def home(self, peers: dict[int, int], now: int = 200) -> list[Action]:
         """Both messages of the round under way come home; these GPUs say that they speak to these cards."""
@@ -100,19 +102,19 @@ def statistics(sequence: int, peers: dict[int, int], ccw: bool = False, epoch: i
     order = [(NODE + (-step if ccw else step)) % SIZE for step in range(SIZE)]
     records = []
     for hop, gpu in enumerate(order, 1):
-        flags = wire.RECORD_FLAGS["boundary"] if gpu in peers else 0
-        head = (gpu, hop, wire.GPU_STATES["working"], flags, 0, 0, 1, 0, peers.get(gpu, wire.NO_CARD))
+        flags = wire.RecordFlag.BOUNDARY if gpu in peers else 0
+        head = (gpu, hop, wire.GpuState.WORKING.code, flags, 0, 0, 1, 0, peers.get(gpu, wire.NO_CARD))
         records.append(Record(*head, crc.record_tag(epoch, sequence, Record.HEAD.pack(*head, 0))))
-    flags = wire.FLAGS["with_records"] | (wire.FLAGS["ccw"] if ccw else 0)
+    flags = wire.Flag.WITH_RECORDS | (wire.Flag.CCW if ccw else 0)
     return Statistics(CARD, flags, 1, NODE, epoch, sequence, SIZE, SIZE, wire.MAX_RING, 0, tuple(records))
 
 
-def keepalive(role: str) -> Keepalive:
-    return Keepalive(CARD, 0, 2, NODE, 3, 9, 2 << 16 | 1, 0, wire.ROLES[role], 0, 3, 0x10, 1000, 3, 0, wire.NO_HOLDER)
+def keepalive(role: Role) -> Keepalive:
+    return Keepalive(CARD, 0, 2, NODE, 3, 9, 2 << 16 | 1, 0, role.code, 0, 3, 0x10, 1000, 3, 0, wire.NO_HOLDER)
 
 
-def election(role: str) -> Election:
-    return Election(CARD, 0, 2, NODE, 4, 1 << 16, NODE, wire.OPERATIONS["grant"], wire.ROLES[role], 3000, 3)
+def election(role: Role) -> Election:
+    return Election(CARD, 0, 2, NODE, 4, 1 << 16, NODE, wire.Operation.GRANT.code, role.code, 3000, 3)
 
 
 def sent(actions: list[Action], kind: int) -> list[Send]:
@@ -134,7 +136,7 @@ def test_at_boot_it_is_nobodys_entry_and_nobodys_boundary_gpu(entry: bool, contr
 def test_at_boot_both_elections_begin_and_their_messages_are_encoded() -> None:
     gpu = Gpu()
     assert gpu.entry.heard == gpu.boundary.heard == [("start", 0)]
-    message, timer = keepalive("boundary"), SetTimer("boundary.tick", 50)
+    message, timer = keepalive(Role.BOUNDARY), SetTimer("boundary.tick", 50)
     gpu.boundary.boots = [Tell("cw", message), timer]
     actions = gpu.program.start(5)
     (send,) = sent(actions, Keepalive.KIND)
@@ -145,7 +147,7 @@ def test_at_boot_both_elections_begin_and_their_messages_are_encoded() -> None:
 
 def test_registers_are_cleared_before_anything_is_sent() -> None:
     gpu = Gpu()
-    gpu.entry.boots = [Tell("cpu", keepalive("entry"))]
+    gpu.entry.boots = [Tell("cpu", keepalive(Role.ENTRY))]
     actions = gpu.program.start(5)
     assert [type(action) for action in actions] == [Write, Write, Write, Send]
 
@@ -172,7 +174,7 @@ def test_a_deposed_entry_gpu_closes_the_way_and_stops_counting() -> None:
     gpu.elected()
     gpu.home({2: 2})
     assert gpu.registers["exits"] == BEHIND[2]
-    actions = gpu.tell("entry", Deposed("entry", ENTRY_EPOCH, "lease"))
+    actions = gpu.tell(Role.ENTRY, Deposed(Role.ENTRY, ENTRY_EPOCH, LeaseEnd.LEASE))
     assert gpu.registers == {"control": CAPABLE, "crossings": 0, "exits": 0}
     assert {a.name for a in actions if isinstance(a, CancelTimer)} == {"period", "timeout"}
     assert gpu.program.census is None
@@ -184,7 +186,7 @@ def test_elected_again_it_begins_a_census_of_its_own() -> None:
     gpu = Gpu()
     gpu.elected()
     gpu.home({2: 2})
-    gpu.tell("entry", Deposed("entry", ENTRY_EPOCH, "fenced"))
+    gpu.tell(Role.ENTRY, Deposed(Role.ENTRY, ENTRY_EPOCH, LeaseEnd.FENCED))
     gpu.elected(11)
     assert gpu.registers == {"control": CAPABLE | ENTRY | MONITOR, "crossings": 0, "exits": 0}
     assert gpu.program.census is not None
@@ -195,30 +197,32 @@ def test_elected_again_it_begins_a_census_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("from_above", [False, True])
-@pytest.mark.parametrize("up", [Elected("boundary", 3), Granted("boundary", 3, 0, 900)], ids=["member", "warden"])
+@pytest.mark.parametrize("up", [Elected(Role.BOUNDARY, 3), Granted(Role.BOUNDARY, 3, 0, 900)], ids=["member", "warden"])
 @pytest.mark.parametrize(
-    "down", [Deposed("boundary", 3, "lease"), Lapsed("boundary", 3, 0, "lease")], ids=["member", "warden"]
+    "down",
+    [Deposed(Role.BOUNDARY, 3, LeaseEnd.LEASE), Lapsed(Role.BOUNDARY, 3, 0, LeaseEnd.LEASE)],
+    ids=["member", "warden"],
 )
 def test_a_boundary_gpu_opens_its_port_and_closes_it(up: Action, down: Action, from_above: bool) -> None:
     """At either end of the link: the member that is elected, and the warden that grants."""
     gpu = Gpu(from_above=from_above)
-    gpu.tell("boundary", up)
+    gpu.tell(Role.BOUNDARY, up)
     wanted = CAPABLE | BOUNDARY | (FROM_ABOVE if from_above else 0)
     assert gpu.registers == {"control": wanted, "crossings": BEHIND[2], "exits": 0}
-    gpu.tell("boundary", down)
+    gpu.tell(Role.BOUNDARY, down)
     assert gpu.registers == {"control": CAPABLE, "crossings": 0, "exits": 0}
 
 
 def test_the_two_roles_leave_each_other_alone() -> None:
     gpu = Gpu()
     gpu.elected()
-    gpu.tell("boundary", Elected("boundary", 3))
+    gpu.tell(Role.BOUNDARY, Elected(Role.BOUNDARY, 3))
     assert gpu.registers["control"] == CAPABLE | ENTRY | MONITOR | BOUNDARY
-    gpu.tell("entry", Deposed("entry", ENTRY_EPOCH, "lease"))
+    gpu.tell(Role.ENTRY, Deposed(Role.ENTRY, ENTRY_EPOCH, LeaseEnd.LEASE))
     assert gpu.registers["control"] == CAPABLE | BOUNDARY
     assert gpu.registers["crossings"] == BEHIND[2]
     gpu.elected(9)
-    gpu.tell("boundary", Deposed("boundary", 3, "lease"))
+    gpu.tell(Role.BOUNDARY, Deposed(Role.BOUNDARY, 3, LeaseEnd.LEASE))
     assert gpu.registers["control"] == CAPABLE | ENTRY | MONITOR
     assert gpu.registers["crossings"] == 0
 
@@ -228,8 +232,8 @@ def test_a_granted_epoch_is_in_memory_before_the_grant_is_sent() -> None:
     actions = gpu.tell(
         "boundary",
         Remember(12),
-        Granted("boundary", 12, 0, 900),
-        Tell("boundary", election("boundary")),
+        Granted(Role.BOUNDARY, 12, 0, 900),
+        Tell("boundary", election(Role.BOUNDARY)),
     )
     assert gpu.registers["memory"] == 12
     (send,) = sent(actions, Election.KIND)
@@ -238,8 +242,8 @@ def test_a_granted_epoch_is_in_memory_before_the_grant_is_sent() -> None:
 
 def test_what_else_a_machine_says_is_passed_on_as_it_is() -> None:
     gpu = Gpu()
-    said: list[Action] = [PeerUp("entry", 3), SetTimer("entry.wake", 7), CancelTimer("entry.tick")]
-    assert gpu.tell("entry", *said) == said
+    said: list[Action] = [PeerUp(Role.ENTRY, 3), SetTimer("entry.wake", 7), CancelTimer("entry.tick")]
+    assert gpu.tell(Role.ENTRY, *said) == said
 
 
 # ---------------------------------------------------------------------------------------------------------- exits
@@ -292,16 +296,16 @@ def test_rejected_messages_change_no_exits() -> None:
 
 def test_its_own_record_says_where_it_speaks_to_itself() -> None:
     """Whichever role came first, and no longer than it has both."""
-    for roles in ("entry", "boundary"), ("boundary", "entry"):
+    for roles in (Role.ENTRY, Role.BOUNDARY), (Role.BOUNDARY, Role.ENTRY):
         gpu = Gpu()
         for role in roles:
             gpu.tell(role, Elected(role, ENTRY_EPOCH))
         gpu.home({NODE: 2})
-        assert own_record(gpu) == (wire.RECORD_FLAGS["boundary"] | wire.RECORD_FLAGS["entry_capable"], 2)
+        assert own_record(gpu) == (wire.RecordFlag.BOUNDARY | wire.RecordFlag.ENTRY_CAPABLE, 2)
         assert gpu.registers["exits"] == BEHIND[2]
         gpu.home({})
-        gpu.tell("boundary", Deposed("boundary", ENTRY_EPOCH, "lease"))
-        assert own_record(gpu) == (wire.RECORD_FLAGS["entry_capable"], wire.NO_CARD)
+        gpu.tell(Role.BOUNDARY, Deposed(Role.BOUNDARY, ENTRY_EPOCH, LeaseEnd.LEASE))
+        assert own_record(gpu) == (wire.RecordFlag.ENTRY_CAPABLE, wire.NO_CARD)
 
 
 def own_record(gpu: Gpu) -> tuple[int, int]:
@@ -323,13 +327,13 @@ def decoded(send: Send) -> Statistics:
 
 def test_a_slow_gpu_says_so_in_its_own_record_also_when_it_was_slow_before_its_election() -> None:
     gpu = Gpu()
-    gpu.program.on_status(1 << registers.STATUS_BITS["degraded"])
+    gpu.program.on_status(registers.StatusBit.DEGRADED)
     states = [decoded(send).records[0].state for send in sent(gpu.elected(), Statistics.KIND)]
-    assert states == [wire.GPU_STATES["degraded"]] * 2
+    assert states == [wire.GpuState.DEGRADED.code] * 2
     gpu.program.on_status(0)
     gpu.home({})
     states = [decoded(send).records[0].state for send in sent(gpu.program.on_timer("period", 1000), Statistics.KIND)]
-    assert states == [wire.GPU_STATES["working"]] * 2
+    assert states == [wire.GpuState.WORKING.code] * 2
 
 
 # ------------------------------------------------------------------------------------------------------ reluctance
@@ -339,7 +343,7 @@ def test_an_entry_gpu_is_a_reluctant_boundary_gpu_for_as_long_as_it_is_one() -> 
     gpu = Gpu()
     gpu.elected()
     assert gpu.boundary.heard[1:] == [("reluctant", True, 100)]
-    gpu.tell("entry", Deposed("entry", ENTRY_EPOCH, "lease"), now=150)
+    gpu.tell(Role.ENTRY, Deposed(Role.ENTRY, ENTRY_EPOCH, LeaseEnd.LEASE), now=150)
     assert gpu.boundary.heard[2:] == [("reluctant", False, 150)]
     assert not [heard for heard in gpu.entry.heard if heard[0] == "reluctant"]
 
@@ -347,9 +351,9 @@ def test_an_entry_gpu_is_a_reluctant_boundary_gpu_for_as_long_as_it_is_one() -> 
 def test_what_reluctance_makes_it_do_is_done() -> None:
     """It hands the boundary role over as soon as it becomes the entry GPU."""
     gpu = Gpu()
-    gpu.tell("boundary", Elected("boundary", 3))
-    release = replace(election("boundary"), operation=wire.OPERATIONS["release"])
-    gpu.boundary.reluctance = [Tell("boundary", release), Deposed("boundary", 3, "handover")]
+    gpu.tell(Role.BOUNDARY, Elected(Role.BOUNDARY, 3))
+    release = replace(election(Role.BOUNDARY), operation=wire.Operation.RELEASE.code)
+    gpu.boundary.reluctance = [Tell("boundary", release), Deposed(Role.BOUNDARY, 3, LeaseEnd.HANDOVER)]
     actions = gpu.elected()
     assert [(s.port, codec.decode(s.frame)) for s in sent(actions, Election.KIND)] == [("boundary", release)]
     assert gpu.registers == {"control": CAPABLE | ENTRY | MONITOR, "crossings": 0, "exits": 0}
@@ -367,10 +371,10 @@ def test_without_a_link_to_another_card_there_is_nobody_to_tell() -> None:
 
 
 @pytest.mark.parametrize("port", range(4))
-@pytest.mark.parametrize("role", ["entry", "boundary"])
+@pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("make", [keepalive, election])
 def test_a_frame_reaches_the_machine_of_its_role_with_its_port(
-    make: Callable[[str], Keepalive | Election], role: str, port: int
+    make: Callable[[Role], Keepalive | Election], role: Role, port: int
 ) -> None:
     gpu = Gpu()
     message = make(role)
@@ -389,22 +393,22 @@ def test_a_timer_reaches_the_machine_that_set_it() -> None:
     assert gpu.program.on_timer("period", 55) == []
 
 
-@pytest.mark.parametrize("role", ["entry", "boundary"])
-def test_what_is_for_a_group_that_it_is_not_in_is_ignored(role: str) -> None:
+@pytest.mark.parametrize("role", Role)
+def test_what_is_for_a_group_that_it_is_not_in_is_ignored(role: Role) -> None:
     gpu = Gpu(entry=role != "entry", boundary=role != "boundary")
     for message in (keepalive(role), election(role), replace(keepalive(role), role=77)):
         assert gpu.frame(codec.encode(message), 2) == []
     assert gpu.entry.heard[1:] == gpu.boundary.heard[1:] == []
 
 
-@pytest.mark.parametrize("message", [keepalive("entry"), election("boundary")], ids=["keepalive", "election"])
+@pytest.mark.parametrize("message", [keepalive(Role.ENTRY), election(Role.BOUNDARY)], ids=["keepalive", "election"])
 def test_a_frame_that_arrived_damaged_is_ignored(message: Keepalive | Election) -> None:
     gpu = Gpu()
     assert gpu.frame(codec.encode(message), bad=True) == []
     assert gpu.entry.heard[1:] == gpu.boundary.heard[1:] == []
 
 
-@given(st.sampled_from([keepalive("entry"), election("boundary")]), st.data())
+@given(st.sampled_from([keepalive(Role.ENTRY), election(Role.BOUNDARY)]), st.data())
 def test_a_single_wrong_bit_is_enough(message: Keepalive | Election, data: st.DataObject) -> None:
     """Of what the end-to-end CRC covers: TTL, mutable flags and the link CRC are the hops' business."""
     frame = bytearray(codec.encode(message))
@@ -421,7 +425,7 @@ def test_garbage_changes_nothing(garbage: bytes, data: st.DataObject) -> None:
     gpu = Gpu()
     gpu.elected()
     gpu.home({2: 2})
-    kind = data.draw(st.none() | st.sampled_from([*wire.KINDS.values()]))
+    kind = data.draw(st.none() | st.sampled_from([*wire.Kind.codes().values()]))
     if kind is not None:
         garbage = bytes([kind]) + garbage[1:]
     before = dict(gpu.registers)

@@ -9,23 +9,24 @@ from ringhil.firmware.commands import Remember
 from ringhil.firmware.election import CLAIM, GRANT, GRANTING, HOLDER, NO_HOLDER, REFUSE, RELEASE
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Granted, Lapsed
-from ringhil.protocol import wire
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import Role
 
 LEASE, GUARD = 100, 10
 
 
 def election(epoch: int, operation: int = CLAIM, rank: int = 0) -> Election:
-    return Election(0, 0, 9, 0, epoch, 1 << 16 | 5, rank, operation, wire.ROLES["entry"], LEASE, 0)
+    return Election(0, 0, 9, 0, epoch, 1 << 16 | 5, rank, operation, Role.ENTRY.code, LEASE, 0)
 
 
 def keepalive(epoch: int, state: int = HOLDER, rank: int = 0) -> Keepalive:
     sender = (20 + rank) << 16 | 1
-    return Keepalive(0, 2, 9, 0, epoch, 77, sender, 0, wire.ROLES["entry"], rank, 3, state, 30, 0, 0, NO_HOLDER)
+    return Keepalive(0, 2, 9, 0, epoch, 77, sender, 0, Role.ENTRY.code, rank, 3, state, 30, 0, 0, NO_HOLDER)
 
 
 def grantor(highest: int = 0, quiet_until: int = 0) -> Grantor:
-    return Grantor("entry", LEASE, GUARD, highest=highest, quiet_until=quiet_until)
+    return Grantor(Role.ENTRY, LEASE, GUARD, highest=highest, quiet_until=quiet_until)
 
 
 def claim(g: Grantor, rank: int, epoch: int, now: int) -> Election:
@@ -38,7 +39,7 @@ def test_a_grant_is_remembered_before_it_is_told() -> None:
     g = grantor()
     answer, actions = g.on_election(1, election(2), 50)
     assert answer == replace(election(2), operation=GRANT)
-    assert actions == [Remember(2), Granted("entry", 2, 1, 50 + LEASE)]
+    assert actions == [Remember(2), Granted(Role.ENTRY, 2, 1, 50 + LEASE)]
     assert (g.holder, g.epoch, g.highest, g.next_expiry) == (1, 2, 2, 150)
 
 
@@ -66,7 +67,7 @@ def test_the_holder_itself_need_not_wait() -> None:
     answer, actions = g.on_election(0, election(3), 10)
     assert answer is not None
     assert answer.operation == GRANT
-    assert actions[0] == Lapsed("entry", 1, 0, "release")
+    assert actions[0] == Lapsed(Role.ENTRY, 1, 0, LeaseEnd.RELEASE)
 
 
 def test_a_copy_of_a_claim_is_not_granted_again() -> None:
@@ -98,7 +99,7 @@ def test_a_lease_runs_out() -> None:
     g = grantor()
     claim(g, 0, 1, 0)
     assert g.on_expire(LEASE - 1) == []
-    assert g.on_expire(LEASE) == [Lapsed("entry", 1, 0, "lease")]
+    assert g.on_expire(LEASE) == [Lapsed(Role.ENTRY, 1, 0, LeaseEnd.LEASE)]
     assert g.next_expiry is None
     answer, _ = g.on_keepalive(0, keepalive(1), LEASE + 1)  # too late to renew
     assert answer.holder == NO_HOLDER
@@ -109,7 +110,7 @@ def test_a_release_frees_it_at_once_but_only_that_lease() -> None:
     claim(g, 0, 1, 0)
     for rank, epoch in ((1, 1), (0, 2)):
         assert g.on_election(rank, election(epoch, RELEASE), 5) == (None, [])
-    assert g.on_election(0, election(1, RELEASE), 5) == (None, [Lapsed("entry", 1, 0, "release")])
+    assert g.on_election(0, election(1, RELEASE), 5) == (None, [Lapsed(Role.ENTRY, 1, 0, LeaseEnd.RELEASE)])
     assert claim(g, 1, 2, 5).operation == GRANT
 
 
@@ -124,7 +125,7 @@ def test_a_higher_epoch_elsewhere_fences_its_own_lease() -> None:
     g = grantor()
     claim(g, 0, 1, 0)
     assert g.heard_elsewhere(1, 80, 1) == []
-    assert g.heard_elsewhere(2, 80, 1) == [Lapsed("entry", 1, 0, "fenced")]
+    assert g.heard_elsewhere(2, 80, 1) == [Lapsed(Role.ENTRY, 1, 0, LeaseEnd.FENCED)]
     answer = claim(g, 0, 3, 20)
     assert (answer.operation, answer.epoch, answer.lease) == (REFUSE, 2, 60)
     g.heard_elsewhere(2, 0, 1)  # that one is over

@@ -11,7 +11,7 @@ from ringhil.protocol.frames import Record
 
 NODE, SIZE = 2, 6
 FIRST_HOP = 9  # out of the mailbox and over one link
-PORT2 = wire.RECORD_FLAGS["port2"]
+PORT2 = wire.RecordFlag.PORT2
 LINKS = range(SIZE)  # by the GPU that they follow clockwise
 BOTH = (False, True)
 
@@ -45,7 +45,7 @@ class Ring:
 
     @staticmethod
     def _record(gpu: int, hop: int, stamp: int, errors: int, flags: int) -> Record:
-        return Record(gpu, hop, wire.GPU_STATES["working"], flags, 0, stamp, 1, errors, wire.NO_CARD, 0)
+        return Record(gpu, hop, wire.GpuState.WORKING.code, flags, 0, stamp, 1, errors, wire.NO_CARD, 0)
 
     def round(
         self, late: Mapping[int, int] | None = None, *, directions: Collection[bool] = BOTH, records: bool = True

@@ -25,15 +25,17 @@ from ringhil.firmware.election import (
 )
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Deposed, Elected, PeerDown, PeerUp
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import Role
 
 from .timed import Timed, only, told
 
 INTERVAL, SLACK, SKEW, GUARD = 100, 40, 20, 10
 DETECTION = LEASE = 3 * INTERVAL + SLACK
 CONFIG = GroupConfig(
-    role="entry",
+    role=Role.ENTRY,
     card=2,
     me=4,
     rank=0,
@@ -95,7 +97,7 @@ class Bench(Timed):
             sequence=self.now if sequence is None else sequence,
             my_discriminator=CONFIG.members[rank] << 16 | boots,
             your_discriminator=0,
-            role=wire.ROLES[self.config.role],
+            role=self.config.role.code,
             priority=rank,
             multiplier=3,
             state=state,
@@ -113,7 +115,6 @@ class Bench(Timed):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"role": "king"},
         {"rank": 1},
         {"members": (4, 4)},
         {"jitter": INTERVAL},
@@ -158,10 +159,10 @@ def test_each_tick_tells_everybody_by_both_ways_and_the_grantor() -> None:
     out = [a for a in bench.actions if isinstance(a, Tell) and isinstance(a.message, Keepalive)]
     assert [(a.port, a.message.destination, a.message.flags) for a in out] == [
         ("cw", 7, 0),
-        ("ccw", 7, wire.FLAGS["ccw"]),
+        ("ccw", 7, wire.Flag.CCW),
         ("cw", 9, 0),
-        ("ccw", 9, wire.FLAGS["ccw"]),
-        ("cpu", 4, wire.FLAGS["to_host"]),
+        ("ccw", 9, wire.Flag.CCW),
+        ("cpu", 4, wire.Flag.TO_HOST),
     ]
     message = out[0].message
     assert isinstance(message, Keepalive)
@@ -186,9 +187,9 @@ def test_the_uplink_flag_follows_the_grantors_answers() -> None:
 
 def test_peers_that_fall_silent_are_down() -> None:
     bench = Bench(rank=1)
-    assert PeerUp("entry", 4) in bench.peer(0, HOLDER | UPLINK, 1)
-    assert PeerDown("entry", 4) not in bench.wait(DETECTION)
-    assert PeerDown("entry", 4) in bench.wait(1)
+    assert PeerUp(Role.ENTRY, 4) in bench.peer(0, HOLDER | UPLINK, 1)
+    assert PeerDown(Role.ENTRY, 4) not in bench.wait(DETECTION)
+    assert PeerDown(Role.ENTRY, 4) in bench.wait(1)
 
 
 def test_old_keepalives_and_strangers_change_nothing() -> None:
@@ -228,7 +229,7 @@ def test_a_grant_makes_it_the_holder_and_is_told_at_once() -> None:
     bench = Bench()
     bench.now += 7
     actions = bench.reply(GRANT, 1, LEASE)
-    assert Elected("entry", 1) in actions
+    assert Elected(Role.ENTRY, 1) in actions
     assert [m.state & 0xF for m in told(actions, Keepalive)] == [HOLDER] * 4
     assert (bench.member.state, bench.member.held_epoch, bench.member.epoch) == ("holder", 1, 1)
     assert bench.member.lease_until == 1000 + LEASE  # from when it asked
@@ -365,7 +366,7 @@ def test_without_renewal_it_steps_down_in_time() -> None:
     bench.elect()
     assert not only(bench.wait(LEASE - 1), Deposed)
     actions = bench.wait(1)
-    assert Deposed("entry", 1, "lease") in actions
+    assert Deposed(Role.ENTRY, 1, LeaseEnd.LEASE) in actions
     assert FOLLOWER in {m.state & 0xF for m in told(actions, Keepalive, "cw")}
     assert bench.member.held_epoch is None
 
@@ -389,7 +390,7 @@ def test_a_higher_epoch_fences_it_whoever_tells() -> None:
     for tell in ways:
         bench = Bench()
         bench.elect()
-        assert Deposed("entry", 1, "fenced") in tell(bench)
+        assert Deposed(Role.ENTRY, 1, LeaseEnd.FENCED) in tell(bench)
         assert bench.member.epoch == 2
 
 
@@ -409,7 +410,7 @@ def test_a_reluctant_holder_hands_over_to_one_that_is_not() -> None:
     bench.answer(holder=0, epoch=1, state=GRANTING)
     bench.peer(1, FOLLOWER | UPLINK, 1)
     actions = bench.step(bench.member.set_reluctant(True, bench.now))
-    assert Deposed("entry", 1, "handover") in actions
+    assert Deposed(Role.ENTRY, 1, LeaseEnd.HANDOVER) in actions
     assert [(m.operation, m.epoch) for m in told(actions, Election)] == [(RELEASE, 1)]
     begin = len(bench.claims())
     for _ in range(10):
@@ -431,7 +432,7 @@ def test_a_reluctant_grantor_makes_its_member_reluctant() -> None:
     bench = Bench()
     bench.elect()
     bench.peer(1, FOLLOWER | UPLINK, 1)
-    assert Deposed("entry", 1, "handover") in bench.answer(holder=0, epoch=1, state=GRANTING | RELUCTANT)
+    assert Deposed(Role.ENTRY, 1, LeaseEnd.HANDOVER) in bench.answer(holder=0, epoch=1, state=GRANTING | RELUCTANT)
     assert told(bench.wait(INTERVAL), Keepalive)[-1].state & RELUCTANT
 
 
@@ -446,9 +447,9 @@ _EVENTS = st.one_of(
 )
 
 
-@given(st.lists(_EVENTS, max_size=50), st.integers(1, 2), st.sampled_from(["entry", "boundary"]))
-def test_whatever_it_hears_it_holds_only_what_it_was_granted(events: list[Any], boots: int, role: str) -> None:
-    bench = Bench(boots=boots, role=role, uplink="cpu" if role == "entry" else "boundary")
+@given(st.lists(_EVENTS, max_size=50), st.integers(1, 2), st.sampled_from(Role))
+def test_whatever_it_hears_it_holds_only_what_it_was_granted(events: list[Any], boots: int, role: Role) -> None:
+    bench = Bench(boots=boots, role=role, uplink="cpu" if role is Role.ENTRY else "boundary")
     for kind, *values in events:
         if kind == "wait":
             bench.wait(*values)

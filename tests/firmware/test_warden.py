@@ -21,9 +21,10 @@ from ringhil.firmware.election import (
     GroupConfig,
 )
 from ringhil.firmware.observations import Granted, Lapsed, PeerDown, PeerUp
+from ringhil.firmware.reasons import LeaseEnd
 from ringhil.firmware.warden import Warden
-from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import Role
 
 from .timed import Timed, only, told
 
@@ -31,7 +32,7 @@ INTERVAL, SLACK, SKEW, GUARD = 100, 40, 20, 10
 DETECTION = LEASE = 3 * INTERVAL + SLACK
 LEADER = 5
 CONFIG = GroupConfig(
-    role="boundary",
+    role=Role.BOUNDARY,
     card=1,
     me=30,
     rank=0,
@@ -65,7 +66,7 @@ class Bench(Timed):
             self.wait(LEASE + GUARD)
 
     def elect(self, operation: int, epoch: int, candidate: int = LEADER, port: str = "boundary") -> list[Action]:
-        message = Election(1, 0, 9, 30, epoch, 1 << 16 | 1, candidate, operation, wire.ROLES["boundary"], LEASE, 1)
+        message = Election(1, 0, 9, 30, epoch, 1 << 16 | 1, candidate, operation, Role.BOUNDARY.code, LEASE, 1)
         return self.step(self.warden.on_election(message, port, self.now))
 
     def claim(self, epoch: int) -> Election:
@@ -75,7 +76,7 @@ class Bench(Timed):
 
     def keepalive(self, sender: int, state: int, epoch: int, port: str, boots: int = 1) -> list[Action]:
         self.sequence += 1
-        who, role = sender << 16 | boots, wire.ROLES["boundary"]
+        who, role = sender << 16 | boots, Role.BOUNDARY.code
         times = {"multiplier": 3, "interval": INTERVAL, "members": 0, "echo": 0, "holder": NO_HOLDER}
         head = {"card": 1, "flags": 0, "ttl": 9, "destination": 30, "priority": 0, "your_discriminator": 0}
         message = Keepalive(
@@ -94,7 +95,7 @@ def test_it_grants_to_its_leader_and_spreads_the_news() -> None:
     bench = Bench()
     actions = bench.elect(CLAIM, 1)
     assert [type(a) for a in actions[:2]] == [Remember, Granted]
-    assert actions[1] == Granted("boundary", 1, 0, bench.now + LEASE)
+    assert actions[1] == Granted(Role.BOUNDARY, 1, 0, bench.now + LEASE)
     for port in ("cw", "ccw"):
         (news,) = told(actions, Keepalive, port)
         assert (news.destination, news.epoch, news.holder, news.state & GRANTING) == (31, 1, 0, GRANTING)
@@ -125,16 +126,16 @@ def test_it_hears_only_its_own_leader_and_only_over_the_link() -> None:
 
 def test_its_leader_up_and_down_is_told() -> None:
     bench = Bench()
-    assert PeerUp("boundary", LEADER) in bench.leader()
-    assert PeerDown("boundary", LEADER) not in bench.wait(DETECTION)
-    assert PeerDown("boundary", LEADER) in bench.wait(1)
+    assert PeerUp(Role.BOUNDARY, LEADER) in bench.leader()
+    assert PeerDown(Role.BOUNDARY, LEADER) not in bench.wait(DETECTION)
+    assert PeerDown(Role.BOUNDARY, LEADER) in bench.wait(1)
 
 
 def test_the_lease_of_a_silent_leader_lapses() -> None:
     bench = Bench()
     bench.elect(CLAIM, 1)
     actions = bench.wait(LEASE)
-    assert Lapsed("boundary", 1, 0, "lease") in actions
+    assert Lapsed(Role.BOUNDARY, 1, 0, LeaseEnd.LEASE) in actions
     assert told(actions, Keepalive, "cw")[-1].state & GRANTING == 0
 
 
@@ -142,7 +143,7 @@ def test_a_release_is_spread_at_once() -> None:
     bench = Bench()
     bench.elect(CLAIM, 1)
     actions = bench.elect(RELEASE, 1)
-    assert Lapsed("boundary", 1, 0, "release") in actions
+    assert Lapsed(Role.BOUNDARY, 1, 0, LeaseEnd.RELEASE) in actions
     assert [m.state & GRANTING for m in told(actions, Keepalive, "cw")] == [0]
 
 
@@ -182,7 +183,7 @@ def test_of_two_leases_the_higher_epoch_stands() -> None:
     bench.elect(CLAIM, 3)
     assert not only(bench.gossip(GRANTING, 2), Lapsed)
     actions = bench.gossip(GRANTING, 4)
-    assert Lapsed("boundary", 3, 0, "fenced") in actions
+    assert Lapsed(Role.BOUNDARY, 3, 0, LeaseEnd.FENCED) in actions
     (unasked,) = told(actions, Keepalive, "boundary")  # the leader need not wait for its next answer
     assert (unasked.epoch, unasked.echo, unasked.holder) == (4, 0, NO_HOLDER)
     assert bench.claim(5).operation == REFUSE

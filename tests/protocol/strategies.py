@@ -77,7 +77,7 @@ def sample(kind: str, *, count: int = 2) -> Values:
 def frame_of(kind: str, values: Values) -> Frame:
     """The typed frame with these values."""
     variable = variable_field(wire.FRAMES[kind])
-    make: Callable[..., Frame] = BY_KIND[wire.KINDS[kind]]
+    make: Callable[..., Frame] = BY_KIND[wire.Kind.parse(kind).code]
     if variable == "records":
         return make(**values | {"records": tuple(Record(**r) for r in values["records"])})
     if variable == "sets":
@@ -120,7 +120,7 @@ def plain(value: Any) -> Any:
     """What construct parsed, as integers: enumerations by value, flags as their sum."""
     if isinstance(value, Container):
         if "_flagsenum" in value:
-            known = wire.FLAGS | wire.RECORD_FLAGS  # no name is in both with different values
+            known = wire.Flag.codes() | wire.RecordFlag.codes()  # no name is in both with different values
             return sum(known[name] for name, on in value.items() if on is True and name != "_flagsenum")
         return {name: plain(v) for name, v in value.items() if name not in (*_COMPUTED, "_io")}
     if isinstance(value, list):
@@ -130,9 +130,9 @@ def plain(value: Any) -> Any:
 
 def known_flags_only(values: Values) -> Values:
     """`values` as construct's parse shows them: it drops the bits of `flags` that have no name."""
-    result = values | {"flags": values["flags"] & sum(wire.FLAGS.values())}
+    result = values | {"flags": values["flags"] & sum(wire.Flag.codes().values())}
     if "records" in values:
-        known = sum(wire.RECORD_FLAGS.values())
+        known = sum(wire.RecordFlag.codes().values())
         result["records"] = [r | {"flags": r["flags"] & known} for r in values["records"]]
     return result
 

@@ -55,7 +55,7 @@ def test_the_records_of_a_frame_are_an_array(values: Values) -> None:
 def test_the_type_covers_the_header_or_the_whole_frame(kind: str) -> None:
     definition = wire.FRAMES[kind]
     trailer = 0 if variable_field(definition) else 8
-    assert dtype_of(definition).itemsize == BY_KIND[wire.KINDS[kind]].HEAD.size + trailer
+    assert dtype_of(definition).itemsize == BY_KIND[wire.Kind.parse(kind).code].HEAD.size + trailer
 
 
 def test_a_record_is_its_16_bytes() -> None:

@@ -128,26 +128,26 @@ def sv_constants() -> dict[str, int]:
 
 def test_the_package_knows_every_kind_flag_register_and_bit() -> None:
     constants = sv_constants()
-    for name, value in wire.KINDS.items():
+    for name, value in wire.Kind.codes().items():
         assert constants[f"KIND_{name.upper()}"] == value
-    for name, value in wire.FLAGS.items():
+    for name, value in wire.Flag.codes().items():
         assert 1 << constants[f"FLAG_{name.upper()}"] == value
-    for name, value in wire.RECORD_FLAGS.items():
+    for name, value in wire.RecordFlag.codes().items():
         assert 1 << constants[f"RECORD_{name.upper()}"] == value
     for register in registers.REGISTERS:
         assert constants[f"REG_{register.name.upper()}"] == register.address
         if register.access == "rw":
             assert constants[f"RESET_{register.name.upper()}"] == register.reset
-    for name, value in wire.GPU_STATES.items():
+    for name, value in wire.GpuState.codes().items():
         assert constants[f"STATE_{name.upper()}"] == value
     assert constants["NO_CARD"] == wire.NO_CARD
     assert (constants["CROSSINGS"], constants["MAX_CROSSINGS"]) == (wire.CROSSINGS_SHIFT, wire.MAX_CROSSINGS)
     named_bits = {
-        "CONTROL": registers.CONTROL_BITS,
-        "STATUS": registers.STATUS_BITS,
-        "FAULT": registers.FAULT_BITS,
-        "LINK_FAULT": registers.LINK_FAULT_BITS,
-        "LINK": wire.LINK_BITS,
+        "CONTROL": registers.ControlBit.places(),
+        "STATUS": registers.StatusBit.places(),
+        "FAULT": registers.FaultBit.places(),
+        "LINK_FAULT": registers.LinkFaultBit.places(),
+        "LINK": wire.LinkBit.places(),
     }
     for prefix, bits in named_bits.items():
         for name, bit in bits.items():

@@ -16,7 +16,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @every_kind
 def test_a_frame_is_whole_flits(kind: str) -> None:
     assert len(built(kind, sample(kind))) % wire.FLIT_BYTES == 0
-    assert BY_KIND[wire.KINDS[kind]].HEAD.size % wire.FLIT_BYTES == 0
+    assert BY_KIND[wire.Kind.parse(kind).code].HEAD.size % wire.FLIT_BYTES == 0
 
 
 @every_kind
@@ -33,38 +33,32 @@ def test_every_kind_ends_with_both_crcs(kind: str) -> None:
 
 
 def test_kinds_are_distinct_and_of_version_1() -> None:
-    assert len(set(wire.KINDS.values())) == len(wire.KINDS)
-    assert {value >> 4 for value in wire.KINDS.values()} == {1}
-    assert set(wire.KINDS) == set(wire.FRAMES)
+    assert len(set(wire.Kind.codes().values())) == len(wire.Kind.codes())
+    assert {value >> 4 for value in wire.Kind.codes().values()} == {1}
+    assert set(wire.Kind.codes()) == set(wire.FRAMES)
     assert {cls.KIND: cls for cls in BY_KIND.values()} == BY_KIND
-
-
-@pytest.mark.parametrize("flags", [wire.FLAGS, wire.RECORD_FLAGS], ids=["frame", "record"])
-def test_every_flag_is_one_bit_of_its_own(flags: dict[str, int]) -> None:
-    assert all(value.bit_count() == 1 for value in flags.values())
-    assert len(set(flags.values())) == len(flags)
 
 
 def test_the_count_of_crossings_lies_in_flags_of_its_own_that_a_hop_may_set() -> None:
     bits = wire.MAX_CROSSINGS << wire.CROSSINGS_SHIFT
     assert bits & wire.MUTABLE_FLAGS == bits
-    assert not bits & sum(wire.FLAGS.values())
+    assert not bits & sum(wire.Flag.codes().values())
 
 
 def test_the_state_of_a_member_leaves_room_for_its_flags() -> None:
-    flags = sum(wire.STATE_FLAGS.values())
-    assert all(value.bit_count() == 1 for value in wire.STATE_FLAGS.values())
-    assert flags.bit_count() == len(wire.STATE_FLAGS)
-    assert not any(state & flags for state in wire.MEMBER_STATES.values())
+    flags = sum(wire.MemberFlag.codes().values())
+    assert all(value.bit_count() == 1 for value in wire.MemberFlag.codes().values())
+    assert flags.bit_count() == len(wire.MemberFlag)
+    assert not any(state & flags for state in wire.MemberState.codes().values())
     assert flags < 256
 
 
 def test_every_signal_of_a_link_is_one_bit_of_a_byte() -> None:
-    assert sorted(wire.LINK_BITS.values()) == list(range(8))
+    assert list(wire.LinkBit.places().values()) == list(range(8))
 
 
 def test_the_statistics_header_is_256_bits_and_a_record_two_flits() -> None:
-    assert BY_KIND[wire.KINDS["statistics"]].HEAD.size * 8 == 256
+    assert BY_KIND[wire.Kind.STATISTICS.code].HEAD.size * 8 == 256
     assert wire.Record.sizeof() == 2 * wire.FLIT_BYTES
 
 

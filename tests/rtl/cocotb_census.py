@@ -17,7 +17,7 @@ from ringhil.protocol.frames import Record, Statistics
 
 PERIOD_NS = 2
 PATIENCE_US = 20  # simulated; far beyond the longest way round, every watchdog included
-UP = 1 << wire.LINK_BITS["up"]
+UP = wire.LinkBit.UP
 VALID, SOF, EOF, BAD = 1, 2, 4, 8  # of a mailbox's control bits
 CW, CCW = 0, 1
 EPOCH = 1
@@ -62,7 +62,7 @@ class Card:
 
     def set_faults(self, gpu: int, *names: str) -> None:
         """The faults of one GPU, and of that one only."""
-        bits = sum(1 << registers.FAULT_BITS[name] for name in names)
+        bits = sum(registers.FaultBit.codes()[name] for name in names)
         self.dut.fault_i.value = bits << registers.FAULT_PORT_WIDTH * gpu
 
     async def send(self, port: int, frame: bytes) -> None:
@@ -114,9 +114,9 @@ def of_gpu0(value: LogicArray, width: int) -> int:
 
 def message(gpus: int, sequence: int, port: int) -> bytes:
     """A census with records from GPU 0."""
-    head = (0, 1, wire.GPU_STATES["working"], 0, 0, 0, 1, 0, wire.NO_CARD)
+    head = (0, 1, wire.GpuState.WORKING.code, 0, 0, 0, 1, 0, wire.NO_CARD)
     tag = crc.record_tag(EPOCH, sequence, Record.HEAD.pack(*head, 0))
-    flags = wire.FLAGS["with_records"] | wire.FLAGS["ccw"] * port
+    flags = wire.Flag.WITH_RECORDS | wire.Flag.CCW * port
     fields = (0, flags, gpus + 1, 0, EPOCH, sequence, 1, gpus, wire.MAX_RING, 0)
     return codec.encode(Statistics(*fields, (Record(*head, tag),)))
 
@@ -131,9 +131,9 @@ def check(answer: Statistics, sequence: int, members: Sequence[int], port: int) 
     for record in answer.records:
         packed = Record.HEAD.pack(*(getattr(record, name) for name in Record.__slots__))
         assert record.tag == crc.record_tag(EPOCH, sequence, packed)
-        assert record.state == wire.GPU_STATES["working"]
+        assert record.state == wire.GpuState.WORKING.code
         assert (record.peer, record.errors) == (wire.NO_CARD, 0)
-        arrived_at_2 = bool(record.flags & wire.RECORD_FLAGS["port2"])
+        arrived_at_2 = bool(record.flags & wire.RecordFlag.PORT2)
         assert arrived_at_2 == (port == CCW and record.id != 0)
 
 

@@ -17,7 +17,7 @@ PERIOD_NS = 2
 PATIENCE_US = 20  # simulated
 CELLS, GPUS = 6, 3
 RESTORE = 500  # cycles after which a link that started afresh is used again
-UP = 1 << wire.LINK_BITS["up"]
+UP = wire.LinkBit.UP
 VALID, SOF, EOF, BAD = 1, 2, 4, 8  # of a mailbox's control bits
 BOUNDARY = 3  # port
 WIRED = ((1, 5), (2, 4))
@@ -27,7 +27,7 @@ INPUTS += ("host_rx_data_i", "mtx_ctl_i", "mtx_data_i", "reg_we_i", "reg_addr_i"
 
 def keepalive(sequence: int) -> bytes:
     """Any control frame will do: the far end's firmware gets it whatever home it names."""
-    return codec.encode(Keepalive(0, 0, 4, 0, 1, sequence, 7, 0, wire.ROLES["boundary"], 0, 3, 0, 1000, 3, 0, 0))
+    return codec.encode(Keepalive(0, 0, 4, 0, 1, sequence, 7, 0, wire.Role.BOUNDARY.code, 0, 3, 0, 1000, 3, 0, 0))
 
 
 async def power_up(dut: Any) -> None:
@@ -98,7 +98,7 @@ async def a_cut_is_seen_at_both_ends(dut: Any) -> None:
     for _ in range(8):
         await FallingEdge(dut.clk_i)
     for cell in range(CELLS):
-        fault = dut.boundary_tx_ctl_o.value[8 * cell + 7 : 8 * cell].to_unsigned() >> wire.LINK_BITS["fault"] & 1
+        fault = dut.boundary_tx_ctl_o.value[8 * cell + 7 : 8 * cell].to_unsigned() & wire.LinkBit.FAULT
         # GPU 0 of each card is wired to nobody.
         assert fault == (cell in (first, second) or cell % GPUS == 0)
 

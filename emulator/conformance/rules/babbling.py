@@ -29,16 +29,16 @@ def _census(frame: RingFrame, stimulus: Stimulus, lane: int, number: int) -> str
     """What is wrong with a frame that a babbling GPU sent."""
     data = frame.data
     wanted = {
-        "kind": (data[0], wire.KINDS["statistics"]),
+        "kind": (data[0], wire.Kind.STATISTICS.code),
         "card": (data[1], stimulus.card),
-        "flag with_records": (int.from_bytes(data[2:4], "big") & wire.FLAGS["with_records"], 0),
+        "flag with_records": (int.from_bytes(data[2:4], "big") & wire.Flag.WITH_RECORDS, 0),
         "TTL": (frame.ttl, stimulus.size + 1),
         "number": (int.from_bytes(data[6:8], "big"), number),
         "sequence": (int.from_bytes(data[12:16], "big"), BABBLE),
         "count": (int.from_bytes(data[16:18], "big"), 1),
         "number of records": (int.from_bytes(data[18:20], "big"), 0),
         "length in flits": (len(data) // wire.FLIT_BYTES, 5),
-        "flag ccw": (bool(int.from_bytes(data[2:4], "big") & wire.FLAGS["ccw"]), lane == 1),
+        "flag ccw": (bool(int.from_bytes(data[2:4], "big") & wire.Flag.CCW), lane == 1),
     }
     for what, (found, right) in wanted.items():
         if found != right:

@@ -16,7 +16,7 @@ from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Pause, Poke, Post, Send, Stimulus
 from ringhil.protocol import registers, wire
 
-RECORDS = wire.FLAGS["with_records"]
+RECORDS = wire.Flag.WITH_RECORDS
 GAP = 40  # cycles between frames that must not touch
 QUIET = (Poke(2, "heartbeat", 0), Poke(4, "allowance", 10_000))  # nothing but the frames makes the node act
 FIRST = 10  # cycle of the first frame
@@ -50,14 +50,14 @@ def count(rng: random.Random, effort: int) -> Iterable[Case]:
         others = [g for g in {0, 1, place["size"] - 1, rng.randrange(place["size"])} if g != place["node"]]
         frames = []
         for lane in (0, 1) * 4:
-            flags = rng.choice([0, RECORDS]) | wire.FLAGS["ccw"] * lane
+            flags = rng.choice([0, RECORDS]) | wire.Flag.CCW * lane
             records = rng.randrange(5) if flags & RECORDS else 0
             limit = rng.choice([wire.MAX_RING, records + 1, records])
             given = {"card": place["card"], "origin": rng.choice(others), "size": place["size"]}
             frames.append(
                 RingFrame.of(statistics(rng, ttl=place["size"], flags=flags, records=records, limit=limit, **given))
             )
-        marks = rng.getrandbits(5) & ~(1 << registers.CONTROL_BITS["monitor"])
+        marks = rng.getrandbits(5) & ~registers.ControlBit.MONITOR
         own = [Poke(6, "control", marks), Poke(7, "weight", rng.getrandbits(16))]
         own += [Poke(8, "gpu_type", rng.getrandbits(8)), Poke(9, "boundary_peer", rng.getrandbits(8))]
         stimulus = Stimulus.of([*QUIET, *own, *spread(frames, (0, 1) * 4)], **place)
@@ -139,7 +139,7 @@ def short(rng: random.Random, effort: int) -> Iterable[Case]:
 def monitor(rng: random.Random, effort: int) -> Iterable[Case]:
     for index in range(effort):
         place = straps(rng)
-        setting = Poke(6, "control", 1 << registers.CONTROL_BITS["monitor"])
+        setting = Poke(6, "control", registers.ControlBit.MONITOR)
         frames = [control_frame(rng, **place) for _ in range(12)]
         stimulus = Stimulus.of([*QUIET, setting, *spread(frames, (0, 1) * 6)], **place)
         yield Case(f"monitor {index}", stimulus, follows("control.monitor"))

@@ -62,7 +62,7 @@ def _combinations() -> Iterable[tuple[str, str]]:
     """(switch, fault) that can be held."""
     never = [i.when for i in IGNORED if set(i.when) == {"switch", "fault"}]
     for switch in SWITCH:
-        for fault in (NO_FAULT, *registers.FAULT_BITS):
+        for fault in (NO_FAULT, *registers.FaultBit.codes()):
             if not any(switch in when["switch"] and fault in when["fault"] for when in never):
                 yield switch, fault
 
@@ -121,7 +121,7 @@ def _data(rng: random.Random, kind: str, place: Place, way: int, mine: float) ->
 def _frames(rng: random.Random, place: Place, way: int, mine: float) -> list[RingFrame]:
     """One of each kind, in any order; a share of `mine` is for this GPU."""
     frames = []
-    for kind, value in wire.KINDS.items():
+    for kind, value in wire.Kind.codes().items():
         if value in DATA_KINDS:
             frames.append(_data(rng, kind, place, way, mine))
         else:
@@ -231,7 +231,7 @@ def forwarding(rng: random.Random, effort: int) -> Iterable[Case]:
             place = some_place(rng, control=control, crossings=rng.getrandbits(16), exits=rng.getrandbits(16))
             if (switch, fault) == ("through", "duplicate_id") and index % 2 == 0:
                 place.node = 0  # its predecessor is the last one
-            end = START + GAP * (len(wire.KINDS) + 1)
+            end = START + GAP * (len(wire.Kind.codes()) + 1)
             held = _held(switch, fault, rng, place, end)
             actions: list[Action] = [*held.actions]
             mine = 0.0 if (switch, fault) == ("through", "hang") else 0.3

@@ -20,8 +20,8 @@ from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
 
-KEEPALIVE = wire.KINDS["keepalive"]
-STATISTICS = wire.KINDS["statistics"]
+KEEPALIVE = wire.Kind.KEEPALIVE.code
+STATISTICS = wire.Kind.STATISTICS.code
 
 
 def _as_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:

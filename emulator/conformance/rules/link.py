@@ -360,7 +360,7 @@ def _turn(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> 
         control.arrive(frame, lane, turned, outcomes[1])
         on.append([leaving for leaving in outcomes[0].leaving if leaving.link == here])
         back.append([leaving for leaving in outcomes[1].leaving if leaving.link == there])
-    wrapped = wire.FLAGS["wrapped"]
+    wrapped = wire.Flag.WRAPPED
     for link, ways in ((here, on), (there, back)):
         for found in observed.left[link]:
             if not found.good:

@@ -24,7 +24,7 @@ from ringhil.protocol.frames import Report
 
 WIDTH = {"gpu_type": 8, "weight": 16, "boundary_peer": 8, "crossings": 16, "exits": 16}  # bits; all others 32
 UNMAPPED = tuple(address for address in range(256) if address not in registers.ADDRESS.values())
-HEALTHY = 1 << registers.STATUS_BITS["healthy"]
+HEALTHY = registers.StatusBit.HEALTHY
 COUNTERS = tuple(r.name for r in registers.REGISTERS if r.access == "ro" and r.name != "status")
 
 
@@ -120,7 +120,7 @@ def counters(rng: random.Random, effort: int) -> Iterable[Case]:
     for lane in (0, 1):
         for kind in ("bad", "marked", "used up", "counted", "purged", "home"):
             place = straps(rng)
-            monitor = 1 << registers.CONTROL_BITS["monitor"] if kind == "purged" else 0
+            monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
             actions: list[Action] = [*QUIET, Poke(6, "control", monitor)]
             frames = [_event(rng, kind, place) for _ in range(rng.randrange(3, 7) * effort)]
             actions += spread(frames, [lane] * len(frames))
@@ -147,7 +147,7 @@ def _event(rng: random.Random, kind: str, place: dict[str, int]) -> RingFrame:
         case "used up":
             return foreign(rng, place).with_ttl(0)
         case "purged":
-            return RingFrame.of(statistics(rng, flags=rng.choice([0, wire.FLAGS["circulating"]]), ttl=2, **given))
+            return RingFrame.of(statistics(rng, flags=rng.choice([0, wire.Flag.CIRCULATING]), ttl=2, **given))
         case "home":
             return RingFrame.of(other_control(rng, card=place["card"], home=place["node"], ttl=1))
         case _:
@@ -245,7 +245,7 @@ def _summed(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 def together(rng: random.Random, effort: int) -> Iterable[Case]:
     for kind in ("purged", "counted", "bad", "marked", "home"):
         place = straps(rng)
-        monitor = 1 << registers.CONTROL_BITS["monitor"] if kind == "purged" else 0
+        monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
         frames = [_event(rng, kind, place) for _ in range(6 * effort)]
         sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
         actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *sends]
@@ -253,7 +253,7 @@ def together(rng: random.Random, effort: int) -> Iterable[Case]:
     yield Case("both links", Stimulus.of([*QUIET, *(Carrier(10, link, False) for link in OUT)]), _wrapped_twice)
     for index in range(effort):
         there = Place(rng, 1, 2, 8)
-        actions = [*QUIET, Poke(6, "control", 1 << registers.CONTROL_BITS["entry"])]
+        actions = [*QUIET, Poke(6, "control", registers.ControlBit.ENTRY)]
         at = 20
         # The ways differ in how long a frame takes to where it is dropped.
         for shift in range(-3, 4):
@@ -303,7 +303,7 @@ def _lanes_many(rng: random.Random, place: dict[str, int]) -> Iterator[tuple[str
     yield "marked", [_short(rng, place, 2).marked() for _ in range(2 * MANY)]
     yield "used up", [_short(rng, place, 0) for _ in range(MANY)]
     yield "counted", [RingFrame.of(statistics(rng, **given)) for _ in range(MANY)]
-    circulating = wire.FLAGS["circulating"]
+    circulating = wire.Flag.CIRCULATING
     yield "purged", [RingFrame.of(statistics(rng, flags=circulating, **given)) for _ in range(MANY)]
 
 
@@ -328,7 +328,7 @@ def _times(register: str, stimulus: Stimulus, observed: Observed) -> list[Breach
 def many(rng: random.Random, effort: int) -> Iterable[Case]:
     place = straps(rng)
     for kind, frames in _lanes_many(rng, place):
-        monitor = 1 << registers.CONTROL_BITS["monitor"] if kind == "purged" else 0
+        monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
         actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *_close(frames, IN, more=kind == "counted")]
         yield Case(kind, Stimulus.of(actions, **place), partial(judge_control, "registers.many"))
     for register, values in _SWIFT.items():

@@ -16,7 +16,7 @@ from ringhil.protocol.frames import Acknowledgement, Result, Work
 
 QUEUE = 4  # units, the one that is being computed included
 SLOW = 4  # times as slow
-_WORK = wire.KINDS["work"]
+_WORK = wire.Kind.WORK.code
 _HEAD = wire.WORK_HEADER_FLITS * wire.FLIT_BYTES
 _WORD = 4  # bytes
 
@@ -42,9 +42,9 @@ class Answer:
 
     def refusal(self, reason: str) -> bytes:
         """The frame that refuses it, with 0 in `queued`."""
-        status = wire.ACK_STATUS[reason]
+        status = wire.AckStatus.parse(reason).code
         work, view = self.head, self.view
-        flags = wire.FLAGS["to_host"] | (wire.FLAGS["ccw"] if self.link == "p1" else 0)
+        flags = wire.Flag.TO_HOST | (wire.Flag.CCW if self.link == "p1" else 0)
         return codec.encode(
             Acknowledgement(
                 *(work.source_card, flags, view.longest, work.source, work.epoch, work.unit),
@@ -98,7 +98,7 @@ class Engine:
         if follows:
             unit = _Unit(identity, unit.segments + 1, unit.size + work.segment_bytes, unit.data + work.payload)
             self._streams[stream] = unit
-        if not work.flags & wire.FLAGS["last"]:
+        if not work.flags & wire.Flag.LAST:
             return None
         complete = follows and unit.size == work.length
         if follows:
@@ -125,11 +125,11 @@ class Engine:
         return "boundary" if work.source_card < 16 and crossings >> work.source_card & 1 else "p2"
 
     def _result(self, work: Work, data: bytes, link: str, cost: int) -> bytes:
-        flags = wire.FLAGS["to_host"] | (wire.FLAGS["ccw"] if link == "p1" else 0)
+        flags = wire.Flag.TO_HOST | (wire.Flag.CCW if link == "p1" else 0)
         return codec.encode(
             Result(
                 *(work.source_card, flags, self.view.longest, work.source, work.epoch, work.unit),
-                *(self.view.number, work.attempt, wire.RESULT_STATUS["done"], self.view.card, 0),
+                *(self.view.number, work.attempt, wire.ResultStatus.DONE.code, self.view.card, 0),
                 *(digest(data), work.length, cost),
             )
         )

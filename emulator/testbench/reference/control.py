@@ -13,8 +13,8 @@ from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import crc, wire
 
 IN, OUT = ("p1", "p2"), ("p2", "p1")  # by lane
-_STATISTICS = wire.KINDS["statistics"]
-_FLAG = wire.FLAGS
+_STATISTICS = wire.Kind.STATISTICS.code
+_FLAG = wire.Flag
 _WITH_TRAILER = 40  # bytes of a statistics frame without records
 
 
@@ -138,11 +138,11 @@ def _hop(
     if data[0] == _STATISTICS:
         flags = int.from_bytes(data[2:4], "big")
         if view.control("monitor"):
-            if flags & _FLAG["circulating"]:
+            if flags & _FLAG.CIRCULATING:
                 outcome.counters["purged"] += 1
                 return
-            data = data[:2] + (flags | _FLAG["circulating"]).to_bytes(2, "big") + data[4:]
-        if not flags & _FLAG["wrapped"]:
+            data = data[:2] + (flags | _FLAG.CIRCULATING).to_bytes(2, "big") + data[4:]
+        if not flags & _FLAG.WRAPPED:
             if not bad and len(data) >= _WITH_TRAILER:
                 outcome.counters["forwarded"] += 1
             data, record_at = _counted(data, bad, marked, lane, flags, view, outcome)
@@ -163,7 +163,7 @@ def _counted(
     added = 0 if "skip_count" in view.faults else 2 if "double_count" in view.faults else 1
     count = count + added & 0xFFFF
     record = b""
-    if flags & _FLAG["with_records"]:
+    if flags & _FLAG.WITH_RECORDS:
         if records < limit & ~wire.OVERFLOW:
             records += 1
             record = _record(count, data, bad, marked, lane, view, outcome)
@@ -176,10 +176,10 @@ def _counted(
 
 def _record(count: int, data: bytes, bad: bool, marked: bool, lane: int, view: NodeView, outcome: Outcome) -> bytes:
     """This GPU's record, time stamp 0 and tag to match."""
-    bits, flag = 0, wire.RECORD_FLAGS
-    bits |= flag["entry_capable"] * view.control("entry_capable") | flag["boundary"] * view.control("boundary")
-    bits |= flag["port2"] * lane | flag["arrived_bad"] * (bad and not marked) | flag["arrived_marked"] * marked
-    state = wire.GPU_STATES["degraded" if "slow" in view.faults else "working"]
+    bits, flag = 0, wire.RecordFlag
+    bits |= flag.ENTRY_CAPABLE * view.control("entry_capable") | flag.BOUNDARY * view.control("boundary")
+    bits |= flag.PORT2 * lane | flag.ARRIVED_BAD * (bad and not marked) | flag.ARRIVED_MARKED * marked
+    state = (wire.GpuState.DEGRADED if "slow" in view.faults else wire.GpuState.WORKING).code
     errors = outcome.counters[f"rx_bad_port{lane + 1}"]  # this one included
     peer = view.register("boundary_peer") if view.control("boundary") else wire.NO_CARD
     fields: tuple[tuple[int, int], ...] = (
@@ -222,10 +222,10 @@ def _leave(
     link = OUT[lane]
     flags, ttl = int.from_bytes(data[2:4], "big"), int.from_bytes(data[4:6], "big")
     turned = link in view.down
-    if ttl > view.longest or (turned and not flags & _FLAG["wrapped"]):
+    if ttl > view.longest or (turned and not flags & _FLAG.WRAPPED):
         ttl = view.longest
     if turned:
-        flags |= _FLAG["wrapped"]
+        flags |= _FLAG.WRAPPED
     data = data[:2] + flags.to_bytes(2, "big") + ttl.to_bytes(2, "big") + data[6:]
     # Nobody listens at a link that isn't used: whether the frame shows on its wire is the node's own business.
     ends, more = outcome.bad_ends[lane], outcome.more_bad[lane]

@@ -18,7 +18,7 @@ WAYS = ("p1", "p2", "host", "boundary")
 CPU, CARD = 2, 3
 LANE_OUT = ("p2", "p1")
 LONGEST = wire.DATA_FRAME_FLITS * wire.FLIT_BYTES  # bytes
-_FLAG = wire.FLAGS
+_FLAG = wire.Flag
 _CROSSINGS = wire.MAX_CROSSINGS << wire.CROSSINGS_SHIFT
 _CARDS = 16  # that have a bit in `crossings` and `exits`
 
@@ -101,7 +101,7 @@ def fate(data: bytes, way: int, view: NodeView) -> Fate:
             return "ttl_dropped" if exists else "either"
         if not exists:
             return "data_dropped"
-        return "p1" if own and flags & _FLAG["ccw"] else "p2"
+        return "p1" if own and flags & _FLAG.CCW else "p2"
     if way == CARD:
         if not open_way or flags & _CROSSINGS == _CROSSINGS or across:
             return "data_dropped"
@@ -112,14 +112,14 @@ def fate(data: bytes, way: int, view: NodeView) -> Fate:
         return "data_dropped" if view.bypassed else _at_home(flags, view)
     # Lanes wait for each other in one order only: down the tree nothing leaves by the link up, but where a wrap has
     # brought it onto this lane.
-    against = way == 1 and view.control("from_above") and not flags & _FLAG["wrapped"]
+    against = way == 1 and view.control("from_above") and not flags & _FLAG.WRAPPED
     if across and not against:
         return "boundary"
     return "ttl_dropped" if ttl == 0 else LANE_OUT[way]  # type: ignore[return-value]
 
 
 def _at_home(flags: int, view: NodeView) -> Fate:
-    if not flags & _FLAG["to_host"]:
+    if not flags & _FLAG.TO_HOST:
         return "engine"
     return "host" if view.control("entry") else "data_dropped"
 
@@ -149,11 +149,11 @@ def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: Outcome, f
     if way == CARD and link != "host":
         # A ring of its own: time to live and wraps start afresh, and one more link lies behind it.
         ttl = view.longest
-        flags = (flags & ~_FLAG["wrapped"]) + (1 << wire.CROSSINGS_SHIFT)
+        flags = (flags & ~_FLAG.WRAPPED) + (1 << wire.CROSSINGS_SHIFT)
     turned = link in view.down and link in LANE_OUT
-    if turned and not flags & _FLAG["wrapped"]:
+    if turned and not flags & _FLAG.WRAPPED:
         ttl = view.longest
-        flags |= _FLAG["wrapped"]
+        flags |= _FLAG.WRAPPED
     data = data[:2] + flags.to_bytes(2, "big") + min(ttl, view.longest).to_bytes(2, "big") + data[6:]
     # Nobody hears what is sent by a link that isn't used; whether anything is sent there doesn't matter.
     optional = frame.optional or link in view.down

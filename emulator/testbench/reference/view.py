@@ -27,7 +27,7 @@ class NodeView:
 
     def control(self, bit: str) -> bool:
         """A bit of `control`."""
-        return bool(self.register("control") >> registers.CONTROL_BITS[bit] & 1)
+        return bool(self.register("control") & registers.ControlBit.codes()[bit])
 
     @property
     def number(self) -> int:

@@ -16,7 +16,7 @@ from ringhil.emulator.files import AtomicFile
 from ringhil.protocol import wire
 
 _PORTS = ("p1_tx", "p2_tx", "host_tx", "boundary_tx")
-_BITS = tuple(sorted(wire.LINK_BITS, key=lambda name: wire.LINK_BITS[name]))
+_BITS = tuple(wire.LinkBit.codes())
 
 
 class WaveError(ValueError):
@@ -47,7 +47,7 @@ class WaveWriter:
             lib.fstWriterSetUpscope(self._context)
         self._time(0)
         for place in range(len(self._data)):
-            self._write(place, 0, 1 << wire.LINK_BITS["up"], first=True)
+            self._write(place, 0, wire.LinkBit.UP, first=True)
         engine.watch()
 
     def _scope(self, name: str) -> None:

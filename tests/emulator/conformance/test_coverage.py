@@ -47,7 +47,7 @@ def test_one_rule_alone_reaches_less(tmp_path: Path) -> None:
 
 
 def status(*bits: str) -> int:
-    return sum(1 << registers.STATUS_BITS[bit] for bit in bits)
+    return sum(registers.StatusBit.codes()[bit] for bit in bits)
 
 
 OUT = ("bypass_cw", "bypass_ccw")

@@ -32,8 +32,8 @@ def filled(samples: list[tuple[str, str]]) -> FunctionalCoverage:
 
 def test_forwarding_has_the_kinds_and_faults_of_the_protocol() -> None:
     cross = forwarding()
-    assert cross.axes["kind"] == tuple(wire.KINDS)
-    assert set(cross.axes["fault"]) == {"none", *registers.FAULT_BITS}
+    assert cross.axes["kind"] == tuple(wire.Kind.codes())
+    assert set(cross.axes["fault"]) == {"none", *registers.FaultBit.codes()}
     assert cross.size == 4 * 7 * 4 * 12
     coverage = FunctionalCoverage([cross])
     coverage.sample("forwarding", switch="stuck", kind="work", way="host", fault="babble")

@@ -14,7 +14,7 @@ from ringhil.emulator.engine.engine import PORTS, TO_CPU, Engine, Events
 from ringhil.protocol import codec, crc, frames, registers, wire
 
 PORT_NAMES = ("port 1", "port 2", "CPU port", "boundary port")
-NODE_FAULTS = tuple(registers.FAULT_BITS)
+NODE_FAULTS = tuple(registers.FaultBit.codes())
 
 Do = Callable[[Engine], None]
 Told = tuple[int, int, int, int, int, bytes]
@@ -44,14 +44,14 @@ def statistics(
     card: int = 0,
 ) -> bytes:
     """A census as the firmware of GPU `origin` sends it; TTL as for one time round unless given."""
-    bits = flags | wire.FLAGS["ccw"] * ccw | wire.FLAGS["with_records"] * records
+    bits = flags | wire.Flag.CCW * ccw | wire.Flag.WITH_RECORDS * records
     fields = (card, bits, ttl or gpus + 1, origin, 1, sequence, 1, gpus, wire.MAX_RING, 0)
     return codec.encode(frames.Statistics(*fields, (own_record(origin, sequence),) if records else ()))
 
 
 def own_record(gpu: int, sequence: int) -> frames.Record:
     """The record with which the origin of a census begins."""
-    head = (gpu, 1, wire.GPU_STATES["working"], 0, 0, 0, 1, 0, wire.NO_CARD)
+    head = (gpu, 1, wire.GpuState.WORKING.code, 0, 0, 0, 1, 0, wire.NO_CARD)
     tag = crc.record_tag(1, sequence, frames.Record.HEAD.pack(*head, 0))
     return frames.Record(*head, tag)
 
@@ -73,7 +73,7 @@ def unit(
     answer = []
     for segment, part in enumerate(parts):
         last = segment == len(parts) - 1
-        flags = wire.FLAGS["last"] * last | wire.FLAGS["ccw"] * ccw
+        flags = wire.Flag.LAST * last | wire.Flag.CCW * ccw
         head = (card, flags, gpus + 1, home, 1, number, 0, 0, segment, len(part), size, kind, source_card, 0)
         answer.append(codec.encode(frames.Work(*head, part + bytes(-len(part) % wire.FLIT_BYTES))))
     return answer
@@ -143,7 +143,7 @@ class Trouble:
 
     def stale(self, cycle: int) -> None:
         """What an earlier entry left behind: circulating, wrapped, short-lived, of nobody, for the CPU."""
-        flags = self.random.choice([0, wire.FLAGS["circulating"], wire.FLAGS["wrapped"]])
+        flags = self.random.choice([0, wire.Flag.CIRCULATING, wire.Flag.WRAPPED])
         ttl = self.random.choice([1, 2, self.gpus, 3 * self.gpus])
         origin, port = self.random.choice([self.gpu(), self.gpus + 5]), self.random.choice(list(PORTS.values()))
         frame = statistics(self.gpus, origin, 0, ccw=port == 1, flags=flags, ttl=ttl)
@@ -211,7 +211,7 @@ class Trouble:
     def cut(self, cycle: int) -> None:
         gpu = self.cell()
         after = gpu + 1 if (gpu + 1) % self.gpus else gpu + 1 - self.gpus
-        one_way = self.random.choice([*registers.LINK_FAULT_BITS])
+        one_way = self.random.choice([*registers.LinkFaultBit.codes()])
         if self.random.random() < 0.6:
             self.for_a_while(cycle, f"cut {gpu}-{after}", lambda e, on: e.cut_link(gpu, after, on))
         else:
@@ -282,7 +282,7 @@ def _differing_trace(engines: Sequence[Engine], cycles: int, seen: Seen) -> str:
     data, ctl = engines[0].trace(cycles)
     events = told(engines[0].events())
     seen.node_cycles += ctl.shape[0] * ctl.shape[1]
-    seen.flits += int(np.count_nonzero(ctl & (1 << wire.LINK_BITS["valid"])))
+    seen.flits += int(np.count_nonzero(ctl & wire.LinkBit.VALID))
     seen.events += len(events)
     for which, engine in enumerate(engines[1:], 1):
         other_data, other_ctl = engine.trace(cycles)
@@ -314,7 +314,7 @@ def differing_registers(engines: Sequence[Engine]) -> str:
 def status(engine: Engine, cell: int) -> set[str]:
     """The bits that are set in a GPU's status register."""
     value = engine.peek(cell, "status")
-    return {name for name, bit in registers.STATUS_BITS.items() if value >> bit & 1}
+    return {bit.word for bit in registers.StatusBit if value & bit}
 
 
 def run_for(engine: Engine, cycles: int) -> list[Told]:

@@ -13,7 +13,7 @@ from .stimulus import Told, digest, reset_value, results, run_for, statistics, s
 GPUS = 3  # of each card
 TWO = Topology((3, 3), ((1, 5), (2, 4)))
 THREE = Topology((3, 3, 3), ((1, 5), (4, 8)))
-BITS = {name: 1 << bit for name, bit in registers.CONTROL_BITS.items()}
+BITS = registers.ControlBit.codes()
 LINK_RESTORE = reset_value("link_restore")
 CONTENT = bytes(range(256)) * 2
 
@@ -106,7 +106,7 @@ def test_a_refusal_comes_home_too(two: Engine) -> None:
     ((*_, image),) = run_for(two, 1000)
     answer = codec.decode(image, link=False)
     assert isinstance(answer, frames.Acknowledgement)
-    assert answer.status == wire.ACK_STATUS["unknown_kind"]
+    assert answer.status == wire.AckStatus.UNKNOWN_KIND.code
     assert (answer.unit, answer.card, answer.source_card, answer.source) == (77, 0, 1, 1)
 
 
@@ -444,7 +444,7 @@ def test_a_boundary_gpus_records_say_so_and_name_the_card(two: Engine) -> None:
     ((*_, image),) = told(two.run(two.now + 200))
     frame = codec.decode(image, link=False)
     assert isinstance(frame, frames.Statistics)
-    flag = wire.RECORD_FLAGS["boundary"]
+    flag = wire.RecordFlag.BOUNDARY
     assert [(r.id, bool(r.flags & flag), r.peer) for r in frame.records] == [
         (0, False, wire.NO_CARD),
         (1, True, 1),

@@ -30,7 +30,7 @@ def hand_out(engine: Engine, first: int, count: int = 2 * GPUS) -> set[int]:
 @pytest.fixture
 def engine() -> Engine:
     made = Engine(cells_library(), Topology((GPUS,)))
-    poking(0, "control", 1 << registers.CONTROL_BITS["entry"])(made)
+    poking(0, "control", registers.ControlBit.ENTRY)(made)
     made.run(10)
     return made
 
@@ -57,7 +57,7 @@ def test_what_the_cpu_sends_meanwhile_waits(engine: Engine) -> None:
     engine.send_from_cpu(0, [statistics(GPUS, 0, 77)], at=engine.now)
     assert results(engine, 5000) == set()
     engine.set_link_fault(0, "cut_host", False)
-    assert engine.peek(0, "status") >> registers.STATUS_BITS["host_down"] & 1
+    assert engine.peek(0, "status") & registers.StatusBit.HOST_DOWN
     assert results(engine, RESTORE + 20_000) == expected
 
 

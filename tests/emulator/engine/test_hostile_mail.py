@@ -29,7 +29,7 @@ def test_a_frame_that_nobody_takes_is_gone_after_one_hop_more_than_the_ring_has(
 
 
 def test_a_frame_too_long_for_the_mailbox_does_not_block_the_next_one(engine: Engine) -> None:
-    engine.send_mail(1, PORTS["cw"], bytes([wire.KINDS["keepalive"]]) + bytes(8 * 50 - 1), at=engine.now)
+    engine.send_mail(1, PORTS["cw"], bytes([wire.Kind.KEEPALIVE.code]) + bytes(8 * 50 - 1), at=engine.now)
     engine.send_mail(1, PORTS["cw"], keepalive(home=3, ttl=GPUS + 1), at=engine.now)
     events = engine.run(engine.now + 500)
     assert [(int(row["cell"]), int(row["bad"])) for row in events.table] == [(3, 0)]

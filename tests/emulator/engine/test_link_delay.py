@@ -21,7 +21,7 @@ CW, CCW = (2, 0), (1, 1)
 
 def make(*delays: tuple[tuple[int, int], int]) -> Engine:
     engine = Engine(cells_library(), Topology((GPUS,)))
-    engine.poke(0, "control", 1 << registers.CONTROL_BITS["entry"])
+    engine.poke(0, "control", registers.ControlBit.ENTRY)
     engine.run(100)
     for where, late in delays:
         engine.set_delay(*where, late)

@@ -9,7 +9,7 @@ GPUS = 4
 
 def wraps(engine: Engine) -> list[tuple[int, int]]:
     """(GPU, port) of every ring port that is turned round."""
-    bits = {port: 1 << registers.STATUS_BITS[f"wrap_port{port}"] for port in (1, 2)}
+    bits = {port: registers.StatusBit.codes()[f"wrap_port{port}"] for port in (1, 2)}
     return [(gpu, port) for gpu in range(GPUS) for port in (1, 2) if engine.peek(gpu, "status") & bits[port]]
 
 

@@ -74,7 +74,7 @@ def beating(engine: Engine) -> None:
 
 def computing(engine: Engine) -> None:
     """A work unit that takes 5,000 cycles."""
-    engine.poke(0, "control", 1 << registers.CONTROL_BITS["entry"])
+    engine.poke(0, "control", registers.ControlBit.ENTRY)
     engine.poke(GPU, "compute_setup", 5_000)
     engine.send_from_cpu(0, unit(engine.topology.cells, GPU, 7, 40, bytes(40)), at=engine.now + 10)
 

@@ -22,8 +22,8 @@ RIGHT, LEFT = 5, 11  # boundary GPUs towards the next and the previous card
 CHUNK = 5_000  # cycles
 QUEUED = 2 * CHUNK // wire.DATA_FRAME_FLITS  # frames that a CPU link keeps waiting: never idle
 CROSSINGS = tuple((card * GPUS + RIGHT, (card + 1) * GPUS + LEFT) for card in range(CARDS - 1))
-_CONTROL = {name: 1 << bit for name, bit in registers.CONTROL_BITS.items()}
-_VALID = 1 << wire.LINK_BITS["valid"]
+_CONTROL = registers.ControlBit.codes()
+_VALID = wire.LinkBit.VALID
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ OTHERS = [gpu for gpu in range(GPUS) if gpu != BROKEN]
 @pytest.fixture
 def engine() -> Iterator[Engine]:
     with Engine(cells_library(), Topology((GPUS,))) as made:
-        made.poke(0, "control", 1 << registers.CONTROL_BITS["entry"])
+        made.poke(0, "control", registers.ControlBit.ENTRY)
         made.run(100)
         yield made
 
@@ -31,8 +31,8 @@ def census(engine: Engine) -> list[tuple[list[int], bool]]:
         engine.send_mail(0, int(ccw), statistics(GPUS, 0, engine.now, ccw=ccw), at=engine.now)
     home = [codec.decode(e[-1], link=False) for e in run_for(engine, 300) if e[2] == FROM_RING]
     found = [f for f in home if isinstance(f, frames.Statistics)]
-    found.sort(key=lambda f: f.flags & wire.FLAGS["ccw"])
-    return [([r.id for r in f.records], bool(f.flags & wire.FLAGS["wrapped"])) for f in found]
+    found.sort(key=lambda f: f.flags & wire.Flag.CCW)
+    return [([r.id for r in f.records], bool(f.flags & wire.Flag.WRAPPED)) for f in found]
 
 
 def ring(members: list[int]) -> list[tuple[list[int], bool]]:

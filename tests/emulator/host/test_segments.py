@@ -40,7 +40,7 @@ def test_they_decode_and_carry_the_unit(unit: int, attempt: int, data: bytes, ro
         assert (frame.source_card, frame.source, frame.epoch) == (route.via, route.entry, route.epoch)
         assert (frame.ttl, frame.length) == (route.ttl, len(data))
         last = number == len(frames) - 1
-        assert frame.flags == (wire.FLAGS["last"] if last else 0) | (wire.FLAGS["ccw"] if route.ccw else 0)
+        assert frame.flags == (wire.Flag.LAST if last else 0) | (wire.Flag.CCW if route.ccw else 0)
         assert frame.segment_bytes == wire.SEGMENT_BYTES or last
         assert not any(frame.payload[frame.segment_bytes :])
         arrived += frame.payload[: frame.segment_bytes]

@@ -20,7 +20,7 @@ from ringhil.emulator.scenario import (
 from ringhil.emulator.scenario.expression import MAX_LENGTH
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
 from ringhil.emulator.scenario.sweep import MAX_PARAMETERS, MAX_VARIANTS
-from ringhil.protocol.wire import GPU_TYPES
+from ringhil.protocol.wire import GpuType
 
 PAGE = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
 
@@ -115,4 +115,4 @@ def test_the_expectations_of_the_page_load() -> None:
 def test_every_key_and_gpu_type_stands_there() -> None:
     schema = json_schema()
     keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}
-    assert not {key for key in keys | GPU_TYPES.keys() if not re.search(f"[`{{]{key}[`:]", PAGE)}
+    assert not {key for key in keys | GpuType.codes().keys() if not re.search(f"[`{{]{key}[`:]", PAGE)}

@@ -30,7 +30,7 @@ from ringhil.emulator.scenario import (
     load,
     loads,
 )
-from ringhil.protocol.registers import FAULT_BITS
+from ringhil.protocol.registers import FaultBit
 
 from .samples import SERVER
 
@@ -241,7 +241,7 @@ def test_the_two_links_of_a_ring_of_two_are_cut_apart() -> None:
 
 
 def test_every_fault_that_the_node_has_can_be_asked_for() -> None:
-    assert FAULT_BITS.keys() <= FAULTS.keys()
+    assert FaultBit.codes().keys() <= FAULTS.keys()
 
 
 @pytest.mark.parametrize("name", FAULTS)

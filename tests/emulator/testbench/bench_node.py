@@ -14,7 +14,7 @@ from ringhil.emulator.testbench.sequences import Constraints, RandomSequence
 from ringhil.protocol import registers
 from ringhil.protocol.frames import Acknowledgement, Election, Statistics
 
-ENTRY = 1 << registers.CONTROL_BITS["entry"]
+ENTRY = registers.ControlBit.ENTRY
 
 
 def election(sequence: int, home: int = 3) -> RingFrame:

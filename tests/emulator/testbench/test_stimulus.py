@@ -33,7 +33,7 @@ frames = st.builds(RingFrame, flits, st.sampled_from(["control", "data"]), st.bo
 actions: st.SearchStrategy[Action] = st.one_of(
     st.builds(Send, at, links, frames),
     st.builds(Post, at, st.integers(0, 3), flits, st.booleans()),
-    st.builds(Fault, at, st.sampled_from(sorted(registers.FAULT_BITS)), st.booleans()),
+    st.builds(Fault, at, st.sampled_from(sorted(registers.FaultBit.codes())), st.booleans()),
     st.builds(Poke, at, st.sampled_from(sorted(registers.ADDRESS)), st.integers(0, 0xFFFFFFFF)),
     st.builds(Peek, at, st.sampled_from(sorted(registers.ADDRESS))),
     st.builds(Carrier, at, links, st.booleans()),

@@ -13,7 +13,11 @@ EVENTS = (
 
 def kinds() -> dict[int, str]:
     """Value of `c_kind` and `d_kind` -> its name."""
-    return {NO_FRAME: "NO_FRAME", **{code: name.upper() for name, code in wire.KINDS.items()}, UNKNOWN: "UNKNOWN"}
+    return {
+        NO_FRAME: "NO_FRAME",
+        **{kind.code: kind.name for kind in wire.Kind},
+        UNKNOWN: "UNKNOWN",
+    }
 
 
 def events() -> dict[int, str]:
@@ -31,7 +35,7 @@ def controls() -> dict[int, str]:
 
 
 def _bits(byte: int) -> list[str]:
-    return [name for name, bit in wire.LINK_BITS.items() if byte >> bit & 1]
+    return [bit.word for bit in wire.LinkBit if byte & bit]
 
 
 def _sound(bits: set[str]) -> bool:

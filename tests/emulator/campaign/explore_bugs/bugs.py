@@ -51,7 +51,7 @@ BUGS = (
         "half a ring is counted when the other half's message is lost",
         "firmware/census.py",
         """        if one.wrapped:
-            return "half"
+            return Rejection.HALF
 """,
         "",
         ("link_cut",),
@@ -146,8 +146,8 @@ BUGS = (
     Bug(
         "the sides of a break are swapped",
         "firmware/census.py",
-        'members, "arms", cw.ids[-1], ccw.ids[-1], sequence',
-        'members, "arms", ccw.ids[-1], cw.ids[-1], sequence',
+        "members, Verdict.ARMS, cw.ids[-1], ccw.ids[-1], sequence",
+        "members, Verdict.ARMS, ccw.ids[-1], cw.ids[-1], sequence",
         ("link_cut",),
     ),
     Bug(
@@ -160,8 +160,8 @@ BUGS = (
     Bug(
         "a lease that has run out keeps the others out for sixteen more",
         "firmware/grantor.py",
-        'return self._end("lease", self.until + self.guard)',
-        'return self._end("lease", self.until + self.guard + 16 * self.lease)',
+        "return self._end(LeaseEnd.LEASE, self.until + self.guard)",
+        "return self._end(LeaseEnd.LEASE, self.until + self.guard + 16 * self.lease)",
         ("dead", "host_link_cut"),
     ),
     Bug(

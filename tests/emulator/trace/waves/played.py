@@ -17,7 +17,7 @@ VIEW = Path(__file__).resolve().parents[4] / "emulator/testbench/hdl/ring_view.s
 SOURCES = (RTL / "ringhil_pkg.sv", VIEW)
 CYCLE = 10  # time units
 SHOWN = ("link_event", "credit", *(f"{c}_{name}" for c in "cd" for name in ("kind", "card", "flags", "ttl", "home")))
-BIT = {name: 1 << bit for name, bit in wire.LINK_BITS.items()}
+BIT = wire.LinkBit.codes()
 
 Cycle = tuple[int, int]  # data, control bits
 
@@ -48,7 +48,7 @@ def traffic(seed: int, cycles: int) -> list[Cycle]:
 
 
 def _frame(source: random.Random, channel: int) -> list[Cycle]:
-    kind = source.choice([*wire.KINDS.values(), 0x00, 0x2A])
+    kind = source.choice([*wire.Kind.codes().values(), 0x00, 0x2A])
     length = source.choice([1, 2, 3, 5, 8])
     flits = [(source.getrandbits(64), channel | BIT["valid"]) for _ in range(length)]
     flits[0] = (kind << 56 | flits[0][0] >> 8, flits[0][1] | BIT["sof"])
@@ -63,7 +63,7 @@ def _frame(source: random.Random, channel: int) -> list[Cycle]:
 
 def expected(traffic: list[Cycle]) -> list[dict[str, int | str]]:
     """What the view shows in each cycle: events and kinds by name."""
-    names = {code: name.upper() for name, code in wire.KINDS.items()}
+    names = {code: name.upper() for name, code in wire.Kind.codes().items()}
     open_: dict[str, int | None] = {"c": None, "d": None}  # first flit of the frame under way
     found: list[dict[str, int | str]] = []
     for data, control in traffic:

@@ -31,9 +31,9 @@ def run(path: Path) -> Run:
 def test_frames_on_the_wire_are_in_the_file(tmp_path: Path) -> None:
     run(tmp_path / "w.fst")
     found = changes_in(tmp_path / "w.fst")
-    assert len(found) == 3 * 4 * (1 + len(wire.LINK_BITS))
+    assert len(found) == 3 * 4 * (1 + len(wire.LinkBit))
     first_flits = {value >> 56 for _, value in found["a.gpu1.p2_tx.data_flit"]}
-    assert wire.KINDS["statistics"] in first_flits
+    assert wire.Kind.STATISTICS.code in first_flits
     # The entry hands a frame on at the first valid flit, and the next GPU two cycles later.
     rises = [next(t for t, v in found[f"a.gpu{gpu}.p2_tx.valid"] if v) for gpu in (0, 1, 2)]
     assert [b - a for a, b in pairwise(rises)] == [2, 2]

@@ -97,7 +97,7 @@ def test_events_and_kinds_are_numbered_as_in_the_view() -> None:
     events = {int(value): name for name, value in re.findall(r"^ +(\w+) += 4'd(\d+)", text, re.M)}
     assert events == viewers.events()
     kinds = re.findall(r"^ +(\w+) += (?:KIND_(\w+)|8'h([0-9A-F]{2})),?$", text, re.M)
-    numbered = {wire.KINDS[kind.lower()] if kind else int(value, 16): name for name, kind, value in kinds}
+    numbered = {wire.Kind.parse(kind.lower()).code if kind else int(value, 16): name for name, kind, value in kinds}
     assert numbered == viewers.kinds()
     assert all(name == kind for name, kind, _ in kinds if kind)
 
@@ -116,7 +116,7 @@ def test_events_and_kinds_are_numbered_as_in_the_view() -> None:
     ],
 )
 def test_a_control_byte_in_words(bits: str, text: str) -> None:
-    assert viewers.controls()[sum(1 << wire.LINK_BITS[bit] for bit in bits.split())] == text
+    assert viewers.controls()[sum(wire.LinkBit.codes()[bit] for bit in bits.split())] == text
 
 
 def test_every_control_byte_that_can_occur_has_words_of_its_own() -> None:
@@ -124,9 +124,9 @@ def test_every_control_byte_that_can_occur_has_words_of_its_own() -> None:
     assert len(set(texts.values())) == len(texts)
     occurring = {control for seed in range(5) for _, control in traffic(seed, CYCLES)}
     assert occurring <= texts.keys()
-    up, valid, err, eof = (1 << wire.LINK_BITS[name] for name in ("up", "valid", "err", "eof"))
+    up, valid, err, eof = (wire.LinkBit.codes()[name] for name in ("up", "valid", "err", "eof"))
     for byte in range(256):
-        flit = byte & valid or not byte & ((1 << wire.LINK_BITS["credit"]) - 1)
+        flit = byte & valid or not byte & (wire.LinkBit.CREDIT - 1)
         assert (byte in texts) == (byte == 0 or bool(byte & up and flit and (not byte & err or byte & eof)))
 
 
