@@ -20,6 +20,7 @@ from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Counted, Rejected, Suspected
+from ringhil.protocol.wire import Verdict
 
 SERVER = loads("""
 server:
@@ -51,7 +52,7 @@ class Truth:
     ) -> bool:
         """Whether this count, accepted at a cycle, is held to be wrong."""
         count = len(members or ()) if count is None else count
-        return not self.truth.fits(Counted(count, members, "ring", None, None, 1, sent or at - 50), entry)
+        return not self.truth.fits(Counted(count, members, Verdict.RING, None, None, 1, sent or at - 50), entry)
 
 
 def test_on_a_healthy_ring_only_everybody_is_right() -> None:
@@ -244,7 +245,13 @@ class Bench:
         self.watch.roles_changed(at)
 
     def count(
-        self, card: int, gpu: int, members: tuple[int, ...], at: int, verdict: str = "ring", slow: tuple[int, ...] = ()
+        self,
+        card: int,
+        gpu: int,
+        members: tuple[int, ...],
+        at: int,
+        verdict: Verdict = Verdict.RING,
+        slow: tuple[int, ...] = (),
     ) -> None:
         """A right count, and the CPU takes it in."""
         view = self.views[card]
@@ -315,7 +322,7 @@ def test_a_cut_must_be_seen_as_one() -> None:
     bench.event(5000, "fault", "link_cut", "a.1-a.2")
     bench.count(0, 0, EVERYBODY, 5200)
     assert verdict(bench) == LATE
-    bench.count(0, 0, EVERYBODY, 5400, "arms")
+    bench.count(0, 0, EVERYBODY, 5400, Verdict.ARMS)
     assert verdict(bench) == IN_TIME
 
 
@@ -597,7 +604,7 @@ def test_what_differs_from_the_oracle_is_said() -> None:
     bench.event(6000, "fault", "link_cut", "a.1-a.2")
     assert bench.watch.differs(0) == "break None, not (1, 2)"
     bench.event(7000, "fault", "link_cut", "a.2-a.3")
-    bench.count(0, 0, (0, 1, 3), 7500, "arms")
+    bench.count(0, 0, (0, 1, 3), 7500, Verdict.ARMS)
     bench.views[0].break_after, bench.views[0].break_before = 1, 3
     assert bench.watch.differs(0) is None
     assert bench.views[0].stranded == (2,)
