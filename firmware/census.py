@@ -26,7 +26,7 @@ from ringhil.firmware.reasons import Rejection
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Record, Report, Statistics
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 _CCW, _WITH_RECORDS = wire.Flag.CCW, wire.Flag.WITH_RECORDS
 _WORKING, _DEGRADED = wire.GpuState.WORKING.code, wire.GpuState.DEGRADED.code
@@ -194,7 +194,10 @@ class Census:
     def _same_as_last(self, joined: Counted) -> Counted | Rejection:
         """A round that only counted confirms the last one with records, or shows that it must be repeated."""
         last = self.last
-        if last is None or (last.count, last.verdict is Verdict.ARMS) != (joined.count, joined.verdict is Verdict.ARMS):
+        if last is None or (last.count, last.verdict is CensusVerdict.ARMS) != (
+            joined.count,
+            joined.verdict is CensusVerdict.ARMS,
+        ):
             return Rejection.CHANGED
         return replace(last, sequence=joined.sequence, sent_at=joined.sent_at, verdict=joined.verdict)
 
@@ -221,7 +224,7 @@ class Census:
                 source=c.node,
                 count=known.count if known else 0,
                 size=c.size,
-                verdict=(counted.verdict if counted else Verdict.NONE).code,
+                verdict=(counted.verdict if counted else CensusVerdict.NONE).code,
                 break_after=_known(counted.break_after if counted else None),
                 break_before=_known(counted.break_before if counted else None),
                 rejected=sum(self.rejected.values()),
@@ -262,7 +265,7 @@ def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | Reje
         assert one is not None
         if one.wrapped:
             return Rejection.HALF
-        return Counted(one.count, _sorted(one.ids), Verdict.SINGLE, None, None, sequence, sent_at, *_told([one]))
+        return Counted(one.count, _sorted(one.ids), CensusVerdict.SINGLE, None, None, sequence, sent_at, *_told([one]))
     if cw.wrapped != ccw.wrapped:
         return Rejection.MIXED
     if cw.wrapped:
@@ -271,22 +274,22 @@ def _join(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | Reje
     if cw.ids is None or ccw.ids is None:
         if cw.count != ccw.count:
             return Rejection.DISAGREE
-        return Counted(count, None, Verdict.RING, None, None, sequence, sent_at)
+        return Counted(count, None, CensusVerdict.RING, None, None, sequence, sent_at)
     union = set(cw.ids) | set(ccw.ids)
     if len(union) != count:
         return Rejection.DISAGREE
-    return Counted(count, tuple(sorted(union)), Verdict.RING, None, None, sequence, sent_at, *_told([cw, ccw]))
+    return Counted(count, tuple(sorted(union)), CensusVerdict.RING, None, None, sequence, sent_at, *_told([cw, ccw]))
 
 
 def _join_arms(cw: Arm, ccw: Arm, sequence: int, sent_at: int) -> Counted | Rejection:
     count = cw.count + ccw.count - 1  # this GPU is in both
     if cw.ids is None or ccw.ids is None:
-        return Counted(count, None, Verdict.ARMS, None, None, sequence, sent_at)
+        return Counted(count, None, CensusVerdict.ARMS, None, None, sequence, sent_at)
     union = set(cw.ids) | set(ccw.ids)
     if len(union) != count:
         return Rejection.DISAGREE
     members, told = tuple(sorted(union)), _told([cw, ccw])
-    return Counted(count, members, Verdict.ARMS, cw.ids[-1], ccw.ids[-1], sequence, sent_at, *told)
+    return Counted(count, members, CensusVerdict.ARMS, cw.ids[-1], ccw.ids[-1], sequence, sent_at, *told)
 
 
 def _told(arms: list[Arm]) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], int]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ringhil.firmware.reasons import LeaseEnd, Rejection
-from ringhil.protocol.wire import Role, Verdict
+from ringhil.protocol.wire import CensusVerdict, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Counted:
 
     count: int
     members: tuple[int, ...] | None
-    verdict: Verdict
+    verdict: CensusVerdict
     break_after: int | None
     break_before: int | None
     sequence: int

@@ -144,7 +144,7 @@ class Operation(Coded):
 NO_CARD = 0xFF
 
 
-class Verdict(Coded):
+class CensusVerdict(Coded):
     """How a count came about: see `firmware/census.py`."""
 
     NONE = "none", 0
@@ -275,7 +275,7 @@ Report = Struct(
     "source" / Int16ub,
     "count" / Int16ub,
     "size" / Int16ub,  # GPUs wired into the ring
-    "verdict" / Enum(Int16ub, **Verdict.codes()),
+    "verdict" / Enum(Int16ub, **CensusVerdict.codes()),
     "break_after" / Int16ub,  # verdict "arms": last GPU of the clockwise arm
     "break_before" / Int16ub,  # verdict "arms": last GPU of the counter-clockwise arm
     "rejected" / Int32ub,  # statistics frames rejected since power-up

@@ -13,7 +13,7 @@ from cocotb.triggers import Timer
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu, CpuConfig
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent
+from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent, Trait, having
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
@@ -26,7 +26,7 @@ from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import crc, registers
 from ringhil.protocol.wire import Role
 
-_STOPS = frozenset({"dead", "hang"})  # the firmware of the GPU does not survive it
+_STOPS = having(Trait.STOPS)
 _MAILBOX = 2  # cycles that the kit's mailbox needs, of a firmware's latency
 _CUT = registers.LinkFaultBit.codes()
 _PORT1, _PORT2 = 0, 1

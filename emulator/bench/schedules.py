@@ -47,7 +47,7 @@ class Found:
     @classmethod
     def of(cls, card: CardOutcome) -> "Found":
         """What an outcome says of a card."""
-        entry = None if card.entry is None else int(card.entry.rpartition(".")[2])
+        entry = None if card.entry is None else GpuRef.parse(card.entry).index
         return cls(card.count, card.members, entry, card.epoch, card.reachable)
 
     def to_json(self) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from ringhil.emulator.host.backlog import Backlog
 from ringhil.firmware.census import NOBODY
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol.frames import Report
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
-_VERDICT = {verdict.code: verdict for verdict in Verdict}
+_VERDICT = {verdict.code: verdict for verdict in CensusVerdict}
 
 
 @dataclass
@@ -65,8 +65,8 @@ class CardView:
         """Take a report in; GPUs that were members and are no more."""
         self.reported_at, self.known, self.reachable = now, True, True
         self.slow_link, self.noisy_link = _gpu(report.slow_link), _gpu(report.noisy_link)
-        verdict = _VERDICT.get(report.verdict, Verdict.NONE)
-        if verdict is Verdict.NONE:
+        verdict = _VERDICT.get(report.verdict, CensusVerdict.NONE)
+        if verdict is CensusVerdict.NONE:
             self.suspects = () if report.first_suspect == NOBODY else (report.first_suspect,)
             return ()
         members, degraded, boundaries = _sets(report)
@@ -77,7 +77,7 @@ class CardView:
         self.count, self.weight, self.members = report.count, report.weight, members
         self.degraded, self.boundaries = frozenset(degraded), boundaries
         self.suspects = ()
-        arms = verdict is Verdict.ARMS
+        arms = verdict is CensusVerdict.ARMS
         self.break_after = _gpu(report.break_after) if arms else None
         self.break_before = _gpu(report.break_before) if arms else None
         return gone

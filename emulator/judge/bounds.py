@@ -23,15 +23,14 @@ for the retry, and the way of a claim and its answer.
 
 from dataclasses import dataclass
 
-from ringhil.emulator.judge.oracle import LIARS
-from ringhil.emulator.scenario import Server
+from ringhil.emulator.scenario import Server, Trait, having
 from ringhil.emulator.server.times import ATTEMPTS, Times, times_of
 from ringhil.firmware import timing
 from ringhil.firmware.links import ROUNDS
 from ringhil.protocol.registers import MAX_LINK_DELAY
 
 SHADOW_FLITS = 64  # half the control buffer of rtl/lane_control.sv
-_CUTS = frozenset({"link_cut", "link_one_way"})
+_LIARS, _CUTS, _MUTED = having(Trait.LIES), having(Trait.BREAKS), having(Trait.MUTED)
 
 
 @dataclass(frozen=True)
@@ -53,12 +52,12 @@ class Bounds:
         common += self.times.timeout
         if action == "clear":
             common += s.gpu_restore
-        if kind in LIARS:
+        if kind in _LIARS:
             return common + (ATTEMPTS * (self.times.timeout + s.firmware_latency) if action == "fault" else 0)
         if kind in _CUTS:
             extra = t + self.times.timeout + (2 * s.link_restore if action == "clear" else 0)
             return common + switch + extra
-        if kind in ("babble", "flap"):
+        if kind in _MUTED:
             # A GPU that boots again and again says so each time, until it is muted.
             return common + 2 * s.allowance_period + switch
         if kind == "switch_stuck_through":
@@ -96,7 +95,7 @@ class Bounds:
         s = self.times.settings
         if kind in _CUTS:
             return 2 * s.link_restore + 2 * MAX_LINK_DELAY + 16
-        if kind in ("babble", "flap"):
+        if kind in _MUTED:
             return 2 * s.allowance_period + s.gpu_restore + 64
         if kind == "switch_stuck_through":
             return 2 * s.watchdog + 2 * s.link_restore + s.gpu_restore + 64

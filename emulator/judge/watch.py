@@ -19,7 +19,7 @@ from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.scenario import GpuRef, TimelineEvent
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted, Rejected, Suspected
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
 
@@ -271,7 +271,7 @@ class Watch:
             if differs:
                 self._detect(o, now)
             begun = counted.sent_at >= o.event.at or (not watch.truth.liars and before != view)
-            cut_seen = (counted.verdict is Verdict.ARMS) == bool(view.cuts)
+            cut_seen = (counted.verdict is CensusVerdict.ARMS) == bool(view.cuts)
             if ("census", card) in o.needs and begun and cut_seen and watch.truth.fits(counted, gpu, o.part):
                 self._settle(o, ("census", card), now)
             slow_seen = (o.gpu in counted.degraded) == (o.event.action == "fault")

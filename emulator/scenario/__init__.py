@@ -17,7 +17,7 @@ from ringhil.emulator.scenario.expect import (
     WorkIs,
 )
 from ringhil.emulator.scenario.expectation import Expectation
-from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, Parameter
+from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, FaultTarget, Parameter, Trait, having
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
@@ -42,6 +42,7 @@ __all__ = [
     "EpochIs",
     "Expectation",
     "Fault",
+    "FaultTarget",
     "GpuRef",
     "IsolatedAre",
     "LinkRef",
@@ -54,12 +55,14 @@ __all__ = [
     "Settings",
     "StrandedAre",
     "TimelineEvent",
+    "Trait",
     "TruthIs",
     "Variant",
     "Variants",
     "WorkIs",
     "Workload",
     "dumps",
+    "having",
     "json_schema",
     "load",
     "load_variants",

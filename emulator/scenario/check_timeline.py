@@ -5,15 +5,19 @@ from typing import Literal
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.choice import exactly_one
-from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault
+from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, FaultTarget
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import TimelineEvent
 from ringhil.emulator.scenario.suggest import listing, unknown
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef
 
-_EXAMPLES = {"ring link": "link: a.5-a.6", "boundary link": "link: a.4-b.3", "link": "link: a.5-a.6"}
-_CUTS = {"ring link": "link_cut", "boundary link": "boundary_link_cut"}
+_EXAMPLES = {
+    FaultTarget.RING_LINK: "link: a.5-a.6",
+    FaultTarget.BOUNDARY_LINK: "link: a.4-b.3",
+    FaultTarget.LINK: "link: a.5-a.6",
+}
+_CUTS = {FaultTarget.RING_LINK: "link_cut", FaultTarget.BOUNDARY_LINK: "boundary_link_cut"}
 
 
 def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.Event]) -> tuple[TimelineEvent, ...]:
@@ -96,9 +100,9 @@ def _targets(
 def _gpu(resolver: Resolver, loc: Loc, text: str, fault: Fault) -> GpuRef:
     gpu = resolver.gpu(loc, text)
     match fault.hits:
-        case "GPU with a host link":
+        case FaultTarget.HOST_LINKED:
             return resolver.host_linked(loc, gpu)
-        case "GPU with keepalives":
+        case FaultTarget.KEEPING_ALIVE:
             return resolver.with_keepalives(loc, gpu)
     return gpu
 
@@ -106,8 +110,8 @@ def _gpu(resolver: Resolver, loc: Loc, text: str, fault: Fault) -> GpuRef:
 def _link(source: Source, resolver: Resolver, loc: Loc, text: str, kind: str) -> tuple[LinkRef | CrossRef, bool]:
     hits = FAULTS[kind].hits
     link, against = resolver.link(loc, text, hits)
-    found = "ring link" if isinstance(link, LinkRef) else "boundary link"
-    if hits not in (found, "link"):
+    found = FaultTarget.RING_LINK if isinstance(link, LinkRef) else FaultTarget.BOUNDARY_LINK
+    if hits not in (found, FaultTarget.LINK):
         raise source.error(loc, f"{kind} takes a {hits}, and {text} is a {found}; use {_CUTS[found]} there")
     return link, against
 

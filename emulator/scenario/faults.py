@@ -1,6 +1,12 @@
-"""The faults that a timeline can set and clear: one line each, and the parameters that some of them take."""
+"""The faults that a timeline can set and clear: one row each, with all that others need to know of them.
+
+Whoever needs a set of faults (injector, bounds, watch, explorer) asks `having` for those with a trait. Only the oracle
+has sets of its own: it judges by another reading of the same faults.
+"""
 
 from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from functools import cache
 from typing import Literal
 
 from ringhil.protocol.registers import MAX_LINK_DELAY
@@ -24,22 +30,44 @@ PARAMETERS: dict[ParameterName, Parameter] = {
     "delay": Parameter(16, 1, MAX_LINK_DELAY, "cycles: every flit takes so much longer"),
 }
 
-Hits = Literal["GPU", "GPU with a host link", "GPU with keepalives", "ring link", "boundary link", "link"]
+
+class FaultTarget(StrEnum):
+    """What a fault strikes, in the words of messages."""
+
+    GPU = "GPU"
+    HOST_LINKED = "GPU with a host link"
+    KEEPING_ALIVE = "GPU with keepalives"
+    RING_LINK = "ring link"
+    BOUNDARY_LINK = "boundary link"
+    LINK = "link"
+
+
+class Trait(Enum):
+    """What faults have in common."""
+
+    STOPS = auto()  # the firmware of the GPU doesn't survive it
+    LIES = auto()  # the GPU stays counted, and spoils messages on their way: they are rejected, it is suspected
+    BREAKS = auto()  # a link of a ring carries nothing, one way at least: the ring is open
+    MUTED = auto()  # the GPU says too much; it is out when the guardian has muted it
+
+
+_STOPS, _LIES, _BREAKS, _MUTED = ((trait,) for trait in Trait)
 
 
 @dataclass(frozen=True)
 class Fault:
     """`hits`: what kind of GPU or link. `counted`: may be limited by `count`, and then ends by itself."""
 
-    hits: Hits
+    hits: FaultTarget
     effect: str
+    traits: tuple[Trait, ...] = ()
     parameter: ParameterName | None = None
     counted: bool = False
 
     @property
     def target(self) -> Literal["gpu", "link"]:
         """The key of an event that says what is hit."""
-        return "gpu" if self.hits.startswith("GPU") else "link"
+        return "link" if self.hits in _LINKS else "gpu"
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -47,23 +75,33 @@ class Fault:
         return (*(("count",) if self.counted else ()), *((self.parameter,) if self.parameter else ()))
 
 
+_LINKS = (FaultTarget.RING_LINK, FaultTarget.BOUNDARY_LINK, FaultTarget.LINK)
+
 FAULTS: dict[str, Fault] = {
-    "dead": Fault("GPU", "the GPU reports itself not working"),
-    "hang": Fault("GPU", "the GPU takes frames in and lets none out, without saying so"),
-    "corrupt": Fault("GPU", "the GPU damages control frames on their way through, and its own results"),
-    "skip_count": Fault("GPU", "the GPU passes statistics frames on uncounted"),
-    "double_count": Fault("GPU", "the GPU counts itself in twice"),
-    "duplicate_id": Fault("GPU", "the GPU uses its predecessor's number"),
-    "babble": Fault("GPU", "the GPU sends frames without end"),
-    "slow": Fault("GPU", "the GPU computes four times as slowly, and says so"),
-    "flap": Fault("GPU", "the GPU fails and recovers every `period` cycles", parameter="period"),
-    "switch_stuck_through": Fault("GPU", "the bypass switch stays in THROUGH whatever it is told"),
-    "switch_stuck_bypass": Fault("GPU", "the bypass switch stays in BYPASS whatever it is told"),
-    "keepalive_loss": Fault("GPU with keepalives", "the GPU's keepalives are lost", counted=True),
-    "host_link_cut": Fault("GPU with a host link", "the link between the GPU and the CPU carries nothing, either way"),
-    "link_cut": Fault("ring link", "the ring link carries nothing, either way"),
-    "boundary_link_cut": Fault("boundary link", "the boundary link carries nothing, either way"),
-    "link_one_way": Fault("link", "nothing gets from the first GPU named to the second"),
-    "link_bit_errors": Fault("link", "of 65,536 flits, `rate` arrive damaged, either way", parameter="rate"),
-    "link_delay": Fault("link", "every flit takes `delay` cycles longer, either way", parameter="delay"),
+    "dead": Fault(FaultTarget.GPU, "the GPU reports itself not working", _STOPS),
+    "hang": Fault(FaultTarget.GPU, "the GPU takes frames in and lets none out, without saying so", _STOPS),
+    "corrupt": Fault(
+        FaultTarget.GPU, "the GPU damages control frames on their way through, and its own results", _LIES
+    ),
+    "skip_count": Fault(FaultTarget.GPU, "the GPU passes statistics frames on uncounted", _LIES),
+    "double_count": Fault(FaultTarget.GPU, "the GPU counts itself in twice", _LIES),
+    "duplicate_id": Fault(FaultTarget.GPU, "the GPU uses its predecessor's number", _LIES),
+    "babble": Fault(FaultTarget.GPU, "the GPU sends frames without end", _MUTED),
+    "slow": Fault(FaultTarget.GPU, "the GPU computes four times as slowly, and says so"),
+    "flap": Fault(FaultTarget.GPU, "the GPU fails and recovers every `period` cycles", _MUTED, parameter="period"),
+    "switch_stuck_through": Fault(FaultTarget.GPU, "the bypass switch stays in THROUGH whatever it is told"),
+    "switch_stuck_bypass": Fault(FaultTarget.GPU, "the bypass switch stays in BYPASS whatever it is told"),
+    "keepalive_loss": Fault(FaultTarget.KEEPING_ALIVE, "the GPU's keepalives are lost", counted=True),
+    "host_link_cut": Fault(FaultTarget.HOST_LINKED, "the link between the GPU and the CPU carries nothing, either way"),
+    "link_cut": Fault(FaultTarget.RING_LINK, "the ring link carries nothing, either way", _BREAKS),
+    "boundary_link_cut": Fault(FaultTarget.BOUNDARY_LINK, "the boundary link carries nothing, either way"),
+    "link_one_way": Fault(FaultTarget.LINK, "nothing gets from the first GPU named to the second", _BREAKS),
+    "link_bit_errors": Fault(FaultTarget.LINK, "of 65,536 flits, `rate` arrive damaged, either way", parameter="rate"),
+    "link_delay": Fault(FaultTarget.LINK, "every flit takes `delay` cycles longer, either way", parameter="delay"),
 }
+
+
+@cache
+def having(trait: Trait) -> frozenset[str]:
+    """The faults with a trait, by name."""
+    return frozenset(name for name, fault in FAULTS.items() if trait in fault.traits)

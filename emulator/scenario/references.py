@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from ringhil.emulator.scenario.errors import ScenarioError, quoted
-from ringhil.emulator.scenario.faults import Hits
+from ringhil.emulator.scenario.faults import FaultTarget
 from ringhil.emulator.scenario.marks import Loc, Source
-from ringhil.emulator.scenario.names import split_gpu, split_link
+from ringhil.emulator.scenario.names import split_link
 from ringhil.emulator.scenario.suggest import hint, listing
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef
 
@@ -36,23 +36,23 @@ class Resolver:
 
     def gpu(self, loc: Loc, text: str, on: Card | None = None) -> GpuRef:
         """The GPU `text`; with `on`, only one of that card."""
-        name, index = split_gpu(text)
-        card = self._card(name, loc)
-        if index >= card.gpus:
-            raise self.source.error(loc, f"unknown GPU {quoted(text)}; card {name} has {_range(card)}")
+        gpu = GpuRef.parse(text)
+        card = self._card(gpu.card, loc)
+        if gpu.index >= card.gpus:
+            raise self.source.error(loc, f"unknown GPU {quoted(text)}; card {gpu.card} has {_range(card)}")
         if on is not None and card != on:
             raise self.source.error(loc, f"{text} is not on card {on.name}, which has {_range(on)}")
-        return GpuRef(name, index)
+        return gpu
 
     def ring_link(self, loc: Loc, text: str, on: Card) -> LinkRef:
         """The ring link `text` of card `on`, its GPUs in either order; where both fit (a ring of two) as given."""
         first, second = (self.gpu(loc, half, on) for half in split_link(text))
         found = self._ring_link(first, second)
         if found is None:
-            raise self._no_link(loc, text, first, "ring link")
+            raise self._no_link(loc, text, first, FaultTarget.RING_LINK)
         return found[0]
 
-    def link(self, loc: Loc, text: str, kind: Hits) -> tuple[LinkRef | CrossRef, bool]:
+    def link(self, loc: Loc, text: str, kind: FaultTarget) -> tuple[LinkRef | CrossRef, bool]:
         """The link `text`, of any kind, and whether it is written against its own direction.
 
         `kind` is what is looked for: it matters for what is said when there is no such link.
@@ -100,12 +100,12 @@ class Resolver:
                 return cross, reverse
         return None
 
-    def _no_link(self, loc: Loc, text: str, first: GpuRef, kind: Hits) -> ScenarioError:
+    def _no_link(self, loc: Loc, text: str, first: GpuRef, kind: FaultTarget) -> ScenarioError:
         gpus = self.cards[first.card].gpus
         linked: dict[GpuRef, None] = {}
-        if kind != "boundary link":
+        if kind != FaultTarget.BOUNDARY_LINK:
             linked |= {GpuRef(first.card, (first.index + step) % gpus): None for step in (-1, 1)}
-        if kind != "ring link":
+        if kind != FaultTarget.RING_LINK:
             ends = [(cross.from_, cross.to) for cross in self._crosses]
             linked |= {to if from_ == first else from_: None for from_, to in ends if first in (from_, to)}
         problem = f"no {kind} {quoted(text)}; "

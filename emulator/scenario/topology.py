@@ -1,8 +1,9 @@
 """A server as a scenario describes it: cards, their rings, the links between them, settings."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
+from ringhil.emulator.scenario.names import split_gpu, split_link
 from ringhil.protocol.registers import REGISTERS
 
 _RESET = {register.name: register.reset for register in REGISTERS}
@@ -14,6 +15,11 @@ class GpuRef:
 
     card: str
     index: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The GPU that prints as `text`. Raises ValueError; whether there is such a GPU is not asked."""
+        return cls(*split_gpu(text))
 
     def __str__(self) -> str:
         return f"{self.card}.{self.index}"
@@ -30,6 +36,15 @@ class LinkRef:
     card: str
     index: int
     gpus: int
+
+    @classmethod
+    def parse(cls, text: str, gpus: int) -> Self:
+        """The link that prints as `text` on a ring of `gpus` GPUs. Raises ValueError."""
+        before, after = (GpuRef.parse(half) for half in split_link(text))
+        link = cls(before.card, before.index, gpus)
+        if before.index >= gpus or after != link.after:
+            raise ValueError(f"{text!r} is no link of a ring of {gpus} GPUs, clockwise")
+        return link
 
     @property
     def before(self) -> GpuRef:
@@ -51,6 +66,14 @@ class CrossRef:
 
     from_: GpuRef
     to: GpuRef
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The link that prints as `text`. Raises ValueError."""
+        from_, to = (GpuRef.parse(half) for half in split_link(text))
+        if from_.card == to.card:
+            raise ValueError(f"{text!r} is no link between two cards")
+        return cls(from_, to)
 
     @property
     def card(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent
+from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, Trait, having
 from ringhil.emulator.server.observations import Flapped, LossOver
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers
@@ -12,7 +12,7 @@ from ringhil.protocol.frames import Keepalive
 
 _CPU, _CARD = PORTS["cpu"], PORTS["boundary"]
 _CUT_BIT = {0: "cut_port1", 1: "cut_port2", _CPU: "cut_host", _CARD: "cut_boundary"}
-_STOPS = frozenset({"dead", "hang", "flapped"})  # the firmware of the GPU does not survive it
+_STOPS = having(Trait.STOPS) | {"flapped"}
 
 _SEQUENCE = slice(12, 16)  # bytes of a keepalive
 

@@ -15,7 +15,7 @@ from ringhil.firmware.commands import CancelTimer, Send, SetTimer
 from ringhil.firmware.observations import Counted, Rejected, Suspected
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Record, Report, Statistics
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 from .messages import (
     CARD,
@@ -117,11 +117,11 @@ def test_both_home_give_a_count_a_report_and_the_end_of_the_timeout() -> None:
     bench = Bench()
     assert bench.cw() == []
     actions = bench.ccw()
-    assert counted(actions) == Counted(6, (0, 1, 2, 3, 4, 5), Verdict.RING, None, None, 1, 100, (), (), 24)
+    assert counted(actions) == Counted(6, (0, 1, 2, 3, 4, 5), CensusVerdict.RING, None, None, 1, 100, (), (), 24)
     assert CancelTimer(TIMEOUT) in actions
     told = report(actions)
     assert (told.count, told.size, told.sets, told.rejected) == (6, SIZE, (0b111111, 0, 0), 0)
-    assert told.verdict == wire.Verdict.RING.code
+    assert told.verdict == wire.CensusVerdict.RING.code
     assert (told.break_after, told.break_before, told.first_suspect) == (NOBODY, NOBODY, NOBODY)
     assert (told.slow_link, told.noisy_link, told.weight) == (NOBODY, NOBODY, 24)
     assert bench.census.accepted == 1
@@ -181,7 +181,7 @@ def test_single_when_only_one_comes_home() -> None:
         send(bench, (2, 3, 5))
         found = counted(bench.timer(TIMEOUT))
         assert found is not None
-        assert (found.count, found.members, found.verdict) == (3, (2, 3, 5), Verdict.SINGLE)
+        assert (found.count, found.members, found.verdict) == (3, (2, 3, 5), CensusVerdict.SINGLE)
 
 
 def test_single_at_once_when_the_other_was_rejected() -> None:
@@ -191,7 +191,7 @@ def test_single_at_once_when_the_other_was_rejected() -> None:
     actions = bench.ccw((2, 3, 5), count=4)
     found = counted(actions)
     assert found is not None
-    assert (found.count, found.verdict) == (3, Verdict.SINGLE)
+    assert (found.count, found.verdict) == (3, CensusVerdict.SINGLE)
     assert reasons(actions) == ["count"]
 
 
@@ -199,9 +199,9 @@ def test_arms_are_joined_and_the_break_lies_between_their_ends() -> None:
     bench = Bench()
     bench.cw((2, 3, 4), wrapped=True)
     actions = bench.home(message((2, 1, 0), ccw=True, wrapped=True, sequence=1))
-    assert counted(actions) == Counted(5, (0, 1, 2, 3, 4), Verdict.ARMS, 4, 0, 1, 100, (), (), 20)
+    assert counted(actions) == Counted(5, (0, 1, 2, 3, 4), CensusVerdict.ARMS, 4, 0, 1, 100, (), (), 20)
     assert (report(actions).break_after, report(actions).break_before) == (4, 0)
-    assert report(actions).verdict == wire.Verdict.ARMS.code
+    assert report(actions).verdict == wire.CensusVerdict.ARMS.code
 
 
 def test_an_arm_may_be_this_gpu_alone() -> None:
@@ -236,7 +236,7 @@ def test_the_larger_count_holds_when_it_is_the_union() -> None:
     bench.cw((2, 3, 4))
     found = counted(bench.ccw((2, 3, 4, 5)))
     assert found is not None
-    assert (found.count, found.members, found.verdict) == (4, (2, 3, 4, 5), Verdict.RING)
+    assert (found.count, found.members, found.verdict) == (4, (2, 3, 4, 5), CensusVerdict.RING)
 
 
 def test_mixed_when_one_went_round_and_one_was_turned() -> None:
@@ -288,7 +288,7 @@ def test_it_gives_up_after_the_attempts_and_tells_the_cpu_so(attempts: int) -> N
         assert "cpu" not in sent(bench.timer(TIMEOUT))
     last = bench.timer(TIMEOUT)
     assert set(sent(last)) == {"cpu"}
-    assert report(last).verdict == wire.Verdict.NONE.code
+    assert report(last).verdict == wire.CensusVerdict.NONE.code
     assert report(last).rejected == attempts
     assert timers(last) == {}
     assert bench.timer(TIMEOUT) == []
@@ -363,7 +363,7 @@ def test_a_message_that_arrived_damaged_is_rejected_however_right_it_looks() -> 
     assert reasons(actions) == ["link"]
     found = counted(bench.ccw())
     assert found is not None
-    assert found.verdict == Verdict.SINGLE
+    assert found.verdict == CensusVerdict.SINGLE
 
 
 def test_a_damaged_message_of_the_round_before_ends_nothing() -> None:
@@ -375,7 +375,7 @@ def test_a_damaged_message_of_the_round_before_ends_nothing() -> None:
     assert reasons(bench.home(late, bad=True)) == ["link"]
     found = counted(bench.cw((2, 3, 4)))
     assert found is not None
-    assert found.verdict == Verdict.RING
+    assert found.verdict == CensusVerdict.RING
 
 
 def test_a_wrong_end_to_end_crc_is_rejected() -> None:
@@ -449,7 +449,7 @@ def test_without_records_the_count_alone_is_taken() -> None:
     bench = Bench(records=False)
     assert with_records(bench.actions) == {False}
     actions = bench.both((2, 3, 4), records=False)
-    assert counted(actions) == Counted(3, None, Verdict.RING, None, None, 1, 100)
+    assert counted(actions) == Counted(3, None, CensusVerdict.RING, None, None, 1, 100)
     assert report(actions).sets == (0, 0, 0)
     assert report(actions).weight == 4 * 3  # nobody is known to be degraded
 
@@ -466,7 +466,7 @@ def test_without_records_arms_are_added_up() -> None:
     bench.cw((2, 3, 4), records=False, wrapped=True)
     found = counted(bench.ccw((2, 5, 0, 1), records=False, wrapped=True))
     assert found is not None
-    assert (found.count, found.verdict, found.break_after) == (6, Verdict.ARMS, None)
+    assert (found.count, found.verdict, found.break_after) == (6, CensusVerdict.ARMS, None)
 
 
 def test_refresh_carries_records_first_and_every_so_often() -> None:
@@ -736,4 +736,4 @@ def test_no_single_field_that_is_wrong_is_counted_wrongly(
     if found is not None:
         assert found.count == len(working)
         assert found.members is None or set(found.members) == working
-        assert found.verdict != Verdict.ARMS
+        assert found.verdict != CensusVerdict.ARMS

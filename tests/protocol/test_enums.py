@@ -24,7 +24,7 @@ every_bits = pytest.mark.parametrize("bits", BITS)
 
 
 def test_there_are_some() -> None:
-    assert {wire.Kind, wire.Verdict, wire.GpuType} <= set(CODED)
+    assert {wire.Kind, wire.CensusVerdict, wire.GpuType} <= set(CODED)
     assert {wire.Flag, wire.LinkBit, registers.StatusBit} <= set(BITS)
 
 

@@ -17,11 +17,9 @@ GPU, whose card has nobody else to name it, nor a link between cards, nor anythi
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import GpuRef, LinkRef, TimelineEvent
+from ringhil.emulator.scenario import GpuRef, LinkRef, TimelineEvent, Trait, having
 
-_FAILED = frozenset({"dead", "hang"})
-_LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})
-_CUTS = frozenset({"link_cut", "link_one_way"})
+_FAILED, _LIARS, _CUTS = having(Trait.STOPS), having(Trait.LIES), having(Trait.BREAKS)
 
 
 def located(server: Run, fault: TimelineEvent, faults: list[TimelineEvent]) -> bool | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.scenario import FAULTS, CrossRef, GpuRef, LinkRef, Server, TimelineEvent
+from ringhil.emulator.scenario import FAULTS, CrossRef, FaultTarget, GpuRef, LinkRef, Server, TimelineEvent
 
 MOST_PATTERNS = 64
 
@@ -64,19 +64,19 @@ def _of_kind(server: Server, kind: str) -> Iterable[Spot]:
     ring = [LinkRef(card.name, gpu, card.gpus) for card in server.cards for gpu in range(card.gpus)]
     targets: Sequence[GpuRef | LinkRef | CrossRef]
     match hits:
-        case "GPU":
+        case FaultTarget.GPU:
             targets = gpus
-        case "GPU with a host link":
+        case FaultTarget.HOST_LINKED:
             targets = hosts
-        case "GPU with keepalives":
+        case FaultTarget.KEEPING_ALIVE:
             ends = [end for ref in crossings for end in (ref.from_, ref.to)]
             reached = {*hosts, *ends}
             targets = [gpu for gpu in gpus if gpu in reached]
-        case "ring link":
+        case FaultTarget.RING_LINK:
             targets = ring
-        case "boundary link":
+        case FaultTarget.BOUNDARY_LINK:
             targets = crossings
-        case "link":
+        case FaultTarget.LINK:
             targets = [*ring, *crossings]
     for target in targets:
         yield Spot(kind, target)

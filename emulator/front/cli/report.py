@@ -6,6 +6,7 @@ from rich.table import Table
 
 from ringhil.emulator.front.cli.picture import ring
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery
+from ringhil.emulator.scenario import GpuRef, LinkRef
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -73,9 +74,9 @@ def _links(outcome: Outcome) -> Table:
 
 
 def _ring(card: CardOutcome, console: Console) -> None:
-    entry = int(card.entry.split(".")[1]) if card.entry else None
-    cuts = {int(link.split("-")[0].split(".")[1]) for link in card.cuts}
-    boundary = {int(gpu.split(".")[1]) for gpu in card.boundary.values()}
+    entry = GpuRef.parse(card.entry).index if card.entry else None
+    cuts = {LinkRef.parse(link, card.size).index for link in card.cuts}
+    boundary = {GpuRef.parse(gpu).index for gpu in card.boundary.values()}
     for number, line in enumerate(ring(card.size, set(card.members), entry, cuts, boundary)):
         label = card.name if number == 0 else ""
         console.print(f"{label:>6} {line}", markup=False, highlight=False, no_wrap=True)

@@ -20,7 +20,7 @@ from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Counted, Rejected, Suspected
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 SERVER = loads("""
 server:
@@ -52,7 +52,7 @@ class Truth:
     ) -> bool:
         """Whether this count, accepted at a cycle, is held to be wrong."""
         count = len(members or ()) if count is None else count
-        return not self.truth.fits(Counted(count, members, Verdict.RING, None, None, 1, sent or at - 50), entry)
+        return not self.truth.fits(Counted(count, members, CensusVerdict.RING, None, None, 1, sent or at - 50), entry)
 
 
 def test_on_a_healthy_ring_only_everybody_is_right() -> None:
@@ -188,7 +188,7 @@ def test_a_cut_that_heals_joins_the_ring_again() -> None:
 
 def place(name: str) -> GpuRef | LinkRef | CrossRef:
     """`a.3`, `a.1-a.2` or `a.3-b.2`."""
-    gpus = [GpuRef(card, int(index)) for card, _, index in (gpu.partition(".") for gpu in name.split("-"))]
+    gpus = [GpuRef.parse(gpu) for gpu in name.split("-")]
     if len(gpus) == 1:
         return gpus[0]
     if gpus[0].card != gpus[1].card:
@@ -250,7 +250,7 @@ class Bench:
         gpu: int,
         members: tuple[int, ...],
         at: int,
-        verdict: Verdict = Verdict.RING,
+        verdict: CensusVerdict = CensusVerdict.RING,
         slow: tuple[int, ...] = (),
     ) -> None:
         """A right count, and the CPU takes it in."""
@@ -322,7 +322,7 @@ def test_a_cut_must_be_seen_as_one() -> None:
     bench.event(5000, "fault", "link_cut", "a.1-a.2")
     bench.count(0, 0, EVERYBODY, 5200)
     assert verdict(bench) == LATE
-    bench.count(0, 0, EVERYBODY, 5400, Verdict.ARMS)
+    bench.count(0, 0, EVERYBODY, 5400, CensusVerdict.ARMS)
     assert verdict(bench) == IN_TIME
 
 
@@ -604,7 +604,7 @@ def test_what_differs_from_the_oracle_is_said() -> None:
     bench.event(6000, "fault", "link_cut", "a.1-a.2")
     assert bench.watch.differs(0) == "break None, not (1, 2)"
     bench.event(7000, "fault", "link_cut", "a.2-a.3")
-    bench.count(0, 0, (0, 1, 3), 7500, Verdict.ARMS)
+    bench.count(0, 0, (0, 1, 3), 7500, CensusVerdict.ARMS)
     bench.views[0].break_after, bench.views[0].break_before = 1, 3
     assert bench.watch.differs(0) is None
     assert bench.views[0].stranded == (2,)

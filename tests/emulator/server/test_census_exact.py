@@ -18,7 +18,7 @@ from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware import timing
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.observations import Counted
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 WATCHDOG = 64
 FIRMWARE_LATENCY = 32
@@ -119,7 +119,7 @@ def check(ring: Ring, failed: Failure) -> None:
     assert counted.members is not None
     assert set(counted.members) == working, failed
     assert len(counted.members) == len(working)
-    assert counted.verdict == Verdict.RING
+    assert counted.verdict == CensusVerdict.RING
     assert (counted.break_after, counted.break_before) == (None, None)
 
     round_ = [h for h in found.home if h.sequence == counted.sequence]

@@ -16,7 +16,7 @@ from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Counted, Elected
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Keepalive, Report
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 GPUS = 4
 HOST = (0, 1)  # GPUs with a link to the CPU
@@ -43,7 +43,7 @@ async def census_firmware_counts_what_works(dut: Any) -> None:
     bench.gpus[3].set_fault("hang", True)
     await bench.wait(PERIOD)
     assert found[-1].members == (0, 1, 2)
-    assert all(c.verdict == Verdict.RING for c in found)
+    assert all(c.verdict == CensusVerdict.RING for c in found)
 
 
 class Cpu:

@@ -15,7 +15,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load, loads
 from ringhil.firmware import census
 from ringhil.firmware.observations import Counted
-from ringhil.protocol.wire import Verdict
+from ringhil.protocol.wire import CensusVerdict
 
 _JOIN = census._join
 
@@ -23,7 +23,7 @@ _JOIN = census._join
 def _forgets_one(arms: object, sequence: int, sent_at: int) -> Counted | str:
     """After a cut, the last GPU of the two arms is forgotten."""
     joined = _JOIN(arms, sequence, sent_at)  # type: ignore[arg-type]
-    if isinstance(joined, Counted) and joined.verdict == Verdict.ARMS and joined.members:
+    if isinstance(joined, Counted) and joined.verdict == CensusVerdict.ARMS and joined.members:
         return replace(joined, count=joined.count - 1, members=joined.members[:-1])
     return joined
 

@@ -146,8 +146,8 @@ BUGS = (
     Bug(
         "the sides of a break are swapped",
         "firmware/census.py",
-        "members, Verdict.ARMS, cw.ids[-1], ccw.ids[-1], sequence",
-        "members, Verdict.ARMS, ccw.ids[-1], cw.ids[-1], sequence",
+        "members, CensusVerdict.ARMS, cw.ids[-1], ccw.ids[-1], sequence",
+        "members, CensusVerdict.ARMS, ccw.ids[-1], cw.ids[-1], sequence",
         ("link_cut",),
     ),
     Bug(
