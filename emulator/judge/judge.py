@@ -22,6 +22,7 @@ from ringhil.emulator.server.observations import (
 )
 from ringhil.firmware.observations import Counted, Deposed, Elected, Lapsed, Rejected, Suspected
 from ringhil.protocol.frames import Statistics
+from ringhil.protocol.wire import Role
 
 
 class Judge:
@@ -59,7 +60,7 @@ class Judge:
         elif isinstance(what, Suspected):
             watch.suspected(card, what, o.cycle)
         elif isinstance(what, Elected | Deposed):
-            group = self._wiring.crossings[o.cell].group if what.role == "boundary" else None
+            group = self._wiring.crossings[o.cell].group if what.role is Role.BOUNDARY else None
             role = watch.cards[card].role if group is None else watch.links[group]
             if isinstance(what, Elected):
                 role.elected(gpu, what.epoch, o.cycle)

@@ -7,6 +7,7 @@ from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
+from ringhil.protocol.wire import Role
 
 
 def views(wiring: Wiring, times: list[Times]) -> list[CardView]:
@@ -14,7 +15,7 @@ def views(wiring: Wiring, times: list[Times]) -> list[CardView]:
     found = []
     for number, card in enumerate(wiring.cards):
         cells = tuple(wiring.cell(number, gpu) for gpu in card.host_links)
-        grantor = Grantor("entry", times[number].election.lease, times[number].election.guard)
+        grantor = Grantor(Role.ENTRY, times[number].election.lease, times[number].election.guard)
         found.append(CardView(card.name, number, card.gpus, card.host_links, cells, grantor))
     return found
 

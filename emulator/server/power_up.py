@@ -25,7 +25,7 @@ def configure(engine: Engine, wiring: Wiring, settings: Settings, times: list[Ti
         for gpu in range(card.gpus):
             cell = wiring.cell(number, gpu)
             values = {name: getattr(settings, name) for name in _FROM_SETTINGS}
-            values["gpu_type"] = wire.GPU_TYPES[card.types[gpu]]
+            values["gpu_type"] = wire.GpuType.parse(card.types[gpu]).code
             values["weight"] = card.weights[gpu]
             values["allowance"] = max(settings.allowance, _allowance(wiring, times, number, gpu))
             crossing = wiring.crossings.get(cell)

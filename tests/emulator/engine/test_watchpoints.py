@@ -15,8 +15,8 @@ from .stimulus import Action, Trouble, statistics, told
 GPUS = 5
 CYCLES = 4000
 ALL = 0xFFFFFFFF
-VALID, SOF, DATA = (1 << wire.LINK_BITS[name] for name in ("valid", "sof", "data"))
-STATUS = registers.STATUS_BITS
+VALID, SOF, DATA = wire.LinkBit.VALID, wire.LinkBit.SOF, wire.LinkBit.DATA
+STATUS = registers.StatusBit.places()
 WRAPS = 1 << STATUS["wrap_port1"] | 1 << STATUS["wrap_port2"]
 BYPASSED = 1 << STATUS["bypass_cw"] | 1 << STATUS["bypass_ccw"]
 
@@ -148,7 +148,7 @@ def test_each_fault_that_switches_over(make: Callable[[], Engine], fault: str, b
 def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[int, ...]]:
     """First four flits of the last message on each ring port in a trace that began at cycle `start`, and its cycle."""
     begins = (ctl & (VALID | SOF | DATA)) == VALID | SOF
-    begins &= data >> np.uint64(56) == wire.KINDS["statistics"]
+    begins &= data >> np.uint64(56) == wire.Kind.STATISTICS.code
     last = {}
     for cycle, cell, port in np.argwhere(begins).tolist():
         at = cycle + np.flatnonzero((ctl[cycle:, cell, port] & (VALID | DATA)) == VALID)[:4]

@@ -20,7 +20,7 @@ from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Counted, Rejected, Suspected
-from ringhil.protocol.wire import CensusVerdict
+from ringhil.protocol.wire import CensusVerdict, Role
 
 SERVER = loads("""
 server:
@@ -209,7 +209,7 @@ class Bench:
                 card.gpus,
                 card.host_links,
                 tuple(wiring.cell(number, gpu) for gpu in card.host_links),
-                Grantor("entry", b.times.election.lease, b.times.election.guard),
+                Grantor(Role.ENTRY, b.times.election.lease, b.times.election.guard),
             )
             for number, (card, b) in enumerate(zip(SERVER.cards, self.bounds, strict=True))
         ]

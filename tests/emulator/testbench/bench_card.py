@@ -16,7 +16,7 @@ from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Counted, Elected
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Keepalive, Report
-from ringhil.protocol.wire import CensusVerdict
+from ringhil.protocol.wire import CensusVerdict, Role
 
 GPUS = 4
 HOST = (0, 1)  # GPUs with a link to the CPU
@@ -50,7 +50,7 @@ class Cpu:
     """The CPU's ends of the host links: answers keepalives and claims, and keeps the reports."""
 
     def __init__(self, bench: CardBench, lease: int) -> None:
-        self._bench, self._grantor = bench, Grantor("entry", lease=lease, guard=50)
+        self._bench, self._grantor = bench, Grantor(Role.ENTRY, lease=lease, guard=50)
         self.reports: list[tuple[int, Report]] = []
         for rank, gpu in enumerate(HOST):
             cocotb.start_soon(self._listen(rank, gpu))
