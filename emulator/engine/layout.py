@@ -86,7 +86,7 @@ CHANGE = Row(
         Field("data", 64, "a flit"),
         Field("cell", 32, "the GPU"),
         Field("port", 8, "0, 1: ring ports 1 and 2; 2: to the CPU; 3: to another card"),
-        Field("ctl", 8, "bits of `wire.LINK_BITS`"),
+        Field("ctl", 8, "bits of `wire.LinkBit`"),
         Field("reserved", 16, "0"),
     ),
 )
