@@ -30,7 +30,7 @@ struct Change {
     uint64_t data;  // a flit
     uint32_t cell;  // the GPU
     uint8_t port;  // 0, 1: ring ports 1 and 2; 2: to the CPU; 3: to another card
-    uint8_t ctl;  // bits of `wire.LINK_BITS`
+    uint8_t ctl;  // bits of `wire.LinkBit`
     uint16_t reserved;  // 0
 };
 static_assert(sizeof(Change) == 24);
