@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # How many share a name: the file as it is written and what it is checked into (`scenario/model.py`), a frame and what
 # it stands for, and the two worlds that never meet (the hardware kit with its rules; scenarios, campaigns and judge).
 SHARED = {
-    **dict.fromkeys(("BoundaryLink", "Card", "Expectation", "Scenario"), 2),
-    **dict.fromkeys(("Result", "Send", "Work"), 2),
+    **dict.fromkeys(("BoundaryLink", "Card", "Scenario", "Times"), 2),
+    **dict.fromkeys(("Evidence", "Judge", "Result", "Row", "Send", "Work"), 2),
     **dict.fromkeys(("Case", "Engine", "Fault", "Firmware", "Player", "Signal", "Source", "Expected"), 2),
     **dict.fromkeys(("Campaign", "Cell", "Plan", "Role", "Schedule", "Store", "Tally", "Verdict"), 2),
     **dict.fromkeys(("Mark", "Outcome", "Server", "Settings", "Workload"), 3),
