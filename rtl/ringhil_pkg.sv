@@ -153,37 +153,41 @@ package ringhil_pkg;
 
   // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the
   // order sent, first in bit 0; q is the top of w divided by the polynomial; then comes the remainder.
+  // Shifts that several terms of a sum share are worked out once (w1, q1, ...).
   function automatic logic [31:0] crc_flit(input logic [31:0] state, input logic [63:0] data);
-    logic [63:0] w;
-    logic [31:0] q;
+    logic [63:0] w, w1, w2, w3, w4, w5;
+    logic [31:0] q, q1, q2, q3, q4;
     w = {data[7:0], data[15:8], data[23:16], data[31:24], data[39:32], data[47:40], data[55:48], data[63:56]}
         ^ 64'(state);
-    q = 32'((w ^ (w << 1) ^ (w << 5) ^ (w << 8) ^ (w << 9) ^ (w << 10)
-        ^ (w << 11) ^ (w << 12) ^ (w << 13) ^ (w << 15) ^ (w << 16) ^ (w << 18)
-        ^ (w << 19) ^ (w << 20) ^ (w << 21) ^ (w << 22) ^ (w << 23) ^ (w << 26)
-        ^ (w << 27) ^ (w << 28) ^ (w << 29) ^ (w << 32) ^ (w << 38) ^ (w << 40)
-        ^ (w << 41) ^ (w << 44) ^ (w << 45) ^ (w << 48) ^ (w << 54) ^ (w << 55)
-        ^ (w << 58) ^ (w << 59) ^ (w << 61) ^ (w << 63)) >> 32);
-    crc_flit = q ^ (q >> 1) ^ (q >> 4) ^ (q >> 8) ^ (q >> 9) ^ (q >> 11)
-        ^ (q >> 12) ^ (q >> 13) ^ (q >> 14) ^ (q >> 15) ^ (q >> 18) ^ (q >> 19)
-        ^ (q >> 21) ^ (q >> 23) ^ (q >> 26) ^ (q >> 28) ^ (q >> 29) ^ (q >> 30)
-        ^ (q >> 31);
+    w1 = w ^ (w << 1);
+    w2 = w1 ^ (w1 << 32);
+    w3 = w2 ^ (w2 << 14);
+    w4 = w1 ^ (w1 << 18);
+    w5 = w4 ^ (w << 38);
+    q = 32'(((w << 5) ^ (w << 32) ^ (w << 61) ^ (w << 63) ^ (w1 << 15) ^ (w1 << 20)
+        ^ (w3 << 8) ^ (w3 << 12) ^ w5 ^ (w5 << 10)) >> 32);
+    q1 = q ^ (q >> 17);
+    q2 = q1 ^ (q1 >> 3);
+    q3 = q2 ^ (q >> 14);
+    q4 = q ^ (q3 >> 1);
+    crc_flit = (q >> 19) ^ (q1 >> 13) ^ (q2 >> 11) ^ q4 ^ (q4 >> 8);
   endfunction
 
   // The same after half a flit.
   function automatic logic [31:0] crc_half(input logic [31:0] state, input logic [31:0] data);
-    logic [31:0] w;
-    logic [31:0] q;
+    logic [31:0] w, w1, w2, w3;
+    logic [31:0] q, q1, q2, q3, q4;
     w = {data[7:0], data[15:8], data[23:16], data[31:24]}
         ^ 32'(state);
-    q = w ^ (w << 1) ^ (w << 5) ^ (w << 8) ^ (w << 9) ^ (w << 10)
-        ^ (w << 11) ^ (w << 12) ^ (w << 13) ^ (w << 15) ^ (w << 16) ^ (w << 18)
-        ^ (w << 19) ^ (w << 20) ^ (w << 21) ^ (w << 22) ^ (w << 23) ^ (w << 26)
-        ^ (w << 27) ^ (w << 28) ^ (w << 29);
-    crc_half = q ^ (q >> 1) ^ (q >> 4) ^ (q >> 8) ^ (q >> 9) ^ (q >> 11)
-        ^ (q >> 12) ^ (q >> 13) ^ (q >> 14) ^ (q >> 15) ^ (q >> 18) ^ (q >> 19)
-        ^ (q >> 21) ^ (q >> 23) ^ (q >> 26) ^ (q >> 28) ^ (q >> 29) ^ (q >> 30)
-        ^ (q >> 31);
+    w1 = w ^ (w << 1);
+    w2 = w1 ^ (w1 << 18);
+    w3 = w2 ^ (w1 << 12);
+    q = (w << 5) ^ (w1 << 15) ^ w3 ^ (w3 << 8) ^ (w3 << 10);
+    q1 = q ^ (q >> 17);
+    q2 = q1 ^ (q1 >> 3);
+    q3 = q2 ^ (q >> 14);
+    q4 = q ^ (q3 >> 1);
+    crc_half = (q >> 19) ^ (q1 >> 13) ^ (q2 >> 11) ^ q4 ^ (q4 >> 8);
   endfunction
 
   /* verilator lint_on UNUSEDPARAM */

@@ -24,27 +24,33 @@ def _const(width: int, name: str, value: int) -> str:
 
 
 def _crc_function(name: str, bits: int) -> str:
-    quotient, remainder = crc_equations.division(bits)
+    quotient, remainder = (crc_equations.shared(shifts) for shifts in crc_equations.division(bits))
     in_order = [f"data[{low + 7}:{low}]" for low in range(0, bits, 8)]
-    divided = _sum_of_shifts("w", "<<", quotient)
-    return "\n".join(
-        [
-            f"  function automatic logic [31:0] {name}(input logic [31:0] state, input logic [{bits - 1}:0] data);",
-            f"    logic [{bits - 1}:0] w;",
-            "    logic [31:0] q;",
-            f"    w = {{{', '.join(in_order)}}}",
-            f"        ^ {bits}'(state);",
-            f"    q = 32'(({divided}) >> 32);" if bits == 64 else f"    q = {divided};",
-            f"    {name} = {_sum_of_shifts('q', '>>', remainder)};",
-            "  endfunction",
-        ]
-    )
+    divided = _sum("w", "<<", quotient[-1])
+    lines = [
+        f"  function automatic logic [31:0] {name}(input logic [31:0] state, input logic [{bits - 1}:0] data);",
+        f"    logic [{bits - 1}:0] {', '.join(_words('w', quotient))};",
+        f"    logic [31:0] {', '.join(_words('q', remainder))};",
+        f"    w = {{{', '.join(in_order)}}}",
+        f"        ^ {bits}'(state);",
+        *(f"    w{i} = {_sum('w', '<<', terms)};" for i, terms in enumerate(quotient[:-1], 1)),
+        f"    q = 32'(({divided}) >> 32);" if bits == 64 else f"    q = {divided};",
+        *(f"    q{i} = {_sum('q', '>>', terms)};" for i, terms in enumerate(remainder[:-1], 1)),
+        f"    {name} = {_sum('q', '>>', remainder[-1])};",
+        "  endfunction",
+    ]
+    return "\n".join(lines)
 
 
-def _sum_of_shifts(operand: str, operator: str, shifts: list[int]) -> str:
-    """Exclusive or of shifted operands, six a line."""
-    terms = [f"({operand} {operator} {shift})" if shift else operand for shift in shifts]
-    return "\n        ^ ".join(" ^ ".join(terms[i : i + 6]) for i in range(0, len(terms), 6))
+def _words(word: str, sums: list[crc_equations.Sum]) -> list[str]:
+    return [word, *(f"{word}{number}" for number in range(1, len(sums)))]
+
+
+def _sum(word: str, operator: str, terms: crc_equations.Sum) -> str:
+    """Exclusive or of shifted words, six a line."""
+    names = [f"{word}{number or ''}" for number, _ in terms]
+    shifted = [f"({name} {operator} {by})" if by else name for name, (_, by) in zip(names, terms, strict=True)]
+    return "\n        ^ ".join(" ^ ".join(shifted[i : i + 6]) for i in range(0, len(shifted), 6))
 
 
 def render() -> str:
@@ -101,6 +107,7 @@ def render() -> str:
     out += [
         "  // Running CRC-32/AUTOSAR (polynomial 0xF4ACFB13, reflected) after one whole flit: w holds the bits in the",
         "  // order sent, first in bit 0; q is the top of w divided by the polynomial; then comes the remainder.",
+        "  // Shifts that several terms of a sum share are worked out once (w1, q1, ...).",
     ]
     out.append(_crc_function("crc_flit", 64))
     out.append("")
