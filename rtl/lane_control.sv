@@ -92,10 +92,12 @@ module lane_control
   assign stored = rd_q != wr_q;
   assign head_valid = stored || write;
   always @* begin
+    {head_sof, head_eof, head_bad, head_marked} = 4'h0;
+    head_data = 64'h0;
     if (stored) begin
       {head_sof, head_eof, head_bad, head_marked} = tag_q[rd_q[6:0]];
       head_data = mem_q[rd_q[6:0]];
-    end else begin
+    end else if (write) begin
       head_sof    = c_sof_i;
       head_eof    = c_eof_i;
       head_bad    = c_bad_i || clip_q;

@@ -34,14 +34,16 @@ module link_channel
   logic [63:0] late_data;
   logic [ 7:0] late_ctl;
 
-  assign arriving = delay_i != 6'h0 && (ctl_i[LINK_VALID] || ctl_i[LINK_CREDIT] || (ctl_i & LEVELS) != level_q);
-  assign moving   = arriving || left_q != 6'h0;
-  assign changed  = delay_q != delay_i && delay_q != 6'h0;
+  assign changed = delay_q != delay_i && delay_q != 6'h0;
 
   always @* begin
+    arriving  = 1'b0;
+    moving    = 1'b0;
     late_data = data_i;
     late_ctl  = ctl_i;
     if (delay_i != 6'h0) begin
+      arriving  = ctl_i[LINK_VALID] || ctl_i[LINK_CREDIT] || (ctl_i & LEVELS) != level_q;
+      moving    = arriving || left_q != 6'h0;
       late_data = 64'h0;
       late_ctl  = age_q == 6'h0 || age_q < delay_i ? first_q : level_q;
       if (left_q != 6'h0 && age_q >= delay_i) {late_data, late_ctl} = line_q[6'(place_q-delay_i)];
@@ -51,11 +53,16 @@ module link_channel
 
   // Moves only with flits, so that a run repeats exactly.
   logic [31:0] lfsr_q;
-  logic flip;
-
-  assign flip   = (lfsr_q[15:0] < ber_i) && late_ctl[LINK_VALID];
-  assign ctl_o  = cut_i ? 8'h0 : late_ctl;
-  assign data_o = cut_i ? 64'h0 : late_data ^ (flip ? 64'h1 << lfsr_q[21:16] : 64'h0);
+  always @* begin
+    data_o = late_data;
+    ctl_o  = late_ctl;
+    if (ber_i != 16'h0 && late_ctl[LINK_VALID] && lfsr_q[15:0] < ber_i)
+      data_o = late_data ^ (64'h1 << lfsr_q[21:16]);
+    if (cut_i) begin
+      data_o = 64'h0;
+      ctl_o  = 8'h0;
+    end
+  end
   assign busy_o = left_q != 6'h0 || delay_q != delay_i || dropped_q;
 
   always_ff @(posedge clk_i) begin

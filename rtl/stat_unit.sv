@@ -64,14 +64,15 @@ module stat_unit
   logic [31:0] tag_q;
   logic [1:0] step_q;
 
-  assign foreign = data_q[63:56] == KIND_STATISTICS && !(data_q[55:48] == card_id_i && data_q[15:0] == node_id_i);
   always @* begin
-    mine  = mine_q;
-    purge = purge_q;
-    count = count_q;
-    mark  = 1'b0;
-    if (sof_q) begin
-      mine  = data_q[55:48] == card_id_i && data_q[15:0] == node_id_i;
+    mine    = mine_q;
+    purge   = purge_q;
+    count   = count_q;
+    mark    = 1'b0;
+    foreign = 1'b0;
+    if (valid_q && sof_q) begin
+      mine    = data_q[55:48] == card_id_i && data_q[15:0] == node_id_i;
+      foreign = data_q[63:56] == KIND_STATISTICS && !mine;
       purge = foreign && monitor_i && data_q[32+FLAG_CIRCULATING];
       mark  = foreign && monitor_i;
       count = foreign && !data_q[32+FLAG_WRAPPED];
@@ -81,27 +82,32 @@ module stat_unit
   // Third flit: count, records so far, expected, limit of records.
   logic append;
   logic [15:0] added;
-  assign append = count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
+  assign append = index_q == 3'd2 && count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
   assign added  = fault_i[FAULT_SKIP_COUNT] ? 16'h0 : fault_i[FAULT_DOUBLE_COUNT] ? 16'h2 : 16'h1;
 
   logic [63:0] record0;
   logic [31:0] record1;  // its second flit, without the tag
-  assign record0 = {
-    node_id_i,
-    hop_q,
-    fault_i[FAULT_SLOW] ? STATE_DEGRADED : STATE_WORKING,
-    3'h0,
-    marked_q,
-    bad_q && !marked_q,
-    PORT2,
-    boundary_i,
-    entry_capable_i,
-    gpu_type_i,
-    stamp_q
-  };
-  assign record1 = {weight_i, errors_i, boundary_i ? peer_i : NO_CARD};
-
   logic acting, inserting;
+  always @* begin
+    record0 = 64'h0;
+    record1 = 32'h0;
+    if (valid_q && inserting) begin
+      record0 = {
+        node_id_i,
+        hop_q,
+        fault_i[FAULT_SLOW] ? STATE_DEGRADED : STATE_WORKING,
+        3'h0,
+        marked_q,
+        bad_q && !marked_q,
+        PORT2,
+        boundary_i,
+        entry_capable_i,
+        gpu_type_i,
+        stamp_q
+      };
+      record1 = {weight_i, errors_i, boundary_i ? peer_i : NO_CARD};
+    end
+  end
   assign acting = valid_q && !frozen_i && !flush_i && !hold_i;
   assign inserting = eof_q && append_q && index_q >= 3'd4;
   assign ack_o = acting && (!inserting || step_q == 2'd2);

@@ -47,7 +47,13 @@ module stream_arbiter (
       sof_o   = sof_i[select] && valid_o;
       eof_o   = eof_i[select] && valid_o;
       bad_o   = bad_i[select] && valid_o;
-      data_o  = data_i[64*select+:64];
+      if (valid_o)
+        unique case (select)
+          2'd0: data_o = data_i[63:0];
+          2'd1: data_o = data_i[127:64];
+          2'd2: data_o = data_i[191:128];
+          default: data_o = data_i[255:192];
+        endcase
       pop_o[select] = valid_o && ready_i;
     end
   end
