@@ -66,8 +66,9 @@ public:
             m.reg_we_i = i.reg_we;
             m.reg_addr_i = i.reg_addr;
             m.reg_wdata_i = i.reg_wdata;
-            edge(m);
+            settle(m);
         }
+        for (const uint32_t cell : active) clock(*m_models[cell]);
     }
 
     void read(uint32_t cell, CellOut& out) const {
@@ -93,11 +94,26 @@ public:
 
 private:
     // A rising edge in one evaluation: the model is told that the clock was low before. Not through m.eval(), whose
-    // message queue takes a lock each time; a model settles in its first m.eval(), in the constructor.
+    // message queue takes a lock each time; a model settles in its first m.eval(), in the constructor. In two halves,
+    // as Vdut___024root___eval has them: a half of a model's code stays in the processor's cache from cell to cell.
     static void edge(Vdut& m) {
+        settle(m);
+        clock(m);
+    }
+
+    // What follows from the inputs.
+    static void settle(Vdut& m) {
+        m.rootp->__VicoFirstIteration = 1;
+        while (Vdut___024root___eval_phase__ico(m.rootp)) m.rootp->__VicoFirstIteration = 0;
+    }
+
+    // The registers, and what follows from them.
+    static void clock(Vdut& m) {
         m.clk_i = 1;
         m.rootp->__Vtrigprevexpr___TOP__clk_i__0 = 0;
-        Vdut___024root___eval(m.rootp);
+        do {
+            while (Vdut___024root___eval_phase__act(m.rootp)) {}
+        } while (Vdut___024root___eval_phase__nba(m.rootp));
     }
 
     VerilatedContext m_context;
