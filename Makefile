@@ -6,6 +6,7 @@
 # make lint    ruff, mypy and Verilator's lint alone
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
 # make prove   all proofs of the RTL, with their broken twins
+# make fpga    cells, memories and clock of a node in an ECP5 into docs/hardware.md (long)
 # make mutants the mutation score of the conformance check (long)
 # make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the table of rooms
 
@@ -17,7 +18,7 @@ DATA ?=
 JOBS ?= 2
 PART ?=
 
-.PHONY: run test soak soak-ledger docs lint coverage prove mutants generate bench clean
+.PHONY: run test soak soak-ledger docs lint coverage prove fpga mutants generate bench clean
 
 run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
@@ -44,6 +45,10 @@ coverage: $(VENV)/.test
 
 prove: $(VENV)/.test
 	$(BIN)/python -m tests.formal
+
+fpga: $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[fpga]'
+	$(BIN)/python -m benchmarks.fpga --write docs/hardware.md
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m benchmarks.mutation

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import fpga
 
 from ringhil.emulator.engine.library import RTL, rtl_files
 
@@ -26,6 +27,13 @@ def test_the_lint_can_fail(tmp_path: Path) -> None:
     assert "WIDTHEXPAND" in complaints(
         [verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", "bad", bad]
     )
+
+
+def test_the_top_for_an_fpga_fits_the_node(tmp_path: Path) -> None:
+    """Each port of the node at its width: one left out, or of another width, would change what is measured."""
+    top = tmp_path / f"{fpga.TOP}.sv"
+    top.write_text(fpga.wrapper((RTL / "gpu_node.sv").read_text()))
+    assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", fpga.TOP, top]) == ""
 
 
 @needs_icarus
