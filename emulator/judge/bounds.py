@@ -21,10 +21,12 @@ granted. With keepalive interval I, multiplier m, slack s: lease m*I + s; then g
 for the retry, and the way of a claim and its answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.scenario import Server, Trait, having
 from ringhil.emulator.server.times import ATTEMPTS, Times, times_of
+from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware import timing
 from ringhil.firmware.links import ROUNDS
 from ringhil.protocol.registers import MAX_LINK_DELAY
@@ -114,3 +116,18 @@ class Bounds:
 def bounds_of(server: Server) -> list[Bounds]:
     """By card."""
     return [Bounds(times) for times in times_of(server)]
+
+
+def entry_time(wiring: Wiring, bounds: Sequence[Bounds], card: int) -> int:
+    """An election of a card's entry GPU is over by then."""
+    b = bounds[card]
+    slowest = max(b.settling(kind) for kind in ("babble", "switch_stuck_through", "link_cut"))
+    return b.return_bound(len(wiring.cards[card].host_links)) + slowest
+
+
+def link_time(wiring: Wiring, bounds: Sequence[Bounds], group: int) -> int:
+    """The same of a boundary GPU; an entry GPU may be elected before."""
+    link = wiring.links[group]
+    ends = wiring.ends(link)
+    slowest = max(bounds[card].return_bound(len(link.from_), across=True) for card in ends)
+    return max(entry_time(wiring, bounds, card) for card in ends) + slowest

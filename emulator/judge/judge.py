@@ -34,7 +34,7 @@ class Judge:
         kernel, cpu = server.kernel, server.cpu
         self.watch = Watch(server.wiring, self.bounds, cpu.cards)
         self.orphans = Orphans(kernel, [card.name for card in server.wiring.cards], self.bounds)
-        self._switchovers = SwitchOvers(server, self.bounds, self.watch)
+        self._switchovers = SwitchOvers(server, self.bounds)
         self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans)
         self.expectations = Expectations(server.scenario.expect, kernel, cpu, self.results, self.watch.differs)
         listen = server.observations.listen

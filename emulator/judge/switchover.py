@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.open_event import OpenEvent
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part
-from ringhil.emulator.judge.watch import OpenEvent, Watch
 from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.server import Server
 from ringhil.protocol import registers
@@ -42,8 +42,8 @@ class _Awaited:
 class SwitchOvers:
     """Notes in each open event when the hardware has switched over."""
 
-    def __init__(self, server: Server, bounds: Sequence[Bounds], watch: Watch) -> None:
-        self._server, self._bounds, self._watch = server, bounds, watch
+    def __init__(self, server: Server, bounds: Sequence[Bounds]) -> None:
+        self._server, self._bounds = server, bounds
         self._awaited: list[_Awaited] = []
         server.observations.listen(RegisterChanged, self._changed)
 

@@ -1,18 +1,18 @@
 """Watches a run against the truth: wrong counts, and how long each event of the timeline took to be dealt with.
 
-An event may need several things before it is over: the census of a card to be right again, its entry role or the
-boundary role of a link to be with a GPU that can hold it, a slow GPU or link to be reported. Its bound is that of
-the slowest.
+What each event needs before it is over: needs.py.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.bounds import Bounds, entry_time, link_time
+from ringhil.emulator.judge.card_watch import CardWatch
 from ringhil.emulator.judge.differences import Differences
-from ringhil.emulator.judge.oracle import CUT, LIARS, Part, ServerTruth
+from ringhil.emulator.judge.needs import Needs
+from ringhil.emulator.judge.open_event import OpenEvent
+from ringhil.emulator.judge.oracle import ServerTruth
 from ringhil.emulator.judge.outcome import Recovery
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.truth import CardTruth
@@ -21,43 +21,6 @@ from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted, Rejected, Suspected
 from ringhil.protocol.wire import CensusVerdict
 
-Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
-
-
-@dataclass
-class OpenEvent:
-    """An event whose end has not been seen."""
-
-    event: TimelineEvent
-    cards: frozenset[int]
-    reach: frozenset[int]  # these, and the cards that it shares a boundary role with that has to move
-    gpu: int | None  # of the first card
-    part: Part | None
-    needs: set[Need]
-    before: dict[int, object]  # by card: what was to be found
-    bound: int
-    detected: int | None = None
-    switched: int | None = None
-    recounted: int | None = None
-    superseded: bool = False
-
-    @property
-    def over(self) -> bool:
-        return self.recounted is not None or self.superseded
-
-
-@dataclass
-class CardWatch:
-    """What was found on one card."""
-
-    name: str
-    truth: CardTruth
-    role: RoleWatch
-    wrong_counts: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
-    counts: list[tuple[int, Counted]] = field(default_factory=list)
-    rejected: dict[str, int] = field(default_factory=dict)
-    met: set[tuple[int, int]] = field(default_factory=set)  # entry GPU, and a neighbour in a count of its
-
 
 class Watch:
     """Feed it every event of the timeline and every action of the firmware. `views` are the CPU's."""
@@ -65,7 +28,9 @@ class Watch:
     def __init__(self, wiring: Wiring, bounds: list[Bounds], views: list[CardView]) -> None:
         self._wiring, self._bounds, self._views = wiring, bounds, views
         truths = [CardTruth(card.gpus, b) for card, b in zip(wiring.cards, bounds, strict=True)]
-        self.oracle = ServerTruth(wiring.server, truths, self._entry_time, self._link_time)
+        self.oracle = ServerTruth(
+            wiring.server, truths, partial(entry_time, wiring, bounds), partial(link_time, wiring, bounds)
+        )
         self.cards = [
             CardWatch(card.name, truth, RoleWatch(f"entry of card {card.name}"))
             for card, truth in zip(wiring.cards, truths, strict=True)
@@ -78,21 +43,8 @@ class Watch:
         self.wrong_shares: list[tuple[str, int]] = []
         self._events: list[OpenEvent] = []
         self._last_event = [0] * len(self.cards)
+        self._needs = Needs(wiring, bounds, views, self.oracle, self.cards, self.links)
         self.differences = Differences(self.oracle, views, [b.times.records for b in bounds])
-
-    def _entry_time(self, card: int) -> int:
-        """An election of the entry GPU is over by then."""
-        b = self._bounds[card]
-        slowest = max(b.settling(kind) for kind in ("babble", "switch_stuck_through", "link_cut"))
-        return b.return_bound(len(self._wiring.cards[card].host_links)) + slowest
-
-    def _link_time(self, group: int) -> int:
-        """The same of a boundary GPU; an entry GPU may be elected before."""
-        link = self._wiring.links[group]
-        ends = self._wiring.ends(link)
-        return max(map(self._entry_time, ends)) + max(
-            self._bounds[card].return_bound(len(link.from_), across=True) for card in ends
-        )
 
     # -------------------------------------------------------------------------------------------------- events
 
@@ -106,8 +58,8 @@ class Watch:
         for open_ in self._events:
             if open_.reach & cards and not open_.over:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
-        roles_before = self._roles()
-        before: dict[int, object] = {card: self._seen(card) for card in cards}
+        roles_before = self._needs.roles()
+        before: dict[int, object] = {card: self._needs.seen(card) for card in cards}
         others = sum(self.cards[card].truth.faults for card in cards)
         waiting = max(max(0, self.cards[card].truth.unsettled - now) for card in cards)
         if part is None:
@@ -117,13 +69,13 @@ class Watch:
             fault = event.kind + (" reverse" if event.reverse else "")
             self.cards[card].truth.change(part, fault, on, event.kind, now)
         self.oracle.update(now, self._doubtful(event))
-        needs = self._needs(event, cards, gpu, part, before, roles_before)
+        needs = self._needs.of(event, cards, gpu, part, before, roles_before)
         ends = [self._wiring.ends(self._wiring.links[n]) for what, n in needs if what == "boundary"]
         reach = cards.union(*ends)
         first = not any(o.reach & reach for o in self._events)
-        right = self._roles()
+        right = self._needs.roles()
         again = {card for card in cards if right["entry", card] and not roles_before["entry", card]}
-        bound = self._bound(event, needs, again, others, first) + waiting
+        bound = self._needs.bound(event, needs, again, others, first) + waiting
         for card in cards:
             self._last_event[card] = now + bound
         opened = OpenEvent(event, cards, reach, gpu, part, needs, before, bound)
@@ -157,101 +109,6 @@ class Watch:
         self.oracle.update(now)
         self.roles_changed(now)
 
-    def _roles(self) -> dict[Need, object]:
-        """For every role whether the one who should hold it does."""
-        state: dict[Need, object] = {}
-        for card, view in enumerate(self._views):
-            able = self.oracle.able(card)
-            state["entry", card] = (view.entry in able) if able else (view.entry is None)
-        for group, role in enumerate(self.links):
-            able = self.oracle.able_across(group)
-            state["boundary", group] = (role.holder in able) if able else (role.holder is None)
-        return state
-
-    def _needs(
-        self,
-        event: TimelineEvent,
-        cards: frozenset[int],
-        gpu: int | None,
-        part: Part | None,
-        before: dict[int, object],
-        roles: dict[Need, object],
-    ) -> set[Need]:
-        # Also a role that an earlier event has left without a holder: this one can't be over before.
-        needs = {
-            need for need, right in self._roles().items() if not right and (roles[need] or self._concerns(need, cards))
-        }
-        kind, on = event.kind, event.action == "fault"
-        if kind == "flap" and on:
-            return needs
-        for card in cards:
-            entry = self._views[card].entry
-            if not self.oracle.able(card) or (self.cards[card].truth.disturbed and kind not in LIARS):
-                continue
-            members = self._members(card, entry)
-            if ("entry", card) in needs or entry is None or before[card] != self._seen(card) or kind == "flap":
-                needs.add(("census", card))
-            elif kind in LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
-                # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census. Who uses
-                # the number of one that is out can't be told from it.
-                if kind == "duplicate_id" and (gpu - 1) % self.cards[card].truth.size not in members:
-                    continue
-                blind = self.cards[card].truth.liars - {(gpu or 0, kind)}
-                if not blind and not self.cards[card].truth.noisy and not self.cards[card].truth.flapping:
-                    needs.add(("named" if on else "census", card))
-            elif kind == "slow" and gpu in members:
-                needs.add(("slow GPU", card))
-            elif kind == "link_delay" and part is not None and self._can_be_timed(card, part[1], members):
-                needs.add(("slow link", card))
-        return needs
-
-    def _concerns(self, need: Need, cards: frozenset[int]) -> bool:
-        what, number = need
-        ends = self._wiring.ends(self._wiring.links[number]) if what == "boundary" else (number,)
-        return bool(cards & set(ends))
-
-    def _can_be_timed(self, card: int, link: int, members: Iterable[int]) -> bool:
-        """Both GPUs next to the link are counted, and no other delay confuses the matter."""
-        size = self.cards[card].truth.size
-        late = [n for n, kinds in self.cards[card].truth.links.items() if "link_delay" in kinds and n != link]
-        both = {link, (link + 1) % size} <= set(members)
-        # How long the entry GPU's own first hop takes it knows from earlier rounds only, and not while a cut turns
-        # messages round.
-        entry = self._views[card].entry
-        ends = {link, (link + 1) % size}
-        known = entry not in ends or entry is None
-        if not known and entry is not None and not self.cards[card].truth.seen_from(entry).cuts:
-            known = all((entry, end) in self.cards[card].met for end in ends - {entry})
-        return both and known and not late and self.cards[card].truth.state(("link", link)) != CUT
-
-    def _seen(self, card: int) -> object:
-        entry = self._views[card].entry
-        return None if entry is None else self.cards[card].truth.seen_from(entry)
-
-    def _members(self, card: int, entry: int | None) -> frozenset[int]:
-        return frozenset() if entry is None else self.cards[card].truth.seen_from(entry).members
-
-    def _bound(self, event: TimelineEvent, needs: set[Need], again: set[int], others: int, first: bool) -> int:
-        """`again`: cards whose entry GPU can hold its role again. It may have lost its lease, or booted anew, which the
-        CPU doesn't know yet. `first`: nothing has happened to these cards before, so every member is ready to take a
-        role over."""
-        bound = 0
-        for what, number in needs or {("census", 0)}:
-            if what == "boundary":
-                ends = self._wiring.ends(self._wiring.links[number])
-                members = len(self._wiring.links[number].from_)
-                slowest = max((self._bounds[card] for card in ends), key=lambda b: b.times.election.interval)
-                moved = slowest.election_bound if first else slowest.return_bound
-                bound = max(bound, moved(members, across=True))
-                continue
-            b = self._bounds[number]
-            own = b.recovery(event.action, event.kind, others)
-            if what == "entry" or ("entry", number) in needs or self._views[number].entry is None or number in again:
-                members = len(self._wiring.cards[number].host_links)
-                own += b.election_bound(members) if first else b.return_bound(members)
-            bound = max(bound, own)
-        return bound
-
     # ------------------------------------------------------------------------------------------- what was found
 
     def counted(self, card: int, gpu: int, counted: Counted, now: int) -> None:
@@ -269,30 +126,30 @@ class Watch:
             before = o.before.get(card)
             differs = before is not None and found is not None and found != getattr(before, "members", found)
             if differs:
-                self._detect(o, now)
+                o.detect(now)
             begun = counted.sent_at >= o.event.at or (not watch.truth.liars and before != view)
             cut_seen = (counted.verdict is CensusVerdict.ARMS) == bool(view.cuts)
             if ("census", card) in o.needs and begun and cut_seen and watch.truth.fits(counted, gpu, o.part):
-                self._settle(o, ("census", card), now)
+                o.settle(("census", card), now)
             slow_seen = (o.gpu in counted.degraded) == (o.event.action == "fault")
             if ("slow GPU", card) in o.needs and begun and slow_seen:
-                self._settle(o, ("slow GPU", card), now)
+                o.settle(("slow GPU", card), now)
 
     def rejected(self, card: int, action: Rejected, now: int) -> None:
         """A message or a round was rejected."""
         watch = self.cards[card]
         watch.rejected[action.reason] = watch.rejected.get(action.reason, 0) + 1
         for o in self._open(card):
-            self._detect(o, now)
+            o.detect(now)
             if o.event.kind == "duplicate_id":
                 # Its message is not believed; there may be nothing in it that says who spoilt it.
-                self._settle(o, ("named", card), now)
+                o.settle(("named", card), now)
 
     def suspected(self, card: int, action: Suspected, now: int) -> None:
         """GPUs were named."""
         for o in self._open(card):
             if o.gpu in action.gpus:
-                self._settle(o, ("named", card), now)
+                o.settle(("named", card), now)
 
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card."""
@@ -301,15 +158,15 @@ class Watch:
             if o.event.kind != "link_delay" or o.part is None:
                 continue
             if view.slow_link == (o.part[1] if o.event.action == "fault" else None):
-                self._settle(o, ("slow link", card), now)
+                o.settle(("slow link", card), now)
 
     def roles_changed(self, now: int) -> None:
         """Somebody has been granted a role, or lost it."""
-        right = self._roles()
+        right = self._needs.roles()
         for o in self._events:
             if not o.over:
                 for need in [n for n in o.needs if right.get(n)]:
-                    self._settle(o, need, now)
+                    o.settle(need, now)
                 # A liar that has become the entry GPU is the one that nobody names.
                 if o.event.kind != "duplicate_id" and any(
                     what == "named" and self._views[number].entry == o.gpu for what, number in o.needs
@@ -320,22 +177,10 @@ class Watch:
         """A role was lost: the first sign of whatever struck it."""
         for card in cards:
             for o in self._open(card):
-                self._detect(o, now)
+                o.detect(now)
 
     def _open(self, card: int) -> list[OpenEvent]:
         return [o for o in self._events if card in o.cards and not o.over]
-
-    def _detect(self, o: OpenEvent, now: int) -> None:
-        o.detected = now if o.detected is None else o.detected
-
-    def _settle(self, o: OpenEvent, need: Need, now: int) -> None:
-        if need in o.needs:
-            o.needs.discard(need)
-            self._detect(o, now)
-            if need[0] in ("entry", "boundary"):
-                o.switched = now
-            if not o.needs:
-                o.recounted = now
 
     # -------------------------------------------------------------------------------------------------- results
 

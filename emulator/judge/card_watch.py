@@ -1,0 +1,20 @@
+"""What was found on one card while a run was played."""
+
+from dataclasses import dataclass, field
+
+from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.judge.truth import CardTruth
+from ringhil.firmware.observations import Counted
+
+
+@dataclass
+class CardWatch:
+    """What was found on one card."""
+
+    name: str
+    truth: CardTruth
+    role: RoleWatch
+    wrong_counts: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
+    counts: list[tuple[int, Counted]] = field(default_factory=list)
+    rejected: dict[str, int] = field(default_factory=dict)
+    met: set[tuple[int, int]] = field(default_factory=set)  # entry GPU, and a neighbour in a count of its

@@ -1,0 +1,45 @@
+"""An event of the timeline, from when it strikes until it is over: what it needs for that, and what was seen of it."""
+
+from dataclasses import dataclass
+
+from ringhil.emulator.judge.oracle import Part
+from ringhil.emulator.scenario import TimelineEvent
+
+Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
+
+
+@dataclass
+class OpenEvent:
+    """An event whose end has not been seen."""
+
+    event: TimelineEvent
+    cards: frozenset[int]
+    reach: frozenset[int]  # these, and the cards that it shares a boundary role with that has to move
+    gpu: int | None  # of the first card
+    part: Part | None
+    needs: set[Need]
+    before: dict[int, object]  # by card: what was to be found
+    bound: int
+    detected: int | None = None
+    switched: int | None = None
+    recounted: int | None = None
+    superseded: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Its end was seen, or can't be told from that of another one."""
+        return self.recounted is not None or self.superseded
+
+    def detect(self, now: int) -> None:
+        """There is a sign of it."""
+        self.detected = now if self.detected is None else self.detected
+
+    def settle(self, need: Need, now: int) -> None:
+        """What it needed has come."""
+        if need in self.needs:
+            self.needs.discard(need)
+            self.detect(now)
+            if need[0] in ("entry", "boundary"):
+                self.switched = now
+            if not self.needs:
+                self.recounted = now
