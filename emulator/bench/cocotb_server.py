@@ -11,7 +11,8 @@ import cocotb
 from cocotb.triggers import Timer
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.cpu import Cpu, CpuConfig
+from ringhil.emulator.host.config import CpuConfig
+from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent, Trait, having
 from ringhil.emulator.server.groups import Groups

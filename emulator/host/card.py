@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from ringhil.emulator.host.backlog import Backlog
 from ringhil.firmware.census import NOBODY
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol.frames import Report
@@ -40,7 +39,6 @@ class CardView:
     reported_at: int = 0
     share: int = 0  # units given to it when work was first handed out
     completed: int = 0  # units whose result came from it
-    backlog: Backlog = field(default_factory=Backlog)
     load: dict[int, int] = field(default_factory=dict)  # GPU -> units outstanding
     strikes: dict[int, int] = field(default_factory=dict)  # GPU -> wrong results in a row
     barred: dict[int, int] = field(default_factory=dict)  # GPU -> cycle until which it gets no work

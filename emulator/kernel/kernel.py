@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable, Sequence
 
+from ringhil.emulator.card_port import CardPort, Mail, ignore
 from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine
 from ringhil.emulator.kernel.observations import (
     Advanced,
@@ -14,21 +15,22 @@ from ringhil.emulator.kernel.observations import (
     ToFirmware,
 )
 
-Mail = Callable[[int, bytes, int, bool], None]  # cell, frame, port, arrived bad
-
 # Of one cycle reminders come first, then what is early, then all else; each in the order in which it was asked for.
 _EARLY = -(1 << 40)
 _REMINDERS = 2 * _EARLY
 
 
-class Kernel:
-    """`firmware_latency` and `cpu_latency` are the cycles between a frame's arrival and the reaction to it.
+class Kernel(CardPort):
+    """The cards of one engine, their firmware and the CPU on one clock.
+
+    `firmware_latency` and `cpu_latency` are the cycles between a frame's arrival and the reaction to it.
 
     Because nobody reacts sooner, the engine may run on that far before it has to ask: frames that arrive
     close together are handed over together. What happens is told to whoever listens to `observations`.
     """
 
     def __init__(self, engine: Engine, firmware_latency: int, cpu_latency: int) -> None:
+        super().__init__()
         self.engine = engine
         self.observations = Observations()
         self._latency = {True: firmware_latency, False: cpu_latency}
@@ -36,8 +38,7 @@ class Kernel:
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
         self._stopped = False
-        self.on_firmware_mail: Mail = _ignore
-        self.on_cpu_mail: Mail = _ignore
+        self.on_firmware_mail: Mail = ignore
         listeners = self.observations.listeners
         self._advanced, self._to_firmware, self._to_cpu = listeners(Advanced), listeners(ToFirmware), listeners(ToCpu)
         self._from_firmware, self._from_cpu = listeners(FromFirmware), listeners(FromCpu)
@@ -50,10 +51,6 @@ class Kernel:
     def at(self, cycle: int, act: Callable[[], None]) -> None:
         """Have something done at a cycle that is not past."""
         self._plan(cycle, 0, act)
-
-    def after(self, delay: int, act: Callable[[], None]) -> None:
-        """Have something done `delay` cycles from now."""
-        self._plan(self.engine.now + delay, 0, act)
 
     def early(self, cycle: int, act: Callable[[], None]) -> None:
         """Have something done at a cycle that is not past, before what other parts do in it, whenever they asked."""
@@ -73,7 +70,7 @@ class Kernel:
             self.observations.tell(FromFirmware(self.engine.now, cell, port, frame))
         self.engine.send_mail(cell, port, frame, at=self.engine.now)
 
-    def send_from_cpu(self, cell: int, frames: Sequence[bytes]) -> None:
+    def send(self, cell: int, frames: Sequence[bytes]) -> None:
         """The CPU sends frames to a GPU now."""
         if self._from_cpu:
             for frame in frames:
@@ -132,7 +129,3 @@ class _Delivery:
 
     def __call__(self) -> None:
         self._deliver(self._cell, self._frame, self._port, self._bad)
-
-
-def _ignore(cell: int, frame: bytes, port: int, bad: bool) -> None:
-    """Nobody is there to read it."""

@@ -1,7 +1,7 @@
 """What the CPU is given: a view of each card, the work, and how long it waits for things."""
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.cpu import CpuConfig
+from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.workload import Files, Generated, Workload
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times

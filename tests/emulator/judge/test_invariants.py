@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.host.accepting import Accepting
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.judge.invariants import ALL
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
@@ -79,24 +80,25 @@ def counts_too_seldom(patch: pytest.MonkeyPatch) -> None:
 
 
 def sends_nothing_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Cpu, "_retry", lambda self, unit: self._release(unit))
+    patch.setattr(HandingOut, "_retry", lambda self, unit: self._release(unit))
 
 
 def takes_a_result_twice(patch: pytest.MonkeyPatch) -> None:
     """The CPU does not mind that unit 7 is done."""
-    accept = Cpu._accept
+    accept = Accepting.accept
 
-    def careless(self: Cpu, unit: int, card: CardView, result: Result) -> None:
-        for _ in range(2 if unit == 7 else 1):
-            accept(self, unit, card, result)
+    def careless(self: Accepting, card: CardView, result: Result) -> None:
+        for _ in range(2 if result.unit == 7 else 1):
+            accept(self, card, result)
 
-    patch.setattr(Cpu, "_accept", careless)
+    patch.setattr(Accepting, "accept", careless)
 
 
 def shares_alike(patch: pytest.MonkeyPatch) -> None:
     """The CPU gives every card the same, whatever it counts."""
     patch.setattr(
-        "ringhil.emulator.host.cpu.shares", lambda units, weights: dict.fromkeys(weights, units // len(weights))
+        "ringhil.emulator.host.policy.proportional.shares",
+        lambda units, weights: dict.fromkeys(weights, units // len(weights)),
     )
 
 

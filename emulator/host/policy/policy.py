@@ -1,0 +1,39 @@
+"""The seam between handing out and the choice of a GPU (R5)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+from ringhil.emulator.host.card import CardView
+
+
+class Policy(ABC):
+    """Which unit goes to which GPU. It keeps the units that nobody has begun; what comes after that (attempts, time
+    limits, sending again) is not its business.
+
+    It reads the CPU's views of the cards: `members`, `weight`, `degraded`, `load` (units outstanding, by GPU). Its
+    answers follow from them alone.
+    """
+
+    def __init__(self, cards: Sequence[CardView]) -> None:
+        self.cards = cards
+
+    @abstractmethod
+    def begin(self, units: int) -> None:
+        """All cards have reported, or have had the time to: units 0 .. `units` - 1 are to be done. Called once; sets
+        the `share` of each card."""
+
+    @abstractmethod
+    def recount(self) -> None:
+        """The weight of a card has changed, or it was lost. Called after `begin` only."""
+
+    @abstractmethod
+    def turns(self, window: int) -> Iterator[tuple[CardView, int]]:
+        """GPUs with room, in the order in which they get a unit each, up to `window` outstanding for each.
+
+        The caller sends before it asks for the next one, so `load` is up to date; it sends nothing where there is
+        nothing for that GPU. The sequence must end.
+        """
+
+    @abstractmethod
+    def take(self, card: CardView, gpu: int) -> int | None:
+        """The unit that this GPU begins next; None: there is none for it."""
