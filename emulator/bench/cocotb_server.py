@@ -4,54 +4,27 @@ It reacts as late as in the engine. What the engine does at once takes the kit a
 the port, and one register after the other), so rounds begin some cycles away from where they do there.
 """
 
-from collections.abc import Callable, Sequence
-from typing import cast
-
-import cocotb
-from cocotb.triggers import Timer
+from collections.abc import Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent, Trait, having
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.emulator.testbench.card import CardBench
+from ringhil.emulator.testbench.card_port import BenchCardPort
 from ringhil.emulator.testbench.firmware import FirmwareDriver
-from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.monitor import PERIOD
 from ringhil.firmware.grantor import Grantor
-from ringhil.protocol import crc, registers
+from ringhil.protocol import registers
 from ringhil.protocol.wire import Role
 
 _STOPS = having(Trait.STOPS)
 _MAILBOX = 2  # cycles that the kit's mailbox needs, of a firmware's latency
 _CUT = registers.LinkFaultBit.codes()
 _PORT1, _PORT2 = 0, 1
-
-
-class _Clockwork:
-    """What the CPU needs of a kernel."""
-
-    def __init__(self, bench: CardBench, send: Callable[[int, Sequence[bytes]], None]) -> None:
-        self._bench, self.send_from_cpu = bench, send
-
-    @property
-    def now(self) -> int:
-        return self._bench.cycle() + 1
-
-    def at(self, cycle: int, act: Callable[[], None]) -> None:
-        self.after(cycle - self.now, act)
-
-    def after(self, delay: int, act: Callable[[], None]) -> None:
-        async def later() -> None:
-            await Timer(PERIOD * max(delay, 1), "step")
-            act()
-
-        cocotb.start_soon(later())
 
 
 class CocotbServer:
@@ -73,17 +46,15 @@ class CocotbServer:
             Grantor(Role.ENTRY, times.election.lease, times.election.guard),
         )
         self.card = view
-        self._clockwork = _Clockwork(bench, self._send)
-        self._latency = settings.host_latency
-        # It uses no more of a kernel than that.
-        self.cpu = Cpu(cast(Kernel, self._clockwork), [view], config)
+        self._port = BenchCardPort(bench, latency=settings.host_latency)
+        self.cpu = Cpu(self._port, [view], config)
+        self._port.on_cpu_mail = self.cpu.mail
         latency = settings.firmware_latency - _MAILBOX
         self._firmware = {}
         for gpu in card.host_links:
             kit = bench.gpus[gpu]
             program = groups.boot(0, gpu, 1, 0)
             self._firmware[gpu] = FirmwareDriver(program, kit.mailbox, kit.registers, bench.cycle, latency=latency)
-            kit.host.sink.monitor.on_frame.append(self._listen(gpu))
         self._cuts = [0] * card.gpus
         self._delays = [0] * card.gpus
 
@@ -104,23 +75,7 @@ class CocotbServer:
 
     async def _wait(self, cycle: int) -> None:
         """Wait until that cycle is the next one."""
-        await self._bench.wait(cycle - self._clockwork.now)
-
-    # ----------------------------------------------------------------------------------------------------- CPU
-
-    def _listen(self, gpu: int) -> Callable[[RingFrame], None]:
-        def heard(frame: RingFrame) -> None:
-            if frame.sof and frame.eof:
-                port = 1 if frame.channel == "data" else 0
-                mail = (gpu, frame.data, port, not frame.good)
-                self._clockwork.after(self._latency - 1, lambda: self.cpu.mail(*mail))
-
-        return heard
-
-    def _send(self, cell: int, frames: Sequence[bytes]) -> None:
-        for frame in frames:
-            sealed = frame[:-4] + crc.link_crc(frame).to_bytes(4, "big")
-            self._bench.gpus[cell].host.source.send_nowait(RingFrame.of(sealed))
+        await self._bench.wait(cycle - self._port.now)
 
     # -------------------------------------------------------------------------------------------------- faults
 

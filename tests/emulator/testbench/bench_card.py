@@ -1,12 +1,18 @@
-"""cocotb tests of a card of four GPUs whose firmware runs in Python, unchanged; the CPU's end grants the leases."""
+"""cocotb tests of a card of four GPUs whose firmware runs in Python, unchanged, and whose CPU is the one that ships."""
 
 from typing import Any
 
 import cocotb
+from card_port_plans import Plans  # beside this file
 
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.config import CpuConfig
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.workload import Generated, Workload
+from ringhil.emulator.judge.oracle import digest_of_all
 from ringhil.emulator.testbench.card import CardBench
+from ringhil.emulator.testbench.card_port import BenchCardPort
 from ringhil.emulator.testbench.firmware import FirmwareDriver
-from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.election import GroupConfig
@@ -14,14 +20,14 @@ from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Counted, Elected
-from ringhil.protocol import codec
-from ringhil.protocol.frames import Election, Keepalive, Report
 from ringhil.protocol.wire import CensusVerdict, Role
 
 GPUS = 4
 HOST = (0, 1)  # GPUs with a link to the CPU
 PERIOD = 1500  # cycles between two rounds
 INTERVAL = 400  # of keepalives
+UNITS = 60
+CPU = CpuConfig(silence=8000, patience=6000, window=4, compute_setup=64, compute_per_flit=1)
 CENSUS = CensusConfig(card=0, node=0, size=GPUS, epoch=1, period=PERIOD, timeout=300)
 
 
@@ -46,28 +52,14 @@ async def census_firmware_counts_what_works(dut: Any) -> None:
     assert all(c.verdict == CensusVerdict.RING for c in found)
 
 
-class Cpu:
-    """The CPU's ends of the host links: answers keepalives and claims, and keeps the reports."""
-
-    def __init__(self, bench: CardBench, lease: int) -> None:
-        self._bench, self._grantor = bench, Grantor(Role.ENTRY, lease=lease, guard=50)
-        self.reports: list[tuple[int, Report]] = []
-        for rank, gpu in enumerate(HOST):
-            cocotb.start_soon(self._listen(rank, gpu))
-
-    async def _listen(self, rank: int, gpu: int) -> None:
-        port = self._bench.gpus[gpu].host
-        while True:
-            frame = await port.sink.recv()
-            message, answer = frame.message(), None
-            if isinstance(message, Keepalive):
-                answer, _ = self._grantor.on_keepalive(rank, message, self._bench.cycle())
-            elif isinstance(message, Election):
-                answer, _ = self._grantor.on_election(rank, message, self._bench.cycle())
-            elif isinstance(message, Report):
-                self.reports.append((gpu, message))
-            if answer is not None:
-                port.source.send_nowait(RingFrame.of(codec.encode(answer)))
+def cpu_of(bench: CardBench, lease: int, workload: Workload | None = None) -> Cpu:
+    """The real CPU, on the pins of the host links."""
+    port = BenchCardPort(bench)
+    view = CardView("a", 0, GPUS, HOST, HOST, Grantor(Role.ENTRY, lease=lease, guard=50))
+    cpu = Cpu(port, [view], CPU, workload)
+    port.on_cpu_mail = cpu.mail
+    cpu.power_up()
+    return cpu
 
 
 def program(gpu: int, lease: int) -> GpuProgram:
@@ -85,7 +77,8 @@ async def the_entry_role_moves_when_its_holder_dies(dut: Any) -> None:
     bench = CardBench(dut, GPUS)
     await bench.start()
     lease = 3 * INTERVAL + 200
-    cpu = Cpu(bench, lease)
+    cpu = cpu_of(bench, lease)
+    (view,) = cpu.cards
     elected: list[tuple[int, int]] = []
     drivers = {}
     for gpu in HOST:
@@ -100,14 +93,43 @@ async def the_entry_role_moves_when_its_holder_dies(dut: Any) -> None:
         drivers[gpu].start()
     await bench.wait(6000)
     assert [gpu for gpu, _ in elected] == [0], "the first listed member is elected at power-up"
-    assert {(gpu, report.count) for gpu, report in cpu.reports} == {(0, GPUS)}
+    assert (view.entry, view.epoch, view.count) == (0, elected[0][1], GPUS)
     bench.gpus[0].set_fault("dead", True)
     drivers[0].fail()
     await bench.wait(4 * lease)
     assert [gpu for gpu, _ in elected] == [0, 1]
     assert elected[0][1] < elected[1][1], "every lease has a higher epoch"
-    gpu, report = cpu.reports[-1]
-    assert (gpu, report.count) == (1, GPUS - 1)
+    assert (view.entry, view.epoch, view.count) == (1, elected[1][1], GPUS - 1)
+
+
+@cocotb.test()
+async def the_cpu_gets_its_work_done(dut: Any) -> None:
+    """Also the units that a GPU had when it died: each is accepted once, and right."""
+    bench = CardBench(dut, GPUS)
+    await bench.start()
+    lease, workload = 3 * INTERVAL + 200, Generated(UNITS, 256, seed=1)
+    for gpu in HOST:
+        node = bench.gpus[gpu]
+        FirmwareDriver(program(gpu, lease), node.mailbox, node.registers, bench.cycle).start()
+    cpu = cpu_of(bench, lease, workload)
+    await bench.wait(3500)
+    assert 0 < cpu.work.completed < UNITS, "in the midst of the work"
+    bench.gpus[2].set_fault("dead", True)
+    await bench.wait(30_000)
+    work, (view,) = cpu.work, cpu.cards
+    assert (work.completed, work.duplicated, view.members) == (UNITS, 0, (0, 1, 3))
+    assert work.resent > 0
+    assert work.digest == digest_of_all(UNITS, workload.read)
+
+
+@cocotb.test()
+async def what_is_planned_for_one_cycle_happens_in_the_order_of_planning(dut: Any) -> None:
+    bench = CardBench(dut, GPUS)
+    await bench.start()
+    port = BenchCardPort(bench)
+    plans = Plans(port)
+    await bench.wait(Plans.CYCLES)
+    plans.check()
 
 
 @cocotb.test()
