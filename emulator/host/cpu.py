@@ -13,7 +13,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
-from ringhil.emulator.host.policy import Proportional
+from ringhil.emulator.host.policy import POLICIES
 from ringhil.emulator.host.work_count import WorkCount
 from ringhil.emulator.host.workload import Workload
 from ringhil.firmware.actions import Action
@@ -41,7 +41,8 @@ class Cpu:
         self._port = port
         self._leases = Leases(port, cards, self._lease_changed)
         self._accepting = Accepting(self.work)
-        self._out = HandingOut(port, cards, config, Proportional(cards), workload, self._accepting, self.work)
+        policy = POLICIES[config.policy](cards)
+        self._out = HandingOut(port, cards, config, policy, workload, self._accepting, self.work)
 
     def power_up(self) -> None:
         """Begin to watch the cards; work is handed out when all have reported, or those that will."""

@@ -217,7 +217,9 @@ class Watch:
         return False
 
     def shared_out(self, units: int, now: int) -> None:
-        """The CPU has split the work over the cards."""
+        """The CPU has split the work over the cards; R5 says how, and another policy doesn't keep to it."""
+        if self._wiring.server.settings.policy != "proportional":
+            return
         text = self.differences.of_shares(units)
         if text is not None:
             self.wrong_shares.append((f"at cycle {now}: {text}", now))

@@ -113,6 +113,9 @@ class Settings(Part):
     records: Literal["always", "sometimes", "never"] = Field(
         _DEFAULT.records, description="whether GPUs append their records to the statistics message"
     )
+    policy: Literal["proportional", "round_robin"] = Field(
+        _DEFAULT.policy, description="how the CPU chooses the GPU for a work unit (R5)"
+    )
 
 
 class Server(Part):

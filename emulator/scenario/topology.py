@@ -142,6 +142,7 @@ class Settings:
     compute_per_flit: int = _RESET["compute_per_flit"]
     window: int = 4
     records: Literal["always", "sometimes", "never"] = "always"
+    policy: Literal["proportional", "round_robin"] = "proportional"
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,10 @@ def test_a_single_boundary_member_may_stand_without_brackets() -> None:
 
 
 def test_settings_override_their_defaults_one_by_one() -> None:
-    settings = loads(SERVER + "  settings: {heartbeat: 0, window: 1, records: never}").server.settings
-    assert settings == Settings(heartbeat=0, window=1, records="never")
+    settings = loads(
+        SERVER + "  settings: {heartbeat: 0, window: 1, records: never, policy: round_robin}"
+    ).server.settings
+    assert settings == Settings(heartbeat=0, window=1, records="never", policy="round_robin")
     text = "{keepalive_interval: 7, keepalive_multiplier: 5, keepalive_jitter: 0, wait_to_restore: 8, gpu_restore: 9}"
     assert loads(SERVER + f"  settings: {text}").server.settings == Settings(
         keepalive_interval=7, keepalive_multiplier=5, keepalive_jitter=0, wait_to_restore=8, gpu_restore=9

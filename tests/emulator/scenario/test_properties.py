@@ -16,7 +16,7 @@ FULL = (
     SERVER
     + """\
   boundary_links: [{from: [a.4, a.5], to: [b.3, b.2]}]
-  settings: {window: 2, records: sometimes, keepalive_multiplier: 4}
+  settings: {window: 2, records: sometimes, policy: round_robin, keepalive_multiplier: 4}
 workload: {units: 1000, size: 4096, across: 30}
 timeline:
   - {at: 20000, fault: dead, gpu: a.3}

@@ -113,6 +113,7 @@ WRONG = [
     ),
     (SERVER + "  settings: {window: §5}", "settings.window: found 5; allowed is a whole number, 1 .. 4"),
     (SERVER + "  settings: {records: §no}", "found 'no'; allowed is one of always, sometimes, never"),
+    (SERVER + "  settings: {policy: §fair}", "found 'fair'; allowed is one of proportional, round_robin"),
     (
         SERVER + "  settings: {keepalive_multiplier: §1}",
         "settings.keepalive_multiplier: found 1; allowed is a whole number, 2 .. 10",

@@ -55,7 +55,7 @@ def test_it_reads_as_a_person_would_write_it() -> None:
         "    pair: {gpus: 2}",
         "  boundary_links:",
         "    - {from: [a.4, a.5], to: [b.3, b.2]}",
-        "  settings: {keepalive_multiplier: 4, window: 2, records: sometimes}",
+        "  settings: {keepalive_multiplier: 4, window: 2, records: sometimes, policy: round_robin}",
         "workload: {units: 1000, size: 4096, across: 30}",
         "timeline:",
         "  - {at: 20000, fault: dead, gpu: a.3}",

@@ -26,7 +26,7 @@ GPUS = 4
 HOST = (0, 1)  # GPUs with a link to the CPU
 PERIOD = 1500  # cycles between two rounds
 INTERVAL = 400  # of keepalives
-UNITS = 60
+UNITS = 200
 CPU = CpuConfig(silence=8000, patience=6000, window=4, compute_setup=64, compute_per_flit=1)
 CENSUS = CensusConfig(card=0, node=0, size=GPUS, epoch=1, period=PERIOD, timeout=300)
 

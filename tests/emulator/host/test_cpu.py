@@ -1,0 +1,361 @@
+"""The CPU by the frames that it gets and sends: the fence, each unit once, and nothing lost."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.host.accepting import STRIKES
+from ringhil.emulator.host.handing_out import BARRED
+from ringhil.firmware.election import GRANT, REFUSE
+from ringhil.protocol.frames import Election, Work
+
+from .desk import LEASE, PATIENCE, SILENCE, SIZE, A, B, Desk
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    made = Desk()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def few() -> Iterator[Desk]:
+    """As many units as GPUs: everybody has room for one that goes out again."""
+    made = Desk(units=2 * SIZE)
+    yield made
+    made.close()
+
+
+def places(work: list[Work]) -> set[tuple[int, int]]:
+    return {(w.card, w.destination) for w in work}
+
+
+# -------------------------------------------------------------------------------------------------------- the fence
+
+
+@pytest.mark.parametrize(
+    ("cell", "epoch"),
+    [
+        pytest.param(1, 3, id="another GPU"),
+        pytest.param(0, 2, id="an earlier epoch"),
+        pytest.param(0, 4, id="an epoch not granted yet"),
+        pytest.param(SIZE, 3, id="the entry GPU of another card"),
+    ],
+)
+def test_who_does_not_hold_the_lease_of_that_epoch_is_refused(desk: Desk, cell: int, epoch: int) -> None:
+    desk.claim(A, 0, 3)
+    desk.report(A, 0, 3)
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1)
+    unit = next(work for work in desk.work() if work.card == A)
+    desk.result(unit, cell, epoch=epoch)
+    assert (desk.cpu.work.fenced, desk.cpu.work.completed) == (1, 0)
+    desk.refuse(replace(unit, source=cell, epoch=epoch) if cell < SIZE else replace(unit, source_card=B, epoch=epoch))
+    assert (desk.cpu.work.fenced, desk.cpu.work.refused) == (2, 0)
+    desk.result(unit)
+    assert (desk.cpu.work.fenced, desk.cpu.work.completed) == (2, 1)
+
+
+def test_a_report_without_the_lease_is_refused(desk: Desk) -> None:
+    desk.report(A, 0, 1)
+    assert (desk.cpu.work.fenced, desk.a.known) == (1, False)
+    desk.claim(A, 0, 1)
+    desk.report(A, 1, 1)
+    desk.report(A, 0, 2)
+    assert (desk.cpu.work.fenced, desk.a.known) == (3, False)
+    desk.report(A, 0, 1)
+    assert (desk.cpu.work.fenced, desk.a.count) == (3, SIZE)
+
+
+def test_when_the_lease_has_run_out_its_holder_is_refused_from_that_cycle_on(desk: Desk) -> None:
+    desk.count()
+    one, two = (w for w in desk.work() if (w.card, w.destination) == (A, 2) and w.unit < 2 * SIZE)
+    desk.kernel.run(LEASE - 1)
+    desk.result(one)
+    assert (desk.a.entry, desk.cpu.work.fenced, desk.cpu.work.completed) == (0, 0, 1)
+    desk.kernel.run(LEASE)
+    desk.result(two)
+    assert (desk.a.entry, desk.cpu.work.fenced, desk.cpu.work.completed) == (None, 1, 1)
+
+
+def test_a_lease_that_is_renewed_goes_on(desk: Desk) -> None:
+    desk.count()
+    desk.kernel.run(LEASE - 1)
+    desk.renew(A, 0, 1)
+    desk.kernel.run(2 * LEASE - 2)
+    assert (desk.a.entry, desk.b.entry) == (0, None)
+    desk.kernel.run(2 * LEASE - 1)
+    assert desk.a.entry is None
+
+
+def test_whoever_asks_is_answered_by_its_own_link(desk: Desk) -> None:
+    desk.claim(A, 0, 1)
+    desk.claim(A, 1, 2)
+    desk.renew(A, 1, 2)
+    desk.claim(B, 1, 1)
+    answers = [(cell, frame.operation if isinstance(frame, Election) else None) for cell, frame in desk.sent]
+    assert answers == [(0, GRANT), (1, REFUSE), (1, None), (SIZE + 1, GRANT)]
+    assert (desk.a.entry, desk.b.entry) == (0, 1)
+
+
+def test_damaged_mail_and_garbage_are_nothing(desk: Desk) -> None:
+    desk.count()
+    unit = desk.work()[0]
+    desk.cpu.mail(0, b"\x15" + bytes(47), 0, False)
+    desk.cpu.mail(0, b"", 0, False)
+    before = desk.cpu.work.fenced
+    desk.result(unit, bad=True)
+    desk.report(A, 3, 1)  # from a GPU that has no link to the CPU
+    assert (desk.cpu.work.fenced, desk.cpu.work.completed) == (before, 0)
+    desk.result(unit)
+    assert desk.cpu.work.completed == 1
+
+
+# ---------------------------------------------------------------------------------------------------------- each once
+
+
+def test_each_unit_is_accepted_once(few: Desk) -> None:
+    few.count()
+    units = few.work()
+    for wrong in (False, False, True):
+        for unit in units:
+            few.result(unit, wrong=wrong)
+    work = few.cpu.work
+    assert (work.completed, work.late, work.wrong, work.duplicated) == (2 * SIZE, 4 * SIZE, 0, 0)
+    assert sum(card.completed for card in few.cpu.cards) == 2 * SIZE
+
+
+def test_no_work_is_done_as_soon_as_the_cards_are_counted() -> None:
+    desk, done = Desk(units=0), list[int]()
+    desk.cpu.on_done = lambda: done.append(desk.kernel.now)
+    desk.count()
+    assert (done, desk.cpu.finished) == ([0], True)
+    desk.close()
+
+
+def test_the_first_right_result_counts_whichever_attempt_it_is(few: Desk) -> None:
+    few.count()
+    first = few.work()[0]
+    few.refuse(first)
+    (again,) = (w for w in few.work() if w.unit == first.unit)
+    assert again.attempt == 2
+    few.result(first)
+    few.result(again)
+    assert (few.cpu.work.completed, few.cpu.work.late, few.cpu.work.resent) == (1, 1, 1)
+
+
+def test_a_wrong_result_is_not_accepted_and_the_unit_goes_elsewhere_by_the_other_lane(few: Desk) -> None:
+    few.count()
+    unit = few.work()[0]
+    few.result(unit, wrong=True)
+    (again,) = (w for w in few.work() if w.unit == unit.unit)
+    assert (few.cpu.work.completed, few.cpu.work.wrong, few.cpu.work.resent) == (0, 1, 1)
+    assert again.attempt == 2
+    assert (again.card, again.destination) != (unit.card, unit.destination)
+    # An old attempt's wrong result says nothing of the new one.
+    few.result(unit, wrong=True)
+    assert (few.cpu.work.wrong, few.cpu.work.resent) == (2, 1)
+
+
+def test_a_unit_that_was_never_sent_or_does_not_exist_is_not_accepted(desk: Desk) -> None:
+    desk.count()
+    sent = desk.work()
+    unsent = set(range(desk.units)) - {w.unit for w in sent}
+    assert unsent
+    desk.result(replace(sent[0], unit=min(unsent)))
+    desk.result(replace(sent[0], unit=desk.units))
+    desk.result(replace(sent[0], card=7))
+    assert (desk.cpu.work.completed, desk.cpu.work.wrong) == (0, 1)
+
+
+def test_all_is_done_when_all_results_have_come(desk: Desk) -> None:
+    done: list[int] = []
+    desk.cpu.on_done = lambda: done.append(desk.cpu.work.completed)
+    desk.count()
+    while work := desk.work():
+        for unit in work:
+            desk.result(unit)
+    assert (desk.cpu.finished, desk.cpu.work.completed, desk.cpu.work.resent) == (True, desk.units, 0)
+    assert done == [desk.units]
+    assert all(not load for card in desk.cpu.cards for load in card.load.values())
+
+
+# ------------------------------------------------------------------------------------------------------ nothing lost
+
+
+def at(desk: Desk, card: int, gpu: int) -> set[int]:
+    """The units that have just gone to a GPU."""
+    return {w.unit for w in desk.work() if (w.card, w.destination) == (card, gpu)}
+
+
+def test_units_of_a_gpu_that_is_no_longer_counted_go_to_others(few: Desk) -> None:
+    few.count()
+    had = at(few, A, 2)
+    few.report(A, 0, 1, members=(0, 1, 3))
+    again = few.work()
+    assert had == {w.unit for w in again}
+    assert {w.attempt for w in again} == {2}
+    assert (A, 2) not in places(again)
+    few.report(A, 0, 1, members=(0, 1, 3))
+    assert few.work() == [], "they are sent again once"
+
+
+def test_units_go_out_again_when_their_time_is_up(few: Desk) -> None:
+    few.count()
+    first = few.work()
+    few.kernel.run(PATIENCE)
+    assert few.work() == []
+    few.kernel.run(2 * PATIENCE)
+    again = few.work()
+    assert {(w.unit, w.attempt) for w in again} == {(w.unit, 2) for w in first}
+    before = {w.unit: (w.card, w.destination) for w in first}
+    assert all(before[w.unit] != (w.card, w.destination) for w in again)
+
+
+def test_the_time_limit_of_an_old_attempt_says_nothing_of_the_new_one(few: Desk) -> None:
+    few.count()
+    first = few.work()[0]
+    few.kernel.run(PATIENCE - 100)
+    few.refuse(first)
+    (again,) = few.work()
+    few.kernel.run(PATIENCE + 1000)  # the first attempt's limit has passed
+    assert again.unit not in {w.unit for w in few.work()}
+    few.kernel.run(4 * PATIENCE)
+    assert again.unit in {w.unit for w in few.work()}
+
+
+@pytest.mark.parametrize("how", ["lapse", "release"])
+def test_when_the_entry_role_is_lost_its_units_go_to_the_other_card(few: Desk, how: str) -> None:
+    few.count()
+    had = {w.unit for w in few.work() if w.card == A}
+    if how == "release":
+        few.release(A, 0, 1)
+    else:
+        few.kernel.run(LEASE - 1)
+        few.work()
+        few.renew(B, 0, 1)
+        few.kernel.run(LEASE)
+    again = few.work()
+    assert {w.unit for w in again} >= had
+    assert {w.card for w in again} == {B}
+    assert (few.a.entry, few.a.members, few.a.count, few.a.reachable) == (None, (), 0, False)
+
+
+def test_units_that_came_by_another_card_go_out_again_when_either_card_is_lost() -> None:
+    desk = Desk(units=2 * SIZE, across=100)
+    desk.count()
+    first = desk.work()
+    assert all(w.card != w.source_card for w in first[1:])
+    desk.release(B, 0, 1)
+    again = desk.work()
+    assert sorted(w.unit for w in again) == list(range(2 * SIZE)), "also those of card A that came by card B"
+    assert {(w.card, w.source_card) for w in again} == {(A, A)}
+    desk.close()
+
+
+def test_one_card_does_all_the_work_when_the_other_is_lost(desk: Desk) -> None:
+    desk.count()
+    work = [w for w in desk.work() if w.card == B]
+    desk.release(A, 0, 1)
+    while work:
+        for unit in work:
+            desk.result(unit)
+        work = desk.work()
+    assert desk.cpu.finished
+    assert desk.b.completed == desk.units
+
+
+def test_the_next_entry_gpu_gets_work_when_it_has_counted_the_card(few: Desk) -> None:
+    few.count()
+    few.work()
+    few.release(A, 0, 1)
+    few.claim(A, 1, 2)
+    assert (few.a.entry, few.a.epoch, few.a.members) == (1, 2, ())
+    assert {w.card for w in few.work()} == {B}
+    few.report(A, 0, 1)
+    assert few.cpu.work.fenced == 1
+    few.report(A, 1, 2, members=(1, 2, 3))
+    few.report(B, 0, 1, members=())
+    again = few.work()
+    assert places(again) <= {(A, 1), (A, 2), (A, 3)}
+    assert {(w.source_card, w.source, w.epoch) for w in again} == {(A, 1, 2)}
+
+
+def test_a_card_that_reports_no_more_is_given_up_and_its_units_go_to_the_other(few: Desk) -> None:
+    few.count()
+    for cycle in range(LEASE // 2, 4 * SILENCE, LEASE // 2):
+        few.kernel.run(cycle)
+        few.renew(A, 0, 1)
+        few.renew(B, 0, 1)
+        few.report(B, 0, 1)
+        assert few.a.reachable == (cycle < SILENCE)
+    assert few.a.entry == 0
+    few.work()
+    few.kernel.run(few.kernel.now + 9 * PATIENCE)
+    assert {w.card for w in few.work()} == {B}
+
+
+def test_nobody_gets_work_before_every_card_has_reported_or_had_the_time_to(desk: Desk) -> None:
+    desk.claim(A, 0, 1)
+    desk.report(A, 0, 1)
+    for cycle in (SILENCE // 2, SILENCE - 1):
+        desk.kernel.run(cycle)
+        desk.renew(A, 0, 1)
+        desk.report(A, 0, 1)
+        assert desk.work() == []
+    desk.kernel.run(SILENCE)
+    assert (desk.a.share, desk.b.share) == (desk.units, 0)
+    assert {w.card for w in desk.work()} == {A}
+
+
+def test_what_the_other_card_brings_along_is_shared_out_anew(desk: Desk) -> None:
+    desk.claim(A, 0, 1)
+    desk.report(A, 0, 1)
+    desk.kernel.run(LEASE - 1)
+    desk.renew(A, 0, 1)
+    desk.report(A, 0, 1)
+    desk.kernel.run(SILENCE)
+    assert len(desk.work()) == SIZE * 4
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1)
+    assert len(desk.work()) == (desk.units - SIZE * 4) // 2
+
+
+# --------------------------------------------------------------------------------------------------- who gets how many
+
+
+def test_no_gpu_has_more_than_the_window_and_a_degraded_one_has_one(desk: Desk) -> None:
+    desk.claim(A, 0, 1)
+    desk.report(A, 0, 1, degraded=(3,))
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1)
+    work = desk.work()
+    had = {place: sum((w.card, w.destination) == place for w in work) for place in places(work)}
+    assert had == {(card, gpu): 1 if (card, gpu) == (A, 3) else 4 for card in (A, B) for gpu in range(SIZE)}
+    unit = next(w for w in work if (w.card, w.destination) == (B, 1))
+    desk.result(unit)
+    assert [(w.card, w.destination) for w in desk.work()] == [(B, 1)]
+
+
+def test_a_gpu_that_is_wrong_too_often_gets_no_work_for_a_while(desk: Desk) -> None:
+    desk.count()
+    mine = [w for w in desk.work() if (w.card, w.destination) == (A, 2)]
+    for number, unit in enumerate(mine[:STRIKES], 1):
+        desk.result(unit, wrong=True)
+        assert ((A, 2) in places(desk.work())) == (number < STRIKES)
+    desk.report(A, 0, 1)
+    assert (A, 2) not in places(desk.work())
+    desk.kernel.run(BARRED)
+    assert (A, 2) not in places(desk.work())
+    desk.kernel.run(BARRED + 1)
+    assert (A, 2) in places(desk.work())
+
+
+def test_a_right_result_wipes_the_strikes_out(desk: Desk) -> None:
+    desk.count()
+    mine = [w for w in desk.work() if (w.card, w.destination) == (A, 2)]
+    for unit, wrong in zip(mine, (True, True, False, True), strict=True):
+        desk.result(unit, wrong=wrong)
+    assert (A, 2) in places(desk.work())
