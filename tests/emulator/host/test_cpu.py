@@ -7,7 +7,9 @@ import pytest
 
 from ringhil.emulator.host.accepting import STRIKES
 from ringhil.emulator.host.handing_out import BARRED
+from ringhil.emulator.host.segments import flits
 from ringhil.firmware.election import GRANT, REFUSE
+from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Work
 
 from .desk import LEASE, PATIENCE, SILENCE, SIZE, A, B, Desk
@@ -214,6 +216,77 @@ def test_units_go_out_again_when_their_time_is_up(few: Desk) -> None:
     assert all(before[w.unit] != (w.card, w.destination) for w in again)
 
 
+@pytest.mark.parametrize("degraded", [(), (2,)])
+def test_a_time_limit_allows_for_the_link_the_queue_and_a_degraded_gpu(degraded: tuple[int, ...]) -> None:
+    """By the table of docs/host.md."""
+    desk = Desk(units=SIZE)
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1, members=())
+    desk.claim(A, 0, 1)
+    desk.report(A, 0, 1, degraded=degraded)
+    ahead = [flits(64) * (place + 1) for place in range(SIZE)]  # they leave the CPU one after the other
+    limits = [PATIENCE + 4 * ahead[gpu] + (4 if gpu in degraded else 1) * 5 * (32 + 64 // 8) for gpu in range(SIZE)]
+    first = {w.destination: w.unit for w in desk.work()}
+    for gpu, limit in sorted(enumerate(limits), key=lambda each: each[1]):
+        desk.kernel.run(limit - 1)
+        assert first[gpu] not in {w.unit for w in desk.work()}
+        desk.kernel.run(limit)
+        assert first[gpu] in {w.unit for w in desk.work()}
+    desk.close()
+
+
+def test_attempts_change_lanes() -> None:
+    """The shorter one first."""
+    desk = Desk(units=2 * SIZE)
+    desk.count()
+    work = desk.work()
+    for unit in work:
+        desk.refuse(unit)
+    again = desk.work()
+    assert {w.attempt for w in again} >= {2}
+    for w in (*work, *again):
+        shorter_is_ccw = (w.destination - w.source) % SIZE > SIZE // 2
+        assert bool(w.flags & wire.Flag.CCW) == (shorter_is_ccw != (w.attempt % 2 == 0))
+    desk.close()
+
+
+def test_a_unit_that_is_done_while_it_waits_to_go_out_again_does_not(desk: Desk) -> None:
+    desk.count()
+    first, *others = desk.work()
+    desk.refuse(first)  # all others have a full window
+    desk.result(first)
+    while others:
+        for unit in others:
+            desk.result(unit)
+        others = desk.work()
+        assert first.unit not in {w.unit for w in others}
+    assert (desk.cpu.finished, desk.cpu.work.late) == (True, 0)
+
+
+def test_a_late_refusal_says_nothing_of_a_later_attempt_on_the_same_gpu() -> None:
+    desk = Desk(units=1)
+    for card in (A, B):
+        desk.claim(card, 0, 1)
+        desk.report(card, 0, 1, members=(1,) if card == A else ())
+    (first,) = desk.work()
+    desk.refuse(first)
+    (again,) = desk.work()
+    assert (again.card, again.destination, again.attempt) == (A, 1, 2)
+    desk.refuse(first)
+    assert (desk.work(), desk.cpu.work.refused) == ([], 1)
+    desk.close()
+
+
+def test_a_further_attempt_takes_the_direct_way() -> None:
+    desk = Desk(units=2 * SIZE, across=100)
+    desk.count()
+    crossed = next(w for w in desk.work() if w.card != w.source_card)
+    desk.refuse(crossed)
+    (again,) = desk.work()
+    assert (again.unit, again.source_card) == (crossed.unit, again.card)
+    desk.close()
+
+
 def test_the_time_limit_of_an_old_attempt_says_nothing_of_the_new_one(few: Desk) -> None:
     few.count()
     first = few.work()[0]
@@ -357,5 +430,6 @@ def test_a_right_result_wipes_the_strikes_out(desk: Desk) -> None:
     desk.count()
     mine = [w for w in desk.work() if (w.card, w.destination) == (A, 2)]
     for unit, wrong in zip(mine, (True, True, False, True), strict=True):
+        desk.work()
         desk.result(unit, wrong=wrong)
     assert (A, 2) in places(desk.work())
