@@ -11,6 +11,7 @@ import pytest
 from ringhil.emulator.engine.library import RTL
 
 NODE = "gpu_node.sv"
+FIRST = "  logic [3:0][63:0] d_data, "  # where the wires of the node itself begin
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def refused(*arguments: object, path: str | None = None) -> str:
 
 
 def test_what_does_not_compile(rtl: Path) -> None:
-    change(rtl / NODE, "localparam int CCW = 1;", "localparam int CCW = ;")
+    change(rtl / NODE, "assign out_of_ring = bypassed != 2'b00;", "assign out_of_ring = ;")
     said = refused("check", "--rtl", rtl)
     assert f"{rtl / NODE}:" in said
     assert "syntax error" in said
@@ -47,7 +48,7 @@ def test_what_does_not_compile(rtl: Path) -> None:
 def test_a_missing_port(rtl: Path) -> None:
     text = (rtl / NODE).read_text()
     text = text.replace("    output logic [                 3:0] mrx3_ctl_o,\n", "")
-    text = text.replace("  localparam int CW = 0;", "  logic [3:0] mrx3_ctl_o;\n  localparam int CW = 0;")
+    text = text.replace(FIRST, f"  logic [3:0] mrx3_ctl_o;\n{FIRST}")
     (rtl / NODE).write_text(text)
     assert "gpu_node: port mrx3_ctl_o is missing; the contract asks for an output of 4 bits" in refused(
         "check", "--rtl", rtl
@@ -77,9 +78,9 @@ def test_a_combinational_loop(rtl: Path) -> None:
     change(rtl / NODE, "  assign out_of_ring = bypassed != 2'b00;", "  assign out_of_ring = bypassed[0] ^ looped;")
     change(
         rtl / NODE,
-        "  localparam int CW = 0;",
+        FIRST,
         "  logic looped, twisted;\n  assign looped = twisted | out_of_ring;\n  assign twisted = ~looped & now_i[0];\n"
-        "  localparam int CW = 0;",
+        + FIRST,
     )
     said = refused("check", "--rtl", rtl)
     assert "combinational loop: " in said

@@ -64,7 +64,7 @@ def cpu_of(bench: CardBench, lease: int, workload: Workload | None = None) -> Cp
 
 def program(gpu: int, lease: int) -> GpuProgram:
     group = GroupConfig(
-        role="entry", card=0, me=gpu, rank=HOST.index(gpu), members=HOST, ring_size=GPUS, uplink="cpu",
+        role=Role.ENTRY, card=0, me=gpu, rank=HOST.index(gpu), members=HOST, ring_size=GPUS, uplink="cpu",
         uplink_card=0, uplink_home=gpu, interval=INTERVAL, multiplier=3, jitter=0, slack=200, lease=lease, skew=100,
         guard=50, wait_to_restore=500, boots=1, seed=1,
     )  # fmt: skip

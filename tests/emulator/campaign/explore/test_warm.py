@@ -22,6 +22,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, Scenario, TimelineEvent, loads
 from ringhil.firmware import census
+from ringhil.firmware.reasons import Rejection
 
 
 def cold(scenario: Scenario, timeline: tuple[TimelineEvent, ...], until: int | None = None) -> Outcome:
@@ -116,7 +117,7 @@ def _fail() -> bool:
 def test_a_server_that_never_settles_is_a_case_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = bare(loads(RING))
     # The census takes nothing for its own any more.
-    monkeypatch.setattr(census, "judge", lambda *arguments: "origin")
+    monkeypatch.setattr(census, "judge", lambda *arguments: Rejection.ORIGIN)
     with pytest.raises(UnsettledError, match="not settled by cycle") as error:
         settle(scenario, library())
     assert error.value.result.verdict == "fail"
