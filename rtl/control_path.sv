@@ -5,7 +5,9 @@
 // What the firmware writes (mtx_*) passes the outbox. Vectors of four are by port (PORT_*), those of two by lane (LANE_*).
 module control_path
   import ringhil_pkg::*;
-(
+#(
+    parameter bit FAULTS = 1'b1  // 0: no GPU babbles
+) (
     input  logic                        clk_i,
     input  logic                        rst_i,
     input  logic [                63:0] now_i,
@@ -218,7 +220,9 @@ module control_path
     assign o_data_o[p]  = l_data[64*p+:64];
   end
 
-  outbox u_outbox (
+  outbox #(
+      .FAULTS(FAULTS)
+  ) u_outbox (
       .clk_i,
       .rst_i,
       .frozen_i,

@@ -13,7 +13,9 @@
 // reg_addr_i and takes no part in the contract.
 module gpu_node
   import ringhil_pkg::*;
-(
+#(
+    parameter bit FAULTS = 1'b1  // 0: fault_i is not looked at, and what serves faults alone is left out
+) (
     input  logic                        clk_i,
     input  logic                        rst_i,
     input  logic [                63:0] now_i,
@@ -98,16 +100,19 @@ module gpu_node
   logic unused_ok;
   assign unused_ok = &{c_marked[3:2], down[3:2], stalled[3], control[31:5]};
 
+  logic [FAULT_PORT_WIDTH-1:0] fault;
+  assign fault = FAULTS ? fault_i : '0;
+
   // The number that the GPU takes for its own.
   logic [15:0] my_id;
-  assign my_id = !fault_i[FAULT_DUPLICATE_ID] ? node_id_i : node_id_i == 16'h0 ? ring_size_i - 16'h1 : node_id_i - 16'h1;
+  assign my_id = !fault[FAULT_DUPLICATE_ID] ? node_id_i : node_id_i == 16'h0 ? ring_size_i - 16'h1 : node_id_i - 16'h1;
 
   // ---------------------------------------------------------------------------------------- state of the switch
   logic frozen, pong_q, ping, bypass, tripped, healthy, restoring, trip, trips, switch_waiting, muted, mute, out_of_ring;
   logic stuck, silent, position_waiting, move;
   logic [63:0] switch_wake, mute_wake, position_wake;
   logic [5:0] switch_level;
-  assign frozen = fault_i[FAULT_DEAD] || fault_i[FAULT_HANG];
+  assign frozen = fault[FAULT_DEAD] || fault[FAULT_HANG];
   assign out_of_ring = bypassed != 2'b00;
 
   always_ff @(posedge clk_i) begin
@@ -122,7 +127,7 @@ module gpu_node
       .heartbeat_i(heartbeat),
       .watchdog_i(watchdog),
       .restore_i(gpu_restore),
-      .healthy_i(!fault_i[FAULT_DEAD]),
+      .healthy_i(!fault[FAULT_DEAD]),
       .muted_i(muted),
       .trip_i(trip),
       .pong_i(pong_q),
@@ -138,7 +143,7 @@ module gpu_node
   );
 
   // Where the switch is told to stand, and where a broken one does.
-  assign move = fault_i[FAULT_SWITCH_STUCK_BYPASS] || (bypass && !fault_i[FAULT_SWITCH_STUCK_THROUGH]);
+  assign move = fault[FAULT_SWITCH_STUCK_BYPASS] || (bypass && !fault[FAULT_SWITCH_STUCK_THROUGH]);
 
   switch_position u_position (
       .clk_i,
@@ -226,14 +231,16 @@ module gpu_node
 
   // -------------------------------------------------------------------------------------------- control channel
   logic control_busy;
-  control_path u_control (
+  control_path #(
+      .FAULTS(FAULTS)
+  ) u_control (
       .clk_i,
       .rst_i,
       .now_i,
       .card_id_i,
       .node_id_i(my_id),
       .ring_size_i,
-      .fault_i,
+      .fault_i(fault),
       .frozen_i(frozen),
       .bypass_i(move),
       .bypassed_o(bypassed),
@@ -346,8 +353,8 @@ module gpu_node
       .rst_i,
       .flush_i(out_of_ring),
       .frozen_i(frozen),
-      .corrupt_i(fault_i[FAULT_CORRUPT]),
-      .slow_i(fault_i[FAULT_SLOW]),
+      .corrupt_i(fault[FAULT_CORRUPT]),
+      .slow_i(fault[FAULT_SLOW]),
       .now_i,
       .card_id_i,
       .setup_i(compute_setup),
@@ -421,7 +428,7 @@ module gpu_node
   assign status[STATUS_BOUNDARY_DOWN] = !active[PORT_BOUNDARY];
   assign status[STATUS_RESTORING] = restoring;
   assign status[STATUS_STUCK] = stuck;
-  assign status[STATUS_DEGRADED] = fault_i[FAULT_SLOW];
+  assign status[STATUS_DEGRADED] = fault[FAULT_SLOW];
   assign status[31:STATUS_DEGRADED+1] = '0;
 
   registers u_registers (

@@ -23,6 +23,7 @@ _SUFFIXES = (".sv", ".v")
 _DEFINED = re.compile(r"^\s*(?:module|package)\s+(?:automatic\s+|static\s+)?([A-Za-z_]\w*)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PARAMETERS = re.compile(r"#\s*\([^()]*\)\s*")
 _PORT = re.compile(r"\b(input|output)\s+(?:logic|wire|reg|var)?\s*(\[[^\]]*\])?\s*(\w+)")
 
 
@@ -78,7 +79,7 @@ def _adapter(top: str, text: str) -> str | None:
             raise BuildError(f"{NODE} has no quiescent_o and wake_at_o: add them, or name the module otherwise (--top)")
         return None
     ours = _COMMENTS.sub("", _text(OURS / f"{NODE}.sv"))
-    head = ours[ours.index(f"module {NODE}") : ours.index(");") + 2]
+    head = _PARAMETERS.sub("", ours[ours.index(f"module {NODE}") : ours.index(");") + 2])
     lines = ["// Made by ringhil: a node under the name that the rest of the design knows.", head]
     if restless:
         ports = [name for _, _, name in _PORT.findall(head) if name not in ("quiescent_o", "wake_at_o")]

@@ -1,0 +1,65 @@
+"""A node built without fault injection (`FAULTS = 0`) is the node with it whose faults are never set.
+
+Both play the same seeded trouble, side by side: messages, work, garbage, registers, cuts and noise of the media. Every
+wire is compared in every cycle.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.engine import Engine, Topology
+from ringhil.emulator.engine.library import RTL, cells_library
+
+from .stimulus import NODE_FAULTS, Seen, Trouble, differing, differing_registers
+
+GPUS = 5
+
+
+class OutsideTrouble(Trouble):
+    """Trouble that leaves the GPUs' own faults alone."""
+
+    def fault(self, cycle: int) -> None:
+        self.census(cycle)
+
+
+def bare(folder: Path, file: str = "gpu_node.sv", before: str = "", after: str = "") -> Path:
+    """A copy of our RTL in which nodes are without fault injection; with one place of `file` changed, if asked."""
+    rtl = Path(shutil.copytree(RTL, folder / "rtl"))
+    for name, old, new in (("gpu_node.sv", "FAULTS = 1'b1", "FAULTS = 1'b0"), (file, before, after)):
+        text = (rtl / name).read_text()
+        assert old == "" or text.count(old) == 1
+        (rtl / name).write_text(text.replace(old, new) if old else text)
+    return rtl
+
+
+def engines(rtl: Path) -> tuple[Engine, Engine]:
+    """The same card of whole nodes and of nodes from `rtl`."""
+    return Engine(cells_library(), Topology((GPUS,))), Engine(cells_library(rtl), Topology((GPUS,)))
+
+
+def test_it_does_the_same_on_every_wire_and_ignores_the_fault_port(tmp_path: Path) -> None:
+    rtl = bare(tmp_path)
+    for seed, pause, cycles in ((1, 25, 60_000), (2, 250, 90_000)):
+        both, seen = engines(rtl), Seen()
+        for gpu in range(GPUS):
+            for name in NODE_FAULTS:
+                both[1].set_fault(gpu, name, True)
+        assert differing(both, OutsideTrouble(seed, GPUS)(cycles, pause), cycles, seen) == ""
+        assert differing_registers(both) == ""
+        assert both[0].evaluations == both[1].evaluations
+        assert seen.flits > cycles // 20
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("gpu_node.sv", "fault = FAULTS ? fault_i : '0;", "fault = fault_i;"),
+        ("outbox.sv", "b_open, b_port, b_data} = '0;", "b_open, b_port, b_data} = '1;"),
+    ],
+)
+def test_one_that_differs_is_found_out(file: str, before: str, after: str, tmp_path: Path) -> None:
+    both = engines(bare(tmp_path, file, before, after))
+    both[1].set_fault(1, "skip_count", True)
+    assert differing(both, OutsideTrouble(1, GPUS)(20_000, 25), 20_000) != ""
