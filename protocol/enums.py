@@ -8,8 +8,7 @@
 | printed       | `str(Role.ENTRY)` is `entry`                      | `Flag.show(0x0009)` is `ccw|last`           |
 | from text     | `Role.parse("entry")`                             | `Flag.parse("ccw|last")` is 0x0009          |
 
-`Bits` are no `IntFlag`: what `&`, `|` and `~` make of them are plain integers. That is ten times as fast, and `~` keeps
-the bits without a name.
+`Bits` are no `IntFlag`: what `&`, `|` and `~` make of them are plain integers, and `~` keeps the bits without a name.
 """
 
 from enum import IntEnum, StrEnum
