@@ -202,7 +202,7 @@ def test_a_damaged_entry_is_built_again(cache: Path, tmp_path: Path, damage: str
 
 
 def test_a_changed_object_of_the_runtime_is_built_again(cache: Path, tmp_path: Path) -> None:
-    (object_file,) = (cache / "entries").glob("*/verilated_save.o")
+    (object_file,) = (cache / "entries").glob("*/verilated_threads.o")
     sound = object_file.read_bytes()
     object_file.write_bytes(bytes(len(sound)))
     steps: list[str] = []
