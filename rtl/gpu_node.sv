@@ -101,7 +101,7 @@ module gpu_node
   assign unused_ok = &{c_marked[3:2], down[3:2], stalled[3], control[31:5]};
 
   logic [FAULT_PORT_WIDTH-1:0] fault;
-  assign fault = FAULTS ? fault_i : '0;
+  assign fault = fault_i & {FAULT_PORT_WIDTH{FAULTS}};
 
   // The number that the GPU takes for its own.
   logic [15:0] my_id;

@@ -55,7 +55,7 @@ def test_it_does_the_same_on_every_wire_and_ignores_the_fault_port(tmp_path: Pat
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
-        ("gpu_node.sv", "fault = FAULTS ? fault_i : '0;", "fault = fault_i;"),
+        ("gpu_node.sv", "fault = fault_i & {FAULT_PORT_WIDTH{FAULTS}};", "fault = fault_i;"),
         ("outbox.sv", "b_open, b_port, b_data} = '0;", "b_open, b_port, b_data} = '1;"),
     ],
 )
