@@ -1,0 +1,31 @@
+"""When the hardware has switched over is read off the engine's reports, in the cycle in which a look would find it."""
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.protocol.registers import StatusBit
+
+SERVER = "server: {cards: {a: {gpus: 4}}}\nuntil: 12000\ntimeline:\n  - {at: 6000, fault: "
+BYPASSED = StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW
+
+
+@pytest.mark.parametrize(
+    ("event", "gpu", "bits"),
+    [
+        ("dead, gpu: a.2", 2, BYPASSED),
+        ("link_cut, link: a.1-a.2", 2, StatusBit.WRAP_PORT1),
+    ],
+)
+def test_it_is_noted_as_looking_in_every_cycle_finds_it(event: str, gpu: int, bits: int) -> None:
+    text = f"{SERVER}{event}}}\n"
+    (recovery,) = Run(loads(text), cells_library()).run().recoveries
+    looked = Run(loads(text), cells_library())
+    looked.start()
+    looked.run_to(6001)
+    while looked.engine.peek(gpu, "status") & bits != bits:
+        looked.run_to(looked.kernel.now + 1)
+        assert looked.kernel.now < 12_000
+    assert recovery.switched == looked.kernel.now
+    looked.close()
