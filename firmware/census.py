@@ -26,7 +26,7 @@ from ringhil.firmware.reasons import Rejection
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Record, Report, Statistics
-from ringhil.protocol.wire import CensusVerdict
+from ringhil.protocol.wire import CensusVerdict, Port
 
 _CCW, _WITH_RECORDS = wire.Flag.CCW, wire.Flag.WITH_RECORDS
 _WORKING, _DEGRADED = wire.GpuState.WORKING.code, wire.GpuState.DEGRADED.code
@@ -143,8 +143,8 @@ class Census:
         c = self.config
         self._with_records = c.records and (self._look or self.sequence % c.refresh == 0)
         return [
-            Send("cw", self._message(0, now)),
-            Send("ccw", self._message(_CCW, now)),
+            Send(Port.CW, self._message(0, now)),
+            Send(Port.CCW, self._message(_CCW, now)),
             SetTimer(TIMEOUT, self.config.timeout),
         ]
 
@@ -181,7 +181,7 @@ class Census:
             self.links.round_over()
             self.accepted += 1
             self.last = joined
-            actions += [joined, Send("cpu", self._report(joined))]
+            actions += [joined, Send(Port.CPU, self._report(joined))]
             return actions + (self._new_period(now) if self.config.back_to_back else [])
         actions += self._reject(joined)
         if self._attempt < self.config.attempts:
@@ -189,7 +189,7 @@ class Census:
         suspected = self._suspected()
         if suspected:
             actions.append(Suspected(suspected))
-        return [*actions, Send("cpu", self._report(None, suspected))]
+        return [*actions, Send(Port.CPU, self._report(None, suspected))]
 
     def _same_as_last(self, joined: Counted) -> Counted | Rejection:
         """A round that only counted confirms the last one with records, or shows that it must be repeated."""

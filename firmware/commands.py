@@ -3,21 +3,22 @@
 from dataclasses import dataclass
 
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.wire import Port
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a frame (wire bytes) by a way out: "cw", "ccw" or "cpu"."""
+    """Send a frame (wire bytes) by a port of the mailbox."""
 
-    port: str
+    port: Port
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Send a message by a way out: "cw", "ccw", "cpu" or "boundary"; whoever carries it out encodes it."""
+    """Send a message by a port of the mailbox; whoever carries it out encodes it."""
 
-    port: str
+    port: Port
     message: Keepalive | Election
 
 

@@ -14,15 +14,15 @@ from ringhil.firmware.liveness import Liveness
 from ringhil.firmware.observations import PeerDown, PeerUp
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Keepalive
-from ringhil.protocol.wire import MemberFlag, MemberState, Operation, Role
+from ringhil.protocol.wire import MemberFlag, MemberState, Operation, Port, Role
 
 STATE_BITS = 0x0F  # of `state`: MemberState; the others are MemberFlag
 FOLLOWER, CANDIDATE, HOLDER = (state.code for state in MemberState)
 UPLINK, RELUCTANT, GRANTING = MemberFlag
 NO_HOLDER = wire.NO_HOLDER
 CLAIM, GRANT, REFUSE, RELEASE = (operation.code for operation in Operation)
-PORT_FLAGS = {"cw": 0, "ccw": wire.Flag.CCW, "cpu": wire.Flag.TO_HOST, "boundary": 0}
-_RING_PORTS = ("cw", "ccw")
+PORT_FLAGS = {Port.CW: 0, Port.CCW: wire.Flag.CCW, Port.CPU: wire.Flag.TO_HOST, Port.BOUNDARY: 0}
+_RING_PORTS = (Port.CW, Port.CCW)
 _WORD = 0xFFFFFFFF
 
 
@@ -42,7 +42,7 @@ class GroupConfig:
     rank: int
     members: tuple[int, ...]
     ring_size: int
-    uplink: str  # "cpu" or "boundary"
+    uplink: Port  # CPU or BOUNDARY
     uplink_card: int
     uplink_home: int
     interval: int
@@ -57,8 +57,8 @@ class GroupConfig:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.uplink not in ("cpu", "boundary"):
-            raise ValueError(f"no such uplink: {self.uplink!r}")
+        if self.uplink not in (Port.CPU, Port.BOUNDARY):
+            raise ValueError(f"no such uplink: {self.uplink!s}")
         if not 0 <= self.rank < len(self.members) or self.members[self.rank] != self.me:
             raise ValueError(f"GPU {self.me} is not the member of rank {self.rank} in {self.members}")
         if len(set(self.members)) != len(self.members) or len(self.members) > 64:
@@ -188,7 +188,7 @@ class Group:
             bits |= peer.liveness.up << rank
         return bits
 
-    def _keepalive(self, port: str, rank: int | None, state: int, epoch: int, echo: int, holder: int) -> Tell:
+    def _keepalive(self, port: Port, rank: int | None, state: int, epoch: int, echo: int, holder: int) -> Tell:
         """A message to the co-member of this rank; to the other end of the uplink when it is None."""
         c = self.config
         return Tell(

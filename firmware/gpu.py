@@ -16,11 +16,12 @@ from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, La
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Election, Keepalive
 from ringhil.protocol.registers import ControlBit
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Port, Role
 
 _KINDS = (bytes([Keepalive.KIND]), bytes([Election.KIND]))
 _ROLE: dict[int, str] = {role.code: role for role in Role}
-PORTS = ("cw", "ccw", "cpu", "boundary")
+_PORTS = tuple(Port)  # by code
+_RING = (Port.CW.code, Port.CCW.code)
 
 
 class Elector(Protocol):
@@ -28,8 +29,8 @@ class Elector(Protocol):
 
     def start(self, now: int) -> list[Action]: ...
     def on_timer(self, name: str, now: int) -> list[Action]: ...
-    def on_keepalive(self, message: Keepalive, port: str, now: int) -> list[Action]: ...
-    def on_election(self, message: Election, port: str, now: int) -> list[Action]: ...
+    def on_keepalive(self, message: Keepalive, port: Port, now: int) -> list[Action]: ...
+    def on_election(self, message: Election, port: Port, now: int) -> list[Action]: ...
     def set_reluctant(self, reluctant: bool, now: int) -> list[Action]: ...
 
 
@@ -81,9 +82,9 @@ class GpuProgram:
         return self._carried_out(self.census.on_timer(name, now), now) if self.census is not None else []
 
     def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
-        """A frame came into the mailbox by port 0, 1 (ring), 2 (CPU) or 3 (another card)."""
+        """A frame came into the mailbox by a port (`Port.code`)."""
         if frame[:1] not in _KINDS:
-            if self.census is None or port > 1:
+            if self.census is None or port not in _RING:
                 return []
             return self._carried_out(self.census.on_frame(frame, port, bad, now), now)
         if bad:
@@ -97,8 +98,8 @@ class GpuProgram:
         if elector is None:
             return []
         if isinstance(message, Keepalive):
-            return self._carried_out(elector.on_keepalive(message, PORTS[port], now), now)
-        return self._carried_out(elector.on_election(message, PORTS[port], now), now)
+            return self._carried_out(elector.on_keepalive(message, _PORTS[port], now), now)
+        return self._carried_out(elector.on_election(message, _PORTS[port], now), now)
 
     def _carried_out(self, actions: list[Action], now: int) -> list[Action]:
         """The actions, and what follows from them for this GPU."""

@@ -30,7 +30,7 @@ from ringhil.firmware.election import (
 from ringhil.firmware.observations import Deposed, Elected
 from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
-from ringhil.protocol.wire import MemberState, Role
+from ringhil.protocol.wire import MemberState, Port, Role
 
 _SHORT = 0xFFFF
 _MOST_LOSSES = 7  # in a row, that make the wait longer: 64 times
@@ -101,7 +101,7 @@ class Member(Group):
         self._reluctant = reluctant
         return self._review(now)
 
-    def on_keepalive(self, message: Keepalive, port: str, now: int) -> list[Action]:
+    def on_keepalive(self, message: Keepalive, port: Port, now: int) -> list[Action]:
         """A co-member's, from the ring, or the grantor's answer, by the uplink."""
         if message.role != self.config.role.code:
             return []
@@ -116,7 +116,7 @@ class Member(Group):
             self._told_holder = None  # it knows better than the grantor's last answer
         return actions + self._review(now)
 
-    def on_election(self, message: Election, port: str, now: int) -> list[Action]:
+    def on_election(self, message: Election, port: Port, now: int) -> list[Action]:
         """The grantor's grant or refusal."""
         if port != self.config.uplink or message.role != self.config.role.code:
             return []

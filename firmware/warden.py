@@ -23,7 +23,7 @@ from ringhil.firmware.liveness import Liveness
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
-from ringhil.protocol.wire import MemberState
+from ringhil.protocol.wire import MemberState, Port
 
 
 class Warden(Group):
@@ -74,7 +74,7 @@ class Warden(Group):
         self._reluctant = reluctant
         return self._review(now)
 
-    def on_keepalive(self, message: Keepalive, port: str, now: int) -> list[Action]:
+    def on_keepalive(self, message: Keepalive, port: Port, now: int) -> list[Action]:
         """A keepalive of the leader, over the boundary link, or of another warden."""
         c = self.config
         if port != c.uplink:
@@ -89,7 +89,7 @@ class Warden(Group):
         told = self._keepalive(c.uplink, None, state, answer.epoch, answer.echo, answer.holder)
         return [*actions, told, *self._review(now)]
 
-    def on_election(self, message: Election, port: str, now: int) -> list[Action]:
+    def on_election(self, message: Election, port: Port, now: int) -> list[Action]:
         """The leader claims or releases."""
         c = self.config
         if port != c.uplink or message.role != c.role.code or message.candidate != c.uplink_home:

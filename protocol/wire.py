@@ -57,6 +57,28 @@ class Kind(Coded):
 DATA_KINDS = (Kind.WORK, Kind.RESULT, Kind.ACKNOWLEDGEMENT)  # the kinds that travel on the data channel
 
 
+class Port(Coded):
+    """A port of a GPU's mailbox: the two lanes of the ring, the CPU, another card. `code` is its number in the RTL."""
+
+    CW = "cw", 0
+    CCW = "ccw", 1
+    CPU = "cpu", 2
+    BOUNDARY = "boundary", 3
+
+
+class Link(Coded):
+    """A link of a node, as its pins are called; `code` is its place in the RTL. Both ends of a ring link have it by
+    another name: port 2 of a GPU is wired to port 1 of the next one."""
+
+    P1 = "p1", 0
+    P2 = "p2", 1
+    HOST = "host", 2
+    BOUNDARY = "boundary", 3
+
+
+LINKS = tuple(Link)
+
+
 class Flag(Bits):
     """Flags of a frame; those in `MUTABLE_FLAGS` may be set by a hop."""
 

@@ -129,7 +129,7 @@ def check(
     return report
 
 
-def bench_sources(files: Sequence[Path], top: str, found: Sequence[ports.Port]) -> tuple[list[Path], dict[str, str]]:
+def bench_sources(files: Sequence[Path], top: str, found: Sequence[ports.RtlPort]) -> tuple[list[Path], dict[str, str]]:
     """What the bench of a node is built from, and its defines."""
     defines = {"RINGHIL_NODE": top}
     if not any(port.name == "quiescent_o" for port in found):

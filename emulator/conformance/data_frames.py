@@ -9,7 +9,6 @@ from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 
 TO_HOST, LAST, CCW, WRAPPED = wire.Flag.TO_HOST, wire.Flag.LAST, wire.Flag.CCW, wire.Flag.WRAPPED
-_CARDS = 16
 _ODD = 0x9E3B  # times this number, no two of 16 bits become alike
 
 
@@ -42,9 +41,11 @@ class Place:
         """Another card, one that frames leave for here (or not)."""
         crossings = self.settings.get("crossings", 0)
         fits = [
-            c for c in range(_CARDS) if c != self.card and (crossing is None or bool(crossings >> c & 1) == crossing)
+            c
+            for c in range(wire.MAX_CARDS)
+            if c != self.card and (crossing is None or bool(crossings >> c & 1) == crossing)
         ]
-        return self.rng.choice(fits or [(self.card + 1) % _CARDS])
+        return self.rng.choice(fits or [(self.card + 1) % wire.MAX_CARDS])
 
     def ttl(self) -> int:
         """Hops; enough to go on from here."""
@@ -127,7 +128,7 @@ class Place:
 def some_place(rng: random.Random, **settings: int) -> Place:
     """A place in a ring, drawn, with these settings."""
     size = rng.choice([2, 3, 8, 64, 1024])
-    return Place(rng, rng.randrange(_CARDS), rng.randrange(size), size, settings)
+    return Place(rng, rng.randrange(wire.MAX_CARDS), rng.randrange(size), size, settings)
 
 
 def roles(*names: str) -> int:

@@ -12,10 +12,11 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
 from ringhil.emulator.build.toolchain import Verilator, plain_environment
 from ringhil.protocol import registers
+from ringhil.protocol.wire import Link, Port
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class RtlPort:
     """`width` in bits; 0: of a type that has no plain width."""
 
     name: str
@@ -23,42 +24,46 @@ class Port:
     width: int
 
 
-def _links() -> list[Port]:
+def _links() -> list[RtlPort]:
     answer = []
-    for link in ("p1", "p2", "host", "boundary"):
-        answer += [Port(f"{link}_rx_data_i", "input", 64), Port(f"{link}_rx_ctl_i", "input", 8)]
-        answer += [Port(f"{link}_tx_data_o", "output", 64), Port(f"{link}_tx_ctl_o", "output", 8)]
+    for link in Link:
+        answer += [RtlPort(f"{link}_rx_data_i", "input", 64), RtlPort(f"{link}_rx_ctl_i", "input", 8)]
+        answer += [RtlPort(f"{link}_tx_data_o", "output", 64), RtlPort(f"{link}_tx_ctl_o", "output", 8)]
     return answer
 
 
-def _mailbox() -> list[Port]:
-    answer = [Port(f"mtx_{name}_i", "input", 1) for name in ("valid", "sof", "eof")]
-    answer += [Port("mtx_port_i", "input", 2), Port("mtx_data_i", "input", 64), Port("mtx_ready_o", "output", 1)]
-    for port in range(4):
-        answer += [Port(f"mrx{port}_data_o", "output", 64), Port(f"mrx{port}_ctl_o", "output", 4)]
+def _mailbox() -> list[RtlPort]:
+    answer = [RtlPort(f"mtx_{name}_i", "input", 1) for name in ("valid", "sof", "eof")]
+    answer += [
+        RtlPort("mtx_port_i", "input", 2),
+        RtlPort("mtx_data_i", "input", 64),
+        RtlPort("mtx_ready_o", "output", 1),
+    ]
+    for port in Port.codes().values():
+        answer += [RtlPort(f"mrx{port}_data_o", "output", 64), RtlPort(f"mrx{port}_ctl_o", "output", 4)]
     return answer
 
 
-PORTS: tuple[Port, ...] = (
-    Port("clk_i", "input", 1),
-    Port("rst_i", "input", 1),
-    Port("now_i", "input", 64),
-    Port("card_id_i", "input", 8),
-    Port("node_id_i", "input", 16),
-    Port("ring_size_i", "input", 16),
-    Port("fault_i", "input", registers.FAULT_PORT_WIDTH),
+PORTS: tuple[RtlPort, ...] = (
+    RtlPort("clk_i", "input", 1),
+    RtlPort("rst_i", "input", 1),
+    RtlPort("now_i", "input", 64),
+    RtlPort("card_id_i", "input", 8),
+    RtlPort("node_id_i", "input", 16),
+    RtlPort("ring_size_i", "input", 16),
+    RtlPort("fault_i", "input", registers.FAULT_PORT_WIDTH),
     *_links(),
     *_mailbox(),
-    Port("reg_we_i", "input", 1),
-    Port("reg_addr_i", "input", 8),
-    Port("reg_wdata_i", "input", 32),
-    Port("reg_rdata_o", "output", 32),
+    RtlPort("reg_we_i", "input", 1),
+    RtlPort("reg_addr_i", "input", 8),
+    RtlPort("reg_wdata_i", "input", 32),
+    RtlPort("reg_rdata_o", "output", 32),
 )
 # A node that can't tell when it rests leaves both out.
-QUIESCENCE: tuple[Port, ...] = (Port("quiescent_o", "output", 1), Port("wake_at_o", "output", 64))
+QUIESCENCE: tuple[RtlPort, ...] = (RtlPort("quiescent_o", "output", 1), RtlPort("wake_at_o", "output", 64))
 
 
-def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[Port, ...]:
+def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[RtlPort, ...]:
     """The ports of module `top`, as Verilator understands them. Raises BuildError if it doesn't compile."""
     environment = plain_environment() | {"VERILATOR_ROOT": str(verilator.root)}
     with tempfile.TemporaryDirectory(prefix="ringhil-ports-") as scratch:
@@ -73,7 +78,7 @@ def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[Por
     answer = []
     for item in module["stmtsp"]:
         if item["type"] == "VAR" and item.get("isPrimaryIO"):
-            answer.append(Port(item["origName"], item["direction"].lower(), _width(types.get(item["dtypep"], {}))))
+            answer.append(RtlPort(item["origName"], item["direction"].lower(), _width(types.get(item["dtypep"], {}))))
     return tuple(answer)
 
 
@@ -84,7 +89,7 @@ def _width(kind: dict[str, Any]) -> int:
     return abs(int(left) - int(right)) + 1
 
 
-def compare(top: str, found: Sequence[Port]) -> list[str]:
+def compare(top: str, found: Sequence[RtlPort]) -> list[str]:
     """What is wrong with the ports of `top`, one line each."""
     there = {port.name: port for port in found}
     wrong = []
@@ -101,7 +106,7 @@ def compare(top: str, found: Sequence[Port]) -> list[str]:
     return wrong
 
 
-def _mismatch(top: str, wanted: Port, found: Port | None) -> list[str]:
+def _mismatch(top: str, wanted: RtlPort, found: RtlPort | None) -> list[str]:
     bits = f"{wanted.width} bit{'s' * (wanted.width > 1)}"
     if found is None:
         return [f"{top}: port {wanted.name} is missing; the contract asks for an {wanted.direction} of {bits}"]

@@ -20,7 +20,6 @@ __all__ = [
     "FOREVER",
     "FROM_RING",
     "OBSERVATION",
-    "PORTS",
     "TO_CPU",
     "Engine",
     "Events",
@@ -29,8 +28,6 @@ __all__ = [
 
 FOREVER = 2**64 - 1
 EVENT, CHANGE, OBSERVATION = (row.dtype for row in (layout.EVENT, layout.CHANGE, layout.OBSERVATION))
-
-PORTS = {"cw": 0, "ccw": 1, "cpu": 2, "boundary": 3}  # ways out of a GPU's mailbox
 
 
 @dataclass(frozen=True)
@@ -181,7 +178,7 @@ class Engine:
     def trace(self, cycles: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """Run exactly `cycles` cycles; what every transmitter put on its wires after each of them.
 
-        Two arrays of shape (cycles, GPUs, 4): data, and control bits; ports in the order 1, 2, CPU, other card.
+        Two arrays of shape (cycles, GPUs, 4): data, and control bits; links in the order of `wire.Link`.
         """
         shape = (cycles, self.topology.cells, 4)
         data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
@@ -230,7 +227,7 @@ class Engine:
         return np.frombuffer(ctypes.string_at(self._ended[number + 1], size) if size else b"", dtype)
 
     def send_mail(self, cell: int, port: int, frame: bytes, *, at: int = 0) -> None:
-        """The firmware of a GPU writes a frame into its mailbox, from cycle `at` on; see PORTS."""
+        """The firmware of a GPU writes a frame into its mailbox, from cycle `at` on; see `wire.Port`."""
         self._calls.ringhil_send_mail(self._handle, cell, at, port, frame, len(frame))
 
     def send_from_cpu(self, cell: int, frames: Sequence[bytes], *, at: int = 0) -> None:
@@ -258,12 +255,12 @@ class Engine:
         self.set_link_fault(after, "cut_port1", on)
 
     def set_bit_errors(self, cell: int, port: int, share: int) -> None:
-        """Of 65,536 flits that arrive at a port (0, 1, 2 = CPU, 3 = card), how many arrive with one bit flipped."""
+        """Of 65,536 flits that arrive at a link of a GPU (`wire.Link.code`), how many arrive with one bit flipped."""
         self._faults.bit_errors[cell, port] = share
         self._apply_faults(cell)
 
     def set_delay(self, cell: int, port: int, cycles: int) -> None:
-        """By how many cycles (to MAX_LINK_DELAY) later everything arrives at a port (0, 1, 2 = CPU, 3 = card)."""
+        """By how many cycles (to MAX_LINK_DELAY) later everything arrives at a link of a GPU (`wire.Link.code`)."""
         self._faults.delays[cell, port] = cycles
         self._apply_faults(cell)
 

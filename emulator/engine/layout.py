@@ -12,7 +12,7 @@ import numpy as np
 HEADER = Path(__file__).resolve().parent / "csrc" / "layout.h"
 
 # Kinds of event.
-FROM_RING = 0  # a control frame reached the mailbox of a GPU's firmware; port 0, 1 (ring), 2 (CPU) or 3 (another card)
+FROM_RING = 0  # a control frame reached the mailbox of a GPU's firmware; port: `wire.Port.code`
 TO_CPU = 1  # a frame reached the CPU from a GPU; port is the virtual channel, 0 control or 1 data
 
 _TYPES = {

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel.kernel import Kernel
 from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware.actions import Action
@@ -76,7 +75,7 @@ class GpuFirmware:
             elif isinstance(action, Send):
                 if self._before_sending is not None:
                     self._before_sending(self._cell, action.frame)
-                kernel.send_mail(self._cell, PORTS[action.port], action.frame)
+                kernel.send_mail(self._cell, action.port.code, action.frame)
             elif isinstance(action, Write):
                 kernel.engine.poke(self._cell, action.register, action.value)
             elif isinstance(action, CancelTimer):

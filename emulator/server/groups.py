@@ -9,7 +9,7 @@ from ringhil.firmware.gpu import CrossingConfig, Elector, GpuProgram
 from ringhil.firmware.member import Member
 from ringhil.firmware.warden import Warden
 from ringhil.protocol import wire
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Port, Role
 
 _REFRESH = 16  # `records: sometimes`: in every so many-th round
 
@@ -58,13 +58,13 @@ class Groups:
     def entry_group(self, card: int, gpu: int, boots: int) -> GroupConfig:
         """R10: the GPUs of a card with a link to the CPU."""
         members = self._wiring.cards[card].host_links
-        return self._group(Role.ENTRY, card, gpu, members, boots, uplink="cpu", far=(card, gpu))
+        return self._group(Role.ENTRY, card, gpu, members, boots, uplink=Port.CPU, far=(card, gpu))
 
     def boundary_group(self, card: int, gpu: int, boots: int) -> GroupConfig:
         """R9: the GPUs of a card that are wired to another card's."""
         crossing = self._wiring.crossings[self._wiring.cell(card, gpu)]
         far = (crossing.peer_card, crossing.peer_gpu)
-        return self._group(Role.BOUNDARY, card, gpu, crossing.members, boots, uplink="boundary", far=far)
+        return self._group(Role.BOUNDARY, card, gpu, crossing.members, boots, uplink=Port.BOUNDARY, far=far)
 
     def _group(
         self,
@@ -74,7 +74,7 @@ class Groups:
         members: tuple[int, ...],
         boots: int,
         *,
-        uplink: str,
+        uplink: Port,
         far: tuple[int, int],
     ) -> GroupConfig:
         times = self._times[card].election

@@ -2,21 +2,26 @@
 
 from collections.abc import Callable
 
-from ringhil.emulator.engine.engine import PORTS
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, Trait, having
 from ringhil.emulator.server.observations import Flapped, LossOver
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers
 from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.registers import LinkFaultBit
+from ringhil.protocol.wire import Link
 
-_CPU, _CARD = PORTS["cpu"], PORTS["boundary"]
-_CUT_BIT = {0: "cut_port1", 1: "cut_port2", _CPU: "cut_host", _CARD: "cut_boundary"}
+_CUT_BIT = {
+    Link.P1: LinkFaultBit.CUT_PORT1,
+    Link.P2: LinkFaultBit.CUT_PORT2,
+    Link.HOST: LinkFaultBit.CUT_HOST,
+    Link.BOUNDARY: LinkFaultBit.CUT_BOUNDARY,
+}
 _STOPS = having(Trait.STOPS) | {"flapped"}
 
 _SEQUENCE = slice(12, 16)  # bytes of a keepalive
 
-End = tuple[int, int]  # cell and port at which a link arrives
+End = tuple[int, Link]  # cell, and by which of its links
 
 
 class Injector:
@@ -35,11 +40,11 @@ class Injector:
         if isinstance(event.target, GpuRef):
             self._gpu(event, self._wiring.cell_of(event.target), on)
         elif event.kind == "link_bit_errors":
-            for cell, port in self._ends(event.target):
-                self._kernel.engine.set_bit_errors(cell, port, (event.value or 0) if on else 0)
+            for cell, link in self._ends(event.target):
+                self._kernel.engine.set_bit_errors(cell, link.code, (event.value or 0) if on else 0)
         elif event.kind == "link_delay":
-            for cell, port in self._ends(event.target):
-                self._kernel.engine.set_delay(cell, port, (event.value or 0) if on else 0)
+            for cell, link in self._ends(event.target):
+                self._kernel.engine.set_delay(cell, link.code, (event.value or 0) if on else 0)
         else:
             first, second = self._ends(event.target)
             if event.kind == "link_one_way":
@@ -52,17 +57,17 @@ class Injector:
     def _ends(self, target: LinkRef | CrossRef) -> tuple[End, End]:
         """Where a link arrives: at its first GPU and at its second one."""
         if isinstance(target, CrossRef):
-            return (self._wiring.cell_of(target.from_), _CARD), (self._wiring.cell_of(target.to), _CARD)
-        return (self._wiring.cell_of(target.before), 1), (self._wiring.cell_of(target.after), 0)
+            return (self._wiring.cell_of(target.from_), Link.BOUNDARY), (self._wiring.cell_of(target.to), Link.BOUNDARY)
+        return (self._wiring.cell_of(target.before), Link.P2), (self._wiring.cell_of(target.after), Link.P1)
 
     def _cut(self, end: End, name: str, on: bool) -> None:
         reasons = self._cuts.setdefault(end, set())
         (reasons.add if on else reasons.discard)(name)
-        self._kernel.engine.set_link_fault(end[0], _CUT_BIT[end[1]], bool(reasons))
+        self._kernel.engine.set_link_fault(end[0], _CUT_BIT[end[1]].word, bool(reasons))
 
     def _gpu(self, event: TimelineEvent, cell: int, on: bool) -> None:
         if event.kind == "host_link_cut":
-            self._cut((cell, _CPU), event.kind, on)
+            self._cut((cell, Link.HOST), event.kind, on)
         elif event.kind == "flap":
             self._set(cell, "flap", on)
             self._flap(event, cell, on)

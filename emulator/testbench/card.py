@@ -12,6 +12,7 @@ from ringhil.emulator.testbench.monitor import PERIOD, RingMonitor
 from ringhil.emulator.testbench.port import RingPort
 from ringhil.emulator.testbench.register_port import RegisterPort
 from ringhil.protocol import registers
+from ringhil.protocol.wire import Link
 
 _ZERO: tuple[str, ...] = ("link_fault_i", "ber_port1_i", "ber_port2_i", "ber_host_i", "ber_boundary_i", "link_delay_i")
 _ZERO += ("boundary_rx_data_i", "boundary_rx_ctl_i", "mtx_ctl_i", "mtx_data_i", "reg_we_i", "reg_addr_i", "reg_wdata_i")
@@ -24,8 +25,8 @@ class Gpu:
         pins = Pins(bench.dut, cell, bench.shadow)
         self.mailbox = Mailbox(pins, bench.clock, bench.cycle)
         self.registers = RegisterPort(pins, bench.clock)
-        self.host = RingPort(RingBus.from_prefix(pins, "host"), bench.clock, bench.cycle)
-        links = [RingBus.from_prefix(pins, name) for name in ("p1", "p2")]
+        self.host = RingPort(RingBus.from_prefix(pins, Link.HOST), bench.clock, bench.cycle)
+        links = [RingBus.from_prefix(pins, name) for name in (Link.P1, Link.P2)]
         self.ring = [RingMonitor(f"{cell} {b.name}", b.tx_data, b.tx_ctl, bench.clock, bench.cycle) for b in links]
         self._fault = pins.pin("fault_i", registers.FAULT_PORT_WIDTH)
         self._faults = 0

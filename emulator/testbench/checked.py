@@ -13,8 +13,7 @@ from ringhil.emulator.testbench.node import NodeBench
 from ringhil.emulator.testbench.reference import compute, control, data
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import Scoreboard
-
-_WAYS = {"p1": 0, "p2": 1, "host": 2, "boundary": 3}
+from ringhil.protocol.wire import Link
 
 
 class NodeScoreboard:
@@ -52,7 +51,7 @@ class NodeScoreboard:
 
     def _arrived(self, link: str, frame: RingFrame) -> None:
         if frame.channel == "data":
-            data.arrive(frame, _WAYS[link], self._view, self._data)
+            data.arrive(frame, Link.parse(link).code, self._view, self._data)
         elif link in control.IN:
             control.arrive(frame, control.IN.index(link), self._view, self._control)
         self._expect()

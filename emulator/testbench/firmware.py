@@ -7,7 +7,7 @@ import cocotb
 from cocotb.task import Task
 from cocotb.triggers import Timer
 
-from ringhil.emulator.testbench.mailbox import PORTS, Mail, Mailbox
+from ringhil.emulator.testbench.mailbox import Mail, Mailbox
 from ringhil.emulator.testbench.monitor import PERIOD, Cycle
 from ringhil.emulator.testbench.register_port import RegisterPort
 from ringhil.firmware.actions import Action
@@ -72,7 +72,7 @@ class FirmwareDriver:
             for observe in self.observers:
                 observe(action)
             if isinstance(action, Send):
-                self._mailbox.send_nowait(PORTS[action.port], action.frame)
+                self._mailbox.send_nowait(action.port.code, action.frame)
             elif isinstance(action, Write):
                 self._writes.append(action)
             elif isinstance(action, SetTimer):

@@ -10,8 +10,8 @@ from cocotb.triggers import Event, RisingEdge, ValueChange
 
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.emulator.testbench.monitor import Cycle
+from ringhil.protocol.wire import Port
 
-PORTS = {"cw": 0, "ccw": 1, "cpu": 2, "boundary": 3}
 _VALID, _SOF, _EOF, _BAD = 1, 2, 4, 8
 
 
@@ -80,12 +80,12 @@ class Mailbox:
         self._wake, self._idle = Event(), Event()
         self._idle.set()
         self.frames: Queue[Mail] = Queue()
-        self.readers = [MailReader(pins, port, clock, cycle, self.frames) for port in range(4)]
+        self.readers = [MailReader(pins, port, clock, cycle, self.frames) for port in Port.codes().values()]
         self._drive(0, False, False, 0, 0)
         self._task = cocotb.start_soon(self._run())
 
     def send_nowait(self, port: int, frame: bytes, *, finished: bool = True, begun: bool = True) -> None:
-        """Queue whole flits for a port (see PORTS); without `finished`, the last one is no end; without `begun`, the
+        """Queue whole flits for a port (`Port.code`); without `finished`, the last one is no end; without `begun`, the
         first one no beginning."""
         self._queue.append((port, frame, finished, begun))
         self._idle.clear()

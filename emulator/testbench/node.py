@@ -12,8 +12,7 @@ from ringhil.emulator.testbench.monitor import PERIOD
 from ringhil.emulator.testbench.port import RingPort
 from ringhil.emulator.testbench.register_port import RegisterPort
 from ringhil.protocol import registers
-
-LINKS = ("p1", "p2", "host", "boundary")
+from ringhil.protocol.wire import Link
 
 
 class NodeBench:
@@ -61,7 +60,7 @@ class NodeBench:
             await self.edge
         # Only now are the outputs known.
         self.registers = RegisterPort(self.pins, self.clock)
-        self.ports = {name: RingPort(RingBus.from_prefix(self.pins, name), self.clock, self.cycle) for name in LINKS}
+        self.ports = {name: RingPort(RingBus.from_prefix(self.pins, name), self.clock, self.cycle) for name in Link}
         self.mailbox = Mailbox(self.pins, self.clock, self.cycle)
         await self.edge
         self._rst.write(0)

@@ -10,7 +10,7 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.link import BIT
 from ringhil.emulator.testbench.mailbox import Mail
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.node import LINKS, NodeBench
+from ringhil.emulator.testbench.node import NodeBench
 from ringhil.emulator.testbench.stimulus import (
     Action,
     Carrier,
@@ -24,7 +24,7 @@ from ringhil.emulator.testbench.stimulus import (
     Send,
     Stimulus,
 )
-from ringhil.protocol import registers
+from ringhil.protocol import registers, wire
 
 _LEVELS = BIT["up"] | BIT["fault"]
 
@@ -49,12 +49,12 @@ class Observed:
     | `rests` | it said after the last cycle that it is quiescent |
     """
 
-    arrived: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in LINKS})
-    left: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    arrived: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in wire.LINKS})
+    left: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in wire.LINKS})
     mail: list[Mail] = field(default_factory=list)
-    levels: dict[str, list[tuple[int, bool, bool]]] = field(default_factory=lambda: {link: [] for link in LINKS})
-    credits: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in LINKS})
-    granted: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in LINKS})
+    levels: dict[str, list[tuple[int, bool, bool]]] = field(default_factory=lambda: {link: [] for link in wire.LINKS})
+    credits: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in wire.LINKS})
+    granted: dict[str, list[int]] = field(default_factory=lambda: {link: [] for link in wire.LINKS})
     peeks: list[tuple[int, str | int, int]] = field(default_factory=list)
     done: list[tuple[int, Action]] = field(default_factory=list)
     registers: dict[str, int] = field(default_factory=dict)

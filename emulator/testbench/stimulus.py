@@ -12,7 +12,6 @@ from typing import Any, Self
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.protocol import registers, wire
 
-LINKS = ("p1", "p2", "host", "boundary")
 MAX_CYCLES = 10_000_000
 MAX_START = 1 << 62  # cycles
 MAX_ACTIONS = 100_000
@@ -26,7 +25,7 @@ class StimulusError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A frame into a link (p1, p2, host, boundary)."""
+    """A frame into a link (`wire.Link`)."""
 
     at: int
     link: str
@@ -35,8 +34,8 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Whole flits into the mailbox for a port (0 cw, 1 ccw, 2 CPU, 3 other card); `begun`, `finished`: with a
-    beginning, with an end."""
+    """Whole flits into the mailbox for a port (`wire.Port.code`); `begun`, `finished`: with a beginning, with an
+    end."""
 
     at: int
     port: int
@@ -240,10 +239,10 @@ def _action(data: object, where: str) -> Action:
         channel = _choice(*of("channel"), ("control", "data"))
         err, sof, eof = (_truth(*of(name)) for name in ("err", "sof", "eof"))
         frame = RingFrame(_flits(*of("frame")), "data" if channel == "data" else "control", err, sof, eof)
-        return Send(at, _choice(*of("link"), LINKS), frame)
+        return Send(at, _choice(*of("link"), wire.LINKS), frame)
     if kind == "post":
         finished, begun = (_truth(*of(name)) for name in ("finished", "begun"))
-        return Post(at, _number(*of("port"), 0, 3), _flits(*of("data")), finished, begun)
+        return Post(at, _number(*of("port"), 0, len(wire.Port) - 1), _flits(*of("data")), finished, begun)
     if kind == "fault":
         return Fault(at, _choice(*of("name"), registers.FaultBit.codes()), _truth(*of("on")))
     if kind == "poke":
@@ -251,7 +250,7 @@ def _action(data: object, where: str) -> Action:
         return Poke(at, _register(*of("register")), value)
     if kind == "peek":
         return Peek(at, _register(*of("register")))
-    link = _choice(*of("link"), LINKS)
+    link = _choice(*of("link"), wire.LINKS)
     if kind == "carrier":
         return Carrier(at, link, _truth(*of("up")))
     if kind == "mark":

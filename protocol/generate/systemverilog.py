@@ -13,7 +13,7 @@ package ringhil_pkg;
 """
 
 _PLACES = {
-    "PORT": ("P1", "P2", "HOST", "BOUNDARY"),
+    "PORT": tuple(wire.Link.__members__),
     "LANE": ("CW", "CCW"),
     "WAY": ("CW", "CCW", "HOST", "CARD", "GPU"),
 }

@@ -26,7 +26,7 @@ from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
 from ringhil.firmware.reasons import LeaseEnd
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Election, Keepalive
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Port, Role
 
 Node = tuple[str, int]  # ("member", rank), ("warden", rank), ("cpu", 0)
 CPU: Node = ("cpu", 0)
@@ -207,7 +207,7 @@ class World:
             self.log.append(f"{self.now:4}      {name(node)} -> {name(target)}: {brief(message)}")
         muted = ("keepalives", "to", rank) in self.cuts and link[:2] == ("up", "to") and isinstance(message, Keepalive)
         if link not in self.cuts and not muted and self.machines[target] is not None:
-            self.packets.append(Packet(self.now + DELAY, node, target, port, message))
+            self.packets.append(Packet(self.now + DELAY, node, target, str(port), message))
 
     def deliver(self, packet: Packet) -> None:
         target = packet.target
@@ -488,7 +488,7 @@ def group_config(setup: Setup, node: Node, boots: int) -> GroupConfig:
         rank=rank,
         members=tuple(first + other for other in range(setup.members)),
         ring_size=8,
-        uplink="cpu" if setup.role is Role.ENTRY else "boundary",
+        uplink=Port.CPU if setup.role is Role.ENTRY else Port.BOUNDARY,
         uplink_card=int(kind == "member"),
         uplink_home=rank if kind == "warden" or setup.role is Role.ENTRY else _WARDEN_GPU + rank,
         interval=setup.interval,

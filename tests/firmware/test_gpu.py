@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
-from ringhil.firmware.gpu import PORTS, CrossingConfig, GpuProgram
+from ringhil.firmware.gpu import CrossingConfig, GpuProgram
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerUp, Rejected
 from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Record, Report, Result, Statistics
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Port, Role
 
 CONTROL = registers.ControlBit.codes()
 ENTRY, MONITOR, CAPABLE = CONTROL["entry"], CONTROL["monitor"], CONTROL["entry_capable"]
@@ -137,7 +137,7 @@ def test_at_boot_both_elections_begin_and_their_messages_are_encoded() -> None:
     gpu = Gpu()
     assert gpu.entry.heard == gpu.boundary.heard == [("start", 0)]
     message, timer = keepalive(Role.BOUNDARY), SetTimer("boundary.tick", 50)
-    gpu.boundary.boots = [Tell("cw", message), timer]
+    gpu.boundary.boots = [Tell(Port.CW, message), timer]
     actions = gpu.program.start(5)
     (send,) = sent(actions, Keepalive.KIND)
     assert (send.port, codec.decode(send.frame)) == ("cw", message)
@@ -147,7 +147,7 @@ def test_at_boot_both_elections_begin_and_their_messages_are_encoded() -> None:
 
 def test_registers_are_cleared_before_anything_is_sent() -> None:
     gpu = Gpu()
-    gpu.entry.boots = [Tell("cpu", keepalive(Role.ENTRY))]
+    gpu.entry.boots = [Tell(Port.CPU, keepalive(Role.ENTRY))]
     actions = gpu.program.start(5)
     assert [type(action) for action in actions] == [Write, Write, Write, Send]
 
@@ -233,7 +233,7 @@ def test_a_granted_epoch_is_in_memory_before_the_grant_is_sent() -> None:
         "boundary",
         Remember(12),
         Granted(Role.BOUNDARY, 12, 0, 900),
-        Tell("boundary", election(Role.BOUNDARY)),
+        Tell(Port.BOUNDARY, election(Role.BOUNDARY)),
     )
     assert gpu.registers["memory"] == 12
     (send,) = sent(actions, Election.KIND)
@@ -353,7 +353,7 @@ def test_what_reluctance_makes_it_do_is_done() -> None:
     gpu = Gpu()
     gpu.tell(Role.BOUNDARY, Elected(Role.BOUNDARY, 3))
     release = replace(election(Role.BOUNDARY), operation=wire.Operation.RELEASE.code)
-    gpu.boundary.reluctance = [Tell("boundary", release), Deposed(Role.BOUNDARY, 3, LeaseEnd.HANDOVER)]
+    gpu.boundary.reluctance = [Tell(Port.BOUNDARY, release), Deposed(Role.BOUNDARY, 3, LeaseEnd.HANDOVER)]
     actions = gpu.elected()
     assert [(s.port, codec.decode(s.frame)) for s in sent(actions, Election.KIND)] == [("boundary", release)]
     assert gpu.registers == {"control": CAPABLE | ENTRY | MONITOR, "crossings": 0, "exits": 0}
@@ -380,7 +380,7 @@ def test_a_frame_reaches_the_machine_of_its_role_with_its_port(
     message = make(role)
     assert gpu.frame(codec.encode(message), port) == []
     right, other = (gpu.entry, gpu.boundary) if role == "entry" else (gpu.boundary, gpu.entry)
-    assert right.heard[1:] == [(message, PORTS[port], 200)]
+    assert right.heard[1:] == [(message, Port.of(port), 200)]
     assert other.heard[1:] == []
 
 

@@ -28,7 +28,7 @@ from ringhil.firmware.observations import Deposed, Elected, PeerDown, PeerUp
 from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Port, Role
 
 from .timed import Timed, only, told
 
@@ -41,7 +41,7 @@ CONFIG = GroupConfig(
     rank=0,
     members=(4, 7, 9),
     ring_size=10,
-    uplink="cpu",
+    uplink=Port.CPU,
     uplink_card=2,
     uplink_home=4,
     interval=INTERVAL,
@@ -449,7 +449,7 @@ _EVENTS = st.one_of(
 
 @given(st.lists(_EVENTS, max_size=50), st.integers(1, 2), st.sampled_from(Role))
 def test_whatever_it_hears_it_holds_only_what_it_was_granted(events: list[Any], boots: int, role: Role) -> None:
-    bench = Bench(boots=boots, role=role, uplink="cpu" if role is Role.ENTRY else "boundary")
+    bench = Bench(boots=boots, role=role, uplink=Port.CPU if role is Role.ENTRY else Port.BOUNDARY)
     for kind, *values in events:
         if kind == "wait":
             bench.wait(*values)

@@ -24,7 +24,7 @@ from ringhil.firmware.observations import Granted, Lapsed, PeerDown, PeerUp
 from ringhil.firmware.reasons import LeaseEnd
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Election, Keepalive
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Port, Role
 
 from .timed import Timed, only, told
 
@@ -38,7 +38,7 @@ CONFIG = GroupConfig(
     rank=0,
     members=(30, 31),
     ring_size=40,
-    uplink="boundary",
+    uplink=Port.BOUNDARY,
     uplink_card=0,
     uplink_home=LEADER,
     interval=INTERVAL,

@@ -30,7 +30,7 @@ FAILS = 30  # cycle in which the faults begin
 START = 100  # cycle of the first frame; the switch stands where it is to stand
 GAP = 25  # cycles between frames of a way
 TAIL = 900  # cycles after the last action: all has come to rest
-_MAIL = {"host": 2, "boundary": 3}
+_MAIL = {wire.Link.HOST: wire.Port.CPU.code, wire.Link.BOUNDARY: wire.Port.BOUNDARY.code}
 
 
 @dataclass(frozen=True)

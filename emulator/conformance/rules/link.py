@@ -22,9 +22,9 @@ from ringhil.emulator.testbench.reference import compute, control, data
 from ringhil.emulator.testbench.reference.control import IN, OUT, Outcome
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
-from ringhil.emulator.testbench.stimulus import LINKS, Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
-from ringhil.protocol.wire import DATA_SLOTS
+from ringhil.protocol.wire import DATA_SLOTS, LINKS
 
 SOON = 10  # cycles within which the credits of a link that is used again are given
 TOLD = 3  # cycles from the loss of the carrier to the remote-fault mark at the far end
@@ -262,7 +262,7 @@ def _ends_alone(rule_name: str, link: str, stimulus: Stimulus, observed: Observe
             breaches.append(Breach(rule_name, stimulus.cycles, text))
     outcome, engine = data.Outcome(), compute.Engine(view)
     sent = (f for f in observed.arrived[link] if f.channel == "data")
-    data.arrive_all(sent, data.WAYS.index(link), view, outcome)
+    data.arrive_all(sent, LINKS.index(link), view, outcome)
     board = DataBoard(outcome.leaving, view.longest)
     for out in LINKS:
         for frame in (f for f in observed.left[out] if f.channel == "data"):

@@ -1,7 +1,7 @@
 """The data channel of a node: which way a frame goes, what it looks like then, what is counted (R5, R7, R8).
 
-Ways in are numbered 0 to 3: port 1 (clockwise), port 2 (counter-clockwise), CPU, other card. A frame ends in the
-compute engine, leaves by a link, or is dropped; which one is settled by its first flit, damaged or not.
+Ways in have the numbers of `wire.Link`: port 1 (clockwise), port 2 (counter-clockwise), CPU, other card. A frame ends
+in the compute engine, leaves by a link, or is dropped; which one is settled by its first flit, damaged or not.
 """
 
 from collections import Counter
@@ -14,13 +14,12 @@ from ringhil.emulator.testbench.reference.control import Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import wire
 
-WAYS = ("p1", "p2", "host", "boundary")
-CPU, CARD = 2, 3
+WAYS = wire.LINKS
+CPU, CARD = wire.Link.HOST.code, wire.Link.BOUNDARY.code
 LANE_OUT = ("p2", "p1")
 LONGEST = wire.DATA_FRAME_FLITS * wire.FLIT_BYTES  # bytes
 _FLAG = wire.Flag
 _CROSSINGS = wire.MAX_CROSSINGS << wire.CROSSINGS_SHIFT
-_CARDS = 16  # that have a bit in `crossings` and `exits`
 
 Fate = Literal["p1", "p2", "host", "boundary", "engine", "ttl_dropped", "data_dropped", "either"]
 
@@ -125,7 +124,7 @@ def _at_home(flags: int, view: NodeView) -> Fate:
 
 
 def _bit(cards: int, card: int) -> bool:
-    return card < _CARDS and bool(cards >> card & 1)
+    return card < wire.MAX_CARDS and bool(cards >> card & 1)
 
 
 def _hop(data: bytes, way: int, view: NodeView, outcome: Outcome, frame: _Way) -> None:

@@ -15,7 +15,7 @@ from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.files import AtomicFile
 from ringhil.protocol import wire
 
-_PORTS = ("p1_tx", "p2_tx", "host_tx", "boundary_tx")
+_PORTS = tuple(f"{link}_tx" for link in wire.Link)
 _BITS = tuple(wire.LinkBit.codes())
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ringhil.emulator.engine.engine import PORTS, TO_CPU, Engine, Events
+from ringhil.emulator.engine.engine import TO_CPU, Engine, Events
 from ringhil.protocol import codec, crc, frames, registers, wire
+from ringhil.protocol.wire import Port
 
 PORT_NAMES = ("port 1", "port 2", "CPU port", "boundary port")
 NODE_FAULTS = tuple(registers.FaultBit.codes())
@@ -145,7 +146,7 @@ class Trouble:
         """What an earlier entry left behind: circulating, wrapped, short-lived, of nobody, for the CPU."""
         flags = self.random.choice([0, wire.Flag.CIRCULATING, wire.Flag.WRAPPED])
         ttl = self.random.choice([1, 2, self.gpus, 3 * self.gpus])
-        origin, port = self.random.choice([self.gpu(), self.gpus + 5]), self.random.choice(list(PORTS.values()))
+        origin, port = self.random.choice([self.gpu(), self.gpus + 5]), self.random.choice(list(Port.codes().values()))
         frame = statistics(self.gpus, origin, 0, ccw=port == 1, flags=flags, ttl=ttl)
         self.mail(cycle, self.cell(), port, frame)
 
@@ -157,7 +158,7 @@ class Trouble:
         frame = head + self.random.randbytes(flits * wire.FLIT_BYTES - len(head))
         gpu = self.cell()
         if self.random.random() < 0.6 and flits <= 30:
-            self.mail(cycle, gpu, self.random.choice(list(PORTS.values())), frame)
+            self.mail(cycle, gpu, self.random.choice(list(Port.codes().values())), frame)
         else:
             self.add(cycle, f"garbage for GPU {gpu}", lambda e: e.send_from_cpu(gpu, [frame], at=cycle))
 

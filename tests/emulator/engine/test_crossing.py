@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringhil.emulator.engine.engine import FROM_RING, PORTS, TO_CPU, Engine, Topology
+from ringhil.emulator.engine.engine import FROM_RING, TO_CPU, Engine, Topology
 from ringhil.emulator.engine.library import cells_library
 from ringhil.protocol import codec, frames, registers, wire
+from ringhil.protocol.wire import Port
 
 from .stimulus import Told, digest, reset_value, results, run_for, statistics, status, told, unit
 
@@ -363,9 +364,9 @@ def keepalive(number: int) -> bytes:
 def test_the_firmware_of_both_ends_can_speak_to_each_other(two: Engine, from_cell: int, to_cell: int) -> None:
     """Whether or not one of them has been elected: this is how they find out."""
     for number in range(3):
-        two.send_mail(from_cell, PORTS["boundary"], keepalive(number), at=two.now)
+        two.send_mail(from_cell, Port.BOUNDARY.code, keepalive(number), at=two.now)
     events = run_for(two, 200)
-    assert [e[1:5] for e in events] == [(to_cell, FROM_RING, PORTS["boundary"], 0)] * 3
+    assert [e[1:5] for e in events] == [(to_cell, FROM_RING, Port.BOUNDARY.code, 0)] * 3
     assert [codec.decode(e[-1], link=False) for e in events] == [codec.decode(keepalive(n)) for n in range(3)]
 
 
@@ -378,7 +379,7 @@ def test_a_boundary_link_that_is_cut_is_down_at_both_ends_and_comes_back(two: En
     for cell in (1, 5):
         two.set_link_fault(cell, "cut_boundary", True)
     work(two, 1, 0, 1)
-    two.send_mail(1, PORTS["boundary"], keepalive(1), at=two.now)
+    two.send_mail(1, Port.BOUNDARY.code, keepalive(1), at=two.now)
     assert run_for(two, 1000) == []
     assert "boundary_down" in status(two, 1) & status(two, 5)
     assert not any(status(two, cell) & {"wrap_port1", "wrap_port2"} for cell in range(6))
@@ -414,10 +415,10 @@ def test_a_boundary_link_that_delays(two: Engine, late: int) -> None:
     stories = []
     for delays in ((0, 0), (late, 0), (0, late), (late, late)):
         for cell in (1, 5):
-            two.set_delay(cell, PORTS["boundary"], 0)
+            two.set_delay(cell, Port.BOUNDARY.code, 0)
         run_for(two, 300)
-        two.set_delay(5, PORTS["boundary"], delays[0])
-        two.set_delay(1, PORTS["boundary"], delays[1])
+        two.set_delay(5, Port.BOUNDARY.code, delays[0])
+        two.set_delay(1, Port.BOUNDARY.code, delays[1])
         run_for(two, 300)
         began = two.now
         work(two, 1, 0, 5)
@@ -428,7 +429,7 @@ def test_a_boundary_link_that_delays(two: Engine, late: int) -> None:
 
 
 def test_noise_on_a_boundary_link_damages_no_result(two: Engine) -> None:
-    two.set_bit_errors(5, PORTS["boundary"], 2000)
+    two.set_bit_errors(5, Port.BOUNDARY.code, 2000)
     for number in range(60):
         work(two, 1, number % GPUS, number)
     found = [frame for _, frame in results(run_for(two, 60_000))]

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringhil.emulator.engine.engine import FROM_RING, PORTS, Engine, Topology
+from ringhil.emulator.engine.engine import FROM_RING, Engine, Topology
 from ringhil.emulator.engine.library import cells_library
 from ringhil.firmware.links import ROUNDS, LinkHealth
 from ringhil.protocol import codec, frames, registers, wire
+from ringhil.protocol.wire import Port
 
 from .stimulus import Told, digest, reset_value, results, run_for, statistics, status, unit
 
@@ -68,7 +69,7 @@ def test_a_census_comes_home_exactly_so_much_later(late: int, records: bool, por
         with make() as straight, make((where, late)) as slow:
             for engine in (straight, slow):
                 frame = statistics(GPUS, 0, 7, ccw=ccw, records=records)
-                engine.send_mail(0, PORTS["ccw" if ccw else "cw"], frame, at=engine.now)
+                engine.send_mail(0, (Port.CCW if ccw else Port.CW).code, frame, at=engine.now)
             expected, found = (censuses(run_for(engine, 300)) for engine in (straight, slow))
             concerned = ccw == (port == "ccw")
             assert [ids for _, ids in expected] == [ids for _, ids in found]
@@ -81,8 +82,8 @@ def test_the_frames_that_come_home_are_the_same_but_for_the_stamps(plain: Engine
     """Stamps of the GPUs behind the link are as much larger; without records every bit is the same."""
     with make((CW, late)) as slow:
         for engine in (plain, slow):
-            engine.send_mail(0, PORTS["cw"], statistics(GPUS, 0, 7, records=False), at=engine.now)
-            engine.send_mail(0, PORTS["cw"], statistics(GPUS, 0, 8), at=engine.now + 150)
+            engine.send_mail(0, Port.CW.code, statistics(GPUS, 0, 7, records=False), at=engine.now)
+            engine.send_mail(0, Port.CW.code, statistics(GPUS, 0, 8), at=engine.now + 150)
         expected, found = (run_for(engine, 400) for engine in (plain, slow))
         assert found[0] == later(expected, late)[0]
         stamps = [[r.stamp for r in codec.decode(e[1][-1], link=False).records] for e in (expected, found)]  # type: ignore[union-attr]
@@ -104,7 +105,7 @@ def test_a_work_units_result_is_later_by_the_way_there_and_back(plain: Engine, l
 
 @pytest.mark.parametrize("late", DELAYS)
 def test_the_link_to_the_cpu_delays_too(late: int) -> None:
-    with make() as straight, make(((0, PORTS["cpu"]), late)) as slow:
+    with make() as straight, make(((0, Port.CPU.code), late)) as slow:
         for engine in (straight, slow):
             engine.send_from_cpu(0, unit(GPUS, 2, 5, 300, bytes(300)), at=engine.now)
         expected, found = (results(run_for(engine, 800)) for engine in (straight, slow))
@@ -117,7 +118,7 @@ def test_frames_one_after_the_other_keep_their_distance_and_order(late: int) -> 
     with make() as straight, make((CW, late)) as slow:
         for engine in (straight, slow):
             for number in range(12):
-                engine.send_mail(1, PORTS["cw"], keepalive(2, number), at=engine.now + number * (number % 5))
+                engine.send_mail(1, Port.CW.code, keepalive(2, number), at=engine.now + number * (number % 5))
         expected, found = (run_for(engine, 600) for engine in (straight, slow))
         assert len(expected) == 12
         assert found == later(expected, late)

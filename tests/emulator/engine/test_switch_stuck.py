@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringhil.emulator.engine.engine import FROM_RING, PORTS, Engine, Topology
+from ringhil.emulator.engine.engine import FROM_RING, Engine, Topology
 from ringhil.emulator.engine.library import cells_library
 from ringhil.protocol import codec, frames, registers, wire
+from ringhil.protocol.wire import Port
 
 from .stimulus import digest, reset_value, results, run_for, statistics, status, unit
 
@@ -168,7 +169,7 @@ def test_stuck_in_bypass_traffic_passes_by(engine: Engine) -> None:
 def test_stuck_in_bypass_the_gpu_neither_hears_nor_speaks(engine: Engine) -> None:
     stick(engine, "switch_stuck_bypass")
     run_for(engine, 100)
-    for port in PORTS.values():
+    for port in Port.codes().values():
         engine.send_mail(BROKEN, port, statistics(GPUS, BROKEN, 5), at=engine.now)
     engine.send_from_cpu(0, unit(GPUS, BROKEN, 3, 40, bytes(40)), at=engine.now)
     assert run_for(engine, 1000) == []

@@ -15,6 +15,7 @@ from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Report
+from ringhil.protocol.wire import Port
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +217,7 @@ def test_a_failed_gpu_does_nothing_any_more(kernel: Kernel) -> None:
     log: list[object] = []
     told: list[object] = []
     kernel.on_cpu_mail = lambda cell, frame, port, bad: told.append(frame)
-    firmware = boot(kernel, log, [SetTimer("t", 10), Send("cpu", hello(1))])
+    firmware = boot(kernel, log, [SetTimer("t", 10), Send(Port.CPU, hello(1))])
     firmware.fail()
     firmware.mail(b"", 0, False)
     kernel.run(500)

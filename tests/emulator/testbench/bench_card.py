@@ -20,7 +20,7 @@ from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Counted, Elected
-from ringhil.protocol.wire import CensusVerdict, Role
+from ringhil.protocol.wire import CensusVerdict, Port, Role
 
 GPUS = 4
 HOST = (0, 1)  # GPUs with a link to the CPU
@@ -64,7 +64,7 @@ def cpu_of(bench: CardBench, lease: int, workload: Workload | None = None) -> Cp
 
 def program(gpu: int, lease: int) -> GpuProgram:
     group = GroupConfig(
-        role=Role.ENTRY, card=0, me=gpu, rank=HOST.index(gpu), members=HOST, ring_size=GPUS, uplink="cpu",
+        role=Role.ENTRY, card=0, me=gpu, rank=HOST.index(gpu), members=HOST, ring_size=GPUS, uplink=Port.CPU,
         uplink_card=0, uplink_home=gpu, interval=INTERVAL, multiplier=3, jitter=0, slack=200, lease=lease, skew=100,
         guard=50, wait_to_restore=500, boots=1, seed=1,
     )  # fmt: skip

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from ringhil.protocol.wire import Link, Port
+
 TOP = "node_bench"
 NODE = f"{TOP}.u_node"
-PORTS = ("p1", "p2", "host", "boundary")
 
 Show = Literal["bit", "hex", "decimal", "control", "event", "kind"]
 
@@ -25,12 +26,12 @@ class Signal:
 
 
 def groups() -> list[tuple[str, list[Signal]]]:
-    """Titles and what is below them: the node first, then both ways of each port, then the mailbox."""
+    """Titles and what is below them: the node first, then both ways of each link, then the mailbox."""
     node = [Signal(f"{NODE}.{name}", width, show) for name, width, show in _NODE]
     found = [("node", node)]
-    for port in PORTS:
+    for link in Link:
         for way, end in (("rx", "i"), ("tx", "o")):
-            found.append((f"{port} {way}", _link(port, way, end)))
+            found.append((f"{link} {way}", _link(link, way, end)))
     mailbox = [Signal(f"{NODE}.{name}", width, show) for name, width, show in _MAILBOX]
     return [*found, ("mailbox", mailbox)]
 
@@ -50,7 +51,7 @@ _MAILBOX: list[tuple[str, int, Show]] = [
     ("mtx_eof_i", 1, "bit"),
     ("mtx_port_i", 2, "decimal"),
     ("mtx_data_i", 64, "hex"),
-    *((f"mrx{port}_{name}_o", width, "hex") for port in range(4) for name, width in (("ctl", 4), ("data", 64))),
+    *((f"mrx{port}_{name}_o", width, "hex") for port in range(len(Port)) for name, width in (("ctl", 4), ("data", 64))),
 ]
 _FRAME: list[tuple[str, int, Show]] = [
     ("kind", 8, "kind"),
@@ -64,10 +65,10 @@ _VIEW: list[tuple[str, int, Show]] = [
 ]
 
 
-def _link(port: str, way: str, end: str) -> list[Signal]:
-    view = f"{TOP}.u_view_{port}_{way}"
+def _link(link: Link, way: str, end: str) -> list[Signal]:
+    view = f"{TOP}.u_view_{link}_{way}"
     return [
         *(Signal(f"{view}.{name}", width, show) for name, width, show in _VIEW),
-        Signal(f"{NODE}.{port}_{way}_ctl_{end}", 8, "control"),
-        Signal(f"{NODE}.{port}_{way}_data_{end}", 64, "hex"),
+        Signal(f"{NODE}.{link}_{way}_ctl_{end}", 8, "control"),
+        Signal(f"{NODE}.{link}_{way}_data_{end}", 64, "hex"),
     ]

@@ -16,7 +16,7 @@ from ringhil.emulator.front.cli.rtl_viewers import viewers as command
 from ringhil.emulator.trace.waves import WaveError, viewers
 from ringhil.emulator.trace.waves.vcd import convert
 from ringhil.emulator.trace.waves.viewers import gtkwave, surfer
-from ringhil.emulator.trace.waves.viewers.signals import NODE, PORTS, TOP, groups
+from ringhil.emulator.trace.waves.viewers.signals import NODE, TOP, groups
 from ringhil.protocol import wire
 
 from .played import CYCLE, SHOWN, SOURCES, VIEW, VerilatorBench, Waves, expected, fst, icarus, traffic
@@ -145,7 +145,7 @@ def test_all_signals_exist_in_the_bench() -> None:
     shown = {"link_event": 4, "c_kind": 8, "d_kind": 8}
     for width, names in re.findall(r"^  logic \[ *(\d+):0\] ((?:[cd]_\w+(?:, )?)+);", view, re.M):
         shown |= dict.fromkeys(names.split(", "), int(width) + 1)
-    links = {f"{TOP}.u_view_{port}_{way}" for port in PORTS for way in ("rx", "tx")}
+    links = {f"{TOP}.u_view_{port}_{way}" for port in wire.LINKS for way in ("rx", "tx")}
     bench = (VIEW.parent / "node_bench.sv").read_text()
     assert {f"{TOP}.{name}" for name in re.findall(r"^  ring_view (\w+) \(", bench, re.M)} == links
     signals = [signal for _, found in groups() for signal in found]
