@@ -10,10 +10,12 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.card_watch import CardWatch
 from ringhil.emulator.judge.open_event import Need
-from ringhil.emulator.judge.oracle import CUT, LIARS, Part, ServerTruth
+from ringhil.emulator.judge.oracle import CUT, Part, ServerTruth
 from ringhil.emulator.judge.roles import RoleWatch
-from ringhil.emulator.scenario import TimelineEvent
+from ringhil.emulator.scenario import TimelineEvent, Trait, having
 from ringhil.emulator.server.wiring import Wiring
+
+_LIARS = having(Trait.LIES)
 
 
 class Needs:
@@ -70,12 +72,12 @@ class Needs:
             return needs
         for card in cards:
             entry = self._views[card].entry
-            if not self._oracle.able(card) or (self._cards[card].truth.disturbed and kind not in LIARS):
+            if not self._oracle.able(card) or (self._cards[card].truth.disturbed and kind not in _LIARS):
                 continue
             members = self._members(card, entry)
             if ("entry", card) in needs or entry is None or before[card] != self.seen(card) or kind == "flap":
                 needs.add(("census", card))
-            elif kind in LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
+            elif kind in _LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
                 # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census. Who uses
                 # the number of one that is out can't be told from it.
                 if kind == "duplicate_id" and (gpu - 1) % self._cards[card].truth.size not in members:

@@ -5,7 +5,7 @@ Shares no code with firmware, RTL or host; everything that they say is judged ag
 
 from ringhil.emulator.judge.oracle.breaks import Break, located
 from ringhil.emulator.judge.oracle.elections import Role
-from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, LIARS, OK, OUT, CardFaults, Part
+from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaults, Part
 from ringhil.emulator.judge.oracle.ring import RingTruth, View
 from ringhil.emulator.judge.oracle.server import ServerTruth
 from ringhil.emulator.judge.oracle.shares import shares, weight
@@ -14,7 +14,6 @@ from ringhil.emulator.judge.oracle.work import digest, digest_of_all
 __all__ = [
     "BLOCKED",
     "CUT",
-    "LIARS",
     "OK",
     "OUT",
     "Break",

@@ -4,7 +4,7 @@ from ringhil.emulator.judge.oracle.ring import RingTruth, View
 
 Part = tuple[str, int]  # ("gpu", number) or ("link", number); link i joins GPU i and the next one
 OK, OUT, BLOCKED, CUT = "ok", "out", "blocked", "cut"
-LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})  # they stay counted; messages are rejected
+_LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})  # counted all the same; messages are not
 _FAILING = frozenset({"dead", "hang", "babble", "flapped"})
 _CUTS = frozenset({"link_cut", "link_one_way"})
 _SILENT = frozenset({"keepalive_loss", "host_link_cut", "flap"})  # the CPU can't hear it, or not for long
@@ -82,7 +82,7 @@ class CardFaults:
     @property
     def liars(self) -> set[tuple[int, str]]:
         """GPUs that spoil messages, and how."""
-        return {(gpu, kind) for gpu, kinds in self.gpus.items() for kind in kinds & LIARS}
+        return {(gpu, kind) for gpu, kinds in self.gpus.items() for kind in kinds & _LIARS}
 
     @property
     def noisy(self) -> bool:
