@@ -90,13 +90,17 @@ class CardView:
         return gone
 
     @property
-    def stranded(self) -> tuple[int, ...]:
-        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order."""
+    def gap(self) -> tuple[int, ...]:
+        """The ring links of which one must be cut, clockwise: those between the last GPUs of both arms."""
         if self.break_after is None or self.break_before is None:
             return ()
-        gap = (self.break_before - self.break_after - 1) % self.size
-        between = ((self.break_after + 1 + step) % self.size for step in range(gap))
-        return tuple(sorted(set(between) - set(self.members)))
+        links = (self.break_before - self.break_after) % self.size or self.size
+        return tuple((self.break_after + step) % self.size for step in range(links))
+
+    @property
+    def stranded(self) -> tuple[int, ...]:
+        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order."""
+        return tuple(sorted(set(self.gap[1:]) - set(self.members)))
 
     def window(self, gpu: int, full: int) -> int:
         """Units that a GPU may have outstanding, of at most `full`: a slow one takes them one by one."""

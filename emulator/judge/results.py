@@ -1,5 +1,7 @@
 """What came of a run: the views of the CPU, the watch's findings and the state of the hardware, as one outcome."""
 
+from collections.abc import Iterable
+
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.invariants import violations
@@ -8,7 +10,7 @@ from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers
 
@@ -23,18 +25,11 @@ class Results:
         self._watch, self._orphans = watch, orphans
 
     def breaks(self, card: CardView) -> tuple[str, ...]:
-        """The links of which one must be cut: between the last GPUs of the two arms."""
-        if card.break_after is None or card.break_before is None:
-            return ()
-        names, link = [], card.break_after
-        while True:
-            names.append(self._link_name(card, link) or "")
-            link = (link + 1) % card.size
-            if link == card.break_before:
-                return tuple(names)
+        """`CardView.gap` in the file's words."""
+        return tuple(map(str, self._breaks(card)))
 
-    def _link_name(self, card: CardView, link: int | None) -> str | None:
-        return None if link is None else f"{card.name}.{link}-{card.name}.{(link + 1) % card.size}"
+    def _breaks(self, card: CardView) -> list[LinkRef]:
+        return [LinkRef(card.name, link, card.size) for link in card.gap]
 
     def boundaries(self, card: CardView) -> dict[str, str]:
         """By neighbouring card the boundary GPU for it that the census has found (R8)."""
@@ -42,7 +37,7 @@ class Results:
         for gpu in card.boundaries:
             crossing = self._wiring.crossings.get(self._wiring.cell(card.number, gpu))
             if crossing is not None:
-                found[self._wiring.cards[crossing.peer_card].name] = f"{card.name}.{gpu}"
+                found[self._wiring.cards[crossing.peer_card].name] = str(GpuRef(card.name, gpu))
         return found
 
     def isolated(self, card: CardView) -> tuple[int, ...]:
@@ -55,30 +50,29 @@ class Results:
         return tuple(found)
 
     def _card_outcome(self, view: CardView) -> CardOutcome:
-        breaks = self.breaks(view)
+        breaks = self._breaks(view)
         watch = self._watch.cards[view.number]
-        ends = (breaks[0].split("-")[0], breaks[-1].split("-")[1]) if breaks else None
         return CardOutcome(
             name=view.name,
             size=view.size,
             count=view.count,
             members=view.members,
-            entry=f"{view.name}.{view.entry}" if view.entry is not None else None,
-            host=tuple(f"{view.name}.{gpu}" for gpu in view.host),
+            entry=None if view.entry is None else str(GpuRef(view.name, view.entry)),
+            host=_gpus(view, view.host),
             epoch=view.epoch,
             elections=watch.role.changes,
             boundary=self.boundaries(view),
-            break_="-".join(ends) if ends else None,
-            cuts=breaks,
-            stranded=tuple(f"{view.name}.{g}" for g in view.stranded),
-            isolated=tuple(f"{view.name}.{g}" for g in self.isolated(view)),
-            degraded=tuple(f"{view.name}.{g}" for g in sorted(view.degraded)),
-            slow_link=self._link_name(view, view.slow_link),
-            noisy_link=self._link_name(view, view.noisy_link),
+            break_=f"{breaks[0].before}-{breaks[-1].after}" if breaks else None,
+            cuts=tuple(map(str, breaks)),
+            stranded=_gpus(view, view.stranded),
+            isolated=_gpus(view, self.isolated(view)),
+            degraded=_gpus(view, sorted(view.degraded)),
+            slow_link=_link(view, view.slow_link),
+            noisy_link=_link(view, view.noisy_link),
             reachable=view.reachable,
             share=view.share,
             completed=view.completed,
-            suspects=tuple(f"{view.name}.{g}" for g in view.suspects),
+            suspects=_gpus(view, view.suspects),
             accepted=len(watch.counts),
             rejected=dict(watch.rejected),
         )
@@ -131,3 +125,11 @@ class Results:
                 "cycles_per_second": round(now / seconds, 1) if seconds else None,
             },
         )
+
+
+def _gpus(card: CardView, numbers: Iterable[int]) -> tuple[str, ...]:
+    return tuple(str(GpuRef(card.name, number)) for number in numbers)
+
+
+def _link(card: CardView, number: int | None) -> str | None:
+    return None if number is None else str(LinkRef(card.name, number, card.size))

@@ -114,7 +114,7 @@ class Driven:
     def entry(self, card: str) -> str | None:
         """The entry GPU, such as `a.0`."""
         view = self._card(card)
-        return None if view.entry is None else f"{card}.{view.entry}"
+        return None if view.entry is None else str(GpuRef(card, view.entry))
 
     def epoch(self, card: str) -> int:
         """Epoch of the entry GPU."""
@@ -136,7 +136,7 @@ class Driven:
         view = self._card(card)
         if view.break_after is None or view.break_before is None:
             return None
-        return f"{card}.{view.break_after}-{card}.{view.break_before}"
+        return f"{GpuRef(card, view.break_after)}-{GpuRef(card, view.break_before)}"
 
     def stranded(self, card: str) -> list[int]:
         """GPUs that are cut off from the entry GPU."""

@@ -60,17 +60,9 @@ def _gpu(server: Run, view: CardView, kind: str, gpu: int, kinds: set[str]) -> b
 
 def _link(view: CardView, kind: str, link: int) -> bool | None:
     if kind in _CUTS:
-        return link in broken(view)
+        return link in view.gap
     if kind == "link_delay":
         return view.slow_link == link
     if kind == "link_bit_errors":
         return view.noisy_link == link
     return None
-
-
-def broken(view: CardView) -> set[int]:
-    """The ring links of which one must be cut: those between the last GPUs of both arms."""
-    if view.break_after is None or view.break_before is None:
-        return set()
-    number = (view.break_before - view.break_after) % view.size or view.size
-    return {(view.break_after + step) % view.size for step in range(number)}

@@ -1,7 +1,7 @@
 """The places at which each kind of fault can strike on a server."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
@@ -49,11 +49,8 @@ def spots(server: Server, kinds: Sequence[str], patterns: Sequence[str] = ()) ->
 
 
 def _fits(spot: Spot, pattern: str) -> bool:
-    if fnmatchcase(spot.where, pattern):
-        return True
     # A link has no direction, except to `link_one_way`, and both of its directions are meant by either name.
-    first, dash, second = spot.where.partition("-")
-    return bool(dash) and fnmatchcase(f"{second}-{first}", pattern)
+    return any(fnmatchcase(name.where, pattern) for name in (spot, replace(spot, reverse=not spot.reverse)))
 
 
 def _of_kind(server: Server, kind: str) -> Iterable[Spot]:

@@ -17,7 +17,7 @@ from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
-from ringhil.emulator.scenario import Scenario, Workload, load
+from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec
@@ -80,7 +80,7 @@ def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
     """Run it, and write what was asked for; files appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
     cards = scenario.server.cards
-    gpus = [f"{card.name}.{gpu}" for card in cards for gpu in range(card.gpus)]
+    gpus = [str(GpuRef(card.name, gpu)) for card in cards for gpu in range(card.gpus)]
     with ExitStack() as files:
         commits = []
         if _log.isEnabledFor(logging.DEBUG):

@@ -1,5 +1,6 @@
 """The space of cases: complete, lazy, always the same."""
 
+import re
 from itertools import islice
 from types import MappingProxyType
 
@@ -152,3 +153,22 @@ def test_what_makes_no_space_is_refused(plan: dict[str, object], words: str) -> 
 def test_places_are_chosen_by_patterns(pattern: str, places: set[str]) -> None:
     found = {c.place for c in space(kinds=("dead", "link_delay"), places=(pattern,), phases=1) if c.depth}
     assert {"-".join(sorted(p.split("-"))) for p in found} == {"-".join(sorted(p.split("-"))) for p in places}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "places"),
+    [
+        ("b-1.3", {"b-1.3"}),
+        ("b-1.2-b-1.1", {"b-1.1-b-1.2"}),
+        ("b-1.2-a-1.3", {"a-1.3-b-1.2"}),
+        ("1.3-b", None),
+    ],
+)
+def test_a_dash_in_the_name_of_a_card_is_no_end_of_a_link(pattern: str, places: set[str] | None) -> None:
+    server = loads(re.sub(r"\b([ab])\b(?=[.:])", r"\1-1", TWO)).server
+    plan = Plan(kinds=("dead", "link_delay"), places=(pattern,))
+    if places is None:
+        with pytest.raises(ExploreError, match="fits no place"):
+            plan.spots(server)
+    else:
+        assert {spot.where for spot in plan.spots(server)} == places
