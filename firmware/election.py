@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import SetTimer, Tell
-from ringhil.firmware.liveness import Liveness
+from ringhil.firmware.liveness import Liveness, Went
 from ringhil.firmware.observations import PeerDown, PeerUp
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Keepalive
@@ -163,10 +163,10 @@ class Group:
             return None, []
         return rank, self._went(gpu, peer.liveness.heard(now))
 
-    def _went(self, gpu: int, what: str | None) -> list[Action]:
+    def _went(self, gpu: int, what: Went | None) -> list[Action]:
         if what is None:
             return []
-        return [PeerUp(self.config.role, gpu) if what == "up" else PeerDown(self.config.role, gpu)]
+        return [PeerUp(self.config.role, gpu) if what is Went.UP else PeerDown(self.config.role, gpu)]
 
     def _check_peers(self, now: int) -> list[Action]:
         actions: list[Action] = []

@@ -5,9 +5,17 @@ a gap for `wait_to_restore`, and twice as long after each further failure; long 
 """
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 MOST_DOUBLINGS = 6
 FORGIVEN_AFTER = 8  # times the current wait
+
+
+class Went(Enum):
+    """What has become of a peer just now."""
+
+    UP = auto()
+    DOWN = auto()
 
 
 @dataclass
@@ -23,12 +31,12 @@ class Liveness:
     since_at: int = 0  # heard without a gap since
     up_at: int = 0
 
-    def heard(self, now: int) -> str | None:
-        """A message of the peer came in; "up" when this brings it up, "down" when it had been lost unnoticed."""
+    def heard(self, now: int) -> Went | None:
+        """A message of the peer came in; UP when this brings it up, DOWN when it had been lost unnoticed."""
         if self.heard_at is None:
             self.heard_at = self.since_at = self.up_at = now
             self.up = True  # it has not failed yet: nothing to make good
-            return "up"
+            return Went.UP
         went = self.check(now)
         if not self.fresh(now):
             self.since_at = now
@@ -36,11 +44,11 @@ class Liveness:
         if went is None and not self.up and now - self.since_at >= self.wait:
             self.up = True
             self.up_at = now
-            return "up"
+            return Went.UP
         return went
 
-    def check(self, now: int) -> str | None:
-        """ "down" when the peer has just been silent for too long."""
+    def check(self, now: int) -> Went | None:
+        """DOWN when the peer has just been silent for too long."""
         if not self.up or self.heard_at is None or self.fresh(now):
             return None
         self.up = False
@@ -48,7 +56,7 @@ class Liveness:
             self.doublings = 0
         self.wait = self.wait_to_restore << self.doublings
         self.doublings = min(self.doublings + 1, MOST_DOUBLINGS)
-        return "down"
+        return Went.DOWN
 
     def fresh(self, now: int) -> bool:
         """Heard within the detection time, whether it counts as up or not."""

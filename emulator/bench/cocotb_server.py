@@ -80,7 +80,7 @@ class CocotbServer:
     # -------------------------------------------------------------------------------------------------- faults
 
     def _apply(self, event: TimelineEvent) -> None:
-        assert event.action == "fault"
+        assert event.begins
         if isinstance(event.target, GpuRef):
             self._strike(event.kind, event.target.index)
             return

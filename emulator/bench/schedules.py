@@ -23,6 +23,7 @@ from ringhil.emulator.scenario import (
     MembersAre,
     ReachableIs,
     Scenario,
+    When,
     loads,
 )
 
@@ -95,7 +96,7 @@ class Schedules:
             name=schedule.case.key,
             timeline=schedule.case.schedule.events,
             until=schedule.cycles,
-            expect=(Expectation("end", None, checks, 0),),
+            expect=(Expectation(When.END, None, checks, 0),),
         )
 
 

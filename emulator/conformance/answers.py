@@ -9,7 +9,7 @@ from ringhil.protocol import crc, wire
 
 REACH = 200  # cycles from the end of a segment on the link until the engine has it, where nothing holds it up
 _QUEUED = 23  # byte of a result or refusal
-_REASONS = {value: name for name, value in wire.AckStatus.codes().items()}
+_REASONS = {reason.code: reason for reason in wire.AckStatus}
 _DIGEST = slice(24, 32)
 
 
@@ -78,8 +78,8 @@ class Answers:
                     return f"{flipped.bit_count()} bits of the digest are wrong, must be one: the GPU is corrupt"
                 wanted = wanted[:24] + data[_DIGEST] + wanted[32:]
         else:
-            reason = _REASONS.get(_number(data[20:22]), "")
-            if reason not in answer.reasons | {"busy"}:
+            reason = _REASONS.get(_number(data[20:22]))
+            if reason is None or reason not in answer.reasons | {wire.AckStatus.BUSY}:
                 why = " or ".join(sorted(answer.reasons)) or "nothing, but that the engine is busy"
                 return f"status {_number(data[20:22])} ({reason or 'unknown'}), it may be refused for {why}"
             wanted = answer.refusal(reason)

@@ -24,7 +24,7 @@ for the retry, and the way of a claim and its answer.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringhil.emulator.scenario import Server, Trait, having
+from ringhil.emulator.scenario import EventAction, Server, Trait, having
 from ringhil.emulator.server.times import ATTEMPTS, Times, times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware import timing
@@ -41,7 +41,7 @@ class Bounds:
 
     times: Times
 
-    def recovery(self, action: str, kind: str, others: int = 0) -> int:
+    def recovery(self, action: EventAction, kind: str, others: int = 0) -> int:
         """From the event until a right count is accepted, or for a liar, until it is named.
 
         `others`: further faults present at the time; each may cost one watchdog.
@@ -52,12 +52,12 @@ class Bounds:
         common = max(s.census_period, self.times.timeout) + t + s.firmware_latency + others * trip
         # A round that only counts is repeated with records when its count is new.
         common += self.times.timeout
-        if action == "clear":
+        if action == EventAction.CLEAR:
             common += s.gpu_restore
         if kind in _LIARS:
-            return common + (ATTEMPTS * (self.times.timeout + s.firmware_latency) if action == "fault" else 0)
+            return common + (ATTEMPTS * (self.times.timeout + s.firmware_latency) if action == EventAction.FAULT else 0)
         if kind in _CUTS:
-            extra = t + self.times.timeout + (2 * s.link_restore if action == "clear" else 0)
+            extra = t + self.times.timeout + (2 * s.link_restore if action == EventAction.CLEAR else 0)
             return common + switch + extra
         if kind in _MUTED:
             # A GPU that boots again and again says so each time, until it is muted.

@@ -8,7 +8,7 @@ from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import Expectation
+from ringhil.emulator.scenario import Expectation, When
 
 
 @dataclass
@@ -72,17 +72,17 @@ class Expectations:
         for item in self._items:
             if item.ok is not None:
                 continue
-            if item.expectation.kind == "by":
+            if item.expectation.kind == When.BY:
                 ok, found = self._judge(item.expectation)
                 if ok:
                     item.ok, item.found = True, found
-            elif item.expectation.kind == "always":
+            elif item.expectation.kind == When.ALWAYS:
                 self._watch(item)
 
     def look(self, item: _Item) -> None:
         """The item's time has come."""
         if item.ok is None:
-            if item.expectation.kind == "always":
+            if item.expectation.kind == When.ALWAYS:
                 self._watch(item)
             else:
                 item.ok, item.found = self._judge(item.expectation)
@@ -136,15 +136,15 @@ def _cycles(expectation: Expectation) -> list[int]:
 
 def _awaited(expectation: Expectation, cards: tuple[str, ...]) -> set[str]:
     """Cards whose first accepted count begins it: those that it names, or all."""
-    if expectation.kind != "always" or expectation.since:
+    if expectation.kind != When.ALWAYS or expectation.since:
         return set()
     named = {check.about for check in expectation.checks if check.about is not None}
     return named or set(cards)
 
 
 def _text(expectation: Expectation) -> str:
-    when = "at the end" if expectation.kind == "end" else f"{expectation.kind} {expectation.cycle}"
-    if expectation.kind == "always":
+    when = "at the end" if expectation.kind == When.END else f"{expectation.kind} {expectation.cycle}"
+    if expectation.kind == When.ALWAYS:
         when = "always"
         when += f" from {expectation.since}" if expectation.since else ""
         when += f" until {expectation.until}" if expectation.until is not None else ""

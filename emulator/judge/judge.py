@@ -10,6 +10,7 @@ from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switchover import SwitchOvers
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
+from ringhil.emulator.scenario import PartKind
 from ringhil.emulator.server import Server
 from ringhil.emulator.server.observations import (
     CpuSaid,
@@ -73,7 +74,7 @@ class Judge:
         if o.frame[0] == Statistics.KIND:
             card, gpu = self._wiring.place(o.cell)
             # A GPU that is muted may hold its own message back.
-            if self.watch.cards[card].truth.possible(("gpu", gpu), o.cycle) == {OK}:
+            if self.watch.cards[card].truth.possible((PartKind.GPU, gpu), o.cycle) == {OK}:
                 self.orphans.sent(card, o.frame)
 
     def _granted(self, o: CpuSaid) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.card_watch import CardWatch
-from ringhil.emulator.judge.open_event import Need
+from ringhil.emulator.judge.open_event import Need, Needed
 from ringhil.emulator.judge.oracle import CUT, Part, ServerTruth
 from ringhil.emulator.judge.roles import RoleWatch
-from ringhil.emulator.scenario import TimelineEvent, Trait, having
+from ringhil.emulator.scenario import PartKind, TimelineEvent, Trait, having
 from ringhil.emulator.server.wiring import Wiring
 
 _LIARS = having(Trait.LIES)
@@ -46,10 +46,10 @@ class Needs:
         state: dict[Need, object] = {}
         for card, view in enumerate(self._views):
             able = self._oracle.able(card)
-            state["entry", card] = (view.entry in able) if able else (view.entry is None)
+            state[Needed.ENTRY, card] = (view.entry in able) if able else (view.entry is None)
         for group, role in enumerate(self._links):
             able = self._oracle.able_across(group)
-            state["boundary", group] = (role.holder in able) if able else (role.holder is None)
+            state[Needed.BOUNDARY, group] = (role.holder in able) if able else (role.holder is None)
         return state
 
     def of(
@@ -67,7 +67,7 @@ class Needs:
         needs = {
             need for need, right in self.roles().items() if not right and (roles[need] or self._concerns(need, cards))
         }
-        kind, on = event.kind, event.action == "fault"
+        kind, on = event.kind, event.begins
         if kind == "flap" and on:
             return needs
         for card in cards:
@@ -75,8 +75,8 @@ class Needs:
             if not self._oracle.able(card) or (self._cards[card].truth.disturbed and kind not in _LIARS):
                 continue
             members = self._members(card, entry)
-            if ("entry", card) in needs or entry is None or before[card] != self.seen(card) or kind == "flap":
-                needs.add(("census", card))
+            if (Needed.ENTRY, card) in needs or entry is None or before[card] != self.seen(card) or kind == "flap":
+                needs.add((Needed.CENSUS, card))
             elif kind in _LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
                 # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census. Who uses
                 # the number of one that is out can't be told from it.
@@ -84,16 +84,16 @@ class Needs:
                     continue
                 blind = self._cards[card].truth.liars - {(gpu or 0, kind)}
                 if not blind and not self._cards[card].truth.noisy and not self._cards[card].truth.flapping:
-                    needs.add(("named" if on else "census", card))
+                    needs.add((Needed.NAMED if on else Needed.CENSUS, card))
             elif kind == "slow" and gpu in members:
-                needs.add(("slow GPU", card))
+                needs.add((Needed.SLOW_GPU, card))
             elif kind == "link_delay" and part is not None and self._can_be_timed(card, part[1], members):
-                needs.add(("slow link", card))
+                needs.add((Needed.SLOW_LINK, card))
         return needs
 
     def _concerns(self, need: Need, cards: frozenset[int]) -> bool:
         what, number = need
-        ends = self._wiring.ends(self._wiring.links[number]) if what == "boundary" else (number,)
+        ends = self._wiring.ends(self._wiring.links[number]) if what is Needed.BOUNDARY else (number,)
         return bool(cards & set(ends))
 
     def _can_be_timed(self, card: int, link: int, members: Iterable[int]) -> bool:
@@ -108,15 +108,15 @@ class Needs:
         known = entry not in ends or entry is None
         if not known and entry is not None and not self._cards[card].truth.seen_from(entry).cuts:
             known = all((entry, end) in self._cards[card].met for end in ends - {entry})
-        return both and known and not late and self._cards[card].truth.state(("link", link)) != CUT
+        return both and known and not late and self._cards[card].truth.state((PartKind.LINK, link)) != CUT
 
     def bound(self, event: TimelineEvent, needs: set[Need], again: set[int], others: int, first: bool) -> int:
         """`again`: cards whose entry GPU can hold its role again. It may have lost its lease, or booted anew, which the
         CPU doesn't know yet. `first`: nothing has happened to these cards before, so every member is ready to take a
         role over."""
         bound = 0
-        for what, number in needs or {("census", 0)}:
-            if what == "boundary":
+        for what, number in needs or {(Needed.CENSUS, 0)}:
+            if what is Needed.BOUNDARY:
                 ends = self._wiring.ends(self._wiring.links[number])
                 members = len(self._wiring.links[number].from_)
                 slowest = max((self._bounds[card] for card in ends), key=lambda b: b.times.election.interval)
@@ -125,7 +125,8 @@ class Needs:
                 continue
             b = self._bounds[number]
             own = b.recovery(event.action, event.kind, others)
-            if what == "entry" or ("entry", number) in needs or self._views[number].entry is None or number in again:
+            vacant = (Needed.ENTRY, number) in needs or self._views[number].entry is None
+            if what is Needed.ENTRY or vacant or number in again:
                 members = len(self._wiring.cards[number].host_links)
                 own += b.election_bound(members) if first else b.return_bound(members)
             bound = max(bound, own)

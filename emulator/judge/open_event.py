@@ -1,11 +1,24 @@
 """An event of the timeline, from when it strikes until it is over: what it needs for that, and what was seen of it."""
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from ringhil.emulator.judge.oracle import Part
 from ringhil.emulator.scenario import TimelineEvent
 
-Need = tuple[str, int]  # ("census" | "entry" | "slow GPU" | "slow link" | "named", card) or ("boundary", group)
+
+class Needed(Enum):
+    """What has to come before an event is over."""
+
+    CENSUS = auto()  # a right count of a card
+    ENTRY = auto()  # the entry role of a card is with a GPU that can hold it
+    BOUNDARY = auto()  # the same of the boundary role of a link between cards
+    SLOW_GPU = auto()  # a slow GPU of a card is reported, or no longer
+    SLOW_LINK = auto()  # the same of a slow link
+    NAMED = auto()  # a liar on a card is suspected
+
+
+Need = tuple[Needed, int]  # BOUNDARY: and the number of the link between cards; all others: and the number of the card
 
 
 @dataclass
@@ -39,7 +52,7 @@ class OpenEvent:
         if need in self.needs:
             self.needs.discard(need)
             self.detect(now)
-            if need[0] in ("entry", "boundary"):
+            if need[0] in (Needed.ENTRY, Needed.BOUNDARY):
                 self.switched = now
             if not self.needs:
                 self.recounted = now

@@ -1,7 +1,19 @@
 """What came of a run, as plain data: `to_json` gives the document of `ringhil run --json`."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
+
+from ringhil.emulator.scenario import EventAction
+
+
+class VerdictWord(StrEnum):
+    """How a run has ended, in one word."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"  # it could not be played to its end
+    HUNG = "hung"  # it was given up: it took too long
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ class Recovery:
     """
 
     fault: str
-    action: str
+    action: EventAction
     where: str
     at: int
     detected: int | None
@@ -119,15 +131,15 @@ class Outcome:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Why the verdict is not "pass"; empty when it is."""
+        """Why the verdict is not PASS; empty when it is."""
         found = [violation.text for violation in self.violations]
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
         return tuple(found)
 
     @property
-    def verdict(self) -> str:
-        """ "pass" or "fail"."""
-        return "fail" if self.failures else "pass"
+    def verdict(self) -> VerdictWord:
+        """PASS or FAIL."""
+        return VerdictWord.FAIL if self.failures else VerdictWord.PASS
 
     def to_json(self) -> dict[str, Any]:
         """The document of `ringhil run --json`."""

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.open_event import OpenEvent
-from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part
+from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part, PartState
 from ringhil.emulator.kernel.observations import RegisterChanged
+from ringhil.emulator.scenario import PartKind
 from ringhil.emulator.server import Server
 from ringhil.protocol import registers
 
@@ -24,7 +25,7 @@ class _Awaited:
     """A part of a card that has to reach `state` by cycle `until`. `status`: as last seen, by cell."""
 
     part: Part
-    state: str
+    state: PartState
     until: int
     cells: tuple[int, ...]  # whose status tells
     status: dict[int, int]
@@ -47,7 +48,7 @@ class SwitchOvers:
         self._awaited: list[_Awaited] = []
         server.observations.listen(RegisterChanged, self._changed)
 
-    def begin(self, card: int, part: Part, state: str, opened: OpenEvent) -> None:
+    def begin(self, card: int, part: Part, state: PartState, opened: OpenEvent) -> None:
         """A part of a card has to reach `state`, from now on."""
         now, bounds = self._server.kernel.now, self._bounds[card]
         until = now + max(bounds.settling("switch_stuck_through"), bounds.settling(opened.event.kind))
@@ -59,11 +60,11 @@ class SwitchOvers:
         self._awaited.append(awaited)
         self._look(awaited, now)
 
-    def _cells(self, card: int, part: Part, state: str) -> tuple[int, ...]:
+    def _cells(self, card: int, part: Part, state: PartState) -> tuple[int, ...]:
         kind, number = part
         size, cell = self._server.wiring.cards[card].gpus, self._server.wiring.cell
-        if kind == "link" or state == BLOCKED:
-            before, after = (number, number + 1) if kind == "link" else (number - 1, number + 1)
+        if kind == PartKind.LINK or state == BLOCKED:
+            before, after = (number, number + 1) if kind == PartKind.LINK else (number - 1, number + 1)
             return (cell(card, before % size), cell(card, after % size))
         return (cell(card, number),)
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from itertools import product
 
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Part, RingTruth
+from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Part, PartState, RingTruth
+from ringhil.emulator.scenario import PartKind
 from ringhil.firmware.observations import Counted
 
 
@@ -15,7 +16,7 @@ class CardTruth(CardFaults):
     def __init__(self, size: int, bounds: Bounds) -> None:
         super().__init__(size)
         self._bounds = bounds
-        self._past: dict[Part, list[tuple[int, str]]] = {}  # until when, and the state that it was in
+        self._past: dict[Part, list[tuple[int, PartState]]] = {}  # until when, and the state that it was in
         self._masked: dict[int, int] = {}  # GPU -> until when it has used its predecessor's number
 
     def change(self, part: Part, fault: str, on: bool, kind: str, now: int) -> None:
@@ -27,7 +28,7 @@ class CardTruth(CardFaults):
             settling = max(settling, self._bounds.settling("switch_stuck_through"))
         past = self._past.setdefault(part, [])
         past.append((now + settling, before))
-        if not on and part[0] == "gpu" and "babble" in self.gpus[part[1]]:
+        if not on and part[0] == PartKind.GPU and "babble" in self.gpus[part[1]]:
             # Only now is it heard babbling: until it is muted it takes part.
             past.append((now + self._bounds.settling("babble"), OK))
         if kind == "link_delay" and not on:
@@ -44,7 +45,7 @@ class CardTruth(CardFaults):
         """The cycle by which all that has happened has settled."""
         return max((at for past in self._past.values() for at, _ in past), default=0)
 
-    def possible(self, part: Part, since: int, settled: Part | None = None) -> set[str]:
+    def possible(self, part: Part, since: int, settled: Part | None = None) -> set[PartState]:
         """States in which a part may have been found since then; the part `settled` has its present one."""
         past = self._past.get(part, []) if part != settled else []
         return {self.state(part), *(was for until, was in past if until >= since)}
@@ -70,22 +71,25 @@ class CardTruth(CardFaults):
                     told.append(other)
                     yield replace(counted, members=tuple(sorted(other)))
 
-    def _passing(self, counted: Counted, settled: Part | None) -> Iterator[dict[Part, str]]:
+    def _passing(self, counted: Counted, settled: Part | None) -> Iterator[dict[Part, PartState]]:
         """Every combination of what passes messages on: links, and GPUs that may have been blocked."""
-        links: set[Part] = {("link", i) for i in self.links} | {p for p in self._past if p[0] == "link"}
-        blocked = {p for p in self._past if p[0] == "gpu" and BLOCKED in self.possible(p, counted.sent_at, settled)}
-        blocked |= {("gpu", g) for g in self.gpus if self.state(("gpu", g)) == BLOCKED}
+        links: set[Part] = {(PartKind.LINK, i) for i in self.links} | {p for p in self._past if p[0] == PartKind.LINK}
+        gpus: list[Part] = [(PartKind.GPU, g) for g in self.gpus]
+        past = {p for p in self._past if p[0] == PartKind.GPU}
+        blocked = {p for p in past if BLOCKED in self.possible(p, counted.sent_at, settled)}
+        blocked |= {p for p in gpus if self.state(p) == BLOCKED}
         parts = sorted(links | blocked)
         for states in product(*(sorted(self.possible(p, counted.sent_at, settled)) for p in parts)):
             yield dict(zip(parts, states, strict=True))
 
-    def _fits(self, counted: Counted, entry: int, settled: Part | None, passing: dict[Part, str]) -> bool:
+    def _fits(self, counted: Counted, entry: int, settled: Part | None, passing: dict[Part, PartState]) -> bool:
         cuts = frozenset(n for (kind, n), state in passing.items() if state == CUT)
         blocked = frozenset(n for (kind, n), state in passing.items() if state == BLOCKED and n != entry)
         reached = RingTruth(self.size, cuts=cuts, blocked=blocked).seen_from(entry).members
+        gpus: dict[int, Part] = {g: (PartKind.GPU, g) for g in reached}
         states = {
-            g: {passing[("gpu", g)]} if ("gpu", g) in passing else self.possible(("gpu", g), counted.sent_at, settled)
-            for g in reached
+            g: {passing[part]} if part in passing else self.possible(part, counted.sent_at, settled)
+            for g, part in gpus.items()
         }
         must = {g for g in reached if states[g] == {OK}}
         may = {g for g in reached if OK in states[g]} | {entry}

@@ -11,12 +11,12 @@ from ringhil.emulator.judge.bounds import Bounds, entry_time, link_time
 from ringhil.emulator.judge.card_watch import CardWatch
 from ringhil.emulator.judge.differences import Differences
 from ringhil.emulator.judge.needs import Needs
-from ringhil.emulator.judge.open_event import OpenEvent
+from ringhil.emulator.judge.open_event import Needed, OpenEvent
 from ringhil.emulator.judge.oracle import ServerTruth
 from ringhil.emulator.judge.outcome import Recovery
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.truth import CardTruth
-from ringhil.emulator.scenario import GpuRef, TimelineEvent
+from ringhil.emulator.scenario import EventAction, GpuRef, PartKind, TimelineEvent
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted, Rejected, Suspected
 from ringhil.protocol.wire import CensusVerdict
@@ -50,9 +50,9 @@ class Watch:
 
     def event(self, event: TimelineEvent, now: int) -> OpenEvent:
         """A fault begins or ends: call it when it has been applied to the hardware. What becomes of it."""
-        on = event.action == "fault"
+        on = event.begins
         cards, part = self.oracle.place(event)
-        gpu = part[1] if part is not None and part[0] == "gpu" else None
+        gpu = part[1] if part is not None and part[0] == PartKind.GPU else None
         if gpu is not None:
             self._forget(min(cards), gpu)
         for open_ in self._events:
@@ -70,11 +70,11 @@ class Watch:
             self.cards[card].truth.change(part, fault, on, event.kind, now)
         self.oracle.update(now, self._doubtful(event))
         needs = self._needs.of(event, cards, gpu, part, before, roles_before)
-        ends = [self._wiring.ends(self._wiring.links[n]) for what, n in needs if what == "boundary"]
+        ends = [self._wiring.ends(self._wiring.links[n]) for what, n in needs if what is Needed.BOUNDARY]
         reach = cards.union(*ends)
         first = not any(o.reach & reach for o in self._events)
         right = self._needs.roles()
-        again = {card for card in cards if right["entry", card] and not roles_before["entry", card]}
+        again = {card for card in cards if right[Needed.ENTRY, card] and not roles_before[Needed.ENTRY, card]}
         bound = self._needs.bound(event, needs, again, others, first) + waiting
         for card in cards:
             self._last_event[card] = now + bound
@@ -100,12 +100,12 @@ class Watch:
     def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
         """A flapping GPU has failed or recovered."""
         self._forget(card, gpu)
-        self.cards[card].truth.change(("gpu", gpu), "flapped", failed, "flap", now)
+        self.cards[card].truth.change((PartKind.GPU, gpu), "flapped", failed, "flap", now)
         self.oracle.update(now)
 
     def loss_over(self, card: int, gpu: int, now: int) -> None:
         """A counted loss of keepalives has ended by itself."""
-        self.cards[card].truth.put(("gpu", gpu), "keepalive_loss", False)
+        self.cards[card].truth.put((PartKind.GPU, gpu), "keepalive_loss", False)
         self.oracle.update(now)
         self.roles_changed(now)
 
@@ -129,11 +129,11 @@ class Watch:
                 o.detect(now)
             begun = counted.sent_at >= o.event.at or (not watch.truth.liars and before != view)
             cut_seen = (counted.verdict is CensusVerdict.ARMS) == bool(view.cuts)
-            if ("census", card) in o.needs and begun and cut_seen and watch.truth.fits(counted, gpu, o.part):
-                o.settle(("census", card), now)
-            slow_seen = (o.gpu in counted.degraded) == (o.event.action == "fault")
-            if ("slow GPU", card) in o.needs and begun and slow_seen:
-                o.settle(("slow GPU", card), now)
+            if (Needed.CENSUS, card) in o.needs and begun and cut_seen and watch.truth.fits(counted, gpu, o.part):
+                o.settle((Needed.CENSUS, card), now)
+            slow_seen = (o.gpu in counted.degraded) == (o.event.begins)
+            if (Needed.SLOW_GPU, card) in o.needs and begun and slow_seen:
+                o.settle((Needed.SLOW_GPU, card), now)
 
     def rejected(self, card: int, action: Rejected, now: int) -> None:
         """A message or a round was rejected."""
@@ -143,13 +143,13 @@ class Watch:
             o.detect(now)
             if o.event.kind == "duplicate_id":
                 # Its message is not believed; there may be nothing in it that says who spoilt it.
-                o.settle(("named", card), now)
+                o.settle((Needed.NAMED, card), now)
 
     def suspected(self, card: int, action: Suspected, now: int) -> None:
         """GPUs were named."""
         for o in self._open(card):
             if o.gpu in action.gpus:
-                o.settle(("named", card), now)
+                o.settle((Needed.NAMED, card), now)
 
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card."""
@@ -157,8 +157,8 @@ class Watch:
         for o in self._open(card):
             if o.event.kind != "link_delay" or o.part is None:
                 continue
-            if view.slow_link == (o.part[1] if o.event.action == "fault" else None):
-                o.settle(("slow link", card), now)
+            if view.slow_link == (o.part[1] if o.event.begins else None):
+                o.settle((Needed.SLOW_LINK, card), now)
 
     def roles_changed(self, now: int) -> None:
         """Somebody has been granted a role, or lost it."""
@@ -169,7 +169,7 @@ class Watch:
                     o.settle(need, now)
                 # A liar that has become the entry GPU is the one that nobody names.
                 if o.event.kind != "duplicate_id" and any(
-                    what == "named" and self._views[number].entry == o.gpu for what, number in o.needs
+                    what is Needed.NAMED and self._views[number].entry == o.gpu for what, number in o.needs
                 ):
                     o.superseded = True
 
@@ -207,11 +207,11 @@ class Watch:
 
     def _excused(self, o: OpenEvent) -> bool:
         """It can't be seen to be over while something else spoils messages or comes and goes."""
-        if any(what == "boundary" and self._uncertain(number) for what, number in o.needs):
+        if any(what is Needed.BOUNDARY and self._uncertain(number) for what, number in o.needs):
             return True
         for card in o.cards:
             truth = self.cards[card].truth
-            own = {(o.gpu or 0, o.event.kind)} if ("named", card) in o.needs else set()
+            own = {(o.gpu or 0, o.event.kind)} if (Needed.NAMED, card) in o.needs else set()
             if truth.noisy or truth.flapping or truth.liars - own:
                 return True
         return False
@@ -267,5 +267,5 @@ class Watch:
         """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
         ends = self._ends(group)
         changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]
-        slowest = max(self._bounds[card].recovery("fault", "dead") for card in ends)
+        slowest = max(self._bounds[card].recovery(EventAction.FAULT, "dead") for card in ends)
         return now > max(changes) + 2 * slowest and not any(self.differs(card) for card in ends)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
@@ -12,6 +12,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import (
     FAULTS,
+    EventAction,
     GpuRef,
     Scenario,
     ScenarioError,
@@ -76,15 +77,13 @@ class Driven:
 
     def strike(self, fault: str, where: str, *, at: int | None = None, **parameter: int) -> None:
         """A fault begins now, or at a later cycle; `where`: `a.3` or `a.5-a.6`. Raises ValueError as a file would."""
-        self._event("fault", fault, where, at, parameter)
+        self._event(EventAction.FAULT, fault, where, at, parameter)
 
     def clear(self, fault: str, where: str, *, at: int | None = None) -> None:
         """A fault ends now, or at a later cycle."""
-        self._event("clear", fault, where, at, {})
+        self._event(EventAction.CLEAR, fault, where, at, {})
 
-    def _event(
-        self, action: Literal["fault", "clear"], fault: str, where: str, at: int | None, parameter: dict[str, int]
-    ) -> None:
+    def _event(self, action: EventAction, fault: str, where: str, at: int | None, parameter: dict[str, int]) -> None:
         if fault not in FAULTS:
             raise ValueError(f"{action}: {unknown('fault', fault, FAULTS)}")
         cycle = self.now if at is None else at

@@ -13,6 +13,7 @@ from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pytest_plugin.library import library_of
 from ringhil.emulator.scenario import ScenarioError, load_variants
 
@@ -20,7 +21,7 @@ _NAME = "play"  # of a file's only test; of a sweep's: play[gpu=a.3,at=2000]
 
 
 class ScenarioFailedError(Exception):
-    """A verdict that isn't "pass"."""
+    """A verdict that isn't PASS."""
 
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict)
@@ -54,7 +55,7 @@ class ScenarioItem(pytest.Item):
         verdict = self._player.get().play(0, self._place)
         told = {"cycles": verdict.cycles, "seed": verdict.seed, "rtl": self._player.get().library.rtl}
         self.user_properties += [*told.items(), ("replay", verdict.replay)]
-        if verdict.state != "pass":
+        if verdict.state != VerdictWord.PASS:
             raise ScenarioFailedError(verdict)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -16,8 +16,18 @@ from ringhil.emulator.scenario.expect import (
     TruthIs,
     WorkIs,
 )
-from ringhil.emulator.scenario.expectation import Expectation
-from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, FaultTarget, Parameter, Trait, having
+from ringhil.emulator.scenario.expectation import Expectation, When
+from ringhil.emulator.scenario.faults import (
+    FAULTS,
+    PARAMETERS,
+    EventAction,
+    Fault,
+    FaultTarget,
+    Parameter,
+    PartKind,
+    Trait,
+    having,
+)
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
@@ -40,6 +50,7 @@ __all__ = [
     "CrossRef",
     "EntryIs",
     "EpochIs",
+    "EventAction",
     "Expectation",
     "Fault",
     "FaultTarget",
@@ -48,6 +59,7 @@ __all__ = [
     "LinkRef",
     "MembersAre",
     "Parameter",
+    "PartKind",
     "ReachableIs",
     "Scenario",
     "ScenarioError",
@@ -59,6 +71,7 @@ __all__ = [
     "TruthIs",
     "Variant",
     "Variants",
+    "When",
     "WorkIs",
     "Workload",
     "dumps",

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Literal
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.errors import quoted
 from ringhil.emulator.scenario.expect import CHECKS
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.expectation import Expectation
+from ringhil.emulator.scenario.expectation import Expectation, When
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.suggest import listing
@@ -36,13 +35,13 @@ class ExpectChecker:
         line = self.source.mark(loc).line
         return Expectation(kind, cycle, checks, line, written.from_ or 0, written.until)
 
-    def _when(self, loc: Loc, written: model.Expectation) -> tuple[Literal["at", "by", "end", "always"], int | None]:
+    def _when(self, loc: Loc, written: model.Expectation) -> tuple[When, int | None]:
         kind = exactly_one(self.source, loc, model.TIMES)
         for key in ("from", "until"):
-            if kind != "always" and (*loc, key) in self.source.keys:
+            if kind is not When.ALWAYS and (*loc, key) in self.source.keys:
                 problem = f"key {quoted(key)} beside {quoted(kind)}; it goes with 'always'"
                 raise self.source.error((*loc, key), problem, key=True)
         if written.from_ is not None and written.until is not None and written.until < written.from_:
             problem = f"found {written.until}; allowed is {written.from_} ('from') or later"
             raise self.source.error((*loc, "until"), problem)
-        return kind, getattr(written, kind) if kind in ("at", "by") else None
+        return kind, getattr(written, kind) if kind in (When.AT, When.BY) else None

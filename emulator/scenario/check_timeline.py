@@ -1,11 +1,10 @@
 """The timeline of a file: faults and targets that exist, set and cleared in an order that makes sense."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.choice import exactly_one
-from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, Fault, FaultTarget
+from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, EventAction, Fault, FaultTarget, PartKind
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import TimelineEvent
@@ -52,26 +51,26 @@ def _events(source: Source, resolver: Resolver, loc: Loc, written: model.Event) 
         )
 
 
-def _value(source: Source, loc: Loc, written: model.Event, action: Literal["fault", "clear"], kind: str) -> int | None:
+def _value(source: Source, loc: Loc, written: model.Event, action: EventAction, kind: str) -> int | None:
     """The parameter of the fault; nothing is given that it doesn't take."""
     parameter = FAULTS[kind].parameter
     for key in ("count", *PARAMETERS):
         if getattr(written, key) is None:
             continue
-        if action == "clear":
+        if action is EventAction.CLEAR:
             raise source.error((*loc, key), f"'clear' takes no {key}; 'fault' does", key=True)
         takers = [name for name, fault in FAULTS.items() if key in fault.takes]
         if kind not in takers:
             problem = f"{kind} takes no {key}; these faults do: {listing(takers)}"
             raise source.error((*loc, key), problem, key=True)
-    if parameter is None or action == "clear":
+    if parameter is None or action is EventAction.CLEAR:
         return None
     given: int | None = getattr(written, parameter)
     return PARAMETERS[parameter].default if given is None else given
 
 
 def _targets(
-    source: Source, resolver: Resolver, loc: Loc, written: model.Event, action: str, kind: str
+    source: Source, resolver: Resolver, loc: Loc, written: model.Event, action: EventAction, kind: str
 ) -> list[tuple[GpuRef | LinkRef | CrossRef, bool]]:
     """What is hit, and whether a link is written against its own direction."""
     fault = FAULTS[kind]
@@ -79,14 +78,14 @@ def _targets(
         if wrong != fault.target and getattr(written, wrong) is not None:
             raise source.error((*loc, wrong), f"{kind} takes no {wrong}; it takes a {fault.target}", key=True)
     place = (*loc, fault.target)
-    given = written.link if fault.target == "link" else written.gpu
+    given = written.link if fault.target is PartKind.LINK else written.gpu
     if given is None:
         example = _EXAMPLES.get(fault.hits, "gpu: a.3")
         raise source.error((*loc, action), f"{kind} without a {fault.target}; say where, e.g. {example}")
     found: list[tuple[GpuRef | LinkRef | CrossRef, bool]] = []
     for i, text in enumerate(given):
         at = (*place, i)
-        if fault.target == "link":
+        if fault.target is PartKind.LINK:
             one: tuple[GpuRef | LinkRef | CrossRef, bool] = _link(source, resolver, at, text, kind)
         else:
             one = _gpu(resolver, at, text, fault), False
@@ -121,7 +120,7 @@ def _check_order(source: Source, events: Sequence[tuple[Loc, TimelineEvent]]) ->
     for loc, event in events:
         what = (event.kind, event.target, event.reverse)
         since = active.get(what)
-        if event.action == "clear":
+        if not event.begins:
             if since is None:
                 problem = f"{event.kind} is not active at {event.where} at cycle {event.at}; set it first"
                 raise source.error((*loc, "clear"), problem)

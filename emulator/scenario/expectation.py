@@ -1,9 +1,18 @@
 """What a scenario expects, and when."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from enum import StrEnum
 
 from ringhil.emulator.scenario.expect.check import Check
+
+
+class When(StrEnum):
+    """When an expectation has to hold."""
+
+    AT = "at"  # at a cycle
+    BY = "by"  # at some time up to a cycle
+    END = "end"  # at the end of the run
+    ALWAYS = "always"  # at every cycle
 
 
 @dataclass(frozen=True)
@@ -15,7 +24,7 @@ class Expectation:
     `line` is where it stands in the file; it makes no difference.
     """
 
-    kind: Literal["at", "by", "end", "always"]
+    kind: When
     cycle: int | None
     checks: tuple[Check, ...]
     line: int = field(compare=False)

@@ -31,6 +31,20 @@ PARAMETERS: dict[ParameterName, Parameter] = {
 }
 
 
+class EventAction(StrEnum):
+    """What an event of the timeline does."""
+
+    FAULT = "fault"  # it begins a fault
+    CLEAR = "clear"  # it ends one
+
+
+class PartKind(StrEnum):
+    """What a fault strikes, as a file's key says it."""
+
+    GPU = "gpu"
+    LINK = "link"
+
+
 class FaultTarget(StrEnum):
     """What a fault strikes, in the words of messages."""
 
@@ -65,9 +79,9 @@ class Fault:
     counted: bool = False
 
     @property
-    def target(self) -> Literal["gpu", "link"]:
+    def target(self) -> PartKind:
         """The key of an event that says what is hit."""
-        return "link" if self.hits in _LINKS else "gpu"
+        return PartKind.LINK if self.hits in _LINKS else PartKind.GPU
 
     @property
     def takes(self) -> tuple[str, ...]:

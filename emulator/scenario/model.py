@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from ringhil.emulator.scenario.expect import CHECKS
-from ringhil.emulator.scenario.faults import PARAMETERS, ParameterName
+from ringhil.emulator.scenario.expectation import When
+from ringhil.emulator.scenario.faults import PARAMETERS, EventAction, ParameterName, PartKind
 from ringhil.emulator.scenario.model_sweep import Sweep
 from ringhil.emulator.scenario.model_types import (
     MAX_CYCLE,
@@ -38,9 +39,9 @@ _REGISTER = {register.name: register for register in REGISTERS}
 
 # Keys that exclude one another, and keys of which at least one is needed.
 WORKLOADS: tuple[Literal["units", "data"], ...] = ("units", "data")
-ACTIONS: tuple[Literal["fault", "clear"], ...] = ("fault", "clear")
-TARGETS: tuple[Literal["gpu", "link"], ...] = ("gpu", "link")
-TIMES: tuple[Literal["at", "by", "end", "always"], ...] = ("at", "by", "end", "always")
+ACTIONS = tuple(EventAction)
+TARGETS = tuple(PartKind)
+TIMES = tuple(When)
 
 
 class Card(Part):

@@ -1,9 +1,9 @@
 """A whole scenario: a server, its work, what happens to it and what is expected of it."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ringhil.emulator.scenario.expectation import Expectation
+from ringhil.emulator.scenario.faults import EventAction
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.workload import Workload
@@ -21,13 +21,18 @@ class TimelineEvent:
     """
 
     at: int
-    action: Literal["fault", "clear"]
+    action: EventAction
     kind: str
     target: GpuRef | LinkRef | CrossRef
     count: int | None
     line: int = field(compare=False)
     value: int | None = None
     reverse: bool = False
+
+    @property
+    def begins(self) -> bool:
+        """The fault begins; otherwise it ends."""
+        return self.action == EventAction.FAULT
 
     @property
     def where(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ringhil.emulator.scenario.expectation import Expectation
+from ringhil.emulator.scenario.expectation import Expectation, When
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
@@ -97,7 +97,7 @@ def _workload(work: Workload) -> dict[str, object]:
 def event_entry(event: TimelineEvent) -> dict[str, object]:
     """An event as the file's `timeline` has it."""
     fault = FAULTS[event.kind]
-    written: dict[str, object] = {"at": event.at, event.action: event.kind, fault.target: event.where}
+    written: dict[str, object] = {"at": event.at, str(event.action): event.kind, str(fault.target): event.where}
     if event.count is not None:
         written["count"] = event.count
     if fault.parameter and event.value not in (None, PARAMETERS[fault.parameter].default):
@@ -108,10 +108,10 @@ def event_entry(event: TimelineEvent) -> dict[str, object]:
 def _expectation(expectation: Expectation) -> dict[str, Any]:
     written: dict[str, Any] = {}
     match expectation.kind:
-        case "end" | "always":
-            written[expectation.kind] = True
+        case When.END | When.ALWAYS:
+            written[str(expectation.kind)] = True
         case _:
-            written[expectation.kind] = expectation.cycle
+            written[str(expectation.kind)] = expectation.cycle
     if expectation.since:
         written["from"] = expectation.since
     if expectation.until is not None:

@@ -36,7 +36,7 @@ class Injector:
 
     def apply(self, event: TimelineEvent) -> None:
         """A fault begins or ends now."""
-        on = event.action == "fault"
+        on = event.begins
         if isinstance(event.target, GpuRef):
             self._gpu(event, self._wiring.cell_of(event.target), on)
         elif event.kind == "link_bit_errors":

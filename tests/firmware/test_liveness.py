@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.firmware.liveness import FORGIVEN_AFTER, MOST_DOUBLINGS, Liveness
+from ringhil.firmware.liveness import FORGIVEN_AFTER, MOST_DOUBLINGS, Liveness, Went
 
 DETECTION, WAIT, STEP = 100, 200, 50
 
@@ -17,10 +17,10 @@ def heard_for(peer: Liveness, now: int, duration: int) -> int:
 
 def taken_back_after(peer: Liveness, now: int) -> int:
     """Silence until it is down, then messages until it is up: how long did they have to come for?"""
-    assert peer.check(now + DETECTION + 1) == "down"
+    assert peer.check(now + DETECTION + 1) is Went.DOWN
     begin = now + DETECTION + STEP
     at = begin
-    while peer.heard(at) != "up":
+    while peer.heard(at) is not Went.UP:
         at += STEP
     return at - begin
 
@@ -29,7 +29,7 @@ def test_first_contact_counts_at_once() -> None:
     peer = Liveness(DETECTION, WAIT)
     assert not peer.up
     assert peer.check(1000) is None
-    assert peer.heard(1000) == "up"
+    assert peer.heard(1000) is Went.UP
     assert peer.up
 
 
@@ -38,14 +38,14 @@ def test_down_only_when_silent_for_longer_than_the_detection_time() -> None:
     peer.heard(0)
     assert peer.check(DETECTION) is None
     assert peer.deadline == DETECTION + 1
-    assert peer.check(DETECTION + 1) == "down"
+    assert peer.check(DETECTION + 1) is Went.DOWN
     assert peer.check(DETECTION + 2) is None  # told once
 
 
 def test_a_loss_that_nobody_looked_for_is_noticed_by_the_next_message() -> None:
     peer = Liveness(DETECTION, WAIT)
     peer.heard(0)
-    assert peer.heard(DETECTION + 1) == "down"
+    assert peer.heard(DETECTION + 1) is Went.DOWN
     assert not peer.up
 
 
@@ -58,7 +58,7 @@ def test_a_gap_while_it_is_being_taken_back_starts_the_wait_anew() -> None:
     begin = last + DETECTION + 1
     assert heard_for(peer, begin, WAIT - STEP) < begin + WAIT
     assert not peer.up
-    assert peer.heard(begin + WAIT) == "up"
+    assert peer.heard(begin + WAIT) is Went.UP
 
 
 def test_the_wait_doubles_with_every_flap_up_to_a_limit() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.scenario import FAULTS, CrossRef, FaultTarget, GpuRef, LinkRef, Server, TimelineEvent
+from ringhil.emulator.scenario import FAULTS, CrossRef, EventAction, FaultTarget, GpuRef, LinkRef, Server, TimelineEvent
 
 MOST_PATTERNS = 64
 
@@ -21,7 +21,7 @@ class Spot:
     @property
     def where(self) -> str:
         """The target in the file's words."""
-        return TimelineEvent(0, "fault", self.kind, self.target, None, 0, reverse=self.reverse).where
+        return TimelineEvent(0, EventAction.FAULT, self.kind, self.target, None, 0, reverse=self.reverse).where
 
     @property
     def card(self) -> str:

@@ -30,10 +30,10 @@ def play(server: Run, events: Iterable[TimelineEvent], *, rounds: int | None = 1
     """
     timeline = tuple(sorted(events, key=lambda event: event.at))
     server.strike(timeline)
-    faults = [event for event in timeline if event.action == "fault"]
+    faults = [event for event in timeline if event.begins]
     named: dict[int, bool | None] = {}
     for event in timeline:
-        if event.action == "clear":
+        if not event.begins:
             # Just before it is cleared, for afterwards nobody names it any more.
             server.run_to(event.at)
             number = _fault_of(event, faults)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.judge.outcome import Outcome, Recovery
-from ringhil.emulator.scenario import INVARIANTS
+from ringhil.emulator.scenario import INVARIANTS, EventAction
 
 Verdict = Literal["pass", "fail", "error", "hung"]
 MOST_FAILURES = 20  # kept of a case
@@ -36,7 +36,7 @@ def summed_up(played: Played) -> Result:
     """The result of a case that was played to its end."""
     outcome = played.outcome
     judged = [r for r in outcome.recoveries if not r.superseded]
-    faults = [r for r in judged if r.action == "fault"]
+    faults = [r for r in judged if r.action == EventAction.FAULT]
     took = [r.detected - r.at for r in faults if r.detected is not None]
     over = [r for r in judged if r.recounted is not None]
     slowest = max(over, key=_share, default=None)

@@ -9,7 +9,7 @@ from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.places import Spot
 from ringhil.emulator.campaign.explore.plan import Plan
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, Server, TimelineEvent, longest_delay
+from ringhil.emulator.scenario import FAULTS, PARAMETERS, EventAction, Server, TimelineEvent, longest_delay
 from ringhil.emulator.scenario.faults import ParameterName
 
 CLEAN = "no fault"
@@ -56,9 +56,9 @@ class _Fault:
     def events(self, start: int) -> Iterator[TimelineEvent]:
         spot = self.spot
         at = start + self.offset
-        yield TimelineEvent(at, "fault", spot.kind, spot.target, self.count, 0, self.value, spot.reverse)
+        yield TimelineEvent(at, EventAction.FAULT, spot.kind, spot.target, self.count, 0, self.value, spot.reverse)
         if self.lasts is not None:
-            yield TimelineEvent(at + self.lasts, "clear", spot.kind, spot.target, None, 0, None, spot.reverse)
+            yield TimelineEvent(at + self.lasts, EventAction.CLEAR, spot.kind, spot.target, None, 0, None, spot.reverse)
 
 
 class Space:

@@ -27,7 +27,7 @@ def faults(scenario: Scenario) -> list[Fault]:
     active: dict[tuple[str, GpuRef | LinkRef | CrossRef, bool], list[int]] = {}
     for place, event in enumerate(scenario.timeline):
         what = (event.kind, event.target, event.reverse)
-        if event.action == "fault":
+        if event.begins:
             active[what] = [place]
             found.append(active[what])
         else:
@@ -43,7 +43,7 @@ def without_events(scenario: Scenario, gone: Sequence[Fault]) -> Scenario:
 
 
 def _clears(scenario: Scenario) -> list[Fault]:
-    return [(place,) for place, event in enumerate(scenario.timeline) if event.action == "clear"]
+    return [(place,) for place, event in enumerate(scenario.timeline) if not event.begins]
 
 
 def _without_expectations(scenario: Scenario, gone: Sequence[int]) -> Scenario:

@@ -18,7 +18,7 @@ from ringhil.emulator.campaign.minimise.search import Fails
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario
+from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, When
 
 
 def fails_in(library: Library) -> Fails:
@@ -44,7 +44,7 @@ def _failure(scenario: Scenario, library: Library) -> str | None:
         if failed is None:
             return None
         expectation = scenario.expect[failed.index]
-        if expectation.kind == "end":
+        if expectation.kind == When.END:
             return _expected(expectation, server, outcome)
     finally:
         server.engine.close()

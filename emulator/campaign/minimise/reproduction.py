@@ -51,7 +51,7 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproductio
 def _places(scenario: Scenario) -> Sequence[str]:
     """What strikes where and when."""
     return [
-        f"{'clear ' if event.action == 'clear' else ''}{event.kind} of {event.where} at {event.at}"
+        f"{'clear ' if not event.begins else ''}{event.kind} of {event.where} at {event.at}"
         for event in scenario.timeline
     ]
 

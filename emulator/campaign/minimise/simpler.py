@@ -76,7 +76,7 @@ def _plain(card: Card) -> Card:
 
 
 def _without_parameters(event: TimelineEvent) -> Iterator[TimelineEvent]:
-    if event.action == "clear":
+    if not event.begins:
         return
     yield replace(event, count=None)
     name = FAULTS[event.kind].parameter

@@ -82,5 +82,5 @@ def _work(work: Workload | None) -> Size:
 
 def _parameters(event: TimelineEvent) -> int:
     name = FAULTS[event.kind].parameter
-    default = None if name is None or event.action == "clear" else PARAMETERS[name].default
+    default = None if name is None or not event.begins else PARAMETERS[name].default
     return (event.count is not None) + (event.value != default)

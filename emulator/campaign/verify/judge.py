@@ -4,7 +4,7 @@ import re
 
 from ringhil.emulator.campaign.verify.verdict import Failure
 from ringhil.emulator.judge.outcome import Expected, Outcome
-from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.scenario import Scenario, When
 
 _CYCLE = re.compile(r"at cycle (\d+)$")  # when what has to hold always did not
 
@@ -17,7 +17,7 @@ def failures(scenario: Scenario, outcome: Outcome) -> tuple[Failure, ...]:
 
 def _expectation(scenario: Scenario, expected: Expected) -> Failure:
     cycle = scenario.expect[expected.index].cycle
-    if scenario.expect[expected.index].kind == "always" and (told := _CYCLE.search(expected.found)):
+    if scenario.expect[expected.index].kind == When.ALWAYS and (told := _CYCLE.search(expected.found)):
         cycle = int(told[1])
     return Failure("expectation", f"expected {expected.text}; found {expected.found}", expected.line, None, cycle)
 

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 
 from ringhil.emulator.campaign.verify.report import Report
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+from ringhil.emulator.judge.outcome import VerdictWord
 
 
 def junit(report: Report) -> str:
@@ -59,8 +60,8 @@ def _allowed(c: str) -> bool:
 def _counts(results: tuple[Verdict, ...]) -> dict[str, str]:
     return {
         "tests": str(len(results)),
-        "failures": str(sum(v.state == "fail" for v in results)),
-        "errors": str(sum(v.state == "error" for v in results)),
+        "failures": str(sum(v.state == VerdictWord.FAIL for v in results)),
+        "errors": str(sum(v.state == VerdictWord.ERROR for v in results)),
         "skipped": "0",
         "time": f"{sum(v.seconds for v in results):.6f}",
     }
@@ -87,10 +88,10 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str) -> None:
     if verdict.left is not None:
         values["left"] = verdict.left.as_posix()
     _properties(case, values | {f"parameter.{name}": value for name, value in verdict.parameters})
-    if verdict.state == "pass":
+    if verdict.state == VerdictWord.PASS:
         return
     kinds = ", ".join(dict.fromkeys(f.kind for f in verdict.failures))
-    element = "failure" if verdict.state == "fail" else "error"
+    element = "failure" if verdict.state == VerdictWord.FAIL else "error"
     first = verdict.failures[0]
     details = ElementTree.SubElement(case, element, {"type": kinds, "message": first.text})
     details.text = "\n".join(lines(verdict))

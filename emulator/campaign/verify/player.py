@@ -13,6 +13,7 @@ from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
 
@@ -67,7 +68,7 @@ class Player:
             variant=name,
             parameters=variant.parameters,
             name=scenario.name,
-            state="fail" if found else "pass",
+            state=VerdictWord.FAIL if found else VerdictWord.PASS,
             seed=scenario.seed,
             cycles=outcome.cycles,
             seconds=round(time.perf_counter() - began, 6),
@@ -97,7 +98,7 @@ class Player:
         path = self.files[file]
         name = f"{path.stem} [{variant}]" if variant else path.stem
         command = self.replay.command(path, variant)
-        return Verdict(path, number, variant, parameters, name, "error", None, 0, 0.0, (failure,), command)
+        return Verdict(path, number, variant, parameters, name, VerdictWord.ERROR, None, 0, 0.0, (failure,), command)
 
 
 def chosen(file: Path, number: int, variants: Variants, selection: Selection) -> Sequence[int]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ringhil.emulator.campaign.verify.verdict import State, Verdict
+from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.judge.outcome import VerdictWord
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,13 @@ class Report:
     seconds: float
     stopped: BaseException | None = None
 
-    def count(self, state: State) -> int:
+    def count(self, word: VerdictWord) -> int:
         """How many have this verdict."""
-        return sum(v.state == state for v in self.results)
+        return sum(v.state == word for v in self.results)
 
     def bad(self) -> Sequence[Verdict]:
         """Those that did not pass."""
-        return [v for v in self.results if v.state != "pass"]
+        return [v for v in self.results if v.state != VerdictWord.PASS]
 
     @property
     def files(self) -> int:
@@ -36,21 +37,22 @@ class Report:
         return sum(v.cycles for v in self.results)
 
     @property
-    def verdict(self) -> State:
-        """ "fail" goes before "error"."""
-        return "fail" if self.count("fail") else "error" if self.count("error") else "pass"
+    def verdict(self) -> VerdictWord:
+        """FAIL goes before ERROR."""
+        return next((word for word in (VerdictWord.FAIL, VerdictWord.ERROR) if self.count(word)), VerdictWord.PASS)
 
     @property
     def exit_code(self) -> int:
         """0, 1 or 2; whoever was interrupted says 130 himself."""
-        return {"pass": 0, "fail": 1, "error": 2}[self.verdict]
+        return {VerdictWord.PASS: 0, VerdictWord.FAIL: 1, VerdictWord.ERROR: 2}[self.verdict]
 
     @property
     def summary(self) -> str:
         """One line."""
-        errors = f", {_plural(self.count('error'), 'error')}" if self.count("error") else ""
+        passed, failed, wrong = map(self.count, (VerdictWord.PASS, VerdictWord.FAIL, VerdictWord.ERROR))
+        errors = f", {_plural(wrong, 'error')}" if wrong else ""
         variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
-        text = f"{self.count('pass'):,} passed, {self.count('fail'):,} failed{errors}: {variants}"
+        text = f"{passed:,} passed, {failed:,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"
         return text + (" (interrupted: not all were played)" if self.stopped else "")
 
@@ -61,9 +63,9 @@ class Report:
             "rtl": self.rtl,
             "verdict": self.verdict,
             "interrupted": self.stopped is not None,
-            "passed": self.count("pass"),
-            "failed": self.count("fail"),
-            "errors": self.count("error"),
+            "passed": self.count(VerdictWord.PASS),
+            "failed": self.count(VerdictWord.FAIL),
+            "errors": self.count(VerdictWord.ERROR),
             "variants": len(self.results),
             "files": self.files,
             "cycles": self.cycles,

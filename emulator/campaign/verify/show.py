@@ -5,6 +5,7 @@ from rich.markup import escape
 
 from ringhil.emulator.campaign.verify.junit import lines
 from ringhil.emulator.campaign.verify.report import Report
+from ringhil.emulator.judge.outcome import VerdictWord
 
 MOST = 20  # failing variants that are shown
 
@@ -13,11 +14,11 @@ def show(report: Report, console: Console) -> None:
     """Print it."""
     bad = report.bad()
     for verdict in bad[:MOST]:
-        mark = "[bold red]FAIL[/]" if verdict.state == "fail" else "[bold yellow]ERROR[/]"
+        mark = "[bold red]FAIL[/]" if verdict.state == VerdictWord.FAIL else "[bold yellow]ERROR[/]"
         console.print(f"{mark} {escape(verdict.id)}", soft_wrap=True)
         for line in lines(verdict):
             console.print(f"  {line}", markup=False, soft_wrap=True)
     if len(bad) > MOST:
         console.print(f"... and {len(bad) - MOST:,} more; --junit and --json have them all")
-    colour = {"pass": "green", "fail": "red", "error": "yellow"}[report.verdict]
+    colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-State = Literal["pass", "fail", "error"]
+from ringhil.emulator.judge.outcome import VerdictWord
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One reason why a verdict is not "pass".
+    """One reason why a verdict is not PASS.
 
     `kind`: "expectation", the name of an invariant, "input" (a file that can't be used) or "process" (it died).
     `line`, `column`: of the scenario file; None: no place in it is to blame. `at`: cycle, where one can be told.
@@ -30,8 +30,9 @@ class Failure:
 class Verdict:
     """The verdict of variant `number` of `file`; `variant` is "" for a file without a sweep, else "gpu=a.3,at=2000".
 
-    `error`: it could not be played. `line`: where the scenario's failing part stands, else its beginning. `seconds` are
-    of the wall clock: the only part that differs from run to run. `left`: folder with what is needed to play it again.
+    `state`: PASS, FAIL, or ERROR: it could not be played.
+    `line`: where the scenario's failing part stands, else its beginning. `seconds` are of the wall clock: the only part
+    that differs from run to run. `left`: folder with what is needed to play it again.
     """
 
     file: Path
@@ -39,7 +40,7 @@ class Verdict:
     variant: str
     parameters: tuple[tuple[str, str], ...]
     name: str
-    state: State
+    state: VerdictWord
     seed: int | None
     cycles: int
     seconds: float

@@ -5,8 +5,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.front.cli.picture import ring
-from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery
-from ringhil.emulator.scenario import GpuRef, LinkRef
+from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
+from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -26,7 +26,7 @@ def show(outcome: Outcome, console: Console) -> None:
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
     for failure in outcome.failures:
         console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
-    colour = "green" if outcome.verdict == "pass" else "red"
+    colour = "green" if outcome.verdict is VerdictWord.PASS else "red"
     console.print(f"verdict: [bold {colour}]{outcome.verdict}[/bold {colour}]")
 
 
@@ -106,7 +106,7 @@ def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
         table.add_column(name, justify="left" if name in ("event", "where") else "right")
     for r in recoveries:
         table.add_row(
-            r.fault if r.action == "fault" else f"clear {r.fault}",
+            r.fault if r.action == EventAction.FAULT else f"clear {r.fault}",
             r.where,
             f"{r.at:,}",
             _since(r.detected, r.at),

@@ -14,7 +14,7 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.report import show
-from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
@@ -63,7 +63,7 @@ def command(
         click.echo(json.dumps(outcome.to_json()))
     else:
         show(outcome, terminal.output())
-    return 0 if outcome.verdict == "pass" else 1
+    return 0 if outcome.verdict is VerdictWord.PASS else 1
 
 
 def _scenario(path: Path, data: Path | None, seed: int | None) -> Scenario:

@@ -26,6 +26,7 @@ from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.judge.outcome import VerdictWord
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
@@ -131,7 +132,7 @@ def command(
             _annotate(report, annotate)
     if report.stopped is not None:
         raise report.stopped
-    errors = [v for v in report.results if v.state == "error"]
+    errors = [v for v in report.results if v.state == VerdictWord.ERROR]
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         click.echo(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)

@@ -5,7 +5,7 @@ Shares no code with firmware, RTL or host; everything that they say is judged ag
 
 from ringhil.emulator.judge.oracle.breaks import Break, located
 from ringhil.emulator.judge.oracle.elections import Role
-from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaults, Part
+from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaults, Part, PartState
 from ringhil.emulator.judge.oracle.ring import RingTruth, View
 from ringhil.emulator.judge.oracle.server import ServerTruth
 from ringhil.emulator.judge.oracle.shares import shares, weight
@@ -19,6 +19,7 @@ __all__ = [
     "Break",
     "CardFaults",
     "Part",
+    "PartState",
     "RingTruth",
     "Role",
     "ServerTruth",

@@ -1,9 +1,22 @@
 """Which faults of a card are active, and what state each of its parts settles to by them."""
 
-from ringhil.emulator.judge.oracle.ring import RingTruth, View
+from enum import StrEnum
 
-Part = tuple[str, int]  # ("gpu", number) or ("link", number); link i joins GPU i and the next one
-OK, OUT, BLOCKED, CUT = "ok", "out", "blocked", "cut"
+from ringhil.emulator.judge.oracle.ring import RingTruth, View
+from ringhil.emulator.scenario import PartKind
+
+
+class PartState(StrEnum):
+    """What becomes of a GPU or link by its faults."""
+
+    OK = "ok"
+    OUT = "out"  # a GPU: bypassed
+    BLOCKED = "blocked"  # a GPU: its switch lets nothing through
+    CUT = "cut"  # a link
+
+
+Part = tuple[PartKind, int]  # link i joins GPU i and the next one
+OK, OUT, BLOCKED, CUT = PartState
 _LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})  # counted all the same; messages are not
 _FAILING = frozenset({"dead", "hang", "babble", "flapped"})
 _CUTS = frozenset({"link_cut", "link_one_way"})
@@ -22,13 +35,13 @@ class CardFaults:
 
     def put(self, part: Part, fault: str, on: bool) -> None:
         """`fault` begins or ends."""
-        faults = (self.links if part[0] == "link" else self.gpus).setdefault(part[1], set())
+        faults = (self.links if part[0] == PartKind.LINK else self.gpus).setdefault(part[1], set())
         (faults.add if on else faults.discard)(fault)
 
-    def state(self, part: Part) -> str:
+    def state(self, part: Part) -> PartState:
         """The state that a part settles to."""
         kind, number = part
-        if kind == "link":
+        if kind == PartKind.LINK:
             return CUT if any(name.startswith(tuple(_CUTS)) for name in self.links.get(number, ())) else OK
         faults = self.gpus.get(number, set())
         if "switch_stuck_bypass" in faults:
@@ -47,7 +60,7 @@ class CardFaults:
     @property
     def parts(self) -> set[Part]:
         """Those that a fault has ever struck."""
-        return {("gpu", g) for g in self.gpus} | {("link", i) for i in self.links}
+        return {(PartKind.GPU, g) for g in self.gpus} | {(PartKind.LINK, i) for i in self.links}
 
     def seen_from(self, entry: int) -> View:
         """What the entry GPU must find when all has settled."""
@@ -55,20 +68,20 @@ class CardFaults:
 
     def can_be_entry(self, gpu: int) -> bool:
         """Whether a GPU with a link to the CPU can hold the role."""
-        return self.state(("gpu", gpu)) == OK and not self.gpus.get(gpu, set()) & _SILENT
+        return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _SILENT
 
     def can_claim(self, gpu: int) -> bool:
         """Whether a GPU with a link to the CPU can get the role, if only until its lease runs out: a claim is no
         keepalive."""
-        return self.state(("gpu", gpu)) == OK and not self.gpus.get(gpu, set()) & _SILENT - {"keepalive_loss"}
+        return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _SILENT - {"keepalive_loss"}
 
     def can_claim_across(self, gpu: int) -> bool:
         """The same of a GPU with a link to another card."""
-        return self.state(("gpu", gpu)) == OK and not self.gpus.get(gpu, set()) & _MUTE - {"keepalive_loss"}
+        return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _MUTE - {"keepalive_loss"}
 
     def can_cross(self, gpu: int) -> bool:
         """Whether a GPU with a link to another card can use it, as far as it depends on the GPU."""
-        return self.state(("gpu", gpu)) == OK and not self.gpus.get(gpu, set()) & _MUTE
+        return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _MUTE
 
     def masked(self, gpu: int) -> bool:
         """It uses its predecessor's number: what is for it doesn't reach it."""

@@ -8,7 +8,7 @@ from ringhil.emulator.judge.oracle.elections import Role
 from ringhil.emulator.judge.oracle.faults import CardFaults, Part
 from ringhil.emulator.judge.oracle.ring import View
 from ringhil.emulator.judge.oracle.shares import weight
-from ringhil.emulator.scenario import BoundaryLink, CrossRef, GpuRef, LinkRef, Server, TimelineEvent
+from ringhil.emulator.scenario import BoundaryLink, CrossRef, GpuRef, LinkRef, PartKind, Server, TimelineEvent
 
 _CUTS = frozenset({"boundary_link_cut", "link_one_way", "link_one_way reverse"})
 _NOISE = "link_bit_errors"
@@ -62,7 +62,7 @@ class ServerTruth:
         if isinstance(target, CrossRef):
             return frozenset(self._ends(target)), None
         card = frozenset({self._number[target.card]})
-        return card, ("link" if isinstance(target, LinkRef) else "gpu", target.index)
+        return card, (PartKind.LINK if isinstance(target, LinkRef) else PartKind.GPU, target.index)
 
     def number(self, card: str) -> int:
         """Number of a card by its name."""
@@ -78,7 +78,7 @@ class ServerTruth:
 
     def put(self, event: TimelineEvent) -> None:
         """A fault begins or ends; then call `update`."""
-        fault, on = event.kind + (" reverse" if event.reverse else ""), event.action == "fault"
+        fault, on = event.kind + (" reverse" if event.reverse else ""), event.begins
         if isinstance(event.target, CrossRef):
             faults = self.cross.setdefault(event.target, set())
             (faults.add if on else faults.discard)(fault)

@@ -13,6 +13,7 @@ from ringhil.emulator.testbench.reference.data import WAYS, Taken
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
+from ringhil.protocol.wire import AckStatus
 
 QUEUE = 4  # units, the one that is being computed included
 SLOW = 4  # times as slow
@@ -26,7 +27,7 @@ class Answer:
     """What must follow a unit's last segment.
 
     `result` is the frame when the unit is computed, with 0 in `queued`; None where it must be refused. `reasons` are
-    those for which it may be refused whatever the queue holds; "busy" depends on the queue. `cost` is in cycles;
+    those for which it may be refused whatever the queue holds; BUSY depends on the queue. `cost` is in cycles;
     `since` is the cycle of the segment's last flit on the link. `optional`: the segment may have been lost.
     """
 
@@ -34,21 +35,20 @@ class Answer:
     link: str
     head: Work
     result: bytes | None
-    reasons: frozenset[str]
+    reasons: frozenset[AckStatus]
     cost: int
     since: int
     view: NodeView
     optional: bool = False
 
-    def refusal(self, reason: str) -> bytes:
+    def refusal(self, reason: AckStatus) -> bytes:
         """The frame that refuses it, with 0 in `queued`."""
-        status = wire.AckStatus.parse(reason).code
         work, view = self.head, self.view
         flags = wire.Flag.TO_HOST | (wire.Flag.CCW if self.link == "p1" else 0)
         return codec.encode(
             Acknowledgement(
                 *(work.source_card, flags, view.longest, work.source, work.epoch, work.unit),
-                *(view.number, work.attempt, status, view.card, 0),
+                *(view.number, work.attempt, reason.code, view.card, 0),
             )
         )
 
@@ -103,8 +103,8 @@ class Engine:
         complete = follows and unit.size == work.length
         if follows:
             del self._streams[stream]
-        reasons = {"incomplete"} if not complete else set()
-        reasons |= {"unknown_kind"} if work.compute != 0 else set()
+        reasons = {AckStatus.INCOMPLETE} if not complete else set()
+        reasons |= {AckStatus.UNKNOWN_KIND} if work.compute != 0 else set()
         cost = self.cost(work.length)
         link = self._way_back(work, frame.way)
         result = None if reasons else self._result(work, unit.data, link, cost)

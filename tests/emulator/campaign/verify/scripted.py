@@ -10,8 +10,9 @@ from typing import Any, cast
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
-from ringhil.emulator.campaign.verify.verdict import Failure, State, Verdict
+from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import ScenarioError
 
 Script = Sequence[Sequence[str]]  # by file, by variant: pass, fail, raise, die, sleep; ["refuse"], ["die at once"]
@@ -48,7 +49,7 @@ class Scripted(Player):
     def broken(self, file: int, place: int, failure: Failure) -> Verdict:
         return self._verdict(file, max(place, 0), "error", (failure,))
 
-    def _verdict(self, file: int, place: int, state: State, failures: tuple[Failure, ...]) -> Verdict:
+    def _verdict(self, file: int, place: int, state: VerdictWord, failures: tuple[Failure, ...]) -> Verdict:
         path, text = self.files[file], f"n={place}"
         command = self.replay.command(path, text)
         return Verdict(path, place, text, (("n", str(place)),), text, state, 1, 10, 0.0, failures, command)

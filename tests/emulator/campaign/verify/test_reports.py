@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from ringhil.emulator.campaign.verify import Failure, Report, Verdict
 from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
 from ringhil.emulator.campaign.verify.junit import junit
-from ringhil.emulator.campaign.verify.verdict import State
+from ringhil.emulator.judge.outcome import VerdictWord
 
 from .strict_junit import check, properties
 
 TEXT = st.text(st.characters(), max_size=30)
-STATES: list[State] = ["pass", "fail", "error"]
+STATES = [VerdictWord.PASS, VerdictWord.FAIL, VerdictWord.ERROR]
 LINE = st.none() | st.integers(1, 50)
 KINDS = st.sampled_from(["expectation", "wrong_count", "work_once"])
 FAILURES = st.lists(st.builds(Failure, KINDS, TEXT, LINE, LINE, LINE), min_size=1, max_size=3).map(tuple)
@@ -26,7 +26,7 @@ def verdicts(draw: st.DrawFn) -> tuple[Verdict, ...]:
     found = []
     for file in range(draw(st.integers(0, 4))):
         for number in range(draw(st.integers(1, 4))):
-            state: State = draw(st.sampled_from(STATES))
+            state: VerdictWord = draw(st.sampled_from(STATES))
             failures = () if state == "pass" else draw(FAILURES)
             name = f"{number} {draw(TEXT)}"
             parameters = (("n", draw(TEXT)),)
