@@ -32,7 +32,8 @@ from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
-from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server, Settings
+from ringhil.emulator.scenario.settings import Settings
+from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.variants import Variant, Variants
 from ringhil.emulator.scenario.workload import Workload
 from ringhil.emulator.scenario.writer import dumps

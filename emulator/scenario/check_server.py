@@ -6,8 +6,9 @@ from typing import TypeVar
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.settings import Settings
 from ringhil.emulator.scenario.suggest import unknown
-from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef, Server, Settings
+from ringhil.emulator.scenario.topology import BoundaryLink, Card, GpuRef, Server
 from ringhil.protocol.wire import GpuType
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ def check_server(source: Source, written: model.Server) -> Server:
     )
 
 
-def _settings(source: Source, written: model.Settings) -> Settings:
+def _settings(source: Source, written: model.WrittenSettings) -> Settings:
     """Losing `multiplier` keepalives must always be noticed, and losing one less never.
 
     The silence lasts `multiplier + 1` intervals or more, each as short as jitter makes it, or `multiplier` full

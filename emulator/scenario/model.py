@@ -4,7 +4,8 @@ The one place for that; the JSON Schema and the messages about wrong values foll
 look at other parts of the file (does this GPU exist?) is checked afterwards, in the `check` modules.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from pydantic import Field, create_model
 
@@ -14,7 +15,6 @@ from ringhil.emulator.scenario.faults import PARAMETERS, EventAction, ParameterN
 from ringhil.emulator.scenario.model_sweep import Sweep
 from ringhil.emulator.scenario.model_types import (
     MAX_CYCLE,
-    MAX_REGISTER,
     CardName,
     Cycle,
     FaultName,
@@ -30,12 +30,8 @@ from ringhil.emulator.scenario.model_types import (
     TrueOnly,
     Weight,
 )
-from ringhil.emulator.scenario.topology import Settings as Defaults
-from ringhil.protocol.registers import REGISTERS
+from ringhil.emulator.scenario.settings import Settings
 from ringhil.protocol.wire import MAX_CARDS, MAX_RING
-
-_DEFAULT = Defaults()
-_REGISTER = {register.name: register for register in REGISTERS}
 
 # Keys that exclude one another, and keys of which at least one is needed.
 WORKLOADS: tuple[Literal["units", "data"], ...] = ("units", "data")
@@ -69,53 +65,17 @@ class BoundaryLink(Part):
     to: Members = Field(description="as many GPUs of another card, in the order in which they are wired")
 
 
-def _register(name: str) -> str:
-    register = _REGISTER[name]
-    return f"{register.unit}: {register.doc}"
+_HINTS = get_type_hints(Settings, include_extras=True)
 
-
-class Settings(Part):
-    """Times are in cycles."""
-
-    census_period: Positive = Field(_DEFAULT.census_period, description="cycles: time between two counts")
-    firmware_latency: Positive = Field(
-        _DEFAULT.firmware_latency, description="cycles: a GPU's firmware needs this long to react"
-    )
-    host_latency: Positive = Field(_DEFAULT.host_latency, description="cycles: the CPU needs this long to react")
-    watchdog: Positive = Field(_DEFAULT.watchdog, description=_register("watchdog"))
-    heartbeat: Annotated[int, Field(ge=0, le=MAX_REGISTER)] = Field(
-        _DEFAULT.heartbeat, description=_register("heartbeat")
-    )
-    allowance: Positive = Field(_DEFAULT.allowance, description=_register("allowance"))
-    allowance_period: Positive = Field(_DEFAULT.allowance_period, description="cycles: period of the guardian")
-    link_restore: Positive = Field(_DEFAULT.link_restore, description=_register("link_restore"))
-    gpu_restore: Positive = Field(_DEFAULT.gpu_restore, description=_register("gpu_restore"))
-    keepalive_interval: Positive = Field(
-        _DEFAULT.keepalive_interval, description="cycles: time between two keepalives of a member of a logical link"
-    )
-    keepalive_multiplier: int = Field(
-        _DEFAULT.keepalive_multiplier,
-        ge=2,
-        le=10,
-        description="keepalives: a member is down when so many in a row are missing",
-    )
-    keepalive_jitter: int = Field(
-        _DEFAULT.keepalive_jitter,
-        ge=0,
-        le=25,
-        description="percent: an interval is shorter by up to that, at random",
-    )
-    wait_to_restore: Positive = Field(
-        _DEFAULT.wait_to_restore, description="cycles: a member must be heard again for this long before it is up"
-    )
-    compute_setup: Positive = Field(_DEFAULT.compute_setup, description=_register("compute_setup"))
-    compute_per_flit: Positive = Field(_DEFAULT.compute_per_flit, description=_register("compute_per_flit"))
-    window: int = Field(_DEFAULT.window, ge=1, le=4, description="work units: outstanding for each GPU at a time")
-    records: Literal["always", "sometimes", "never"] = Field(
-        _DEFAULT.records, description="whether GPUs append their records to the statistics message"
-    )
-    policy: Literal["proportional", "round_robin"] = Field(
-        _DEFAULT.policy, description="how the CPU chooses the GPU for a work unit (R5)"
+if TYPE_CHECKING:
+    WrittenSettings = Part
+else:
+    # The dataclass that a checked scenario has, as a part of the file.
+    WrittenSettings = create_model(
+        "Settings",
+        __base__=Part,
+        __doc__=Settings.__doc__,
+        **{field.name: (_HINTS[field.name], field.default) for field in fields(Settings)},
     )
 
 
@@ -124,8 +84,8 @@ class Server(Part):
 
     cards: dict[CardName, Card] = Field(min_length=1, max_length=MAX_CARDS, description="cards by name")
     boundary_links: list[BoundaryLink] = Field([], description="links between cards")
-    settings: Settings = Field(
-        default_factory=lambda: Settings.model_validate({}),
+    settings: WrittenSettings = Field(
+        default_factory=lambda: WrittenSettings.model_validate({}),
         description="times and limits of the hardware and firmware",
     )
 

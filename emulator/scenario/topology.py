@@ -1,12 +1,10 @@
 """A server as a scenario describes it: cards, their rings, the links between them, settings."""
 
-from dataclasses import dataclass
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Self
 
 from ringhil.emulator.scenario.names import split_gpu, split_link
-from ringhil.protocol.registers import REGISTERS
-
-_RESET = {register.name: register.reset for register in REGISTERS}
+from ringhil.emulator.scenario.settings import Settings
 
 
 @dataclass(frozen=True, order=True)
@@ -120,38 +118,12 @@ class BoundaryLink:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Times in cycles, `allowance` in frames, `window` in work units, `keepalive_multiplier` in keepalives,
-    `keepalive_jitter` in percent; meanings in docs/scenarios.md.
-    """
-
-    census_period: int = 5000
-    firmware_latency: int = 32
-    host_latency: int = 64
-    watchdog: int = _RESET["watchdog"]
-    heartbeat: int = _RESET["heartbeat"]
-    allowance: int = _RESET["allowance"]
-    allowance_period: int = _RESET["allowance_period"]
-    link_restore: int = _RESET["link_restore"]
-    gpu_restore: int = _RESET["gpu_restore"]
-    keepalive_interval: int = 1000
-    keepalive_multiplier: int = 3
-    keepalive_jitter: int = 12
-    wait_to_restore: int = 4000
-    compute_setup: int = _RESET["compute_setup"]
-    compute_per_flit: int = _RESET["compute_per_flit"]
-    window: int = 4
-    records: Literal["always", "sometimes", "never"] = "always"
-    policy: Literal["proportional", "round_robin"] = "proportional"
-
-
-@dataclass(frozen=True)
 class Server:
     """R1: one CPU and its cards, in the order of the file."""
 
     cards: tuple[Card, ...]
     boundary_links: tuple[BoundaryLink, ...] = ()
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
 
     def card(self, name: str) -> Card:
         """Raises KeyError when there is no such card."""

@@ -11,7 +11,8 @@ from ringhil.emulator.scenario.expectation import Expectation, When
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
-from ringhil.emulator.scenario.topology import Card, GpuRef, Server, Settings
+from ringhil.emulator.scenario.settings import Settings
+from ringhil.emulator.scenario.topology import Card, GpuRef, Server
 from ringhil.emulator.scenario.workload import Workload
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:[ -][A-Za-z0-9_.]+)*")  # text that needs no quotes anywhere

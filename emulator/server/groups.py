@@ -1,5 +1,7 @@
 """What each GPU's firmware is told at boot: its groups, its times, its way to other cards."""
 
+from dataclasses import asdict
+
 from ringhil.emulator.scenario import Settings
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
@@ -90,14 +92,8 @@ class Groups:
             uplink=uplink,
             uplink_card=far[0],
             uplink_home=far[1],
-            interval=times.interval,
-            multiplier=times.multiplier,
-            jitter=times.jitter,
-            slack=times.slack,
+            **asdict(times),
             lease=times.lease,
-            skew=times.skew,
-            guard=times.guard,
-            wait_to_restore=times.wait_to_restore,
             boots=boots,
             seed=self._seed,
         )
