@@ -1,22 +1,16 @@
 """Runs one GPU's firmware: carries out its commands in virtual time, and tells what it wants known."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ringhil.emulator.kernel.kernel import Kernel
 from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
 from ringhil.firmware.observations import Observation
+from ringhil.firmware.program import Firmware
+from ringhil.protocol.wire import Port
 
-
-class Firmware(Protocol):
-    """What every firmware can be fed; `now` is for time stamps only."""
-
-    def start(self, now: int) -> list[Action]: ...
-    def on_timer(self, name: str, now: int) -> list[Action]: ...
-    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]: ...
-    def on_status(self, status: int) -> None: ...
+_CODES = Port.codes()
 
 
 class GpuFirmware:
@@ -75,7 +69,7 @@ class GpuFirmware:
             elif isinstance(action, Send):
                 if self._before_sending is not None:
                     self._before_sending(self._cell, action.frame)
-                kernel.send_mail(self._cell, action.port.code, action.frame)
+                kernel.send_mail(self._cell, _CODES[action.port], action.frame)
             elif isinstance(action, Write):
                 kernel.engine.poke(self._cell, action.register, action.value)
             elif isinstance(action, CancelTimer):

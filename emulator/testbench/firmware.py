@@ -1,7 +1,6 @@
 """Runs firmware (sans I/O) on a GPU inside cocotb: its actions become mail, register writes and timers."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 import cocotb
 from cocotb.task import Task
@@ -12,15 +11,10 @@ from ringhil.emulator.testbench.monitor import PERIOD, Cycle
 from ringhil.emulator.testbench.register_port import RegisterPort
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
+from ringhil.firmware.program import Firmware
+from ringhil.protocol.wire import Port
 
-
-class Firmware(Protocol):
-    """What every firmware can be fed; `now` is in cycles."""
-
-    def start(self, now: int) -> list[Action]: ...
-    def on_timer(self, name: str, now: int) -> list[Action]: ...
-    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]: ...
-    def on_status(self, status: int) -> None: ...
+_CODES = Port.codes()
 
 
 class FirmwareDriver:
@@ -72,7 +66,7 @@ class FirmwareDriver:
             for observe in self.observers:
                 observe(action)
             if isinstance(action, Send):
-                self._mailbox.send_nowait(action.port.code, action.frame)
+                self._mailbox.send_nowait(_CODES[action.port], action.frame)
             elif isinstance(action, Write):
                 self._writes.append(action)
             elif isinstance(action, SetTimer):
