@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.conformance.check import Settings, check
+from ringhil.emulator.conformance.check import CheckSettings, check
 from ringhil.emulator.coverage import report as coverage_report
 from ringhil.emulator.coverage import waivers
 from ringhil.emulator.coverage.result import share
@@ -34,7 +34,7 @@ def main(out: Path, effort: int) -> None:
     with terminal.working("coverage") as progress, tempfile.TemporaryDirectory(prefix="ringhil-coverage-") as scratch:
         folder = Path(scratch)
         found = check(
-            RTL, settings=Settings(effort=effort, out=folder, waves=False, coverage=folder), progress=progress
+            RTL, settings=CheckSettings(effort=effort, out=folder, waves=False, coverage=folder), progress=progress
         )
         if not found.ok:
             raise click.ClickException("a rule is broken: run `ringhil rtl check`")

@@ -20,10 +20,10 @@ from typing import Any
 
 import cocotb
 
-from ringhil.emulator.conformance.rule import Case, all_rules, cases_of
-from ringhil.emulator.conformance.suite import Judge
+from ringhil.emulator.conformance.rule import RuleCase, all_rules, cases_of
+from ringhil.emulator.conformance.suite import CaseJudge
 from ringhil.emulator.testbench.node import NodeBench
-from ringhil.emulator.testbench.player import Player
+from ringhil.emulator.testbench.player import StimulusPlayer
 
 PREFIX = "RINGHIL_MUTATION_"
 
@@ -32,7 +32,7 @@ def _setting(name: str) -> str:
     return os.environ[PREFIX + name]
 
 
-def all_cases(rules: list[str], seed: int, effort: int) -> list[tuple[str, Case]]:
+def all_cases(rules: list[str], seed: int, effort: int) -> list[tuple[str, RuleCase]]:
     """Of these rules (all, if empty): the first ones of every rule, then the second ones, ..."""
     known = all_rules()
     found = [
@@ -55,7 +55,7 @@ async def mutants(dut: Any) -> None:
         if "mutant" in earlier:
             _learn(kills, modules.pop(str(earlier["mutant"]), ""), earlier)
     bench = NodeBench(dut)
-    judge = Judge(Player(bench))
+    judge = CaseJudge(StimulusPlayer(bench))
     with out.open("a", encoding="utf-8") as lines:
 
         def write(entry: dict[str, Any]) -> None:

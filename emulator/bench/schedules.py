@@ -57,7 +57,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class PlayedSchedule:
     """A case, the number of cycles from power-up to its end, and what is found then."""
 
     number: int
@@ -73,14 +73,14 @@ class Schedules:
     scenario: Scenario
     warm: Warm
     settling: float
-    played: tuple[Schedule, ...]
+    played: tuple[PlayedSchedule, ...]
 
     @property
     def numbered(self) -> list[Numbered]:
         """The schedules for a campaign."""
         return [(schedule.number, schedule.case) for schedule in self.played]
 
-    def cold(self, schedule: Schedule) -> Scenario:
+    def cold(self, schedule: PlayedSchedule) -> Scenario:
         """The scenario that plays one from power-up, and expects what was found."""
         name = self.scenario.server.cards[0].name
         entry = None if schedule.found.entry is None else GpuRef(name, schedule.found.entry)
@@ -118,7 +118,7 @@ def prepare(library: Library, gpus: int, number: int, clock: Callable[[], float]
     return Schedules(scenario, warm, settling, tuple(_played(warm, n, case) for n, case in chosen))
 
 
-def _played(warm: Warm, number: int, case: Case) -> Schedule:
+def _played(warm: Warm, number: int, case: Case) -> PlayedSchedule:
     def act() -> Played:
         return play(warm.server, case.schedule.events, rounds=ROUNDS)
 
@@ -126,4 +126,4 @@ def _played(warm: Warm, number: int, case: Case) -> Schedule:
     if outcome.failures:
         raise RuntimeError(f"{case.key}: {outcome.failures[0]}")
     (card,) = outcome.cards.values()
-    return Schedule(number, case, outcome.cycles, Found.of(card))
+    return PlayedSchedule(number, case, outcome.cycles, Found.of(card))

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ringhil.emulator.build.cache import Claim, Store, cache_dir
+from ringhil.emulator.build.cache import BuildStore, Claim, cache_dir
 from ringhil.emulator.build.diagnostics import compiler_complaint, verilator_complaint
 from ringhil.emulator.build.emitted import Emitted, included_files
 from ringhil.emulator.build.errors import BuildError
@@ -96,7 +96,7 @@ def build(request: BuildRequest, *, progress: Progress | None = None) -> Built:
     is one line with the place of the mistake.
     """
     started = time.perf_counter()
-    store = Store(cache_dir())
+    store = BuildStore(cache_dir())
     try:
         job = _Job(request, store, progress or (lambda _line: None))
         entry = store.find(job.key)
@@ -113,7 +113,7 @@ def build(request: BuildRequest, *, progress: Progress | None = None) -> Built:
 class _Job:
     """One request with the tools and the key that belong to it."""
 
-    def __init__(self, request: BuildRequest, store: Store, progress: Progress) -> None:
+    def __init__(self, request: BuildRequest, store: BuildStore, progress: Progress) -> None:
         check(request)
         self.request = request
         self.store = store

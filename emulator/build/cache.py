@@ -45,7 +45,7 @@ class Claim:
     `existing` is the entry if another maker was faster; otherwise `work` is an empty private directory.
     """
 
-    def __init__(self, store: "Store", key: str, work: Path, existing: Path | None) -> None:
+    def __init__(self, store: "BuildStore", key: str, work: Path, existing: Path | None) -> None:
         self._store, self._key, self.work, self.existing = store, key, work, existing
 
     def commit(self, files: Iterable[Path]) -> Path:
@@ -65,7 +65,7 @@ class Claim:
         return entry
 
 
-class Store:
+class BuildStore:
     """All methods raise OSError when the directory can't be used."""
 
     def __init__(self, root: Path) -> None:

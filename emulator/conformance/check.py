@@ -28,7 +28,7 @@ State = Literal["kept", "broken", "not claimed", "not checked"]
 
 
 @dataclass
-class Verdict:
+class RuleVerdict:
     """What came of one rule. `cycle`, `what`, `case`: the first breach; `stimulus`, `waves`: files that show it."""
 
     rule: str
@@ -45,7 +45,7 @@ class Verdict:
 
 
 @dataclass
-class Report:
+class CheckReport:
     """The result of a whole check. `ok`: no rule is broken."""
 
     rtl: str
@@ -54,7 +54,7 @@ class Report:
     simulator: str
     seed: int
     effort: int
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[str, RuleVerdict] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -75,7 +75,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CheckSettings:
     """`rules`: only these (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`: where files about
     broken rules go. `waves`: record them. `coverage`: directory for Verilator's counts and for the functional coverage.
     `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a simulation.
@@ -93,11 +93,14 @@ class Settings:
 
 
 def check(
-    rtl: Path, top: str = NODE, settings: Settings | None = None, progress: Callable[[str], None] = lambda text: None
-) -> Report:
+    rtl: Path,
+    top: str = NODE,
+    settings: CheckSettings | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> CheckReport:
     """Check the node `top` in directory `rtl`. Raises BuildError, with one line, when it can't be checked at all: it
     doesn't compile, its ports are wrong, it has a combinational loop, or a tool is missing."""
-    chosen = settings if settings is not None else Settings()
+    chosen = settings if settings is not None else CheckSettings()
     known = all_rules()
     for name in chosen.rules:
         if name not in known:
@@ -116,12 +119,12 @@ def check(
     bench_files, defines = bench_sources(files, top, found)
     counting = chosen.coverage is not None
     bench = build_bench(chosen.simulator, TOP, bench_files, defines=defines, coverage=counting, progress=progress)
-    report = Report(str(rtl), top, bench.rtl, chosen.simulator, chosen.seed, chosen.effort)
+    report = CheckReport(str(rtl), top, bench.rtl, chosen.simulator, chosen.seed, chosen.effort)
     _judge_lint(report, warned)
     for name, demands in {ENDS: ENDS_DEMANDS, **GENERAL}.items():
-        report.verdicts[name] = Verdict(name, demands)
+        report.verdicts[name] = RuleVerdict(name, demands)
     for name in chosen.rules or known:
-        report.verdicts[name] = Verdict(name, known[name].demands, known[name].requirement)
+        report.verdicts[name] = RuleVerdict(name, known[name].demands, known[name].requirement)
     progress("rules")
     _play(report, bench, chosen, progress)
     if chosen.waves:
@@ -137,14 +140,14 @@ def bench_sources(files: Sequence[Path], top: str, found: Sequence[ports.RtlPort
     return [*files, HDL / f"{TOP}.sv"], defines
 
 
-def _judge_lint(report: Report, warned: Sequence[str]) -> None:
-    verdict = Verdict(lint.LINT, lint.DEMANDS, state="broken" if warned else "kept")
+def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
+    verdict = RuleVerdict(lint.LINT, lint.DEMANDS, state="broken" if warned else "kept")
     if warned:
         verdict.what = warned[0] + (f" (and {len(warned) - 1} more)" if len(warned) > 1 else "")
     report.verdicts[lint.LINT] = verdict
 
 
-def _play(report: Report, bench: Bench, settings: Settings, progress: Callable[[str], None]) -> None:
+def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]) -> None:
     """Run the suite, and put what it wrote down into the report. After a case in which the simulation ended the other
     rules are played in a new one."""
     waiting = list(settings.rules or all_rules())
@@ -191,7 +194,7 @@ def _play(report: Report, bench: Bench, settings: Settings, progress: Callable[[
             verdict.state = "kept"
 
 
-def _take(report: Report, entry: dict[str, Any], settings: Settings) -> None:
+def _take(report: CheckReport, entry: dict[str, Any], settings: CheckSettings) -> None:
     verdict = report.verdicts[entry["rule"]]
     verdict.cases += 1
     verdict.cycles += entry["cycles"]
@@ -207,7 +210,13 @@ def _take(report: Report, entry: dict[str, Any], settings: Settings) -> None:
 
 
 def _breach(
-    report: Report, rule: str, entry: dict[str, Any], cycle: int, what: str, stimulus: Stimulus, settings: Settings
+    report: CheckReport,
+    rule: str,
+    entry: dict[str, Any],
+    cycle: int,
+    what: str,
+    stimulus: Stimulus,
+    settings: CheckSettings,
 ) -> None:
     verdict = report.verdicts[rule]
     if verdict.state == "broken":
@@ -220,10 +229,10 @@ def _breach(
 
 
 def _record(
-    report: Report,
+    report: CheckReport,
     files: Sequence[Path],
     defines: dict[str, str],
-    settings: Settings,
+    settings: CheckSettings,
     progress: Callable[[str], None],
 ) -> None:
     """Waves of every broken rule's small stimulus."""

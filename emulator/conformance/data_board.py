@@ -12,7 +12,7 @@ _SHOWN = 32  # bytes of a frame in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class AwaitedFrame:
     """A frame that must leave, and its place among those of its way in."""
 
     leaving: Leaving
@@ -24,12 +24,12 @@ class DataBoard:
 
     def __init__(self, leaving: Iterable[Leaving], longest: int) -> None:
         self._longest = longest  # TTL, hops
-        self._waiting: dict[tuple[str, str], list[Expected]] = {}
+        self._waiting: dict[tuple[str, str], list[AwaitedFrame]] = {}
         self.streams: dict[str, list[Leaving]] = {}
         self.gone: dict[tuple[str, int], int] = {}
         for one in leaving:
             places = self.streams.setdefault(one.stream, [])
-            self._waiting.setdefault((one.link, one.stream), []).append(Expected(one, len(places)))
+            self._waiting.setdefault((one.link, one.stream), []).append(AwaitedFrame(one, len(places)))
             places.append(one)
 
     def saw(self, link: str, frame: RingFrame) -> tuple[str, str | None]:

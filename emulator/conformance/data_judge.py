@@ -32,9 +32,9 @@ class Judged:
     came from ("own": the node's answers)."""
 
     view: NodeView
-    outcome: data.Outcome
+    outcome: data.DataOutcome
     board: DataBoard
-    engine: compute.Engine
+    engine: compute.ComputeEngine
     answers: Answers
     streams: dict[str, dict[int, str]]
     breaches: list[Breach]
@@ -49,10 +49,10 @@ def judge_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed) -
 def judged_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed, view: NodeView | None = None) -> Judged:
     """Like `judge_data`, with all that was found. `view` replaces what follows from the stimulus."""
     seen = view if view is not None else standing(stimulus)
-    outcome = data.Outcome()
+    outcome = data.DataOutcome()
     for way, link in enumerate(data.WAYS):
         data.arrive_all((f for f in observed.arrived[link] if f.channel == "data"), way, seen, outcome)
-    engine = compute.Engine(seen)
+    engine = compute.ComputeEngine(seen)
     found = [engine.take(t) for t in sorted(outcome.engine, key=lambda t: t.ended)]
     answers = Answers([a for a in found if a is not None], corrupt="corrupt" in seen.faults)
     board = DataBoard(outcome.leaving, seen.longest)

@@ -3,16 +3,16 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from ringhil.emulator.conformance.rule import Case
+from ringhil.emulator.conformance.rule import RuleCase
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Stimulus
 
-Judge = Callable[[Case, Stimulus], Awaitable[list[Breach]]]
+Judge = Callable[[RuleCase, Stimulus], Awaitable[list[Breach]]]
 _AFTER = 10  # cycles played after the breach
 
 
 async def minimise(
-    case: Case, breaches: Sequence[Breach], judge: Judge, budget: int
+    case: RuleCase, breaches: Sequence[Breach], judge: Judge, budget: int
 ) -> tuple[Stimulus, Sequence[Breach]]:
     """The smallest stimulus found within `budget` plays that breaks the rule of the first breach, and its breaches.
 

@@ -15,7 +15,7 @@ Compare = Callable[[Observed, Observed], list[Breach]]
 
 
 @dataclass(frozen=True)
-class Case:
+class RuleCase:
     """One stimulus of a rule with its judge. A judge may be given any part of the stimulus's actions (that is how a
     failing one is made small), so it must follow from what is in it.
 
@@ -37,7 +37,7 @@ class Rule:
     name: str
     demands: str
     requirement: str
-    cases: Callable[[random.Random, int], Iterable[Case]]
+    cases: Callable[[random.Random, int], Iterable[RuleCase]]
 
 
 _RULES: dict[str, Rule] = {}
@@ -45,10 +45,10 @@ _RULES: dict[str, Rule] = {}
 
 def rule(
     name: str, demands: str, requirement: str = ""
-) -> Callable[[Callable[[random.Random, int], Iterable[Case]]], Rule]:
+) -> Callable[[Callable[[random.Random, int], Iterable[RuleCase]]], Rule]:
     """Registers the decorated generator of cases as a rule."""
 
-    def register(cases: Callable[[random.Random, int], Iterable[Case]]) -> Rule:
+    def register(cases: Callable[[random.Random, int], Iterable[RuleCase]]) -> Rule:
         assert name not in _RULES, name
         _RULES[name] = Rule(name, demands, requirement, cases)
         return _RULES[name]
@@ -64,7 +64,7 @@ def all_rules() -> dict[str, Rule]:
     return dict(_RULES)
 
 
-def cases_of(rule: Rule, seed: int, effort: int) -> Iterator[Case]:
+def cases_of(rule: Rule, seed: int, effort: int) -> Iterator[RuleCase]:
     """The rule's cases for this seed; those of one rule don't depend on which others are checked.
 
     The first one begins at time 0, the others anywhere, often shortly before a carry into many bits of time.

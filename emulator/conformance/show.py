@@ -6,12 +6,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ringhil.emulator.conformance.check import Report, Verdict
+from ringhil.emulator.conformance.check import CheckReport, RuleVerdict
 
 _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim"}
 
 
-def show(report: Report, console: Console) -> None:
+def show(report: CheckReport, console: Console) -> None:
     """One line a rule; for each broken one what was seen, and the files."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("rule", "verdict", "cases", "cycles", "demands"):
@@ -39,7 +39,7 @@ def show(report: Report, console: Console) -> None:
     console.print("\n" + text)
 
 
-def junit(report: Report) -> str:
+def junit(report: CheckReport) -> str:
     """JUnit XML: a test case for each rule. No times are told: the same check gives the same file."""
     broken = sum(v.state == "broken" for v in report.verdicts.values())
     skipped = sum(v.state.startswith("not") for v in report.verdicts.values())
@@ -61,7 +61,7 @@ def junit(report: Report) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _details(verdict: Verdict, report: Report) -> str:
+def _details(verdict: RuleVerdict, report: CheckReport) -> str:
     lines = [f"rule: {verdict.rule}: {verdict.demands}", f"found: {verdict.what}"]
     if verdict.case:
         lines.append(f"case: {verdict.case}, seed {report.seed}, effort {report.effort}")

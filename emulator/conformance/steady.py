@@ -29,7 +29,7 @@ def judge_control(rule: str, stimulus: Stimulus, observed: Observed, view: NodeV
     """Frames, mail and counters of the control channel against the reference model. `view`: what else holds from the
     first to the last frame (links that are down, a GPU that takes no part, faults)."""
     seen = view_of(stimulus, view)
-    outcome = control.Outcome()
+    outcome = control.ControlOutcome()
     for lane, link in enumerate(control.IN):
         control.arrive_all(_on(observed.arrived[link], "control"), lane, seen, outcome)
     for action in stimulus.actions:

@@ -18,10 +18,10 @@ import cocotb
 from ringhil.emulator.conformance.coverage import collector, sample
 from ringhil.emulator.conformance.general import general_breaches
 from ringhil.emulator.conformance.minimise import minimise
-from ringhil.emulator.conformance.rule import Case, all_rules, cases_of
+from ringhil.emulator.conformance.rule import RuleCase, all_rules, cases_of
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.node import NodeBench
-from ringhil.emulator.testbench.player import Player
+from ringhil.emulator.testbench.player import StimulusPlayer
 from ringhil.emulator.testbench.stimulus import Stimulus
 
 PREFIX = "RINGHIL_CHECK_"
@@ -33,15 +33,15 @@ def setting(name: str, otherwise: str = "") -> str:
     return os.environ.get(PREFIX + name, otherwise)
 
 
-class Judge:
+class CaseJudge:
     """Plays a case and judges it; remembers whether the node ever claimed to rest."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: StimulusPlayer) -> None:
         self._player = player
         self.rested = False
         self.coverage = collector()
 
-    async def __call__(self, case: Case, stimulus: Stimulus) -> list[Breach]:
+    async def __call__(self, case: RuleCase, stimulus: Stimulus) -> list[Breach]:
         """Play `stimulus` in place of the case's own; what is wrong, earliest first."""
         observed = await self._player.play(stimulus)
         sample(self.coverage, stimulus, observed)
@@ -67,7 +67,7 @@ async def conformance(dut: Any) -> None:
             lines.write(json.dumps(entry) + "\n")
             lines.flush()
 
-        judge = Judge(Player(NodeBench(dut)))
+        judge = CaseJudge(StimulusPlayer(NodeBench(dut)))
         for name in chosen or rules:
             for case in cases_of(rules[name], seed, effort):
                 write({"begin": name, "case": case.name, "stimulus": case.stimulus.to_json()})

@@ -9,7 +9,7 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
-from ringhil.emulator.testbench.reference.control import IN, OUT, Leaving, Outcome
+from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome, Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Post, Stimulus
@@ -24,7 +24,7 @@ class _Due:
     """A frame that arrived, and what may become of it."""
 
     frame: RingFrame
-    ways: list[Outcome]
+    ways: list[ControlOutcome]
     must: bool
     seen: int = 0
 
@@ -153,7 +153,7 @@ def _posts(stimulus: Stimulus, port: int) -> list[Post]:
 def _due(frame: RingFrame, lane: int, moves: Moves, errors: int, cut: bool) -> _Due:
     ways = []
     for view in moves.views(frame):
-        ways.append(Outcome(counters=Counter({f"rx_bad_port{lane + 1}": errors})))
+        ways.append(ControlOutcome(counters=Counter({f"rx_bad_port{lane + 1}": errors})))
         control.arrive(frame, lane, view, ways[-1])
     must = not cut and len(frame.data) <= 8 * KEPT and not moves.lossy and all(way.leaving or way.mail for way in ways)
     return _Due(frame, ways, must)
@@ -161,7 +161,7 @@ def _due(frame: RingFrame, lane: int, moves: Moves, errors: int, cut: bool) -> _
 
 def _own(post: Post, lane: int, moves: Moves) -> _Due:
     """A frame of the GPU's own: leaves once or, when the GPU falls out of the ring, never."""
-    outcome = Outcome()
+    outcome = ControlOutcome()
     sample = RingFrame(post.data, "control", began=post.at, ended=post.at)
     views = [view for view in moves.views(sample) if not view.bypassed]
     if views:

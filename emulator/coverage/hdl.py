@@ -49,7 +49,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Signal:
+class SignalToggles:
     """Toggles of a signal or port, all its bits and both ways, declared on `line`."""
 
     line: int
@@ -77,12 +77,12 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """One file of the RTL; `lines` are those with points."""
 
     name: str
     lines: tuple[Line, ...]
-    signals: tuple[Signal, ...]
+    signals: tuple[SignalToggles, ...]
 
     @property
     def open_lines(self) -> list[Line]:
@@ -90,7 +90,7 @@ class Source:
         return [line for line in self.lines if line.state != "covered"]
 
     @property
-    def open_signals(self) -> list[Signal]:
+    def open_signals(self) -> list[SignalToggles]:
         """Signals of which a toggle is missing that isn't waived."""
         return [signal for signal in self.signals if signal.reached + signal.waived < signal.toggles]
 
@@ -113,7 +113,7 @@ class Source:
 class Hdl:
     """`absent` are files of the RTL without any point; `outside` are files with points that aren't of the RTL."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFile, ...]
     absent: tuple[str, ...]
     outside: tuple[str, ...]
     waived: tuple[tuple[Waiver, int], ...] = ()  # with the number of points that it waives
@@ -183,7 +183,7 @@ class _File:
     used: dict[Waiver, int]
     _fitting: dict[int, list[Waiver]] = field(default_factory=dict)
 
-    def source(self, points: Points) -> Source:
+    def source(self, points: Points) -> SourceFile:
         lines: dict[int, list[tuple[Point, Hits]]] = {}
         signals: dict[tuple[int, str], list[tuple[Point, Hits]]] = {}
         for point, hits in sorted(points.items(), key=lambda item: item[0]):
@@ -199,7 +199,7 @@ class _File:
                 bit = _BIT.fullmatch(toggle[1])
                 signals.setdefault((point.line, bit[1] if bit else toggle[1]), []).append((point, hits))
         waived = {point for point, hits in points.items() if not hits.count and self._waived(point)}
-        return Source(
+        return SourceFile(
             self.name,
             tuple(self._line(number, found, waived) for number, found in sorted(lines.items())),
             tuple(self._signal(*key, found, waived) for key, found in sorted(signals.items())),
@@ -215,9 +215,9 @@ class _File:
             max(hits.count for _, hits in found),
         )
 
-    def _signal(self, line: int, name: str, found: list[tuple[Point, Hits]], waived: set[Point]) -> Signal:
+    def _signal(self, line: int, name: str, found: list[tuple[Point, Hits]], waived: set[Point]) -> SignalToggles:
         reached = sum(1 for _, hits in found if hits.count)
-        return Signal(line, name, len(found), reached, sum(1 for point, _ in found if point in waived))
+        return SignalToggles(line, name, len(found), reached, sum(1 for point, _ in found if point in waived))
 
     def _waived(self, point: Point) -> bool:
         """Whether a waiver fits a point that was not reached; it is used then."""

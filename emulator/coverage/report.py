@@ -7,7 +7,7 @@ from ringhil.emulator.coverage import verilator_dat, waivers
 from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import measure
-from ringhil.emulator.coverage.result import MAX_ROWS, Report, share
+from ringhil.emulator.coverage.result import MAX_ROWS, CoverageReport, share
 from ringhil.emulator.documents import shown
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.pages import render
@@ -17,7 +17,7 @@ FORMATS = (".html", ".md")
 _MARKS = {"missed": "%", "partly": "~", "waived": "w", "hole": ".", "ignored": "-"}
 
 
-def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> Report:
+def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> CoverageReport:
     """Read and merge *.dat of Verilator and *.json of `FunctionalCoverage`; raises CoverageError."""
     points: list[verilator_dat.Points] = []
     functional: FunctionalCoverage | None = None
@@ -37,15 +37,15 @@ def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> Report:
     hdl = None
     if points:
         hdl = measure(verilator_dat.merge(points), rtl, waivers.load(waived) if waived else ())
-    return Report(hdl, functional)
+    return CoverageReport(hdl, functional)
 
 
-def text(report: Report, suffix: str) -> str:
+def text(report: CoverageReport, suffix: str) -> str:
     """In the format of FORMATS."""
     return render(f"coverage{suffix}.j2", report=report, share=share, most=MAX_ROWS, marks=_MARKS)
 
 
-def write(report: Report, path: Path) -> None:
+def write(report: CoverageReport, path: Path) -> None:
     """Write *.html or *.md; the file appears whole or not at all. Raises CoverageError."""
     if path.suffix not in FORMATS:
         raise CoverageError(f"{path}: found {shown(path.suffix)}; allowed are {' and '.join(FORMATS)}")

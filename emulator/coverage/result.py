@@ -24,7 +24,7 @@ class CrossView:
 
 
 @dataclass(frozen=True)
-class Report:
+class CoverageReport:
     """`hdl` is None when there was no file of Verilator, `functional` when there was no other one."""
 
     hdl: Hdl | None

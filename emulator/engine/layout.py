@@ -34,7 +34,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Row:
+class RowLayout:
     """A C struct without gaps: each field lies at a multiple of its own size, the whole has a multiple of 8 bytes."""
 
     name: str
@@ -64,7 +64,7 @@ class Row:
         return "\n".join([f"// {self.doc}", f"struct {self.name} {{", *members, "};", *checks, ""])
 
 
-EVENT = Row(
+EVENT = RowLayout(
     "Event",
     "A frame has arrived.",
     (
@@ -78,7 +78,7 @@ EVENT = Row(
         Field("length", 64, "bytes"),
     ),
 )
-CHANGE = Row(
+CHANGE = RowLayout(
     "Change",
     "A transmitter has put something else on its wires.",
     (
@@ -90,7 +90,7 @@ CHANGE = Row(
         Field("reserved", 16, "0"),
     ),
 )
-OBSERVATION = Row(
+OBSERVATION = RowLayout(
     "Observation",
     "A register that is watched has changed.",
     (
@@ -101,7 +101,7 @@ OBSERVATION = Row(
         Field("address", 32, "of the register"),
     ),
 )
-MESSAGE = Row(
+MESSAGE = RowLayout(
     "Message",
     "A statistics message that a ring port has sent.",
     (
@@ -109,7 +109,7 @@ MESSAGE = Row(
         Field("flits", 64, "the first ones", 4),
     ),
 )
-ENDED = Row(
+ENDED = RowLayout(
     "Ended",
     "How a run or trace has ended, and where what it brought lies: Python reads it without a call.",
     (

@@ -15,7 +15,7 @@ from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy import POLICIES
 from ringhil.emulator.host.work_count import WorkCount
-from ringhil.emulator.host.workload import Workload
+from ringhil.emulator.host.workload import WorkUnits
 from ringhil.firmware.actions import Action
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol import codec
@@ -30,7 +30,7 @@ class Cpu:
         port: CardPort,
         cards: list[CardView],
         config: CpuConfig,
-        workload: Workload | None = None,
+        workload: WorkUnits | None = None,
         on_done: Callable[[], None] = lambda: None,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:

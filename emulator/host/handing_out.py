@@ -17,7 +17,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.policy import Policy
 from ringhil.emulator.host.work_count import WorkCount
-from ringhil.emulator.host.workload import Workload
+from ringhil.emulator.host.workload import WorkUnits
 from ringhil.protocol.frames import Acknowledgement, Result
 
 BARRED = 20_000  # cycles that a GPU gets no work after too many wrong results
@@ -40,7 +40,7 @@ class HandingOut:
         cards: Sequence[CardView],
         config: CpuConfig,
         policy: Policy,
-        workload: Workload | None,
+        workload: WorkUnits | None,
         accepting: Accepting,
         work: WorkCount,
     ) -> None:

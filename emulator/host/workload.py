@@ -14,7 +14,7 @@ class DataError(ValueError):
     """The data can't be read; the message says which and why."""
 
 
-class Workload(Protocol):
+class WorkUnits(Protocol):
     """Numbered units of work; `read` may be called for any of them, any number of times."""
 
     units: int

@@ -11,7 +11,7 @@ from ringhil.emulator.judge.switchover import SwitchOvers
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
 from ringhil.emulator.scenario import PartKind
-from ringhil.emulator.server import Server
+from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import (
     CpuSaid,
     FirmwareStopped,
@@ -29,7 +29,7 @@ from ringhil.protocol.wire import Role
 class Judge:
     """Make it before the server is started."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: LiveServer) -> None:
         self._server, self._wiring = server, server.wiring
         self.bounds = bounds_of(server.scenario.server)
         kernel, cpu = server.kernel, server.cpu

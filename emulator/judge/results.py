@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.invariants import violations
-from ringhil.emulator.judge.invariants.evidence import Evidence
+from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
 from ringhil.emulator.judge.watch import Watch
@@ -94,7 +94,7 @@ class Results:
         """All of it. `seconds`: what it took on this machine."""
         work = self._cpu.work
         now, watch = self._kernel.now, self._watch
-        evidence = Evidence(now, self._wiring, self._cpu, watch, self._orphans)
+        evidence = RunEvidence(now, self._wiring, self._cpu, watch, self._orphans)
         return Outcome(
             name=scenario.name,
             seed=scenario.seed,

@@ -7,7 +7,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.judge import Judge
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import Scenario, TimelineEvent
-from ringhil.emulator.server import Server
+from ringhil.emulator.server import LiveServer
 
 
 class Run:
@@ -22,7 +22,7 @@ class Run:
         skipping: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        self.server = server = Server(scenario, library, skipping=skipping, on_progress=on_progress)
+        self.server = server = LiveServer(scenario, library, skipping=skipping, on_progress=on_progress)
         self.engine, self.kernel, self.cpu = server.engine, server.kernel, server.cpu
         self.observations = server.observations
         self.judge = Judge(server)

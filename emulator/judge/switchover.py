@@ -12,7 +12,7 @@ from ringhil.emulator.judge.open_event import OpenEvent
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part, PartState
 from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.scenario import PartKind
-from ringhil.emulator.server import Server
+from ringhil.emulator.server import LiveServer
 from ringhil.protocol import registers
 
 _BIT = registers.StatusBit.codes()
@@ -43,7 +43,7 @@ class _Awaited:
 class SwitchOvers:
     """Notes in each open event when the hardware has switched over."""
 
-    def __init__(self, server: Server, bounds: Sequence[Bounds]) -> None:
+    def __init__(self, server: LiveServer, bounds: Sequence[Bounds]) -> None:
         self._server, self._bounds = server, bounds
         self._awaited: list[_Awaited] = []
         server.observations.listen(RegisterChanged, self._changed)

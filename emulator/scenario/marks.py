@@ -8,17 +8,17 @@ from ringhil.emulator.scenario.errors import ScenarioError, printable
 Loc = tuple[str | int, ...]
 
 
-class Mark(NamedTuple):
+class Position(NamedTuple):
     """A place in the text; both count from 1."""
 
     line: int
     column: int
 
 
-def place_after(text: str) -> Mark:
+def place_after(text: str) -> Position:
     """The place where the character that follows `text` stands."""
     lines = text.split("\n")
-    return Mark(len(lines), len(lines[-1]) + 1)
+    return Position(len(lines), len(lines[-1]) + 1)
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Source:
 
     path: str
     data: object
-    values: dict[Loc, Mark]
-    keys: dict[Loc, Mark]
+    values: dict[Loc, Position]
+    keys: dict[Loc, Position]
 
     def found(self, loc: Loc) -> object:
         """The data at `loc`, or None."""
@@ -42,7 +42,7 @@ class Source:
                 return None
         return here
 
-    def mark(self, loc: Loc, *, key: bool = False) -> Mark:
+    def mark(self, loc: Loc, *, key: bool = False) -> Position:
         """The place at which the value at `loc`, or its key, begins."""
         return self.keys[loc] if key else self.values[self._known(loc)]
 

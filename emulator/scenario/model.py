@@ -129,7 +129,7 @@ class Event(Part):
     delay: int | None = _parameter("delay")
 
 
-class Times(Part):
+class TimeKeys(Part):
     """When an expectation has to hold: exactly one of `at`, `by`, `end` and `always`."""
 
     at: Cycle | None = Field(None, description="cycle since power-up: has to hold then")
@@ -148,12 +148,12 @@ class Times(Part):
 
 
 if TYPE_CHECKING:
-    Expectation = Times
+    Expectation = TimeKeys
 else:
     # What can be checked is known to the classes of expect/ alone.
     Expectation = create_model(
         "Expectation",
-        __base__=Times,
+        __base__=TimeKeys,
         __doc__="Exactly one of `at`, `by`, `end` and `always`, and at least one thing to check.",
         **{check.attribute(): check.FIELD for check in CHECKS},
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.scenario.errors import quoted
 from ringhil.emulator.scenario.expression import ExpressionError, Template, Value, Values, template
-from ringhil.emulator.scenario.marks import Loc, Mark, Source
+from ringhil.emulator.scenario.marks import Loc, Position, Source
 
 SWEEP = "sweep"
 
@@ -88,8 +88,8 @@ class _Filling:
     def __init__(self, templates: Templates, values: Values) -> None:
         self.templates, self.values = templates, values
         self.source = templates.source
-        self.moved_values: dict[Loc, Mark] = {}
-        self.moved_keys: dict[Loc, Mark] = {}
+        self.moved_values: dict[Loc, Position] = {}
+        self.moved_keys: dict[Loc, Position] = {}
 
     def node(self, node: object, loc: Loc, to: Loc) -> object:
         """What stands at `loc` in the file, filled in for `to`."""

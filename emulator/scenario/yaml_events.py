@@ -13,7 +13,7 @@ from ruamel.yaml.events import Event
 from ruamel.yaml.reader import ReaderError
 
 from ringhil.emulator.scenario.errors import ScenarioError
-from ringhil.emulator.scenario.marks import Mark, place_after
+from ringhil.emulator.scenario.marks import Position, place_after
 
 MAX_BYTES = 4 << 20
 
@@ -41,7 +41,7 @@ def events(text: str, path: str) -> Iterator[Event]:
 
 
 def _events(text: str, path: str) -> Iterator[Event]:
-    last = Mark(1, 1)
+    last = Position(1, 1)
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             yield event
@@ -60,6 +60,6 @@ def _events(text: str, path: str) -> Iterator[Event]:
         raise ScenarioError(path, *last, f"invalid YAML after this place: {error}") from None
 
 
-def mark_of(mark: Any) -> Mark:
+def mark_of(mark: Any) -> Position:
     """A mark of the parser, which counts from 0."""
-    return Mark(mark.line + 1, mark.column + 1)
+    return Position(mark.line + 1, mark.column + 1)

@@ -24,7 +24,7 @@ from ruamel.yaml.events import (
 )
 
 from ringhil.emulator.scenario.errors import ScenarioError, quoted
-from ringhil.emulator.scenario.marks import Loc, Mark, Source, spell
+from ringhil.emulator.scenario.marks import Loc, Position, Source, spell
 from ringhil.emulator.scenario.yaml_events import events, mark_of
 from ringhil.emulator.scenario.yaml_scalars import resolve
 
@@ -57,8 +57,8 @@ class _Builder:
     root: object = None
     documents: int = 0
     stack: list[_Open] = field(default_factory=list)
-    values: dict[Loc, Mark] = field(default_factory=lambda: {(): Mark(1, 1)})
-    keys: dict[Loc, Mark] = field(default_factory=dict)
+    values: dict[Loc, Position] = field(default_factory=lambda: {(): Position(1, 1)})
+    keys: dict[Loc, Position] = field(default_factory=dict)
 
     def source(self) -> Source:
         return Source(self.path, self.root, self.values, self.keys)

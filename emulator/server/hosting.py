@@ -2,7 +2,7 @@
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
-from ringhil.emulator.host.workload import Files, Generated, Workload
+from ringhil.emulator.host.workload import Files, Generated, WorkUnits
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
@@ -20,7 +20,7 @@ def views(wiring: Wiring, times: list[Times]) -> list[CardView]:
     return found
 
 
-def workload(scenario: Scenario) -> Workload | None:
+def workload(scenario: Scenario) -> WorkUnits | None:
     """The work of a scenario, opened. Raises DataError."""
     work = scenario.workload
     if work is None:

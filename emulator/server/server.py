@@ -24,7 +24,7 @@ from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.observations import Granted, Lapsed
 
 
-class Server:
+class LiveServer:
     """One run: `start`, any number of `run_to` and `strike`, then `play_out`; each run once."""
 
     def __init__(
@@ -183,7 +183,7 @@ class Server:
 class _Event:
     __slots__ = ("_event", "_server")
 
-    def __init__(self, server: Server, event: TimelineEvent) -> None:
+    def __init__(self, server: LiveServer, event: TimelineEvent) -> None:
         self._server, self._event = server, event
 
     def __call__(self) -> None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ringhil.emulator.engine.engine import Topology
-from ringhil.emulator.scenario import BoundaryLink, GpuRef
-from ringhil.emulator.scenario import Server as Described
+from ringhil.emulator.scenario import BoundaryLink, GpuRef, Server
 from ringhil.emulator.server.routing import Hop, hops
 
 
@@ -25,7 +24,7 @@ class Crossing:
 class Wiring:
     """Of a server as described."""
 
-    def __init__(self, server: Described) -> None:
+    def __init__(self, server: Server) -> None:
         self.server, self.cards = server, server.cards
         self.links = server.boundary_links
         self._number = {card.name: number for number, card in enumerate(server.cards)}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ringhil.emulator.build.build import BuildError, BuildRequest, build, cache_dir, rtl_hash
-from ringhil.emulator.build.cache import Store
+from ringhil.emulator.build.cache import BuildStore
 from ringhil.emulator.build.node_rtl import NODE, OURS, cell_sources, sources
 from ringhil.emulator.build.processes import run
 from ringhil.emulator.build.toolchain import plain_environment
@@ -126,7 +126,7 @@ def _icarus(
     digest = rtl_hash(sources)
     recipe = repr((_RECIPE, digest, top, sorted(defines.items()), sorted(parameters.items()), waves))
     key = "icarus-" + hashlib.sha256(recipe.encode()).hexdigest()
-    store = Store(cache_dir())
+    store = BuildStore(cache_dir())
     entry = store.find(key)
     if entry is not None:
         return Bench("icarus", top, entry, digest, True)

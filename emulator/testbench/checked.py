@@ -29,7 +29,7 @@ class NodeScoreboard:
 
     def __init__(self, bench: NodeBench, view: NodeView) -> None:
         self._view, self._board = view, Scoreboard()
-        self._control, self._data = control.Outcome(), data.Outcome()
+        self._control, self._data = control.ControlOutcome(), data.DataOutcome()
         self.complaints: list[str] = []
         self.compared = 0
         for link, port in bench.ports.items():

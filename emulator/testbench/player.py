@@ -90,7 +90,7 @@ class _Granted:
             self._cycles.append(cycle)
 
 
-class Player:
+class StimulusPlayer:
     """Plays stimuli to the node of one bench, one after the other, each from reset.
 
     With `leap`, cycles in which the node says that nothing happens are passed over (quiescence contract); what is

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 
 from ringhil.emulator.testbench.node import NodeBench
-from ringhil.emulator.testbench.player import Observed, Player
+from ringhil.emulator.testbench.player import Observed, StimulusPlayer
 from ringhil.emulator.testbench.stimulus import Stimulus
 
 
@@ -17,7 +17,7 @@ from ringhil.emulator.testbench.stimulus import Stimulus
 async def replay(dut: Any) -> None:
     """$RINGHIL_STIMULUS, from reset; what was observed goes to $RINGHIL_OBSERVED."""
     stimulus = Stimulus.read(Path(os.environ["RINGHIL_STIMULUS"]))
-    observed = await Player(NodeBench(dut)).play(stimulus)
+    observed = await StimulusPlayer(NodeBench(dut)).play(stimulus)
     if "RINGHIL_OBSERVED" in os.environ:
         Path(os.environ["RINGHIL_OBSERVED"]).write_text(json.dumps(as_data(observed)))
 

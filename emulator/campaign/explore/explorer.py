@@ -16,8 +16,7 @@ from ringhil.emulator.campaign.explore.result import Result
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import CLEAN, Space
 from ringhil.emulator.campaign.explore.stem import Numbered
-from ringhil.emulator.campaign.explore.store import Campaign as Kept
-from ringhil.emulator.campaign.explore.store import Store
+from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.campaign.explore.warm import PATIENCE
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.scenario import Scenario, dumps
@@ -129,7 +128,9 @@ def _unsettled(
     return Explored(number, 1, before, 1 - before, 0.0, None)
 
 
-def _kept(base: Scenario, library: Library, plan: Plan, conditions: Conditions, space: dict[str, int]) -> Kept:
+def _kept(
+    base: Scenario, library: Library, plan: Plan, conditions: Conditions, space: dict[str, int]
+) -> StoredCampaign:
     text = dumps(base)
     hash_ = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
     arguments = {
@@ -138,7 +139,7 @@ def _kept(base: Scenario, library: Library, plan: Plan, conditions: Conditions, 
         "shard": list(conditions.shard),
         "rounds": conditions.rounds,
     }
-    return Kept(base.name, hash_, text, library.rtl, _version(), plan.seed, arguments, space)
+    return StoredCampaign(base.name, hash_, text, library.rtl, _version(), plan.seed, arguments, space)
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.fork import ForkedError, forked
-from ringhil.emulator.campaign.explore.store import Campaign, Row
+from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.scenario import Scenario, dumps, loads
@@ -28,14 +28,14 @@ class Failing:
     shrunk: Path | None = None
 
 
-def scenario_of(campaign: Campaign, row: Row) -> Scenario:
+def scenario_of(campaign: StoredCampaign, row: Row) -> Scenario:
     """The scenario that gives the outcome of a case, whoever runs it."""
     text = f"{campaign.scenario}timeline: {row.schedule}\n"
     scenario = loads(text, name=f"case {row.number}")
     return replace(scenario, name=f"case {row.number}: {row.key}", until=row.result.until)
 
 
-def write_cases(folder: Path, campaign: Campaign, rows: Iterable[Row], options: str = "") -> list[Failing]:
+def write_cases(folder: Path, campaign: StoredCampaign, rows: Iterable[Row], options: str = "") -> list[Failing]:
     """A file for each case, failed or not, at most MOST_FILES. `options` of `ringhil run`, for the RTL.
 
     Raises ExploreError.
@@ -56,7 +56,7 @@ def write_cases(folder: Path, campaign: Campaign, rows: Iterable[Row], options: 
 
 def shrink_failing(
     folder: Path,
-    campaign: Campaign,
+    campaign: StoredCampaign,
     failing: list[Failing],
     library: Library,
     limit: float,
@@ -75,7 +75,7 @@ def shrink_failing(
     return result
 
 
-def _shrink(folder: Path, campaign: Campaign, row: Row, library: Library, limit: float) -> Path | None:
+def _shrink(folder: Path, campaign: StoredCampaign, row: Row, library: Library, limit: float) -> Path | None:
     # Imported here: it is needed by campaigns that find something, only.
     from ringhil.emulator.campaign.minimise import fails_in, shrink, write_reproduction
 

@@ -13,7 +13,7 @@ SINGLES, PAIRS, RANDOM = "single faults", "pairs", "random schedules"
 
 
 @dataclass
-class Tally:
+class CaseTally:
     """Cases, and how many of them did not pass."""
 
     cases: int = 0
@@ -30,7 +30,7 @@ class Tally:
         return None if self.failed else rate_bound(self.cases)
 
 
-Struck = dict[tuple[str, str, int], Tally]  # by kind, place and phase
+Struck = dict[tuple[str, str, int], CaseTally]  # by kind, place and phase
 
 
 @dataclass
@@ -39,11 +39,11 @@ class Figures:
     `pairs`: by both kinds and both places; `phases`: of schedules with several faults, by sort and phase."""
 
     classes: list[ClassSummary] = field(default_factory=list)
-    parts: dict[str, Tally] = field(default_factory=dict)
+    parts: dict[str, CaseTally] = field(default_factory=dict)
     singles: Struck = field(default_factory=dict)
     several: Struck = field(default_factory=dict)
-    pairs: dict[tuple[str, str, str], Tally] = field(default_factory=dict)
-    phases: dict[tuple[str, int], Tally] = field(default_factory=dict)
+    pairs: dict[tuple[str, str, str], CaseTally] = field(default_factory=dict)
+    phases: dict[tuple[str, int], CaseTally] = field(default_factory=dict)
     spreads: dict[str, Spread] = field(default_factory=dict)
 
     @property
@@ -79,18 +79,18 @@ class Figures:
     def add(self, row: Row) -> None:
         """Count a case in; not in `classes`, whose figures are those of every summary."""
         part, failed = part_of(row), row.result.verdict != "pass"
-        self.parts.setdefault(part, Tally()).add(failed)
+        self.parts.setdefault(part, CaseTally()).add(failed)
         self.spreads.setdefault(row.cls, Spread()).add(row.result)
         if part == SINGLES:
-            self.singles.setdefault((row.cls, row.place, row.phase), Tally()).add(failed)
+            self.singles.setdefault((row.cls, row.place, row.phase), CaseTally()).add(failed)
         elif part in (PAIRS, RANDOM):
             faults = [(event["fault"], _where(event)) for event in json.loads(row.schedule) if "fault" in event]
             for kind, place in faults:
-                self.several.setdefault((kind, place, 0), Tally()).add(failed)
+                self.several.setdefault((kind, place, 0), CaseTally()).add(failed)
             if part == PAIRS and len(faults) == 2:
-                self.pairs.setdefault((faults[0][0], faults[1][0], row.place), Tally()).add(failed)
+                self.pairs.setdefault((faults[0][0], faults[1][0], row.place), CaseTally()).add(failed)
             sort = PAIRS if part == PAIRS else row.cls
-            self.phases.setdefault((sort, row.phase), Tally()).add(failed)
+            self.phases.setdefault((sort, row.phase), CaseTally()).add(failed)
 
 
 def gathered(rows: Iterable[Row]) -> Figures:

@@ -7,10 +7,10 @@ from pathlib import Path
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.query import ORDERS, chosen
 from ringhil.emulator.campaign.explore.report_cases import SERVER, replay
-from ringhil.emulator.campaign.explore.report_figures import PAIRS, RANDOM, SINGLES, Figures, Tally, gathered
+from ringhil.emulator.campaign.explore.report_figures import PAIRS, RANDOM, SINGLES, CaseTally, Figures, gathered
 from ringhil.emulator.campaign.explore.report_maps import Map, by_kinds, by_phase, by_place, combinations, of_several
 from ringhil.emulator.campaign.explore.report_terrain import terrain
-from ringhil.emulator.campaign.explore.rows import Campaign
+from ringhil.emulator.campaign.explore.rows import StoredCampaign
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.pages import render
@@ -68,12 +68,12 @@ def report(store: Store, campaign: int) -> str:
     )
 
 
-def _parts(kept: Campaign, figures: Figures) -> list[tuple[str, int | None, Tally]]:
+def _parts(kept: StoredCampaign, figures: Figures) -> list[tuple[str, int | None, CaseTally]]:
     """Each part of the space with its size, None where it isn't known, and what was played of it; all of it last."""
     names = dict.fromkeys((*kept.space, *figures.parts))
     played = figures.parts.values()
-    total = Tally(sum(part.cases for part in played), sum(part.failed for part in played))
-    rows = [(name, kept.space.get(name), figures.parts.get(name, Tally())) for name in names]
+    total = CaseTally(sum(part.cases for part in played), sum(part.failed for part in played))
+    rows = [(name, kept.space.get(name), figures.parts.get(name, CaseTally())) for name in names]
     return [*rows, ("all", sum(kept.space.values()), total)]
 
 
@@ -89,7 +89,7 @@ class _Covered:
     combinations: tuple[int, int]
 
 
-def _covered(kept: Campaign, figures: Figures) -> _Covered:
+def _covered(kept: StoredCampaign, figures: Figures) -> _Covered:
     ground = terrain(kept, figures)
     singles = several = None
     done = (0, 0)

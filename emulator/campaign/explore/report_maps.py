@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ringhil.emulator.campaign.explore.report_figures import Figures, Struck, Tally
+from ringhil.emulator.campaign.explore.report_figures import CaseTally, Figures, Struck
 from ringhil.emulator.campaign.explore.report_terrain import Terrain
 from ringhil.emulator.scenario import FAULTS
 
@@ -16,7 +16,7 @@ _Item = TypeVar("_Item")
 
 
 @dataclass
-class Cell:
+class MapCell:
     """`played` of `wanted` combinations have a case; there are `cases`, of which `failed` did not pass."""
 
     cases: int = 0
@@ -24,7 +24,7 @@ class Cell:
     played: int = 0
     wanted: int = 0
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: CaseTally) -> None:
         """Count one more combination in."""
         self.cases, self.failed, self.played = self.cases + tally.cases, self.failed + tally.failed, self.played + 1
 
@@ -44,10 +44,10 @@ class Map:
     down: str
     counted: str
     across: tuple[str, ...]
-    rows: tuple[tuple[str, list[Cell]], ...]
+    rows: tuple[tuple[str, list[MapCell]], ...]
 
     @property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[MapCell]:
         """All of them."""
         return [cell for _, cells in self.rows for cell in cells]
 
@@ -71,7 +71,7 @@ def by_place(struck: Struck, terrain: Terrain, name: str, *, phased: bool) -> li
         places = list(dict.fromkeys(place for kind, place in terrain.cards if kind in kinds))
         bins = binned(places, MOST_ROWS)
         row_of = {place: n for n, found in enumerate(bins) for place in found}
-        cells = {(n, kind): Cell() for n in range(len(bins)) for kind in kinds}
+        cells = {(n, kind): MapCell() for n in range(len(bins)) for kind in kinds}
         for (kind, place), card in terrain.cards.items():
             if kind in kinds:
                 cells[row_of[place], kind].wanted += _wanted(card, seen, terrain) if phased else 1
@@ -97,7 +97,7 @@ def by_phase(struck: Struck, terrain: Terrain, name: str) -> Map | None:
     column_of = {phase: n for n, found in enumerate(bins) for phase in found}
     sizes = {card: [len(phases.intersection(found)) for found in bins] for card, phases in seen.items()}
     rows = []
-    cells = {kind: [Cell() for _ in (*bins, *missing)] for kind in terrain.kinds}
+    cells = {kind: [MapCell() for _ in (*bins, *missing)] for kind in terrain.kinds}
     for (kind, _, phase), tally in struck.items():
         cells[kind][column_of[phase]].add(tally)
     for kind in terrain.kinds:
@@ -114,7 +114,7 @@ def by_phase(struck: Struck, terrain: Terrain, name: str) -> Map | None:
 def by_kinds(figures: Figures, terrain: Terrain) -> Map | None:
     """Pairs: the first kind down, the second one across. None when there are none."""
     kinds = terrain.kinds
-    cells = {(a, b): Cell(wanted=terrain.couples(a, b)) for a in kinds for b in kinds}
+    cells = {(a, b): MapCell(wanted=terrain.couples(a, b)) for a in kinds for b in kinds}
     for (first, second, _), tally in figures.pairs.items():
         cells[first, second].add(tally)
     if not any(cell.wanted or cell.played for cell in cells.values()):
@@ -130,7 +130,7 @@ def of_several(figures: Figures) -> Map | None:
         return None
     column_of = {phase: n for n, found in enumerate(bins) for phase in found}
     sorts = dict.fromkeys(sort for sort, _ in figures.phases)
-    cells = {sort: [Cell() for _ in bins] for sort in sorts}
+    cells = {sort: [MapCell() for _ in bins] for sort in sorts}
     for (sort, phase), tally in figures.phases.items():
         cells[sort][column_of[phase]].add(tally)
     for sort in sorts:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.report_figures import PAIRS, SINGLES, Figures
-from ringhil.emulator.campaign.explore.rows import Campaign
+from ringhil.emulator.campaign.explore.rows import StoredCampaign
 from ringhil.emulator.campaign.explore.space import Round, Space
 from ringhil.emulator.scenario import FAULTS, loads
 
@@ -48,7 +48,7 @@ class Terrain:
         return ordered // 2 if first == second else ordered * (kinds.index(first) < kinds.index(second))
 
 
-def terrain(campaign: Campaign, figures: Figures) -> Terrain:
+def terrain(campaign: StoredCampaign, figures: Figures) -> Terrain:
     """Of a campaign and what was struck in it."""
     space = _space(campaign)
     cards = {} if space is None else {(spot.kind, spot.where): spot.card for spot in space.spots}
@@ -59,7 +59,7 @@ def terrain(campaign: Campaign, figures: Figures) -> Terrain:
     return Terrain(cards, phases, space is not None, pairs in ("together", "both"), pairs in ("apart", "both"))
 
 
-def _space(campaign: Campaign) -> Space | None:
+def _space(campaign: StoredCampaign) -> Space | None:
     """The space with rounds of one phase; None when this version can't read the campaign."""
     try:
         server = loads(campaign.scenario).server
@@ -77,7 +77,7 @@ def _plan(arguments: dict[str, Any]) -> Plan:
     return Plan(several("kinds", tuple(FAULTS)), several("places", ()), lasts=lasts, **known)
 
 
-def _phases(campaign: Campaign, space: Space) -> dict[str, int] | None:
+def _phases(campaign: StoredCampaign, space: Space) -> dict[str, int] | None:
     """From the number of single faults; the store doesn't hold the rounds. Several cards may differ in theirs."""
     size, once = campaign.space.get(SINGLES, 0), space.sizes.get(SINGLES, 0)
     wanted = campaign.arguments.get("phases")

@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Campaign:
+class StoredCampaign:
     """What was played. `scenario`: text of a scenario file, `arguments`: what the cases follow from, both exact;
     `space`: number of cases by part."""
 
@@ -55,7 +55,7 @@ def row_values(number: int, case: Case, result: Result) -> tuple[object, ...]:
 
 _WHERE = ("number", "key", "cls", "place", "phase", "depth", "schedule")
 _OUTCOME = tuple(field.name for field in fields(Result))  # in the order of COLUMNS
-_ROW, _CAMPAIGN = TypeAdapter(Row), TypeAdapter(Campaign)
+_ROW, _CAMPAIGN = TypeAdapter(Row), TypeAdapter(StoredCampaign)
 _EVENTS, _TEXTS = TypeAdapter(list[dict[str, Any]]), TypeAdapter(tuple[str, ...])
 _ARGUMENTS, _SPACE = TypeAdapter(dict[str, Any]), TypeAdapter(dict[str, int])
 
@@ -69,8 +69,8 @@ def row_of(values: tuple[Any, ...]) -> Row:
     return row
 
 
-def campaign_of(values: Sequence[Any]) -> Campaign:
+def campaign_of(values: Sequence[Any]) -> StoredCampaign:
     """The fields of a campaign; raises as `row_of`."""
-    row = dict(zip((field.name for field in fields(Campaign)), values, strict=True))
+    row = dict(zip((field.name for field in fields(StoredCampaign)), values, strict=True))
     row["arguments"], row["space"] = _ARGUMENTS.validate_json(row["arguments"]), _SPACE.validate_json(row["space"])
     return _CAMPAIGN.validate_python(row)

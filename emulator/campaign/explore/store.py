@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.result import Result
-from ringhil.emulator.campaign.explore.rows import COLUMNS, Campaign, Row, campaign_of, row_of, row_values
+from ringhil.emulator.campaign.explore.rows import COLUMNS, Row, StoredCampaign, campaign_of, row_of, row_values
 from ringhil.emulator.documents import explained
 
-__all__ = ["Campaign", "Row", "Store"]
+__all__ = ["Row", "Store", "StoredCampaign"]
 
 VERSION = 1
 _MAGIC = b"SQLite format 3\0"
@@ -161,7 +161,7 @@ class Store:
 
     # ----------------------------------------------------------------------------------------------- campaigns
 
-    def begin(self, campaign: Campaign, *, fresh: bool = False) -> int:
+    def begin(self, campaign: StoredCampaign, *, fresh: bool = False) -> int:
         """Number of a campaign: the last one with the same cases on the same RTL goes on, unless `fresh`."""
         arguments = json.dumps(campaign.arguments, sort_keys=True)
         same = (campaign.scenario_hash, campaign.rtl, campaign.version, campaign.seed, arguments)
@@ -181,7 +181,7 @@ class Store:
                 ).fetchone()[0]
             )
 
-    def campaigns(self) -> dict[int, Campaign]:
+    def campaigns(self) -> dict[int, StoredCampaign]:
         """All campaigns by number."""
         columns = "id, name, scenario_hash, scenario, rtl, version, seed, arguments, space"
         with self._explained():

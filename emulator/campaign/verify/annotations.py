@@ -24,7 +24,7 @@ _CHARACTERS = 1000  # of one message
 
 
 @dataclass(frozen=True)
-class Mark:
+class Annotation:
     """One line of a file and what is wrong there; `variants`: ids of all that found it so."""
 
     file: Path
@@ -43,7 +43,7 @@ class Mark:
         return f"{text} [{swept[0].removeprefix(self.file.as_posix())[1:-1]}{more}]" if swept else text
 
 
-def marks(report: Report) -> list[Mark]:
+def marks(report: Report) -> list[Annotation]:
     """The annotations in the order of the verdicts; failures of one kind at one line are one."""
     places: dict[tuple[Path, int, str], list[tuple[Verdict, Failure]]] = {}
     for verdict in report.bad():
@@ -51,7 +51,7 @@ def marks(report: Report) -> list[Mark]:
             key = (verdict.file, failure.line or 1, failure.kind)
             places.setdefault(key, []).append((verdict, failure))
     return [
-        Mark(file, line, found[0][1].column, kind, found[0][1].text, tuple(dict.fromkeys(v.id for v, _ in found)))
+        Annotation(file, line, found[0][1].column, kind, found[0][1].text, tuple(dict.fromkeys(v.id for v, _ in found)))
         for (file, line, kind), found in places.items()
     ]
 

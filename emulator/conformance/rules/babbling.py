@@ -6,7 +6,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.frames import other_control
 from ringhil.emulator.conformance.guard import offered
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps
 from ringhil.emulator.conformance.rules.mailbox import BY_PORT
 from ringhil.emulator.conformance.rules.switch import BACK, LONGEST
@@ -117,7 +117,7 @@ def _never_left(
 
 
 @rule("faults.babbled", "a babbling GPU sends statistics frames of its own, as described, by turns on both lanes", "R6")
-def babbled(rng: random.Random, effort: int) -> Iterable[Case]:
+def babbled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_judge, "faults.babbled")
     for index in range(2 * effort):
         place = straps(rng) | {"card": rng.randrange(255)}
@@ -127,11 +127,11 @@ def babbled(rng: random.Random, effort: int) -> Iterable[Case]:
         for length in (1, 2, 4, 5, 6, 9, 10, 11, 60, 200):
             actions += [Fault(at, "babble", True), Fault(at + length, "babble", False)]
             at += length + SLACK
-        yield Case(f"babble {index}", Stimulus.of(actions, **place), judge)
+        yield RuleCase(f"babble {index}", Stimulus.of(actions, **place), judge)
 
 
 @rule("faults.babble_beside", "of what firmware writes beside a babbling GPU nothing leaves in parts; later frames do")
-def babble_beside(rng: random.Random, effort: int) -> Iterable[Case]:
+def babble_beside(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_judge, "faults.babble_beside")
     for allowance in (1_000_000, 1_000_000, 3):
         for index in range(effort):
@@ -158,4 +158,4 @@ def babble_beside(rng: random.Random, effort: int) -> Iterable[Case]:
             at += WRITTEN + 2 * period + LONGEST + setting(Stimulus.of(actions), "gpu_restore")
             actions += [Post(at + 2 * period * port, port, other_control(rng, **given)) for port in range(4)]
             name = f"{'muted' if allowance < 100 else 'heard'}, {allowance} {index}"
-            yield Case(name, Stimulus.of(actions, tail=300, **place), judge)
+            yield RuleCase(name, Stimulus.of(actions, tail=300, **place), judge)

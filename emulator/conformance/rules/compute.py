@@ -6,7 +6,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.data_frames import Place, roles, some_place
 from ringhil.emulator.conformance.data_judge import judge_data, judged_data
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
 from ringhil.emulator.conformance.timeline import faulty
 from ringhil.emulator.testbench.frame import RingFrame
@@ -38,7 +38,7 @@ def all_of(units: Iterable[tuple[int, Sequence[RingFrame]]], gap: int) -> list[A
 
 
 @rule("compute.digest", "a result holds CRC-32 and sum of the words that arrived, and goes back the way the work came")
-def digest(rng: random.Random, effort: int) -> Iterable[Case]:
+def digest(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"), crossings=rng.getrandbits(16))
         units = []
@@ -74,7 +74,7 @@ def _times(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) 
 
 
 @rule("compute.time", "a unit takes compute_setup + flits x compute_per_flit cycles, a result says so", "R7")
-def time(rng: random.Random, effort: int) -> Iterable[Case]:
+def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (setup, each) in enumerate([(32, 1), (0, 0), (200, 3), (1, rng.randrange(40))] * effort):
         place = some_place(rng, control=roles("entry"))
         units = [place.unit(rng.choice([1, 8, 9, 100, 256, 600]), source=None) for _ in range(6)]
@@ -83,11 +83,11 @@ def time(rng: random.Random, effort: int) -> Iterable[Case]:
         actions += all_of([(way, frames) for frames in units], rng.choice([0, 100]))
         tail = sum(length(frames) * (each + 2) + max(setup, 32) for frames in units) + 1200
         stimulus = Stimulus.of(actions, tail=tail, **place.straps)
-        yield Case(f"{setup} + {each} by {WAYS[way]}", stimulus, partial(_times, "compute.time", stimulus.cycles))
+        yield RuleCase(f"{setup} + {each} by {WAYS[way]}", stimulus, partial(_times, "compute.time", stimulus.cycles))
 
 
 @rule("compute.slow", "a slow GPU takes four times as long", "R7")
-def slow(rng: random.Random, effort: int) -> Iterable[Case]:
+def slow(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for way in range(3):
         place = some_place(rng, control=roles("entry"))
         units = [(way, place.unit(size)) for size in (5, 256, 300)]
@@ -95,11 +95,11 @@ def slow(rng: random.Random, effort: int) -> Iterable[Case]:
         actions = [*settings(place, compute_setup=setup, compute_per_flit=each), Fault(1, "slow", True)]
         actions += all_of(units, 20)
         stimulus = Stimulus.of(actions, tail=4 * (3 * max(setup, 32) + 80 * each) + 1500, **place.straps)
-        yield Case(f"by {WAYS[way]}", stimulus, partial(_times, "compute.slow", stimulus.cycles))
+        yield RuleCase(f"by {WAYS[way]}", stimulus, partial(_times, "compute.slow", stimulus.cycles))
 
 
 @rule("compute.corrupt", "a corrupt GPU flips a bit of each digest, behind the CRCs' backs", "R7")
-def corrupt(rng: random.Random, effort: int) -> Iterable[Case]:
+def corrupt(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = some_place(rng, control=roles("entry"))
     units = [(way, place.unit(rng.randrange(1, 400))) for way in (0, 1, 2) * effort]
     actions = [*settings(place), Fault(1, "corrupt", True), *all_of(units, 60)]
@@ -107,7 +107,7 @@ def corrupt(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("compute.queue", "four units find room, and are computed in the order in which they came; more are refused", "R7")
-def queue(rng: random.Random, effort: int) -> Iterable[Case]:
+def queue(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for way in (0, 1, 2):
         for index in range(effort):
             place = some_place(rng, control=roles("entry"))
@@ -128,7 +128,7 @@ def queue(rng: random.Random, effort: int) -> Iterable[Case]:
     "however many results and refusals wait for a credit, no result is lost, and nothing leaves twice",
     "R7",
 )
-def waiting(rng: random.Random, effort: int) -> Iterable[Case]:
+def waiting(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         ways = ((None, "p1"), ((0, 3), "boundary"), (None, "host"), ((5, 900), "p2"))
         for way, (source, goes) in enumerate(ways):
@@ -161,7 +161,7 @@ def _hung(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -
 
 
 @rule("compute.hang", "a hang that nobody notices costs no unit: each is computed afterwards, and counted once", "R7")
-def hang(rng: random.Random, effort: int) -> Iterable[Case]:
+def hang(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry"))
         setup = rng.randrange(20, 120)
@@ -177,11 +177,11 @@ def hang(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Fault(begin, "hang", True), Fault(ends, "hang", False)]
             at = max(ends, at) + 2 * len(units) * (setup + 40) + 60
         stimulus = Stimulus.of(actions, tail=800 + 4 * setup, **place.straps)
-        yield Case(f"hang {index}", stimulus, partial(_hung, "compute.hang", stimulus.cycles))
+        yield RuleCase(f"hang {index}", stimulus, partial(_hung, "compute.hang", stimulus.cycles))
 
 
 @rule("compute.refuse", "a unit is refused when segments are missing, and when its computation is of an unknown kind")
-def refuse(rng: random.Random, effort: int) -> Iterable[Case]:
+def refuse(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"))
         units: list[tuple[int, Sequence[RingFrame]]] = []
@@ -209,7 +209,7 @@ def _sealed(body: bytes) -> RingFrame:
 
 
 @rule("compute.streams", "units that arrive by different ways, or from different cards, don't mix", "R7, R8")
-def streams(rng: random.Random, effort: int) -> Iterable[Case]:
+def streams(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"))
         cards = [c for c in range(16) if c != place.card]
@@ -229,7 +229,7 @@ def streams(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("compute.interrupted", "of two units that one stream mixes, the one that was interrupted is refused", "R7")
-def interrupted(rng: random.Random, effort: int) -> Iterable[Case]:
+def interrupted(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = some_place(rng, control=roles("entry"))
         for way in (0, 2):
@@ -260,7 +260,7 @@ def _later(frames: Sequence[RingFrame]) -> list[RingFrame]:
 
 
 @rule("compute.damaged", "a damaged segment is counted and no more; the unit is then refused", "R3, R7")
-def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
+def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"))
         units: list[tuple[int, Sequence[RingFrame]]] = []

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.steady import judge_control
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
@@ -44,7 +44,7 @@ def follows(rule_name: str, view: NodeView | None = None) -> partial[list[Breach
 
 
 @rule("control.count", "a working GPU adds one to the count of a foreign statistics message, and its record", "R3, R8")
-def count(rng: random.Random, effort: int) -> Iterable[Case]:
+def count(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = straps(rng)
         others = [g for g in {0, 1, place["size"] - 1, rng.randrange(place["size"])} if g != place["node"]]
@@ -61,11 +61,11 @@ def count(rng: random.Random, effort: int) -> Iterable[Case]:
         own = [Poke(6, "control", marks), Poke(7, "weight", rng.getrandbits(16))]
         own += [Poke(8, "gpu_type", rng.getrandbits(8)), Poke(9, "boundary_peer", rng.getrandbits(8))]
         stimulus = Stimulus.of([*QUIET, *own, *spread(frames, (0, 1) * 4)], **place)
-        yield Case(f"count {index}", stimulus, follows("control.count"))
+        yield RuleCase(f"count {index}", stimulus, follows("control.count"))
 
 
 @rule("control.forward", "other control frames for other GPUs leave as they came, TTL less one", "R6")
-def forward(rng: random.Random, effort: int) -> Iterable[Case]:
+def forward(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         others = [g for g in range(min(place["size"], 9)) if g != place["node"]]
@@ -73,11 +73,11 @@ def forward(rng: random.Random, effort: int) -> Iterable[Case]:
         frames = [RingFrame.of(other_control(rng, home=rng.choice(others), **given)) for _ in range(8)]
         frames += [RingFrame.of(other_control(rng, card=place["card"] ^ 1, home=place["node"], ttl=2))]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 5)], **place)
-        yield Case(f"forward {index}", stimulus, follows("control.forward"))
+        yield RuleCase(f"forward {index}", stimulus, follows("control.forward"))
 
 
 @rule("control.ttl", "the TTL goes down by one at each hop; a frame that has used it up is dropped and counted")
-def ttl(rng: random.Random, effort: int) -> Iterable[Case]:
+def ttl(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = {"card": 3, "node": 2, "size": 8}
     frames = []
     for left in (0, 1, 2, 8, 9, 10, 0xFFFF):
@@ -86,11 +86,11 @@ def ttl(rng: random.Random, effort: int) -> Iterable[Case]:
         frames.append(RingFrame.of(other_control(rng, card=3, home=2, ttl=left)))
     for lane in (0, 1):
         stimulus = Stimulus.of([*QUIET, *spread(frames, [lane] * len(frames))], **place)
-        yield Case(f"lane {lane}", stimulus, follows("control.ttl"))
+        yield RuleCase(f"lane {lane}", stimulus, follows("control.ttl"))
 
 
 @rule("control.home", "a frame whose home is this GPU goes to its firmware and no further", "R4")
-def home(rng: random.Random, effort: int) -> Iterable[Case]:
+def home(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = straps(rng)
         given = {"card": place["card"], "ttl": rng.choice([1, place["size"]])}
@@ -101,28 +101,28 @@ def home(rng: random.Random, effort: int) -> Iterable[Case]:
         ]
         frames += [frames[0].marked(), frames[1].with_bad_link_crc(), frames[2]]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 5)], **place)
-        yield Case(f"home {index}", stimulus, follows("control.home"))
+        yield RuleCase(f"home {index}", stimulus, follows("control.home"))
 
 
 @rule("control.damaged", "a frame that is bad when it ends leaves marked, and is counted at the link that spoilt it")
-def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
+def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = straps(rng)
         frames = [control_frame(rng, damage=0.7, **place) for _ in range(12)]
         # A cut frame shows only by the next one's beginning.
         frames += [control_frame(rng, **place) for _ in range(2)]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 7)], **place)
-        yield Case(f"damaged {index}", stimulus, follows("control.damaged"))
+        yield RuleCase(f"damaged {index}", stimulus, follows("control.damaged"))
     for index in range(effort):
         place = straps(rng)
         # The mark alone makes a frame bad, whatever its CRC.
         frames = [replace(control_frame(rng, **place), err=rng.random() < 0.7) for _ in range(14)]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1) * 7)], **place)
-        yield Case(f"marked {index}", stimulus, follows("control.damaged"))
+        yield RuleCase(f"marked {index}", stimulus, follows("control.damaged"))
 
 
 @rule("control.short", "a frame of one flit goes nowhere: it has no TTL, and would circle for ever")
-def short(rng: random.Random, effort: int) -> Iterable[Case]:
+def short(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for bypassed in (False, True):
         place = straps(rng)
         actions: list[Action] = [*QUIET, *([Fault(5, "dead", True)] if bypassed else [])]
@@ -132,21 +132,23 @@ def short(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Send(FIRST + 20 * index, IN[lane], replace(only, data=whole.data[:8], sof=True)))
             actions.append(Send(FIRST + 20 * index, IN[lane], RingFrame.of(other_control(rng, card=99, ttl=3))))
         case = Stimulus.of(actions, **place)
-        yield Case("bypassed" if bypassed else "working", case, follows("control.short", NodeView(bypassed=bypassed)))
+        yield RuleCase(
+            "bypassed" if bypassed else "working", case, follows("control.short", NodeView(bypassed=bypassed))
+        )
 
 
 @rule("control.monitor", "the monitor marks foreign statistics frames, and purges them at their second time round")
-def monitor(rng: random.Random, effort: int) -> Iterable[Case]:
+def monitor(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = straps(rng)
         setting = Poke(6, "control", registers.ControlBit.MONITOR)
         frames = [control_frame(rng, **place) for _ in range(12)]
         stimulus = Stimulus.of([*QUIET, setting, *spread(frames, (0, 1) * 6)], **place)
-        yield Case(f"monitor {index}", stimulus, follows("control.monitor"))
+        yield RuleCase(f"monitor {index}", stimulus, follows("control.monitor"))
 
 
 @rule("control.traffic", "frames close together lose nothing, double nothing and keep their order", "R3")
-def traffic(rng: random.Random, effort: int) -> Iterable[Case]:
+def traffic(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = straps(rng)
         actions: list[Action] = [*QUIET, Poke(6, "control", rng.getrandbits(3))]
@@ -161,7 +163,7 @@ def traffic(rng: random.Random, effort: int) -> Iterable[Case]:
                 sent = other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=4)
                 actions.append(Post(FIRST + rng.randrange(at), lane, sent))
             actions.append(Send(at + 100, IN[lane], RingFrame.of(other_control(rng, card=15, home=0))))
-        yield Case(f"traffic {index}", Stimulus.of(actions, tail=400, **place), follows("control.traffic"))
+        yield RuleCase(f"traffic {index}", Stimulus.of(actions, tail=400, **place), follows("control.traffic"))
 
 
 def with_gaps(rng: random.Random, actions: list[Action], links: Iterable[str]) -> list[Action]:
@@ -178,17 +180,17 @@ def with_gaps(rng: random.Random, actions: list[Action], links: Iterable[str]) -
 
 
 @rule("control.gaps", "flits of a frame may come with gaps between them, and other frames' flits of the other channel")
-def gaps(rng: random.Random, effort: int) -> Iterable[Case]:
+def gaps(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         frames = [control_frame(rng, damage=0.1, **place) for _ in range(20)]
         frames += [RingFrame.of(other_control(rng, card=15, home=0)) for _ in range(2)]
         actions = with_gaps(rng, [*QUIET, *spread(frames, (0, 1) * 11, gap=2)], IN)
-        yield Case(f"gaps {index}", Stimulus.of(actions, tail=300, **place), follows("control.gaps"))
+        yield RuleCase(f"gaps {index}", Stimulus.of(actions, tail=300, **place), follows("control.gaps"))
 
 
 @rule("control.own", "frames from the firmware leave whole by the port that they name, TTL at most ring size + 1", "R2")
-def own(rng: random.Random, effort: int) -> Iterable[Case]:
+def own(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = {"card": 1, "node": 0, "size": 8}
     actions: list[Action] = [*QUIET]
     at = FIRST
@@ -196,21 +198,21 @@ def own(rng: random.Random, effort: int) -> Iterable[Case]:
         data = statistics(rng, card=1, origin=0, ttl=rng.choice([1, 9, 10, 0xFFFF]), count=1, size=8)
         actions.append(Post(at, lane, data))
         at += GAP
-    yield Case("own", Stimulus.of(actions, **place), follows("control.own"))
+    yield RuleCase("own", Stimulus.of(actions, **place), follows("control.own"))
 
 
 @rule("control.long", "messages with the records of a whole ring pass, and stop growing at their limit", "R8")
-def long(rng: random.Random, effort: int) -> Iterable[Case]:
+def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = {"card": 0, "node": 700, "size": 1024}
     for records in (60, 300) if effort < 3 else (60, 300, 1022, 1023):
         given = {"flags": RECORDS, "records": records, "ttl": 1024, "size": 1024}
         frames = [RingFrame.of(statistics(rng, **given)), RingFrame.of(statistics(rng, limit=records, **given))]
         stimulus = Stimulus.of([*QUIET, *spread(frames, (0, 1))], tail=3 * records + 200, **place)
-        yield Case(f"{records} records", stimulus, follows("control.long"))
+        yield RuleCase(f"{records} records", stimulus, follows("control.long"))
 
 
 @rule("control.turned", "a frame that would leave by a dead link comes back on the other lane, marked as wrapped", "R6")
-def turned(rng: random.Random, effort: int) -> Iterable[Case]:
+def turned(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for lane in (0, 1):
         for index in range(effort):
             place = straps(rng)
@@ -218,7 +220,7 @@ def turned(rng: random.Random, effort: int) -> Iterable[Case]:
             frames = [control_frame(rng, **place) for _ in range(12)]
             sends = spread(frames, [lane] * len(frames), gap=3 * GAP)
             stimulus = Stimulus.of([*QUIET, Carrier(6, out, False), *sends], tail=300, **place)
-            yield Case(f"{out} down {index}", stimulus, follows("control.turned", NodeView(down=frozenset({out}))))
+            yield RuleCase(f"{out} down {index}", stimulus, follows("control.turned", NodeView(down=frozenset({out}))))
 
 
 def _latency(through: bool, stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -241,10 +243,10 @@ def _latency(through: bool, stimulus: Stimulus, observed: Observed) -> list[Brea
 
 
 @rule("control.latency", "two cycles through a working GPU, one past a bypassed one; a record takes two more")
-def latency(rng: random.Random, effort: int) -> Iterable[Case]:
+def latency(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = {"card": 0, "node": 1, "size": 4}
     frames = [RingFrame.of(statistics(rng, flags=RECORDS * (i % 2), records=i % 2)) for i in range(4)]
     frames += [RingFrame.of(other_control(rng, home=2)) for _ in range(2)]
     actions = [*QUIET, *spread(frames, (0, 1) * 3)]
-    yield Case("working", Stimulus.of(actions, **place), partial(_latency, True))
-    yield Case("bypassed", Stimulus.of([Fault(1, "dead", True), *actions], **place), partial(_latency, False))
+    yield RuleCase("working", Stimulus.of(actions, **place), partial(_latency, True))
+    yield RuleCase("bypassed", Stimulus.of([Fault(1, "dead", True), *actions], **place), partial(_latency, False))

@@ -6,7 +6,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, WRAPPED, Place, roles
 from ringhil.emulator.conformance.data_judge import standing
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
@@ -33,7 +33,7 @@ def _count(crossed: int) -> int:
 
 
 @rule("crossing.enter", "a frame from another card starts afresh in this ring: TTL, wrapped flag, one more crossing")
-def enter(rng: random.Random, effort: int) -> Iterable[Case]:
+def enter(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for above in ((), ("from_above",)):
         for index in range(2 * effort):
             # Rings of all sizes: as numbers, together they hold each bit as 0 and as 1.
@@ -49,7 +49,7 @@ def enter(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("crossing.lanes", "up the tree clockwise, down it counter-clockwise; nothing leaves the ccw lane by the link up")
-def lanes(rng: random.Random, effort: int) -> Iterable[Case]:
+def lanes(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for above in ((), ("from_above",)):
         for index in range(effort):
             place = place_at(rng, "entry", *above)
@@ -68,7 +68,7 @@ def lanes(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("crossing.cards", "by each way in, each card's bit in `crossings` and in `exits` counts for itself", "R8")
-def cards(rng: random.Random, effort: int) -> Iterable[Case]:
+def cards(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         names = rng.sample(range(16), 16)
         # Of any two cards each is among those of some set in which the other isn't.
@@ -96,7 +96,7 @@ def cards(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("crossing.closed", "a GPU that isn't the boundary GPU takes no data frame from another card, and lets none out")
-def closed(rng: random.Random, effort: int) -> Iterable[Case]:
+def closed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = Place(rng, 2, 3, 8, {"control": roles("entry"), "crossings": 0xFFFF, "exits": 1 << THERE})
         actions = settings(place)
@@ -112,7 +112,7 @@ def closed(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("crossing.crowd", "what leaves for another card takes turns: both lanes, the CPU's frames and this GPU's results")
-def crowd(rng: random.Random, effort: int) -> Iterable[Case]:
+def crowd(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = place_at(rng, "entry")
         actions: list[Action] = settings(place)
@@ -131,7 +131,7 @@ def crowd(rng: random.Random, effort: int) -> Iterable[Case]:
 @rule(
     "crossing.drained", "nobody listens at the far end of a dead link to the CPU or to another card: the rest goes on"
 )
-def drained(rng: random.Random, effort: int) -> Iterable[Case]:
+def drained(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for down in ("host", "boundary"):
             place = place_at(rng, "entry")
@@ -216,7 +216,7 @@ def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed)
 
 
 @rule("crossing.stalled", "a frame that waits for another card longer than 4,000 cycles is dropped and counted", "R8")
-def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
+def stalled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for links, other in ((("p1", "host"), "p2"), (("host", "p2"), "p1")):
             place = place_at(rng, "entry")
@@ -238,7 +238,7 @@ def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions += [Send(last, link, place.answer(THERE, 4, ttl=4)) for _ in range(3)]
             stimulus = Stimulus.of(actions, tail=900, **place.straps)
             name = f"{' and '.join(links)} {index}"
-            yield Case(name, stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
+            yield RuleCase(name, stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
     # More than seven bits count, from all ways in at once.
     place = place_at(rng, "entry")
     actions = [*settings(place), Hold(10, "boundary", -1)]
@@ -246,4 +246,4 @@ def stalled(rng: random.Random, effort: int) -> Iterable[Case]:
     for number, link in enumerate(("p1", "p2", "host")):
         actions += [Send(START + 50 * number, link, place.answer(THERE, 4, ttl=4)) for _ in range(each)]
     stimulus = Stimulus.of(actions, tail=(each + 1) * (PATIENCE + LATE), **place.straps)
-    yield Case("many", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
+    yield RuleCase("many", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))

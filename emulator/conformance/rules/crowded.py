@@ -7,7 +7,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, Place, roles
 from ringhil.emulator.conformance.frames import statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, RECORDS, straps
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
 from ringhil.emulator.conformance.rules.switch import either
@@ -57,7 +57,7 @@ def _survives(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Br
 
 
 @rule("switch.long", "what fits half the buffer survives a failure; longer frames may be cut, later ones not", "R6")
-def long(rng: random.Random, effort: int) -> Iterable[Case]:
+def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_survives, "switch.long")
     for fault in FAILURES:
         for index in range(2 * effort if fault == "hang" else effort):
@@ -76,11 +76,11 @@ def long(rng: random.Random, effort: int) -> Iterable[Case]:
                 lasts = rng.choice([3, watchdog + 10, 90])
                 actions += [Fault(fails, fault, True), Fault(fails + lasts, fault, False)]
                 at = max(fails + lasts, at + first + 50) + EMPTY
-            yield Case(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
+            yield RuleCase(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
 @rule("switch.backlog", "however many frames wait, a failure loses none that fits half the buffer", "R6")
-def backlog(rng: random.Random, effort: int) -> Iterable[Case]:
+def backlog(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_survives, "switch.backlog")
     for fault in FAILURES:
         for index in range(2 * effort):
@@ -100,7 +100,7 @@ def backlog(rng: random.Random, effort: int) -> Iterable[Case]:
                 lasts = rng.choice([3, 40, 400])
                 actions += [Fault(fails, fault, True), Fault(fails + lasts, fault, False)]
                 at = fails + lasts + DRAINED
-            yield Case(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
+            yield RuleCase(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
 # ------------------------------------------------------------------------------------------------------- too much
@@ -146,7 +146,7 @@ def _missing(observed: Observed) -> Iterator[tuple[str, RingFrame]]:
 
 
 @rule("switch.flooded", "what a lane has no room for is lost or marked, and counted; one that was idle loses none")
-def flooded(rng: random.Random, effort: int) -> Iterable[Case]:
+def flooded(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_loses, "switch.flooded")
     for fault in ("hang", ""):
         for lengths in ((5, 7), (5, 8, 31, 64), (64, 97, 131)):
@@ -169,14 +169,14 @@ def flooded(rng: random.Random, effort: int) -> Iterable[Case]:
                 for lane in (0, 1):
                     actions += [Send(at, IN[lane], _of_length(rng, place, 64))]
                 name = f"{fault or 'working'}, {lengths[-1]} flits {index}"
-                yield Case(name, Stimulus.of(actions, tail=250, **place), judge)
+                yield RuleCase(name, Stimulus.of(actions, tail=250, **place), judge)
     # More than eleven bits count.
     place = straps(rng)
     actions = [*QUIET, Poke(5, "watchdog", 1 << 16), Fault(10, "hang", True)]
     for lane in (0, 1):
         actions += [Send(40 + 5 * index, IN[lane], _of_length(rng, place, 5)) for index in range(_MANY // 2)]
     actions.append(Fault(40 + 5 * _MANY // 2 + 20, "hang", False))
-    yield Case("many", Stimulus.of(actions, tail=DRAINED + 250, **place), judge)
+    yield RuleCase("many", Stimulus.of(actions, tail=DRAINED + 250, **place), judge)
 
 
 # ------------------------------------------------------------------------------------------------------------ data
@@ -189,7 +189,7 @@ def _bound(place: Place, goes: str, flits: int) -> RingFrame:
 
 
 @rule("data.full", "buffers that are filled to the last credit again and again lose nothing and mix nothing up", "R5")
-def full(rng: random.Random, effort: int) -> Iterable[Case]:
+def full(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     ways: Sequence[Sequence[tuple[str, str]]] = (
         (("p1", "p2"), ("p2", "p1")),
         (("host", "p2"), ("boundary", "p1")),

@@ -8,7 +8,7 @@ from functools import partial
 from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, Place, roles, some_place
 from ringhil.emulator.conformance.data_judge import judge_data, judged_data, standing
 from ringhil.emulator.conformance.frames import other_control
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.mailbox import in_order
 from ringhil.emulator.conformance.steady import judge_control
 from ringhil.emulator.testbench.frame import RingFrame
@@ -28,10 +28,10 @@ def settings(place: Place, **more: int) -> list[Action]:
     return [Poke(2 + i, name, value) for i, (name, value) in enumerate(values.items())]
 
 
-def played(rule_name: str, name: str, actions: Iterable[Action], place: Place, tail: int) -> Case:
+def played(rule_name: str, name: str, actions: Iterable[Action], place: Place, tail: int) -> RuleCase:
     """A case judged by the reference model; `tail` cycles after the last action all must be done."""
     stimulus = Stimulus.of(actions, tail=tail, **place.straps)
-    return Case(name, stimulus, partial(judge_data, rule_name, stimulus.cycles))
+    return RuleCase(name, stimulus, partial(judge_data, rule_name, stimulus.cycles))
 
 
 def length(frames: Iterable[RingFrame]) -> int:
@@ -53,7 +53,7 @@ def any_roles(rng: random.Random) -> dict[str, int]:
 @rule(
     "data.route", "a data frame goes the way that its card, home and flags ask for, and loses one of its TTL", "R5, R8"
 )
-def route(rng: random.Random, effort: int) -> Iterable[Case]:
+def route(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(8 * effort):
         place = some_place(rng, **any_roles(rng))
         ways = [0, 1, 2, 3] * 6
@@ -65,7 +65,7 @@ def route(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("data.credit", "one credit for each frame that was taken; no frame without one, and none lost or overtaken", "R5")
-def credit(rng: random.Random, effort: int) -> Iterable[Case]:
+def credit(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     # By way in, where the frames go: each link out is held, and let go again.
     cases = [("p1", "p2"), ("p2", "p1"), ("host", "p2"), ("host", "p1"), ("p1", "host"), ("p2", "host")]
     cases += [("boundary", "p1"), ("boundary", "host"), ("p1", "boundary"), ("host", "boundary")]
@@ -90,7 +90,7 @@ def credit(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("data.bubble", "a frame enters the ring with two credits and goes on in it with one", "R5")
-def bubble(rng: random.Random, effort: int) -> Iterable[Case]:
+def bubble(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         for goes, onward in (("p2", "p1"), ("p1", "p2")):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "exits": 1 << 7})
@@ -130,7 +130,7 @@ def _waits(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) 
 
 
 @rule("data.fair", "neither frames on their way nor new ones wait for ever beside endless others", "R5")
-def fair(rng: random.Random, effort: int) -> Iterable[Case]:
+def fair(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for goes, onward in (("p2", "p1"), ("p1", "p2")):
             flags = CCW if goes == "p1" else 0
@@ -147,11 +147,11 @@ def fair(rng: random.Random, effort: int) -> Iterable[Case]:
                     ends = (slow + 12) * (25 + few) + 800
                     stimulus = Stimulus.of(actions, tail=ends, **place.straps)
                     name = f"few {kind} into {goes}, slots kept for {slow} {index}"
-                    yield Case(name, stimulus, partial(_waits, "data.fair", stimulus.cycles))
+                    yield RuleCase(name, stimulus, partial(_waits, "data.fair", stimulus.cycles))
 
 
 @rule("data.damaged", "a damaged frame leaves marked, or is counted where it ends; its credit comes back", "R3, R5")
-def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
+def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = some_place(rng, control=roles("entry", "boundary"), crossings=0x0F0F, exits=0xFFFF)
         frames: list[RingFrame] = []
@@ -181,7 +181,7 @@ def damaged(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("data.long", "a frame longer than the longest is cut short and marked; the next one passes unharmed", "R5")
-def long(rng: random.Random, effort: int) -> Iterable[Case]:
+def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for way in range(4):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
@@ -197,7 +197,7 @@ def long(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("data.order", "frames from all ways at once lose nothing, double nothing and keep their order", "R5, R8")
-def order(rng: random.Random, effort: int) -> Iterable[Case]:
+def order(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = some_place(rng, control=roles("entry", "boundary", *(["from_above"] * (index % 2))), crossings=0x0F0F)
         sent: list[RingFrame] = []
@@ -234,7 +234,7 @@ def _control_first(rule_name: str, enough: int, stimulus: Stimulus, observed: Ob
 
 
 @rule("data.beside_control", "control frames go first, between the flits of a data frame, which waits and isn't lost")
-def beside_control(rng: random.Random, effort: int) -> Iterable[Case]:
+def beside_control(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = Place(rng, 2, 1, 8, {"control": roles("entry"), "heartbeat": 0})
         actions: list[Action] = settings(place)
@@ -250,7 +250,7 @@ def beside_control(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions.append(Send(START + 30 * i + rng.randrange(10), came, frame))
         stimulus = Stimulus.of(actions, tail=2 * length(sent), **place.straps)
         judge = partial(_control_first, "data.beside_control", stimulus.cycles)
-        yield Case(f"beside control {index}", stimulus, judge)
+        yield RuleCase(f"beside control {index}", stimulus, judge)
 
 
 def _both(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -259,7 +259,7 @@ def _both(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -
 
 
 @rule("data.beside_mail", "the firmware's frames for the CPU or another card go between the flits of data frames", "R5")
-def beside_mail(rng: random.Random, effort: int) -> Iterable[Case]:
+def beside_mail(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for port, goes in ((2, "host"), (3, "boundary")):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
@@ -276,13 +276,13 @@ def beside_mail(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions.append(Post(at, port, other_control(rng, card=2, home=4, ttl=2)))
             stimulus = Stimulus.of(actions, tail=length(sent) + 700, **place.straps)
             judge = partial(_both, "data.beside_mail", stimulus.cycles)
-            yield Case(f"{goes} {index}", stimulus, judge)
+            yield RuleCase(f"{goes} {index}", stimulus, judge)
 
 
 @rule(
     "data.wrapped", "what would leave by a dead ring link comes back on the other lane, wrapped, with a fresh TTL", "R6"
 )
-def wrapped(rng: random.Random, effort: int) -> Iterable[Case]:
+def wrapped(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         for down, up in (("p2", "p1"), ("p1", "p2")):
             place = some_place(rng, control=roles("entry", "boundary"), crossings=0x00F0, exits=0xFFFF)
@@ -308,7 +308,7 @@ def _restarted(rule_name: str, enough: int, stimulus: Stimulus, observed: Observ
 @rule(
     "data.restarted", "a link that is used again starts afresh: three credits each way, however many there were", "R6"
 )
-def restarted(rng: random.Random, effort: int) -> Iterable[Case]:
+def restarted(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for link, came in (("p2", "p1"), ("p1", "p2"), ("host", "p1"), ("boundary", "p2")):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
@@ -324,7 +324,7 @@ def restarted(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions.append(Hold(700, link, 0))
             stimulus = Stimulus.of(actions, tail=900, **place.straps)
             judge = partial(_restarted, "data.restarted", stimulus.cycles)
-            yield Case(f"{link} {index}", stimulus, judge)
+            yield RuleCase(f"{link} {index}", stimulus, judge)
         # Slots that are still taken when the link is used again earn their credit later.
         for link, goes in (("p1", "p2"), ("host", "p2"), ("boundary", "p1")):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary")})
@@ -335,11 +335,11 @@ def restarted(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Hold(500, goes, 0))
             stimulus = Stimulus.of(actions, tail=900, **place.straps)
             judge = partial(_restarted, "data.restarted", stimulus.cycles)
-            yield Case(f"{link}, slots taken {index}", stimulus, judge)
+            yield RuleCase(f"{link}, slots taken {index}", stimulus, judge)
 
 
 @rule("data.bypassed", "past a bypassed GPU data goes on, TTL less one; what is for it is dropped and counted", "R6")
-def bypassed(rng: random.Random, effort: int) -> Iterable[Case]:
+def bypassed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         for fault in ("dead", "switch_stuck_bypass"):
             place = some_place(rng, **any_roles(rng))
@@ -359,7 +359,7 @@ def _paced(frames: Iterable[RingFrame], ways: Sequence[int], apart: int) -> list
 
 
 @rule("data.many", "counters of the data channel and of work count on beyond 256, each for itself")
-def many(rng: random.Random, effort: int) -> Iterable[Case]:
+def many(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     plain = Place(rng, 2, 1, 8)
     frames = [plain.answer(2, 1, flags=TO_HOST) for _ in range(_MANY)]
     yield played("data.many", "dropped", [*settings(plain), *_paced(frames, (0, 1, 2, 3), 3)], plain, 500)

@@ -9,7 +9,7 @@ from ringhil.emulator.conformance.coverage import IGNORED, switch_state
 from ringhil.emulator.conformance.data_frames import Place, roles, some_place
 from ringhil.emulator.conformance.data_judge import judged_data
 from ringhil.emulator.conformance.frames import other_control, statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import RECORDS
 from ringhil.emulator.conformance.rules.faults import own_frames
 from ringhil.emulator.conformance.steady import judge_control, view_of
@@ -224,7 +224,7 @@ def _without_own(stimulus: Stimulus, observed: Observed) -> tuple[Stimulus, Obse
 
 
 @rule(NAME, "a frame of any kind, by any way, goes where the state of the switch sends it, whatever the fault", "R6")
-def forwarding(rng: random.Random, effort: int) -> Iterable[Case]:
+def forwarding(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for switch, fault in _combinations():
             control = roles("entry", "boundary", *(["from_above"] if rng.random() < 0.5 else []))
@@ -246,4 +246,4 @@ def forwarding(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions += [Post(START + GAP * i, i, _control(rng, "election", place.card, home, 2)) for i in range(4)]
             stimulus = Stimulus.of(actions, tail=TAIL, **place.straps)
             judge = partial(_judge, held, stimulus.cycles)
-            yield Case(f"{switch}, {fault} {index}", stimulus, judge)
+            yield RuleCase(f"{switch}, {fault} {index}", stimulus, judge)

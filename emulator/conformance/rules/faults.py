@@ -6,7 +6,7 @@ from functools import partial
 from itertools import product
 
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, RECORDS, spread, straps
 from ringhil.emulator.conformance.rules.switch import AT_ONCE, BACK, LONGEST, either, foreign
 from ringhil.emulator.conformance.steady import judge_control
@@ -33,7 +33,7 @@ def _as_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
     return breaches
 
 
-def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Iterable[Case]:
+def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range((4 if fault == "duplicate_id" else 2) * effort):
         place = straps(rng)
         if fault == "duplicate_id" and index % 4 < 2:
@@ -50,31 +50,31 @@ def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Itera
         frames += [RingFrame.of(other_control(rng, home=home, **given)) for home in (before, place["node"], before)]
         posts = [Post(30 + 200 * i, i % 2, other_control(rng, home=before, **given)) for i in range(3)]
         actions = [*QUIET, Fault(6, fault, True), *spread(frames, (0, 1) * 7), *posts]
-        yield Case(f"{fault} {index}", Stimulus.of(actions, tail=300, **place), partial(_as_told, rule_name))
+        yield RuleCase(f"{fault} {index}", Stimulus.of(actions, tail=300, **place), partial(_as_told, rule_name))
 
 
 @rule("faults.skip_count", "skip_count: the GPU adds its record but no count")
-def skip_count(rng: random.Random, effort: int) -> Iterable[Case]:
+def skip_count(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _lying("faults.skip_count", "skip_count", rng, effort)
 
 
 @rule("faults.double_count", "double_count: the GPU adds two to the count")
-def double_count(rng: random.Random, effort: int) -> Iterable[Case]:
+def double_count(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _lying("faults.double_count", "double_count", rng, effort)
 
 
 @rule("faults.duplicate_id", "duplicate_id: the GPU uses its predecessor's number wherever it uses its own")
-def duplicate_id(rng: random.Random, effort: int) -> Iterable[Case]:
+def duplicate_id(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _lying("faults.duplicate_id", "duplicate_id", rng, effort)
 
 
 @rule("faults.corrupt", "corrupt: a bit of the third flit of control frames passed on flips behind the CRC's back")
-def corrupt(rng: random.Random, effort: int) -> Iterable[Case]:
+def corrupt(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _lying("faults.corrupt", "corrupt", rng, effort)
 
 
 @rule("faults.slow", "slow: the GPU's records and its status say degraded; control frames are as fast as ever")
-def slow(rng: random.Random, effort: int) -> Iterable[Case]:
+def slow(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _lying("faults.slow", "slow", rng, effort)
 
 
@@ -97,7 +97,7 @@ def _keepalives(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("faults.keepalive_loss", "keepalive_loss: keepalives of the firmware are swallowed in the mailbox, nothing else")
-def keepalive_loss(rng: random.Random, effort: int) -> Iterable[Case]:
+def keepalive_loss(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = straps(rng)
         actions: list[Action] = [*QUIET, Fault(6, "keepalive_loss", True)]
@@ -106,7 +106,7 @@ def keepalive_loss(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Post(20 + 25 * i, rng.randrange(4), data))
         # Those of others pass.
         actions += [Send(25 + 60 * i, IN[i % 2], foreign(rng, place)) for i in range(6)]
-        yield Case(f"keepalives {index}", Stimulus.of(actions, **place), _keepalives)
+        yield RuleCase(f"keepalives {index}", Stimulus.of(actions, **place), _keepalives)
 
 
 # --------------------------------------------------------------------------------------------------------- babble
@@ -169,7 +169,7 @@ def _babbling(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("faults.babble", "a babbling GPU is muted within its allowance, and nobody else's frame is lost by it", "R6")
-def babble(rng: random.Random, effort: int) -> Iterable[Case]:
+def babble(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, allowance in product(range(effort), (0, 3, 16)):
         place = straps(rng)
         period = 25 * (allowance + 1) + rng.randrange(100, 300)
@@ -185,4 +185,4 @@ def babble(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Send(at, rng.choice(IN), frame))
             at += rng.randrange(20, 50)
         actions += [Peek(at, "status") for at in (begin + length - 2, begin + length // 2 + 100, end)]
-        yield Case(f"{allowance} in {period} {index}", Stimulus.of(actions, tail=500, **place), _babbling)
+        yield RuleCase(f"{allowance} in {period} {index}", Stimulus.of(actions, tail=500, **place), _babbling)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from ringhil.emulator.conformance.data_frames import TO_HOST, Place, roles
 from ringhil.emulator.conformance.frames import other_control, statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, RECORDS, follows, spread
 from ringhil.emulator.conformance.rules.data import in_turn, length, played, settings
 from ringhil.emulator.testbench.frame import RingFrame
@@ -39,7 +39,7 @@ def _patched(data: bytes, **fields: int) -> RingFrame:
 
 
 @rule("fields.control", "numbers, TTLs, counts and settings of the control channel count with all their bits", "R3, R4")
-def control(rng: random.Random, effort: int) -> Iterable[Case]:
+def control(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (card, node, size) in enumerate(_PLACES * effort):
         own = {"card": card, "home": node, "ttl": size}
         frames = [RingFrame.of(other_control(rng, **own))]
@@ -52,7 +52,7 @@ def control(rng: random.Random, effort: int) -> Iterable[Case]:
         rng.shuffle(frames)
         lanes = (index % 2, 1 - index % 2, 1 - index % 2, index % 2) * len(frames)
         stimulus = Stimulus.of([*QUIET, *spread(frames, lanes, gap=_SPACE)], card=card, node=node, size=size)
-        yield Case(f"home and TTL {index}", stimulus, follows("fields.control"))
+        yield RuleCase(f"home and TTL {index}", stimulus, follows("fields.control"))
     for index, place in enumerate(_PLACES[:2] * effort):
         straps = _straps(place)
         given = {"card": straps["card"], "origin": place[1] ^ 2, "ttl": straps["size"], "size": straps["size"]}
@@ -72,7 +72,7 @@ def control(rng: random.Random, effort: int) -> Iterable[Case]:
             frames.append(_patched(statistics(rng, flags=RECORDS, **given), _b18=bit, _b22=bit))
         sends = spread(frames, [rng.randrange(2) for _ in frames], gap=_SPACE)
         stimulus = Stimulus.of([*actions, *sends], **straps)
-        yield Case(f"counts {index}", stimulus, follows("fields.control"))
+        yield RuleCase(f"counts {index}", stimulus, follows("fields.control"))
         frames = []
         for number in range(24):
             # Below the limit, at it and beyond, with records and without; it may have been met before.
@@ -83,14 +83,14 @@ def control(rng: random.Random, effort: int) -> Iterable[Case]:
             frame = _patched(data, _b16=rng.getrandbits(16), _b18=records, _b20=rng.getrandbits(16), _b22=limit | met)
             frames += [frame] * 2
         stimulus = Stimulus.of([*actions, *spread(frames, (0, 1) * 24, gap=_SPACE)], **straps)
-        yield Case(f"limits {index}", stimulus, follows("fields.control"))
+        yield RuleCase(f"limits {index}", stimulus, follows("fields.control"))
 
 
 # ------------------------------------------------------------------------------------------------------------ data
 
 
 @rule("fields.data", "numbers and TTLs of the data channel count with all their bits, crossings by card", "R5")
-def data(rng: random.Random, effort: int) -> Iterable[Case]:
+def data(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (card, node, size) in enumerate(_PLACES[:2] * effort):
         cards = rng.getrandbits(16)
         place = Place(rng, card, node, size, {"control": roles("entry", "boundary"), "crossings": cards})
@@ -120,7 +120,7 @@ def data(rng: random.Random, effort: int) -> Iterable[Case]:
 
 
 @rule("fields.work", "units of many segments; whom they come from, which they are and how long, with all bits", "R7")
-def work(rng: random.Random, effort: int) -> Iterable[Case]:
+def work(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (card, node, size) in enumerate(_PLACES[:2] * effort):
         place = Place(rng, card, node, size, {"control": roles("entry")})
         units: list[list[RingFrame]] = []

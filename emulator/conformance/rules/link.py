@@ -10,7 +10,7 @@ from ringhil.emulator.conformance.credit_check import uses
 from ringhil.emulator.conformance.data_board import DataBoard
 from ringhil.emulator.conformance.data_frames import Place, roles
 from ringhil.emulator.conformance.frames import other_control
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps
 from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
@@ -19,7 +19,7 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, control, data
-from ringhil.emulator.testbench.reference.control import IN, OUT, Outcome
+from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
@@ -115,7 +115,7 @@ def _state(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
 
 @rule("link.down", "a link without carrier, or refused by the far end, is down at once; the far end is told", "R6")
-def down(rng: random.Random, effort: int) -> Iterable[Case]:
+def down(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_state, "link.down")
     for link in LINKS:
         for index in range(effort):
@@ -129,11 +129,11 @@ def down(rng: random.Random, effort: int) -> Iterable[Case]:
             at = back + 80
             actions += [Mark(at, link, True), Peek(at + 4, "status"), Peek(at + 60, "status")]
             actions += [Mark(at + 80, link, False), Peek(at + 120, "status")]
-            yield Case(f"{link} {index}", Stimulus.of(actions, tail=30), judge)
+            yield RuleCase(f"{link} {index}", Stimulus.of(actions, tail=30), judge)
 
 
 @rule("link.restore", "a link is used again when both ends have had carrier for link_restore cycles and say so", "R6")
-def restore(rng: random.Random, effort: int) -> Iterable[Case]:
+def restore(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_state, "link.restore")
     for link in LINKS:
         for index in range(effort):
@@ -158,7 +158,7 @@ def restore(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Carrier(begin, link, False), Mark(begin + 1, link, True), Carrier(begin + 10, link, True)]
             actions += [Peek(ready - 1, "status"), Carrier(ready, link, False), Carrier(ready + 10, link, True)]
             actions += [Mark(ready + 20, link, False), Peek(ready + 26, "status"), Peek(ready + wait + 30, "status")]
-            yield Case(f"{link} {wait} {index}", Stimulus.of(actions, tail=30), judge)
+            yield RuleCase(f"{link} {wait} {index}", Stimulus.of(actions, tail=30), judge)
 
 
 # ------------------------------------------------------------------------------------------------------------- cut
@@ -169,9 +169,9 @@ def _cut(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> l
     view, breaches = view_of(stimulus), []
     losses = len(_away(observed, IN[lane]))
     whole = [f for f in observed.arrived[IN[lane]] if f.channel == "control" and f.good]
-    ways: list[Outcome] = []
+    ways: list[ControlOutcome] = []
     for frame in whole:
-        ways.append(Outcome())
+        ways.append(ControlOutcome())
         control.arrive(frame, lane, view, ways[-1])
     waiting, spoilt = list(range(len(whole))), 0
     for found in observed.left[OUT[lane]]:
@@ -213,7 +213,7 @@ def _cut(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> l
     return breaches
 
 
-def _same(way: Outcome, found: RingFrame) -> bool:
+def _same(way: ControlOutcome, found: RingFrame) -> bool:
     """But for its record's error count, which rises with every cut."""
     for leaving in way.leaving:
         if difference(leaving, found) is None:
@@ -230,7 +230,7 @@ def _same(way: Outcome, found: RingFrame) -> bool:
 
 
 @rule("link.cut", "a frame cut by the loss of its link is ended with the mark, in whatever cycle; nobody accepts it")
-def cut(rng: random.Random, effort: int) -> Iterable[Case]:
+def cut(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for lane, link in enumerate(IN):
         place = straps(rng)
         judge = partial(_cut, "link.cut", lane)
@@ -246,7 +246,7 @@ def cut(rng: random.Random, effort: int) -> Iterable[Case]:
             at += offset + 70
             actions.append(Send(at, link, foreign(rng, place)))
             at += 60
-        yield Case(f"{link}", Stimulus.of(actions, tail=300, **place), judge)
+        yield RuleCase(f"{link}", Stimulus.of(actions, tail=300, **place), judge)
 
 
 def _ends_alone(rule_name: str, link: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -260,7 +260,7 @@ def _ends_alone(rule_name: str, link: str, stimulus: Stimulus, observed: Observe
             text = f"mailbox {LINKS.index(link)}: {len(mails)} frames were handed over, {sum(m.bad for m in mails)} of"
             text += f" them as bad; {len(came)} came by {link}, and {sum(not f.good for f in came)} lost their end"
             breaches.append(Breach(rule_name, stimulus.cycles, text))
-    outcome, engine = data.Outcome(), compute.Engine(view)
+    outcome, engine = data.DataOutcome(), compute.ComputeEngine(view)
     sent = (f for f in observed.arrived[link] if f.channel == "data")
     data.arrive_all(sent, LINKS.index(link), view, outcome)
     board = DataBoard(outcome.leaving, view.longest)
@@ -281,7 +281,7 @@ def _ends_alone(rule_name: str, link: str, stimulus: Stimulus, observed: Observe
 
 
 @rule("link.alone", "a frame cut by the loss of its link is ended though nothing ever follows, on every port", "R6")
-def alone(rng: random.Random, effort: int) -> Iterable[Case]:
+def alone(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for link in LINKS:
         judge = partial(_ends_alone, "link.alone", link)
         for index, offset in enumerate(rng.sample(range(1, 25), 6 * min(effort, 4))):
@@ -303,7 +303,7 @@ def alone(rng: random.Random, effort: int) -> Iterable[Case]:
             if index % 3 != 2:
                 actions.append(Send(20 + rng.randrange(max(offset - 1, 1)), link, control))
             actions.append(Carrier(21 + offset, link, False))
-            yield Case(f"{link} {index}", Stimulus.of(actions, tail=120, **straps), judge)
+            yield RuleCase(f"{link} {index}", Stimulus.of(actions, tail=120, **straps), judge)
 
 
 # ------------------------------------------------------------------------------------------------------------ credits
@@ -324,7 +324,7 @@ def _fresh(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("link.fresh", "whenever a link is used again, a credit is given for each free slot, at once", "R6")
-def fresh(rng: random.Random, effort: int) -> Iterable[Case]:
+def fresh(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         actions: list[Action] = [*QUIET, Poke(5, "link_restore", rng.randrange(5, 30))]
         for link in LINKS:
@@ -336,7 +336,7 @@ def fresh(rng: random.Random, effort: int) -> Iterable[Case]:
                 actions += [Carrier(at, link, False) if kind else Mark(at, link, True)]
                 actions += [Carrier(at + away, link, True) if kind else Mark(at + away, link, False)]
                 at += away
-        yield Case(f"fresh {index}", Stimulus.of(actions, **straps(rng)), _fresh)
+        yield RuleCase(f"fresh {index}", Stimulus.of(actions, **straps(rng)), _fresh)
 
 
 # ------------------------------------------------------------------------------------------------------- turned round
@@ -355,7 +355,7 @@ def _turn(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> 
     whole = [f for f in observed.arrived[there] if f.channel == "control" and f.good]
     on, back = [], []
     for frame in whole:
-        outcomes = Outcome(), Outcome()
+        outcomes = ControlOutcome(), ControlOutcome()
         control.arrive(frame, lane, straight, outcomes[0])
         control.arrive(frame, lane, turned, outcomes[1])
         on.append([leaving for leaving in outcomes[0].leaving if leaving.link == here])
@@ -397,7 +397,7 @@ def _heard(observed: Observed, link: str, cycle: int) -> bool:
 
 
 @rule("link.turn", "a frame under way when a link goes or comes back goes one way or the other, or is lost: never half")
-def turn(rng: random.Random, effort: int) -> Iterable[Case]:
+def turn(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for lane, link in enumerate(OUT):
         place = straps(rng)
         actions: list[Action] = [*QUIET, Poke(5, "link_restore", 4)]
@@ -414,7 +414,7 @@ def turn(rng: random.Random, effort: int) -> Iterable[Case]:
             else:
                 actions += [Carrier(at + offset, link, True)]
             at += 90 + offset
-        yield Case(f"{link}", Stimulus.of(actions, tail=300, **place), partial(_turn, "link.turn", lane))
+        yield RuleCase(f"{link}", Stimulus.of(actions, tail=300, **place), partial(_turn, "link.turn", lane))
 
 
 # ---------------------------------------------------------------------------------------------------- leaving ports
@@ -444,7 +444,7 @@ def _lost(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("link.lost", "control frames for a dead link to the CPU or another card are lost, not queued for ever")
-def lost(rng: random.Random, effort: int) -> Iterable[Case]:
+def lost(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for link in ("host", "boundary"):
         for index in range(effort):
             place = straps(rng)
@@ -461,4 +461,4 @@ def lost(rng: random.Random, effort: int) -> Iterable[Case]:
             for i in range(4):
                 data = other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=2)
                 actions.append(Post(at + 150 + 30 * i, i, data))
-            yield Case(f"{link} {index}", Stimulus.of(actions, tail=400, **place), _lost)
+            yield RuleCase(f"{link} {index}", Stimulus.of(actions, tail=400, **place), _lost)

@@ -6,7 +6,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
 from ringhil.emulator.conformance.guard import Guarded, guarded, offered
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps, with_gaps
 from ringhil.emulator.conformance.rules.faults import own_frames
 from ringhil.emulator.conformance.rules.switch import BACK, LONGEST, either, foreign
@@ -17,7 +17,7 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
-from ringhil.emulator.testbench.reference.control import IN, OUT, Leaving, Outcome
+from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome, Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
@@ -103,7 +103,7 @@ def _transit(rng: random.Random, place: dict[str, int], begin: int, end: int) ->
 
 
 @rule("mailbox.allowance", "a GPU that keeps to its allowance in every period is heard, by all four ports", "R6")
-def allowance(rng: random.Random, effort: int) -> Iterable[Case]:
+def allowance(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         most, period = rng.choice([1, 2, 5, 16]), rng.randrange(300, 500)
@@ -116,13 +116,13 @@ def allowance(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Peek(at - 20, "status"))
         actions += _transit(rng, place, 20, at)
         judge = partial(_guardian, "mailbox.allowance")
-        yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+        yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
 
 
 @rule(
     "mailbox.mute", "the frame beyond the allowance is not let through and mutes the GPU; nobody else loses any", "R6"
 )
-def mute(rng: random.Random, effort: int) -> Iterable[Case]:
+def mute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_guardian, "mailbox.mute")
     for index in range(2 * effort):
         place = straps(rng)
@@ -136,10 +136,10 @@ def mute(rng: random.Random, effort: int) -> Iterable[Case]:
             at += 4 * period
             actions.append(Peek(at - 20, "status"))
         actions += _transit(rng, place, 20, at)
-        yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+        yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
     # Muted at every cycle of a frame on its way, and of one for the GPU itself.
     for own_lane in (0, 1):
-        yield Case(f"at every cycle {own_lane}", _at_every_cycle(rng, own_lane), judge)
+        yield RuleCase(f"at every cycle {own_lane}", _at_every_cycle(rng, own_lane), judge)
 
 
 def _at_every_cycle(rng: random.Random, own_lane: int) -> Stimulus:
@@ -157,7 +157,7 @@ def _at_every_cycle(rng: random.Random, own_lane: int) -> Stimulus:
 
 
 @rule("mailbox.unmute", "a muted GPU is heard again when it has kept to its allowance for a whole period, not earlier")
-def unmute(rng: random.Random, effort: int) -> Iterable[Case]:
+def unmute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_guardian, "mailbox.unmute")
     for index in range(3 * effort):
         place = straps(rng)
@@ -174,7 +174,7 @@ def unmute(rng: random.Random, effort: int) -> Iterable[Case]:
         actions.append(Post(at + 30, rng.randrange(4), _message(rng, place)))
         actions += [Peek(at + 60, "status"), *(Peek(at + period + i, "status") for i in (0, 100))]
         actions += [Post(at + 2 * period + 100 * i, i, _message(rng, place)) for i in range(2)]
-        yield Case(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+        yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
 
 
 # ---------------------------------------------------------------------------------------------------------- order
@@ -239,7 +239,7 @@ def _leaving(post: Post, link: str, view: NodeView) -> Leaving:
 
 
 @rule("mailbox.ready", "frames written without pause for all four ports leave whole and in order, however full it gets")
-def ready(rng: random.Random, effort: int) -> Iterable[Case]:
+def ready(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         actions: list[Action] = [*QUIET]
@@ -253,7 +253,7 @@ def ready(rng: random.Random, effort: int) -> Iterable[Case]:
                 frame = foreign(rng, place, rng.choice((9, 13)))
                 actions.append(Send(at, IN[lane], frame))
                 at += len(frame.data) // 8 + rng.choice([3, 4, 6])
-        yield Case(f"full {index}", Stimulus.of(actions, tail=1500, **place), partial(in_order, "mailbox.ready"))
+        yield RuleCase(f"full {index}", Stimulus.of(actions, tail=1500, **place), partial(in_order, "mailbox.ready"))
 
 
 def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> bytes:
@@ -267,7 +267,7 @@ def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> bytes:
     "mailbox.lengths",
     "frames of any length up to the queue's leave whole, one behind the other; of longer ones no part",
 )
-def lengths(rng: random.Random, effort: int) -> Iterable[Case]:
+def lengths(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for port in (3, 2, 0, 1):
         room = HOST_QUEUE if port == 2 else RING_QUEUE
         place = straps(rng)
@@ -281,7 +281,7 @@ def lengths(rng: random.Random, effort: int) -> Iterable[Case]:
             actions.append(Post(at, port, _of_length(rng, place, count)))
             at += count + rng.choice([0, 0, 1, room + 6])
         stimulus = Stimulus.of(actions, tail=400, **place)
-        yield Case(f"by {BY_PORT[port]}", stimulus, partial(in_order, "mailbox.lengths"))
+        yield RuleCase(f"by {BY_PORT[port]}", stimulus, partial(in_order, "mailbox.lengths"))
 
 
 def _turns(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -311,7 +311,7 @@ def _turns(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
 
 @rule("mailbox.turns", "on each lane frames of the GPU's own and frames on their way take turns while both wait")
-def turns(rng: random.Random, effort: int) -> Iterable[Case]:
+def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for lane in (0, 1):
             place = straps(rng)
@@ -331,11 +331,11 @@ def turns(rng: random.Random, effort: int) -> Iterable[Case]:
                     actions.append(Post(at + rng.randrange(30), lane, _of_length(rng, place, rng.choice([2, 5]))))
                 at += 180
             stimulus = Stimulus.of(actions, tail=400, **place)
-            yield Case(f"by {OUT[lane]} {index}", stimulus, partial(_turns, "mailbox.turns"))
+            yield RuleCase(f"by {OUT[lane]} {index}", stimulus, partial(_turns, "mailbox.turns"))
 
 
 @rule("mailbox.hostile", "of frames that don't end, don't begin or are too long nothing leaves; later ones do")
-def hostile(rng: random.Random, effort: int) -> Iterable[Case]:
+def hostile(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(in_order, "mailbox.hostile")
     for index in range(2 * effort):
         for kind in ("no end", "no beginning", "too long"):
@@ -359,7 +359,7 @@ def hostile(rng: random.Random, effort: int) -> Iterable[Case]:
                     actions.append(Post(at, other, _message(rng, place)))
                 actions.append(Post(at, port, _message(rng, place)))
                 at += 60
-            yield Case(f"{kind} {index}", Stimulus.of(actions, tail=500, **place), judge)
+            yield RuleCase(f"{kind} {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
 # --------------------------------------------------------------------------------------------------- falling out
@@ -392,7 +392,7 @@ def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
 
 @rule("mailbox.cut", "a frame for the CPU or another card is not left without an end when its GPU dies", "R6")
-def cut(rng: random.Random, effort: int) -> Iterable[Case]:
+def cut(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for port, link in ((2, "host"), (3, "boundary")):
         place = straps(rng)
         actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
@@ -403,7 +403,7 @@ def cut(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Fault(at, "dead", False), Post(at + 40, port, _message(rng, place))]
             at += 110
         judge = partial(_ended, "mailbox.cut")
-        yield Case(link, Stimulus.of(actions, **place), judge)
+        yield RuleCase(link, Stimulus.of(actions, **place), judge)
 
 
 # ------------------------------------------------------------------------------------------------ CPU, other card
@@ -413,7 +413,7 @@ def _handed(rule_name: str, link: str, stimulus: Stimulus, observed: Observed) -
     """Control frames by a port that leaves the ring are handed to the firmware as they came, bad ones marked."""
     port, breaches = BY_PORT.index(link), []
     out = bool(faulty(observed, "dead"))
-    outcome = Outcome()
+    outcome = ControlOutcome()
     cut = False
     for frame in observed.arrived[link]:
         if not frame.sof or out:
@@ -447,7 +447,7 @@ def _is(expected: control.Delivered, data: bytes, bad: bool) -> bool:
     return expected.bad == bad and expected.data in (b"", data)
 
 
-def _outside(link: str, rng: random.Random, effort: int) -> Iterable[Case]:
+def _outside(link: str, rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         actions: list[Action] = [*QUIET]
@@ -462,14 +462,14 @@ def _outside(link: str, rng: random.Random, effort: int) -> Iterable[Case]:
             actions.insert(2, Fault(6, "dead", True))
         with_gaps(rng, actions, [link])
         judge = partial(_handed, f"mailbox.{link}", link)
-        yield Case(f"{link} {index}", Stimulus.of(actions, **place), judge)
+        yield RuleCase(f"{link} {index}", Stimulus.of(actions, **place), judge)
 
 
 @rule("mailbox.host", "control frames of the CPU go to the firmware as they are; not to that of a dead GPU", "R4")
-def host(rng: random.Random, effort: int) -> Iterable[Case]:
+def host(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _outside("host", rng, effort)
 
 
 @rule("mailbox.boundary", "control frames of another card go to the firmware as they are; not to that of a dead GPU")
-def boundary(rng: random.Random, effort: int) -> Iterable[Case]:
+def boundary(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield from _outside("boundary", rng, effort)

@@ -6,7 +6,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.data_frames import Place, roles
 from ringhil.emulator.conformance.frames import control_frame, other_control
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import FIRST, straps
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -67,7 +67,7 @@ def _cycle(item: object) -> int:
 
 
 @rule(NAME, "while a node says that it rests, letting time pass changes nothing (it may never say so)")
-def leap(rng: random.Random, effort: int) -> Iterable[Case]:
+def leap(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(6 * effort):
         place = straps(rng)
         actions: list[Action] = [
@@ -83,7 +83,7 @@ def leap(rng: random.Random, effort: int) -> Iterable[Case]:
         for _ in range(14):
             at += rng.choice([1, 3, 20, 90, 400])
             actions += _something(rng, at, place)
-        yield Case(f"leap {index}", Stimulus.of(actions, tail=1500, **place), nothing, partial(same, NAME))
+        yield RuleCase(f"leap {index}", Stimulus.of(actions, tail=1500, **place), nothing, partial(same, NAME))
 
 
 def _something(rng: random.Random, at: int, place: dict[str, int]) -> list[Action]:
@@ -145,7 +145,7 @@ def _timed(rng: random.Random, place: Place, timers: Iterable[str]) -> list[Acti
 
 
 @rule(TIMERS, "a node that rests while a timer runs names the cycle in which it ends, whichever others run beside it")
-def timers(rng: random.Random, effort: int) -> Iterable[Case]:
+def timers(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     alone = (
         "heartbeat",
         "gpu_restore",
@@ -166,4 +166,4 @@ def timers(rng: random.Random, effort: int) -> Iterable[Case]:
         for chosen in [*((timer,) for timer in alone), *beside]:
             place = Place(rng, 2, 3, 8, {"control": roles("entry")})
             stimulus = Stimulus.of(_timed(rng, place, chosen), tail=4200, **place.straps)
-            yield Case(f"{' and '.join(chosen)} {index}", stimulus, nothing, partial(same, TIMERS))
+            yield RuleCase(f"{' and '.join(chosen)} {index}", stimulus, nothing, partial(same, TIMERS))

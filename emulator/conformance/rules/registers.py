@@ -8,7 +8,7 @@ from functools import partial
 
 from ringhil.emulator.conformance.data_frames import Place
 from ringhil.emulator.conformance.frames import other_control, statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, spread, straps
 from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
@@ -17,7 +17,7 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
-from ringhil.emulator.testbench.reference.control import IN, OUT, Outcome
+from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Report
@@ -62,15 +62,15 @@ def _nothing_there(rule_name: str, observed: Observed) -> list[Breach]:
 
 
 @rule("registers.reset", "after reset every register has the value of the map, wherever the GPU is")
-def reset(rng: random.Random, effort: int) -> Iterable[Case]:
+def reset(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2):
         addresses = UNMAPPED if index == 0 else rng.sample(UNMAPPED, 20)
         peeks = [Peek(5 + i, address) for i, address in enumerate(addresses)]
-        yield Case(f"reset {index}", Stimulus.of(peeks, **straps(rng)), partial(_kept, "registers.reset"))
+        yield RuleCase(f"reset {index}", Stimulus.of(peeks, **straps(rng)), partial(_kept, "registers.reset"))
 
 
 @rule("registers.write", "a setting keeps what is written to it, alone; counters and unmapped addresses take nothing")
-def write(rng: random.Random, effort: int) -> Iterable[Case]:
+def write(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_kept, "registers.write")
     settings = [r.name for r in registers.REGISTERS if r.access == "rw"]
     for index in range(2 * effort):
@@ -84,10 +84,10 @@ def write(rng: random.Random, effort: int) -> Iterable[Case]:
         for address in rng.sample(UNMAPPED, 40):
             actions += [Poke(at, address, 0xFFFFFFFF), Peek(at + 2, address)]
             at += 3
-        yield Case(f"all {index}", Stimulus.of(actions, **straps(rng)), judge)
+        yield RuleCase(f"all {index}", Stimulus.of(actions, **straps(rng)), judge)
     for name in rng.sample(settings, 5 * effort if effort < 3 else len(settings)):
         actions = [Poke(5, name, 0xFFFFFFFF), Peek(6, name), Poke(7, name, 0xA5A5A5A5)]
-        yield Case(f"{name} alone", Stimulus.of(actions, tail=40), judge)
+        yield RuleCase(f"{name} alone", Stimulus.of(actions, tail=40), judge)
 
 
 # ------------------------------------------------------------------------------------------------------- counters
@@ -98,7 +98,7 @@ def _counted(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     name = "registers.counters"
     down = frozenset(link for link in OUT if silent(observed, link))
     view = view_of(stimulus)
-    outcome = Outcome()
+    outcome = ControlOutcome()
     for lane, link in enumerate(IN):
         control.arrive_all((f for f in observed.arrived[link] if f.channel == "control"), lane, view, outcome)
     if outcome.uncertain or any((link, "control") in observed.unfinished for link in IN):
@@ -116,7 +116,7 @@ def _counted(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("registers.counters", "each counter counts its own event, by port, and no other counter moves")
-def counters(rng: random.Random, effort: int) -> Iterable[Case]:
+def counters(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for lane in (0, 1):
         for kind in ("bad", "marked", "used up", "counted", "purged", "home"):
             place = straps(rng)
@@ -126,15 +126,15 @@ def counters(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += spread(frames, [lane] * len(frames))
             # The counters must show at their own addresses alone.
             actions += [Peek(actions[-1].at + 40 + i, address) for i, address in enumerate(UNMAPPED)]
-            yield Case(f"{kind} by {IN[lane]}", Stimulus.of(actions, tail=40, **place), _counted)
+            yield RuleCase(f"{kind} by {IN[lane]}", Stimulus.of(actions, tail=40, **place), _counted)
     for link in OUT:
-        yield Case(f"{link} down", Stimulus.of([*QUIET, Carrier(10, link, False)]), _counted)
+        yield RuleCase(f"{link} down", Stimulus.of([*QUIET, Carrier(10, link, False)]), _counted)
     # Both lanes in step: two events in one cycle are two.
     for kind in ("used up", "counted"):
         place = straps(rng)
         frames = [_event(rng, kind, place) for _ in range(6)]
         sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
-        yield Case(f"{kind} by both", Stimulus.of([*QUIET, *sends], **place), _counted)
+        yield RuleCase(f"{kind} by both", Stimulus.of([*QUIET, *sends], **place), _counted)
 
 
 def _event(rng: random.Random, kind: str, place: dict[str, int]) -> RingFrame:
@@ -178,7 +178,7 @@ def _memory(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("registers.memory", "memory and all settings survive the GPU's failure, and can be written meanwhile", "R10")
-def memory(rng: random.Random, effort: int) -> Iterable[Case]:
+def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for fault in ("dead", "hang"):
         for index in range(effort):
             place = straps(rng)
@@ -187,7 +187,7 @@ def memory(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Fault(30, fault, True), Send(35, "p1", foreign(rng, place)), Peek(100, "memory")]
             actions += [Fault(150, fault, False), Peek(250, "memory"), Fault(300, fault, True)]
             actions += [Poke(340, "memory", rng.getrandbits(32)), Peek(345, "memory"), Fault(400, fault, False)]
-            yield Case(f"{fault} {index}", Stimulus.of(actions, **place), _memory)
+            yield RuleCase(f"{fault} {index}", Stimulus.of(actions, **place), _memory)
 
 
 # ------------------------------------------------------------------------------------------------- bits, and sums
@@ -209,7 +209,7 @@ def _reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[
 
 
 @rule("registers.bits", "each bit of each setting is kept by itself, and by no other setting")
-def bits(rng: random.Random, effort: int) -> Iterable[Case]:
+def bits(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     names = [r.name for r in registers.REGISTERS if r.access == "rw"]
     for index in range(effort):
         actions: list[Action] = []
@@ -221,7 +221,7 @@ def bits(rng: random.Random, effort: int) -> Iterable[Case]:
             actions += [Poke(at, name, rng.getrandbits(32)), Peek(at + 2, rng.choice(names))]
             at += 3
         actions += [Peek(at + i, name) for i, name in enumerate(names)]
-        yield Case(
+        yield RuleCase(
             f"bits {index}", Stimulus.of(actions, tail=20, **straps(rng)), partial(_reads_back, "registers.bits")
         )
 
@@ -242,15 +242,15 @@ def _summed(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("registers.together", "what happens in one cycle, on both lanes and both channels, is counted each for itself")
-def together(rng: random.Random, effort: int) -> Iterable[Case]:
+def together(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for kind in ("purged", "counted", "bad", "marked", "home"):
         place = straps(rng)
         monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
         frames = [_event(rng, kind, place) for _ in range(6 * effort)]
         sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
         actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *sends]
-        yield Case(f"{kind} by both", Stimulus.of(actions, **place), partial(judge_control, "registers.together"))
-    yield Case("both links", Stimulus.of([*QUIET, *(Carrier(10, link, False) for link in OUT)]), _wrapped_twice)
+        yield RuleCase(f"{kind} by both", Stimulus.of(actions, **place), partial(judge_control, "registers.together"))
+    yield RuleCase("both links", Stimulus.of([*QUIET, *(Carrier(10, link, False) for link in OUT)]), _wrapped_twice)
     for index in range(effort):
         there = Place(rng, 1, 2, 8)
         actions = [*QUIET, Poke(6, "control", registers.ControlBit.ENTRY)]
@@ -264,7 +264,7 @@ def together(rng: random.Random, effort: int) -> Iterable[Case]:
                     frame = RingFrame.of(other_control(rng, card=1, home=5, ttl=0))
                     actions.append(Send(at + 8 + late, link, frame))
                 at += 30
-        yield Case(f"used up {index}", Stimulus.of(actions, **there.straps), _summed)
+        yield RuleCase(f"used up {index}", Stimulus.of(actions, **there.straps), _summed)
 
 
 # -------------------------------------------------------------------------------------------------- many events
@@ -325,12 +325,12 @@ def _times(register: str, stimulus: Stimulus, observed: Observed) -> list[Breach
 
 
 @rule("registers.many", "counters count on beyond 256, and each for itself")
-def many(rng: random.Random, effort: int) -> Iterable[Case]:
+def many(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = straps(rng)
     for kind, frames in _lanes_many(rng, place):
         monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
         actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *_close(frames, IN, more=kind == "counted")]
-        yield Case(kind, Stimulus.of(actions, **place), partial(judge_control, "registers.many"))
+        yield RuleCase(kind, Stimulus.of(actions, **place), partial(judge_control, "registers.many"))
     for register, values in _SWIFT.items():
         # Before the liveness check asks for the first time.
         actions = [Poke(i, name, value) for i, (name, value) in enumerate(values.items())]
@@ -343,7 +343,7 @@ def many(rng: random.Random, effort: int) -> Iterable[Case]:
             else:
                 for link in OUT:
                     actions += [Carrier(at, link, False), Carrier(at + APART, link, True)]
-        yield Case(register, Stimulus.of(actions, **place), partial(_times, register))
+        yield RuleCase(register, Stimulus.of(actions, **place), partial(_times, register))
 
 
 def _wrapped_twice(stimulus: Stimulus, observed: Observed) -> list[Breach]:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import GAP, QUIET, RECORDS, follows, spread, straps
 from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import NEVER, Span, bit, faulty, readings, setting
@@ -88,7 +88,7 @@ def _late(name: str, arrived: int, left: int) -> Breach:
 
 
 @rule("switch.dead", "past a dead GPU every frame goes in one cycle, TTL less one, and none of its own leaves", "R6")
-def dead(rng: random.Random, effort: int) -> Iterable[Case]:
+def dead(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         frames = [control_frame(rng, damage=0.2, **place) for _ in range(12)]
@@ -96,7 +96,7 @@ def dead(rng: random.Random, effort: int) -> Iterable[Case]:
         frames += [RingFrame.of(other_control(rng, home=place["node"], **given)) for _ in range(2)]
         posts = [Post(20 + 60 * i, i % 4, other_control(rng, home=place["size"] - 1, **given)) for i in range(8)]
         actions = [*QUIET, Fault(6, "dead", True), *spread(frames, (0, 1) * 7), *posts]
-        yield Case(f"dead {index}", Stimulus.of(actions, **place), _dead)
+        yield RuleCase(f"dead {index}", Stimulus.of(actions, **place), _dead)
 
 
 def _silenced(stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -114,7 +114,7 @@ def _silenced(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("switch.silenced", "of frames that a GPU has written none begins to leave once it is dead", "R6")
-def silenced(rng: random.Random, effort: int) -> Iterable[Case]:
+def silenced(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
@@ -129,7 +129,7 @@ def silenced(rng: random.Random, effort: int) -> Iterable[Case]:
             fails = at + rng.randrange(22, 38)
             actions += [Fault(fails, "dead", True), Fault(fails + 150, "dead", False)]
             at = fails + 250
-        yield Case(f"silenced {index}", Stimulus.of(actions, **place), _silenced)
+        yield RuleCase(f"silenced {index}", Stimulus.of(actions, **place), _silenced)
 
 
 # -------------------------------------------------------------------------------------------------- falling out
@@ -225,27 +225,27 @@ def _episodes(
 
 
 @rule("switch.dies", "when a GPU dies, in whatever cycle, every good frame goes on exactly once as a good one", "R6")
-def dies(rng: random.Random, effort: int) -> Iterable[Case]:
+def dies(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_falls_out, "switch.dies", ("dead",))
     short = _episodes(rng, "dead", (5, 7, 9, 13), range(26), 20)
-    yield Case("short frames", short, judge)
+    yield RuleCase("short frames", short, judge)
     for index in range(effort):
         offsets = sorted(rng.sample(range(70), 8))
-        yield Case(f"long frames {index}", _episodes(rng, "dead", (31, 63), offsets, 40), judge)
+        yield RuleCase(f"long frames {index}", _episodes(rng, "dead", (31, 63), offsets, 40), judge)
 
 
 @rule("switch.hang", "a hang trips the switch `watchdog` cycles after a flit was taken, and loses no frame", "R6")
-def hang(rng: random.Random, effort: int) -> Iterable[Case]:
+def hang(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_falls_out, "switch.hang", ("hang",))
     short = _episodes(rng, "hang", (5, 7, 9, 13), range(0, 26, 2 if effort == 1 else 1), 50, 8)
-    yield Case("short frames", short, judge)
+    yield RuleCase("short frames", short, judge)
     for index in range(effort):
         offsets = sorted(rng.sample(range(70), 8))
-        yield Case(f"long frames {index}", _episodes(rng, "hang", (31, 63), offsets, 60, 8), judge)
+        yield RuleCase(f"long frames {index}", _episodes(rng, "hang", (31, 63), offsets, 60, 8), judge)
     own = _episodes(rng, "hang", (5, 7, 9, 13), sorted(rng.sample(range(26), 10)), 80)
-    yield Case("frames of its own", own, judge)
+    yield RuleCase("frames of its own", own, judge)
     brief = _episodes(rng, "hang", (7, 9), range(0, 20, 2), 5, 8)
-    yield Case("shorter than the watchdog", brief, judge)
+    yield RuleCase("shorter than the watchdog", brief, judge)
 
 
 # ----------------------------------------------------------------------------------------------------- heartbeat
@@ -277,7 +277,7 @@ def _heartbeat(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("switch.heartbeat", "a hang without any traffic trips within heartbeat + watchdog; heartbeat 0 switches that off")
-def heartbeat(rng: random.Random, effort: int) -> Iterable[Case]:
+def heartbeat(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         for period in (rng.randrange(20, 60), 0):
             watchdog = rng.randrange(5, 15)
@@ -293,7 +293,7 @@ def heartbeat(rng: random.Random, effort: int) -> Iterable[Case]:
                 at += limit + 20
                 actions += [Fault(at, "hang", False), Peek(at + 6, "status"), Peek(at + 40, "status")]
                 at += 45
-            yield Case(f"heartbeat {period} {index}", Stimulus.of(actions, tail=60), _heartbeat)
+            yield RuleCase(f"heartbeat {period} {index}", Stimulus.of(actions, tail=60), _heartbeat)
 
 
 # ------------------------------------------------------------------------------------------------------- restore
@@ -346,7 +346,7 @@ def _restore(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
 
 
 @rule("switch.restore", "a GPU takes part again gpu_restore cycles after it is well; one that flaps stays out", "R6")
-def restore(rng: random.Random, effort: int) -> Iterable[Case]:
+def restore(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for fault, wait in product(("dead", "hang"), (index % 2, 30, 90)):
             place = straps(rng)
@@ -364,14 +364,14 @@ def restore(rng: random.Random, effort: int) -> Iterable[Case]:
                         actions.append(Send(begin, IN[lane], foreign(rng, place)))
                 actions += [Peek(at + down + wait + i, "status") for i in (-wait - 5, -3, -1, 12, 150, 160)]
                 at += down + wait + 170
-            yield Case(f"{fault}, {wait} cycles {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
+            yield RuleCase(f"{fault}, {wait} cycles {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
         place = straps(rng)
         actions = [*QUIET, Poke(5, "gpu_restore", 64)]
         for i in range(10):
             at = 200 + 50 * i
             actions += [Fault(at, "dead", True), Fault(at + rng.randrange(1, 20), "dead", False)]
             actions += [Send(at + rng.randrange(50), IN[i % 2], foreign(rng, place)), Peek(at + 30, "status")]
-        yield Case(f"flapping {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
+        yield RuleCase(f"flapping {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
 
 
 def _named_restore(stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -421,7 +421,7 @@ def _watched(stimulus: Stimulus, changes: Sequence[tuple[int, bool]]) -> Iterabl
 
 
 @rule("switch.stuck_through", "a switch stuck in THROUGH before a dead GPU takes its carrier off both ring ports", "R6")
-def stuck_through(rng: random.Random, effort: int) -> Iterable[Case]:
+def stuck_through(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_stuck, "switch.stuck_through")
     for index in range(2 * effort):
         place = straps(rng)
@@ -434,7 +434,7 @@ def stuck_through(rng: random.Random, effort: int) -> Iterable[Case]:
         actions += [Peek(at, "status") for at in (250, 302, 300 + watchdog - 2, 300 + watchdog + 12, 590, 700, 1000)]
         frames = [foreign(rng, place) for _ in range(16)]
         actions += [Send(20 + 70 * i, IN[i % 2], frame) for i, frame in enumerate(frames)]
-        yield Case(f"stuck {index}", Stimulus.of(actions, tail=500, **place), judge)
+        yield RuleCase(f"stuck {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
 def _stuck_bypass(stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -462,15 +462,17 @@ def _stuck_bypass(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 
 @rule("switch.stuck_bypass", "a switch stuck in BYPASS passes all frames, keeps its carrier and says that it is stuck")
-def stuck_bypass(rng: random.Random, effort: int) -> Iterable[Case]:
+def stuck_bypass(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = straps(rng)
         watchdog = rng.randrange(20, 100)
         actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Fault(6, "switch_stuck_bypass", True)]
         actions += spread([control_frame(rng, damage=0.1, **place) for _ in range(8)], (0, 1) * 4)
         actions += [Peek(at, "status") for at in (16, 6 + watchdog - 3, 6 + watchdog + 12)]
-        yield Case(f"stuck {index}", Stimulus.of(actions, tail=300, **place), _stuck_bypass)
+        yield RuleCase(f"stuck {index}", Stimulus.of(actions, tail=300, **place), _stuck_bypass)
     place = straps(rng)
     actions = [*QUIET, Fault(6, "switch_stuck_through", True)]
     actions += spread([control_frame(rng, **place) for _ in range(6)], (0, 1) * 3, gap=GAP)
-    yield Case("stuck in THROUGH with a GPU that works", Stimulus.of(actions, **place), follows("switch.stuck_bypass"))
+    yield RuleCase(
+        "stuck in THROUGH with a GPU that works", Stimulus.of(actions, **place), follows("switch.stuck_bypass")
+    )

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator
 
 from ringhil.emulator.conformance.frames import other_control
-from ringhil.emulator.conformance.rule import Case, rule
+from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.timeline import bit, readings, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
@@ -66,8 +66,8 @@ def _plays(rng: random.Random, wide: int) -> Iterator[tuple[str, list[Action]]]:
 
 
 @rule(NAME, "settings are 32 bits wide: long times last, a great allowance isn't used up by few frames", "R6")
-def wide(rng: random.Random, effort: int) -> Iterable[Case]:
+def wide(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(SHORTEST, LONGEST + 1):
         for name, actions in _plays(rng, 1 << index):
             looks = [Peek(at, "status") for at in (LOOK, LOOK + 20)]
-            yield Case(f"{name} {1 << index}", Stimulus.of([*actions, *looks], tail=10, **PLACE), _too_early)
+            yield RuleCase(f"{name} {1 << index}", Stimulus.of([*actions, *looks], tail=10, **PLACE), _too_early)

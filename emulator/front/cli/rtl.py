@@ -80,7 +80,7 @@ def check(
     Exit code 0: no rule is broken; 1: one is; 2: it can't be checked (it doesn't compile, its ports are wrong, it has
     a combinational loop, a tool is missing).
     """
-    from ringhil.emulator.conformance.check import Settings
+    from ringhil.emulator.conformance.check import CheckSettings
     from ringhil.emulator.conformance.check import check as run_check
     from ringhil.emulator.conformance.rule import all_rules
     from ringhil.emulator.conformance.show import junit as as_junit
@@ -91,7 +91,9 @@ def check(
             for name, rule in all_rules().items():
                 click.echo(f"{name:24} {rule.demands}" + (f" ({rule.requirement})" if rule.requirement else ""))
             return 0
-        chosen = Settings("icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage)
+        chosen = CheckSettings(
+            "icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage
+        )
         with terminal.working("checking") as progress:
             report = run_check(rtl, top, chosen, progress)
         if junit is not None:

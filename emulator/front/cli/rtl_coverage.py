@@ -10,7 +10,7 @@ from rich.table import Table
 from ringhil.emulator.coverage import CoverageError, waivers
 from ringhil.emulator.coverage.hdl import Tally
 from ringhil.emulator.coverage.report import FORMATS, gather, write
-from ringhil.emulator.coverage.result import Report, share
+from ringhil.emulator.coverage.result import CoverageReport, share
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli import terminal
 
@@ -48,7 +48,7 @@ def coverage(
     return 1 if wrong else 0
 
 
-def _show(report: Report) -> None:
+def _show(report: CoverageReport) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
     for name in ("reached", "of", "share", "left out"):
@@ -72,7 +72,7 @@ def _show(report: Report) -> None:
         console.print(f"not built, or nothing to count: {', '.join(report.hdl.absent)}", soft_wrap=True)
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: CoverageReport) -> dict[str, Any]:
     """Numbers of the report; `left_out` are waived points and ignored combinations."""
     totals = {name: _numbers(tally) for name, tally in report.totals}
     if report.hdl is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
-from ringhil.emulator.judge.invariants.evidence import Evidence
+from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.invariants.invariant import Invariant
 from ringhil.emulator.judge.invariants.no_orphan import NoOrphan
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
@@ -14,7 +14,7 @@ from ringhil.emulator.judge.outcome import Violation
 ALL: tuple[type[Invariant], ...] = (WrongCount, OneGrant, NoOrphan, BoundedRecovery, WorkOnce)
 
 
-def violations(evidence: Evidence, judged: frozenset[str]) -> Iterator[Violation]:
+def violations(evidence: RunEvidence, judged: frozenset[str]) -> Iterator[Violation]:
     """Of the invariants with these names."""
     for kind in ALL:
         if kind.name in judged:

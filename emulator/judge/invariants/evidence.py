@@ -9,7 +9,7 @@ from ringhil.emulator.server.wiring import Wiring
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RunEvidence:
     """`now`: the cycle at which it ended."""
 
     now: int

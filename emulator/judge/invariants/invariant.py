@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ringhil.emulator.judge.invariants.evidence import Evidence
+from ringhil.emulator.judge.invariants.evidence import RunEvidence
 
 Broken = tuple[str, int | None]  # what is wrong, and the cycle in which it was, where there is one
 
@@ -14,7 +14,7 @@ class Invariant(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: RunEvidence) -> None:
         self.evidence = evidence
 
     @abstractmethod

@@ -4,7 +4,7 @@ Shares no code with firmware, RTL or host; everything that they say is judged ag
 """
 
 from ringhil.emulator.judge.oracle.breaks import Break, located
-from ringhil.emulator.judge.oracle.elections import Role
+from ringhil.emulator.judge.oracle.elections import RoleTruth
 from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaults, Part, PartState
 from ringhil.emulator.judge.oracle.ring import RingTruth, View
 from ringhil.emulator.judge.oracle.server import ServerTruth
@@ -21,7 +21,7 @@ __all__ = [
     "Part",
     "PartState",
     "RingTruth",
-    "Role",
+    "RoleTruth",
     "ServerTruth",
     "View",
     "digest",

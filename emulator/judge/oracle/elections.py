@@ -8,7 +8,7 @@ change its result, so all who can are possible.
 from collections.abc import Iterable
 
 
-class Role:
+class RoleTruth:
     """Of a group with these `members`, by rank. `holders`: who may hold it; None among them: nobody.
 
     `least`: no lower epoch can be the present one. Member i of m claims epochs e with (e - 1) mod m = i only.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.oracle.breaks import Break, located
-from ringhil.emulator.judge.oracle.elections import Role
+from ringhil.emulator.judge.oracle.elections import RoleTruth
 from ringhil.emulator.judge.oracle.faults import CardFaults, Part
 from ringhil.emulator.judge.oracle.ring import View
 from ringhil.emulator.judge.oracle.shares import weight
@@ -45,9 +45,9 @@ class ServerTruth:
         self._number = {card.name: number for number, card in enumerate(server.cards)}
         self._times = [entry_time(card) for card in range(len(cards))]
         self._link_times = [link_time(group) for group in range(len(server.boundary_links))]
-        self.entries = [Role(card.host_links, time) for card, time in zip(server.cards, self._times, strict=True)]
+        self.entries = [RoleTruth(card.host_links, time) for card, time in zip(server.cards, self._times, strict=True)]
         self.links = [
-            Role(tuple(gpu.index for gpu in link.from_), time)
+            RoleTruth(tuple(gpu.index for gpu in link.from_), time)
             for link, time in zip(server.boundary_links, self._link_times, strict=True)
         ]
         self._felt_entries = [_Felt(self.able(card)) for card in range(len(cards))]

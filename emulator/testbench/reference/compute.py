@@ -64,7 +64,7 @@ class _Unit:
 
 
 @dataclass
-class Engine:
+class ComputeEngine:
     """`counters` by register name; a damaged frame of another kind than work may be counted, `perhaps_bad`."""
 
     view: NodeView

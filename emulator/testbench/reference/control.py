@@ -54,7 +54,7 @@ class Delivered:
 
 
 @dataclass
-class Outcome:
+class ControlOutcome:
     """All that follows from frames that came in; `counters` by register name."""
 
     leaving: list[Leaving] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Outcome:
     uncertain: bool = False  # a frame that may have been lost would have changed the counters
 
 
-def arrive_all(frames: Iterable[RingFrame], lane: int, view: NodeView, outcome: Outcome) -> None:
+def arrive_all(frames: Iterable[RingFrame], lane: int, view: NodeView, outcome: ControlOutcome) -> None:
     """All frames that came in by the port of `lane`, in order. The beginning that cuts another frame may be spent on
     ending that one, so a frame with such a beginning may be lost."""
     cut = False
@@ -73,7 +73,7 @@ def arrive_all(frames: Iterable[RingFrame], lane: int, view: NodeView, outcome: 
         if not cut:
             arrive(frame, lane, view, outcome)
         else:
-            perhaps = Outcome(counters=outcome.counters.copy(), bad_ends=outcome.bad_ends)
+            perhaps = ControlOutcome(counters=outcome.counters.copy(), bad_ends=outcome.bad_ends)
             arrive(frame, lane, view, perhaps)
             outcome.leaving += [replace(leaving, optional=True) for leaving in perhaps.leaving]
             outcome.mail += [replace(mail, optional=True) for mail in perhaps.mail]
@@ -82,7 +82,7 @@ def arrive_all(frames: Iterable[RingFrame], lane: int, view: NodeView, outcome: 
         cut = frame.sof and not frame.eof
 
 
-def arrive(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> None:
+def arrive(frame: RingFrame, lane: int, view: NodeView, outcome: ControlOutcome) -> None:
     """A frame has come in by the port of `lane`. What has no beginning is ignored; a frame that was cut by the next
     one's beginning must be sent on marked, or not at all where its whole would not be."""
     port = lane + 1
@@ -103,10 +103,10 @@ def arrive(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> Non
     _hop(frame.data, bad, frame.err, lane, frame.began, f"lane {lane}", view, outcome)
 
 
-def _cut(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> None:
+def _cut(frame: RingFrame, lane: int, view: NodeView, outcome: ControlOutcome) -> None:
     outcome.counters[f"rx_bad_port{lane + 1}"] += 1
     outcome.bad_ends[lane].append(frame.ended + 1)
-    whole = Outcome()
+    whole = ControlOutcome()
     _hop(frame.data + bytes(40), True, False, lane, frame.began, f"lane {lane}", view, whole)
     outcome.leaving += [replace(leaving, cut=True, known=len(frame.data)) for leaving in whole.leaving]
     outcome.mail += [replace(mail, data=frame.data, cut=True) for mail in whole.mail]
@@ -114,14 +114,14 @@ def _cut(frame: RingFrame, lane: int, view: NodeView, outcome: Outcome) -> None:
     outcome.counters["purged"] += whole.counters["purged"]
 
 
-def originate(data: bytes, lane: int, began: int, view: NodeView, outcome: Outcome) -> None:
+def originate(data: bytes, lane: int, began: int, view: NodeView, outcome: ControlOutcome) -> None:
     """A frame of the GPU's own leaves by the port of `lane`."""
     if not view.bypassed:
         _leave(data, False, lane, began, f"own {lane}", view, outcome)
 
 
 def _hop(
-    data: bytes, bad: bool, marked: bool, lane: int, began: int, stream: str, view: NodeView, outcome: Outcome
+    data: bytes, bad: bool, marked: bool, lane: int, began: int, stream: str, view: NodeView, outcome: ControlOutcome
 ) -> None:
     ttl = int.from_bytes(data[4:6], "big")
     if ttl == 0:
@@ -156,7 +156,7 @@ def _hop(
 
 
 def _counted(
-    data: bytes, bad: bool, marked: bool, lane: int, flags: int, view: NodeView, outcome: Outcome
+    data: bytes, bad: bool, marked: bool, lane: int, flags: int, view: NodeView, outcome: ControlOutcome
 ) -> tuple[bytes, int | None]:
     """The frame with this GPU counted in, and its record appended where there is room for it."""
     count, records, limit = (int.from_bytes(data[i : i + 2], "big") for i in (16, 18, 22))
@@ -174,7 +174,9 @@ def _counted(
     return data[:16] + head + data[24:place] + record + data[place:], place if record else None
 
 
-def _record(count: int, data: bytes, bad: bool, marked: bool, lane: int, view: NodeView, outcome: Outcome) -> bytes:
+def _record(
+    count: int, data: bytes, bad: bool, marked: bool, lane: int, view: NodeView, outcome: ControlOutcome
+) -> bytes:
     """This GPU's record, time stamp 0 and tag to match."""
     bits, flag = 0, wire.RecordFlag
     bits |= flag.ENTRY_CAPABLE * view.control("entry_capable") | flag.BOUNDARY * view.control("boundary")
@@ -216,7 +218,7 @@ def _leave(
     began: int,
     stream: str,
     view: NodeView,
-    outcome: Outcome,
+    outcome: ControlOutcome,
     record_at: int | None = None,
 ) -> None:
     link = OUT[lane]

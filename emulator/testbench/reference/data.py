@@ -37,7 +37,7 @@ class Taken:
 
 
 @dataclass
-class Outcome:
+class DataOutcome:
     """All that follows from frames that came in.
 
     Frames that leave name the way that they came in by as their stream. `either` were dropped for two reasons, and
@@ -51,7 +51,7 @@ class Outcome:
     uncertain: int = 0
 
 
-def arrive_all(frames: Iterable[RingFrame], way: int, view: NodeView, outcome: Outcome) -> None:
+def arrive_all(frames: Iterable[RingFrame], way: int, view: NodeView, outcome: DataOutcome) -> None:
     """All data frames that came in by one way, in order. One whose beginning cuts another frame may be lost."""
     cut = False
     for frame in frames:
@@ -59,7 +59,7 @@ def arrive_all(frames: Iterable[RingFrame], way: int, view: NodeView, outcome: O
         cut = frame.sof and not frame.eof
 
 
-def arrive(frame: RingFrame, way: int, view: NodeView, outcome: Outcome, *, optional: bool = False) -> None:
+def arrive(frame: RingFrame, way: int, view: NodeView, outcome: DataOutcome, *, optional: bool = False) -> None:
     """A frame has come in. What has no beginning is ignored."""
     if not frame.sof:
         return
@@ -127,7 +127,7 @@ def _bit(cards: int, card: int) -> bool:
     return card < wire.MAX_CARDS and bool(cards >> card & 1)
 
 
-def _hop(data: bytes, way: int, view: NodeView, outcome: Outcome, frame: _Way) -> None:
+def _hop(data: bytes, way: int, view: NodeView, outcome: DataOutcome, frame: _Way) -> None:
     where = fate(data, way, view)
     if where == "engine":
         outcome.engine.append(Taken(way, data, frame.bad, frame.began, frame.ended, frame.optional))
@@ -141,7 +141,7 @@ def _hop(data: bytes, way: int, view: NodeView, outcome: Outcome, frame: _Way) -
         outcome.counters[where] += 1
 
 
-def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: Outcome, frame: _Way) -> None:
+def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: DataOutcome, frame: _Way) -> None:
     flags, ttl = int.from_bytes(data[2:4], "big"), int.from_bytes(data[4:6], "big")
     if link != "host":
         ttl -= 1

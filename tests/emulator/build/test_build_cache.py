@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.build.cache import Store, cache_dir
+from ringhil.emulator.build.cache import BuildStore, cache_dir
 
 
-def make(store: Store, key: str, text: str = "made") -> Path:
+def make(store: BuildStore, key: str, text: str = "made") -> Path:
     with store.claim(key) as claim:
         if claim.existing is not None:
             return claim.existing
@@ -18,7 +18,7 @@ def make(store: Store, key: str, text: str = "made") -> Path:
 
 
 def test_an_entry_is_found_once_it_is_made(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = BuildStore(tmp_path)
     assert store.find("k") is None
     entry = make(store, "k")
     assert store.find("k") == entry
@@ -26,7 +26,7 @@ def test_an_entry_is_found_once_it_is_made(tmp_path: Path) -> None:
 
 
 def test_threads_that_want_one_key_make_it_once(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = BuildStore(tmp_path)
     begun, waited, go_on = threading.Event(), threading.Event(), threading.Event()
     makers: list[str] = []
 
@@ -56,14 +56,14 @@ def test_threads_that_want_one_key_make_it_once(tmp_path: Path) -> None:
 
 
 def test_makers_of_different_keys_do_not_wait_nor_sweep_each_other(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = BuildStore(tmp_path)
     with store.claim("a") as claim:
         make(store, "b")
         assert claim.work.is_dir()
 
 
 def test_a_failing_maker_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = BuildStore(tmp_path)
 
     def fail() -> None:
         with store.claim("k") as claim:
@@ -77,7 +77,7 @@ def test_a_failing_maker_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_maker_left_goes_with_the_next_claim_of_any_key(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = BuildStore(tmp_path)
     make(store, "a")
     (tmp_path / "work" / "k.123.0").mkdir()
     (tmp_path / "work" / "k.123.0" / "file").write_text("half")
@@ -86,7 +86,7 @@ def test_what_a_killed_maker_left_goes_with_the_next_claim_of_any_key(tmp_path: 
 
 
 def test_size_is_always_checked_and_contents_when_asked(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = BuildStore(tmp_path)
     file = make(store, "k") / "file"
     file.write_text("evil")
     assert store.find("k") is not None

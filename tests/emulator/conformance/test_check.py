@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.conformance.check import Settings, check
+from ringhil.emulator.conformance.check import CheckSettings, check
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.build import Simulator
@@ -26,7 +26,7 @@ NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
 def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> None:
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
-    report = check(*NODES[node], Settings(simulator, out=tmp_path, waves=False))
+    report = check(*NODES[node], CheckSettings(simulator, out=tmp_path, waves=False))
     assert [(v.rule, v.cycle, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
     assert set(report.verdicts) > set(all_rules())
     assert not list(tmp_path.iterdir())
@@ -43,7 +43,7 @@ def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     text = (rtl / bug.file).read_text()
     assert text.count(bug.before) == 1, f"{bug.file}: {bug.before}"
     (rtl / bug.file).write_text(text.replace(bug.before, bug.after))
-    report = check(rtl, settings=Settings(out=tmp_path / "out", waves=False, shrink=60))
+    report = check(rtl, settings=CheckSettings(out=tmp_path / "out", waves=False, shrink=60))
     broken = {v.rule: v for v in report.verdicts.values() if v.state == "broken"}
     named = [broken[rule] for rule in bug.rules if rule in broken]
     assert named, f"broken: {sorted(broken)}"
@@ -58,7 +58,7 @@ def test_a_few_rules_on_icarus(tmp_path: Path) -> None:
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
     rules = ("control.traffic", "switch.hang", "mailbox.mute", "data.order", "quiescence.leap")
-    report = check(RTL, settings=Settings("icarus", rules=rules, out=tmp_path, waves=False))
+    report = check(RTL, settings=CheckSettings("icarus", rules=rules, out=tmp_path, waves=False))
     assert [(v.rule, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
 
 
@@ -125,7 +125,7 @@ def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     node = rtl / "gpu_node.sv"
     trap = "  always @(posedge clk_i) if (mtx_valid_i) $finish;\n"
     node.write_text(node.read_text().replace("  logic unused_ok;", f"{trap}  logic unused_ok;"))
-    settings = Settings(rules=("control.own", "control.home"), out=tmp_path / "out", waves=False, patience=30)
+    settings = CheckSettings(rules=("control.own", "control.home"), out=tmp_path / "out", waves=False, patience=30)
     report = check(rtl, settings=settings)
     ends = report.verdicts["rtl.ends"]
     assert ends.state == "broken"

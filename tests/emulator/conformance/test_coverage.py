@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.conformance.check import Settings, check
+from ringhil.emulator.conformance.check import CheckSettings, check
 from ringhil.emulator.conformance.coverage import collector, sample
 from ringhil.emulator.coverage import report as coverage_report
-from ringhil.emulator.coverage.result import Report
+from ringhil.emulator.coverage.result import CoverageReport
 from ringhil.emulator.coverage.waivers import DEFAULT
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.frame import RingFrame
@@ -20,9 +20,9 @@ CROSS = "forwarding"
 NOT_IN_A_NODE = ("card_top.sv", "link_channel.sv", "ring_cell.sv", "ringhil_pkg.sv", "server_top.sv")
 
 
-def reached(folder: Path, *rules: str) -> Report:
+def reached(folder: Path, *rules: str) -> CoverageReport:
     """Of our node by these rules; by all, if none is named."""
-    found = check(RTL, settings=Settings(rules=rules, out=folder / "out", waves=False, coverage=folder / "counts"))
+    found = check(RTL, settings=CheckSettings(rules=rules, out=folder / "out", waves=False, coverage=folder / "counts"))
     assert found.ok
     return coverage_report.gather(sorted((folder / "counts").iterdir()), RTL, DEFAULT)
 

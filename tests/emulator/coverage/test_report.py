@@ -12,7 +12,7 @@ from tests.emulator.pages.page import Page, assert_stands_alone
 from ringhil.emulator.coverage import CoverageError, Cross, FunctionalCoverage, Ignore, forwarding
 from ringhil.emulator.coverage.hdl import Tally, measure
 from ringhil.emulator.coverage.report import gather, write
-from ringhil.emulator.coverage.result import Report, share
+from ringhil.emulator.coverage.result import CoverageReport, share
 from ringhil.emulator.coverage.verilator_dat import HEADER, merge, read
 from ringhil.emulator.coverage.waivers import Waiver
 from ringhil.emulator.engine.library import RTL
@@ -30,15 +30,15 @@ def functional() -> FunctionalCoverage:
 
 
 @pytest.fixture
-def report(counted: tuple[Path, Path], tmp_path: Path) -> Report:
+def report(counted: tuple[Path, Path], tmp_path: Path) -> CoverageReport:
     functional().save(tmp_path / "f.json")
     found = gather([*counted, tmp_path / "f.json"], RTL, None)
     assert found.hdl is not None
     waiver = Waiver(1, "link_state.sv", "if (!rx_up_i) state_d = DOWN;", "for <the> test")
-    return Report(measure(merge(map(read, counted)), RTL, [waiver]), found.functional)
+    return CoverageReport(measure(merge(map(read, counted)), RTL, [waiver]), found.functional)
 
 
-def test_the_page_stands_alone(report: Report, tmp_path: Path) -> None:
+def test_the_page_stands_alone(report: CoverageReport, tmp_path: Path) -> None:
     write(report, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()
     assert_stands_alone(text)
@@ -46,7 +46,7 @@ def test_the_page_stands_alone(report: Report, tmp_path: Path) -> None:
     assert "https:" not in text
 
 
-def test_the_page_says_what_was_measured(report: Report, tmp_path: Path) -> None:
+def test_the_page_says_what_was_measured(report: CoverageReport, tmp_path: Path) -> None:
     write(report, tmp_path / "r.html")
     page = Page((tmp_path / "r.html").read_text())
     assert report.hdl is not None
@@ -66,7 +66,7 @@ def test_the_page_says_what_was_measured(report: Report, tmp_path: Path) -> None
     assert heats.count("ignored") == 1
 
 
-def test_the_markdown_says_the_same(report: Report, tmp_path: Path) -> None:
+def test_the_markdown_says_the_same(report: CoverageReport, tmp_path: Path) -> None:
     write(report, tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text()
     assert re.search(r"^\| lines \| 22 \| 23 \| 95\.6 % \| 1 \|$", text, re.M)
@@ -84,7 +84,7 @@ def test_the_markdown_says_the_same(report: Report, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])
-def test_the_same_results_are_the_same_bytes(report: Report, tmp_path: Path, suffix: str) -> None:
+def test_the_same_results_are_the_same_bytes(report: CoverageReport, tmp_path: Path, suffix: str) -> None:
     write(report, tmp_path / f"one{suffix}")
     write(report, tmp_path / f"two{suffix}")
     assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
@@ -106,7 +106,7 @@ def test_a_contradiction_is_shown(tmp_path: Path) -> None:
     found = functional()
     found.sample("tiny", a="<y>", b="2")
     for suffix in (".html", ".md"):
-        write(Report(None, found), tmp_path / f"r{suffix}")
+        write(CoverageReport(None, found), tmp_path / f"r{suffix}")
     page = Page((tmp_path / "r.html").read_text())
     assert ("n contradiction", "1") in page.cells
     said = "cross tiny: <y> x 2 was seen 1 times, but is ignored: no | such"
@@ -119,7 +119,7 @@ def test_a_cross_too_large_for_a_table_has_its_holes_listed(tmp_path: Path) -> N
     for digit in "0123456789":
         large.sample("large", a=digit, b=digit, c=digit, d=digit, e=digit)
     for suffix in (".html", ".md"):
-        write(Report(None, large), tmp_path / f"r{suffix}")
+        write(CoverageReport(None, large), tmp_path / f"r{suffix}")
         text = (tmp_path / f"r{suffix}").read_text()
         assert "99,990" in text
         assert len(text) < 100_000
@@ -140,9 +140,9 @@ def test_a_share_is_never_rounded_up(tally: Tally, text: str) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(CoverageError, match=r"r\.html: cannot be written"):
-        write(Report(None, functional()), tmp_path / "no" / "r.html")
+        write(CoverageReport(None, functional()), tmp_path / "no" / "r.html")
     with pytest.raises(CoverageError, match=r"r\.pdf: found '.pdf'; allowed are .html and .md"):
-        write(Report(None, functional()), tmp_path / "r.pdf")
+        write(CoverageReport(None, functional()), tmp_path / "r.pdf")
 
 
 # --------------------------------------------------------------------------------------------- the command

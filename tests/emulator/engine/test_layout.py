@@ -18,7 +18,7 @@ def test_the_header_in_the_tree_is_what_the_generator_writes() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_row_has_no_gaps(row: layout.Row) -> None:
+def test_a_row_has_no_gaps(row: layout.RowLayout) -> None:
     """So a compiler adds none, and `struct` and numpy, which never do, agree with it."""
     aligned = np.dtype(row.dtype.descr, align=True)
     assert aligned.fields == row.dtype.fields

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.host.workload import DataError, Files, Generated, Workload, digest
+from ringhil.emulator.host.workload import DataError, Files, Generated, WorkUnits, digest
 
 
-def contents(workload: Workload) -> list[bytes]:
+def contents(workload: WorkUnits) -> list[bytes]:
     return [workload.read(unit) for unit in range(workload.units)]
 
 

@@ -9,7 +9,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.bounds import Bounds, bounds_of
 from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
-from ringhil.emulator.judge.invariants.evidence import Evidence
+from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT
 from ringhil.emulator.judge.orphans import Orphans
@@ -274,7 +274,7 @@ class Bench:
     def broken(self, now: int = 10**9) -> tuple[str, ...]:
         """What isn't as it should be at the end, with the boundary GPUs that the CPU's views have."""
         cpu = cast(Cpu, SimpleNamespace(cards=self.views))  # it is asked for no more than that
-        evidence = Evidence(now, self.wiring, cpu, self.watch, cast(Orphans, None))
+        evidence = RunEvidence(now, self.wiring, cpu, self.watch, cast(Orphans, None))
         found = (text for kind in (BoundedRecovery, OneGrant) for text, _ in kind(evidence).broken())
         return tuple(text.removeprefix("at the end: ") for text in found if text.startswith("at the end: "))
 

@@ -12,8 +12,8 @@ from tests.emulator.pages.page import assert_stands_alone
 from ringhil.emulator.campaign.verify import Failure, Report, Verdict
 from ringhil.emulator.campaign.verify.annotations import summary
 from ringhil.emulator.coverage import report as coverage
-from ringhil.emulator.coverage.hdl import Hdl, Line, Signal, Source
-from ringhil.emulator.coverage.result import Report as CoverageReport
+from ringhil.emulator.coverage.hdl import Hdl, Line, SignalToggles, SourceFile
+from ringhil.emulator.coverage.result import CoverageReport
 from ringhil.emulator.coverage.waivers import Waiver
 from ringhil.emulator.pages import TEMPLATES, breakable, cell, code, render
 
@@ -21,7 +21,7 @@ HOSTILE = "</td></pre></style>\"'><script>alert(1)</script>`|`<img src=x onerror
 
 
 def hostile_coverage() -> CoverageReport:
-    source = Source(HOSTILE, (Line(1, HOSTILE, 1, 0, 0, 0),), (Signal(1, HOSTILE, 2, 0, 0),))
+    source = SourceFile(HOSTILE, (Line(1, HOSTILE, 1, 0, 0, 0),), (SignalToggles(1, HOSTILE, 2, 0, 0),))
     return CoverageReport(Hdl((source,), (HOSTILE,), (HOSTILE,), ((Waiver(1, HOSTILE, HOSTILE, HOSTILE), 1),)), None)
 
 

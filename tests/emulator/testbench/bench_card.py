@@ -8,7 +8,7 @@ from card_port_plans import Plans  # beside this file
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.workload import Generated, Workload
+from ringhil.emulator.host.workload import Generated, WorkUnits
 from ringhil.emulator.judge.oracle import digest_of_all
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.card_port import BenchCardPort
@@ -52,7 +52,7 @@ async def census_firmware_counts_what_works(dut: Any) -> None:
     assert all(c.verdict == CensusVerdict.RING for c in found)
 
 
-def cpu_of(bench: CardBench, lease: int, workload: Workload | None = None) -> Cpu:
+def cpu_of(bench: CardBench, lease: int, workload: WorkUnits | None = None) -> Cpu:
     """The real CPU, on the pins of the host links."""
     port = BenchCardPort(bench)
     view = CardView("a", 0, GPUS, HOST, HOST, Grantor(Role.ENTRY, lease=lease, guard=50))

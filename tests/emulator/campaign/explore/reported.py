@@ -10,7 +10,7 @@ from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.result import Result
 from ringhil.emulator.campaign.explore.space import Round, Space
-from ringhil.emulator.campaign.explore.store import Campaign, Store
+from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.scenario import loads
 
 PLAN = Plan(("dead", "hang", "link_cut"), depth=3, phases=4, random=50)
@@ -23,11 +23,13 @@ def space(plan: Plan, text: str = RING, **rounds: int) -> Space:
     return Space(server, {card.name: Round(1000, 1000 + rounds.get(card.name, 40)) for card in server.cards}, plan)
 
 
-def campaign(plan: Plan, text: str = RING, **rounds: int) -> Campaign:
+def campaign(plan: Plan, text: str = RING, **rounds: int) -> StoredCampaign:
     """As a campaign of it is kept."""
     arguments = {**plan.to_json(), "after": 0, "shard": [1, 1], "whole": False}
     sizes = space(plan, text, **rounds).sizes
-    return Campaign("ring", "sha256:5ce", f"name: ring\n{text}", "sha256:471", "0.3 abc", plan.seed, arguments, sizes)
+    return StoredCampaign(
+        "ring", "sha256:5ce", f"name: ring\n{text}", "sha256:471", "0.3 abc", plan.seed, arguments, sizes
+    )
 
 
 def drawn(rng: random.Random) -> Result:
@@ -41,7 +43,7 @@ def drawn(rng: random.Random) -> Result:
     return Result(verdict, said, wrong, *flags, took // 2, took, bound, took / 34, "fault dead a.1", 9000, 9000)  # type: ignore[arg-type]
 
 
-def filled(store: Store, kept: Campaign, cases: Iterable[tuple[Case, Result]]) -> int:
+def filled(store: Store, kept: StoredCampaign, cases: Iterable[tuple[Case, Result]]) -> int:
     """The number of the campaign, now in the store."""
     number = store.begin(kept)
     store.add(number, ((n, case, result) for n, (case, result) in enumerate(cases)))

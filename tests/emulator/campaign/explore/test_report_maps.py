@@ -24,13 +24,13 @@ from ringhil.emulator.campaign.explore.report_maps import (
 )
 from ringhil.emulator.campaign.explore.report_spread import BINS, Spread, quantile
 from ringhil.emulator.campaign.explore.report_terrain import Terrain, terrain
-from ringhil.emulator.campaign.explore.rows import Campaign, Row
+from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
 
 KINDS = ("dead", "keepalive_loss", "link_cut", "boundary_link_cut", "link_one_way")
 SINGLES = Plan(KINDS, phases=3, lasts=(None,))
 
 
-def found(kept: Campaign, cases: list[Case]) -> tuple[Figures, Terrain]:
+def found(kept: StoredCampaign, cases: list[Case]) -> tuple[Figures, Terrain]:
     """Figures of cases that all passed."""
     rows = [Row(n, c.key, c.cls, c.place, c.phase, c.depth, c.schedule.to_json(), PASSED) for n, c in enumerate(cases)]
     figures = gathered(rows)

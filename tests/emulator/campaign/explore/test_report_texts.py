@@ -13,7 +13,7 @@ from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.query import Wanted, find
 from ringhil.emulator.campaign.explore.report_cases import replay
 from ringhil.emulator.campaign.explore.report_html import report
-from ringhil.emulator.campaign.explore.store import Campaign, Store
+from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 PIECES = (
@@ -42,7 +42,7 @@ TEXTS = st.lists(LETTERS | st.sampled_from(PIECES), min_size=1, max_size=20).map
 @given(st.lists(TEXTS, min_size=8, max_size=8), st.integers(0, 3))
 def test_texts_stay_texts(texts: list[str], depth: int) -> None:
     name, hash_, rtl, key, cls, place, said, slowest = texts
-    kept = Campaign(name, hash_, rtl, rtl, said, 1, {name: said, "kinds": [cls]}, {place: 3, "pairs": 2})
+    kept = StoredCampaign(name, hash_, rtl, rtl, said, 1, {name: said, "kinds": [cls]}, {place: 3, "pairs": 2})
     result = replace(PASSED, verdict="fail", failures=(said,), violated=cls, slowest=slowest)
     events = next(case for case in space(PLAN) if case.depth == 1).schedule.events
     with Store(":memory:") as store:

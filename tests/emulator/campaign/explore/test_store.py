@@ -9,10 +9,10 @@ from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.query import Wanted, chosen, find
 from ringhil.emulator.campaign.explore.result import Result
-from ringhil.emulator.campaign.explore.store import Campaign, Store
+from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.scenario import GpuRef, TimelineEvent
 
-CAMPAIGN = Campaign("ring", "sha256:1", "server: {}\n", "sha256:2", "0.3", 7, {"depth": 1}, {"single faults": 3})
+CAMPAIGN = StoredCampaign("ring", "sha256:1", "server: {}\n", "sha256:2", "0.3", 7, {"depth": 1}, {"single faults": 3})
 RESULT = Result(
     "fail", ("a wrong count", "no end"), "wrong_count", True, False, None, 3, 40, 50, 1.25, "fault dead a.1"
 )
@@ -53,7 +53,7 @@ def test_the_same_campaign_goes_on_and_another_one_does_not() -> None:
         assert store.begin(CAMPAIGN, fresh=True) == 2
         assert store.begin(CAMPAIGN) == 2
         for change in ({"rtl": "sha256:3"}, {"seed": 8}, {"version": "0.4"}, {"arguments": {"depth": 2}}):
-            other = Campaign(**{**vars(CAMPAIGN), **change})
+            other = StoredCampaign(**{**vars(CAMPAIGN), **change})
             assert store.begin(other) not in (1, 2)
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.judge.oracle import Role
+from ringhil.emulator.judge.oracle import RoleTruth
 
 TIME = 100  # what an election takes at most
 HISTORIES = st.integers(1, 4).flatmap(
@@ -42,7 +42,7 @@ def play(size: int, changes: list[tuple[int, frozenset[int]]], until: int, dice:
 @given(HISTORIES, st.integers(0, 2**32))
 def test_no_election_ends_otherwise(history: History, seed: int) -> None:
     size, steps = history
-    role, now, changes = Role(tuple(range(size)), TIME), 0, []
+    role, now, changes = RoleTruth(tuple(range(size)), TIME), 0, []
     for wait, able in steps:
         now += wait
         changes.append((now, able))
@@ -58,7 +58,7 @@ def test_no_election_ends_otherwise(history: History, seed: int) -> None:
 def test_what_is_settled_is_known(history: History) -> None:
     """With time between the events the holder changes only when it can't go on, and the set says who can follow."""
     size, steps = history
-    role, now = Role(tuple(range(size)), TIME), TIME
+    role, now = RoleTruth(tuple(range(size)), TIME), TIME
     holders: frozenset[int | None] = frozenset({0})
     for _, able in steps:
         now += TIME
@@ -72,7 +72,7 @@ def test_what_is_settled_is_known(history: History) -> None:
 
 
 def test_the_first_listed_holds_it_from_power_up_and_gets_it_not_back() -> None:
-    role = Role((4, 7), TIME)
+    role = RoleTruth((4, 7), TIME)
     assert (role.holders, role.lowest(0), role.lowest(TIME)) == ({4}, 0, 1)
     role.change([7], 500, 600)
     assert (role.holders, role.lowest(599), role.lowest(600)) == ({7}, 1, 2)
@@ -86,14 +86,14 @@ def test_the_first_listed_holds_it_from_power_up_and_gets_it_not_back() -> None:
 
 def test_back_before_it_was_replaced() -> None:
     """It may have kept the role, so no new epoch has to be there."""
-    role = Role((0, 1), TIME)
+    role = RoleTruth((0, 1), TIME)
     role.change([1], 500, 600)
     role.change([0, 1], 510, 610)
     assert (role.holders, role.lowest(10_000)) == ({0, 1}, 1)
 
 
 def test_luck_and_leaving_it_to_others() -> None:
-    role = Role((0, 1, 2), TIME)
+    role = RoleTruth((0, 1, 2), TIME)
     role.change([1, 2], 500, 600, gave_up=True)
     assert role.holders == {1, 2}
     role.change([0, 1, 2], 1000, 1100, luck=True)
@@ -102,7 +102,7 @@ def test_luck_and_leaving_it_to_others() -> None:
 
 def test_epochs_rise_by_rank() -> None:
     """Member i of m claims epochs e with (e - 1) mod m = i."""
-    role, low = Role((0, 1, 2), TIME), [1]
+    role, low = RoleTruth((0, 1, 2), TIME), [1]
     for number, gpu in enumerate((2, 1, 0), start=1):
         role.change([gpu], 1000 * number, 1000 * number + TIME)
         low.append(role.lowest(1000 * number + TIME))
