@@ -11,7 +11,7 @@ from typing import Any
 
 from ringhil.emulator.bench import scenarios_peer
 from ringhil.emulator.bench.schedules import ROUNDS, Schedules, prepare
-from ringhil.emulator.campaign.explore.campaign import Campaign
+from ringhil.emulator.campaign.explore.campaign import local, run
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.run import Plan, run_all
@@ -144,10 +144,10 @@ def explored(schedules: Schedules, jobs: int, seconds: float) -> Rate:
     warm, size = schedules.warm, len(schedules.played)
 
     def play(times: int) -> Rate:
-        campaign = Campaign(warm, jobs=jobs, rounds=ROUNDS)
+        pool = local(warm, jobs=jobs, rounds=ROUNDS)
         cases = ((n, schedules.played[n % size].case) for n in range(times * size))
         cycles, computed, began = 0, _computed(), time.perf_counter()
-        with closing(campaign.run(cases)) as results:
+        with closing(run(pool, cases)) as results:
             for number, case, result in results:
                 if result.verdict != "pass" or result.cycles != lengths[number % size]:
                     raise RuntimeError(f"explore: {case.key}: {result.verdict} after {result.cycles} cycles")

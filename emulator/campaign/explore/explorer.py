@@ -8,14 +8,14 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from ringhil.emulator.campaign.explore.campaign import Campaign
+from ringhil.emulator.campaign.explore.campaign import local, run
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.plan import Plan
+from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import Result
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import CLEAN, Space
-from ringhil.emulator.campaign.explore.stem import Numbered
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.campaign.explore.warm import PATIENCE
 from ringhil.emulator.engine.library import Library
@@ -84,13 +84,13 @@ def explore(
         part, parts = conditions.shard
         cases = (len(space) - part) // parts + 1
         before = len(done)
-        campaign = Campaign(warm, jobs=conditions.jobs, limit=conditions.limit, rounds=conditions.rounds)
+        pool = local(warm, jobs=conditions.jobs, limit=conditions.limit, rounds=conditions.rounds)
         until = None if conditions.seconds is None else began + conditions.seconds
         waiting = _waiting(space, conditions, done)
         goal = cases - before if conditions.number is None else min(conditions.number, cases - before)
         played = 0
         with _Keeper(store, number) as keeper:
-            running = campaign.run(waiting, until)
+            running = run(pool, waiting, until)
             try:
                 for result in running:
                     played += 1

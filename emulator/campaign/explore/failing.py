@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.campaign.explore.fork import ForkedError, forked
 from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
+from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.scenario import Scenario, dumps, loads

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Literal
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.campaign.explore.fork import ForkedError, forked
 from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.result import Result, summed_up
 from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
+from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.judge.bounds import bounds_of

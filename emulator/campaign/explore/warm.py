@@ -7,8 +7,8 @@ until somebody writes to it; so a play needs no start, costs no copy, and can't 
 import gc
 from collections.abc import Iterable
 
-from ringhil.emulator.campaign.explore.fork import forked
 from ringhil.emulator.campaign.explore.play import play
+from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run

@@ -6,7 +6,8 @@
 | `replay.json` | seed, hash of the RTL, version, source file, parameters, failures, the command, the waves' window |
 | `waves.fst` | with waves asked for: the wires of all links around the first failure |
 
-A folder is written beside its place and then moved there; one of an earlier run with the same name is replaced.
+A folder is written beside its place by the process that played the variant, and moved there by the one that reports
+the verdict: so there is none of a variant that is not reported. One of an earlier run with the same name is replaced.
 """
 
 import contextlib
@@ -51,22 +52,34 @@ class Evidence:
             raise VerifyError(f"{out}: cannot be written: {parent} is not writable")
         return cls(out, _names(files), replay, version, waves, not out.exists())
 
-    def leave(self, verdict: Verdict, scenario: Scenario, library: Library, *, swept: bool) -> Verdict:
-        """The verdict with the folder in it; with a note instead if it could not be written."""
-        name = self.names[verdict.file] + (f".{verdict.number + 1:05d}" if swept else "")
-        target, draft = self.out / name, self.out / f".{name}.{os.getpid()}{_PARTIAL}"
+    def draft(self, verdict: Verdict, scenario: Scenario, library: Library, *, swept: bool) -> Verdict:
+        """Write the folder beside its place. The verdict with the place in it; with a note instead if it could not be
+        written."""
+        target = self.out / (self.names[verdict.file] + (f".{verdict.number + 1:05d}" if swept else ""))
+        draft = _draft(target)
         try:
+            shutil.rmtree(draft, ignore_errors=True)  # of a process that died
             draft.mkdir(parents=True)
             try:
                 self._write(draft, verdict, scenario, library)
-                shutil.rmtree(target, ignore_errors=True)
-                draft.replace(target)
-            finally:
+            except BaseException:
                 shutil.rmtree(draft, ignore_errors=True)
+                raise
         except (OSError, WaveError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            return replace(verdict, note=f"{target}: cannot be written: {reason}")
+            return _not_written(verdict, target, error)
         return replace(verdict, left=target)
+
+    def publish(self, verdict: Verdict) -> Verdict:
+        """Move what `draft` has written to its place; the verdict as it is reported."""
+        target = verdict.left
+        if target is None:
+            return verdict
+        try:
+            shutil.rmtree(target, ignore_errors=True)
+            _draft(target).replace(target)
+        except OSError as error:
+            return _not_written(verdict, target, error)
+        return verdict
 
     def sweep(self) -> None:
         """Remove what processes that were killed had begun. No process may be writing any more."""
@@ -96,6 +109,15 @@ class Evidence:
             record(folder / "waves.fst", scenario, library, start, end)
             document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _draft(target: Path) -> Path:
+    return target.with_name(f".{target.name}{_PARTIAL}")
+
+
+def _not_written(verdict: Verdict, target: Path, error: OSError | WaveError) -> Verdict:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return replace(verdict, left=None, note=f"{target}: cannot be written: {reason}")
 
 
 def _names(files: Sequence[Path]) -> dict[Path, str]:

@@ -76,7 +76,7 @@ class Player:
             replay=self.replay.command(self.files[file], name),
         )
         if found and self.evidence is not None:
-            verdict = self.evidence.leave(verdict, scenario, self.library, swept=variants > 1)
+            verdict = self.evidence.draft(verdict, scenario, self.library, swept=variants > 1)
         return verdict
 
     def refused(self, file: int, error: ScenarioError, number: int | None = None) -> Verdict:

@@ -235,6 +235,25 @@ def test_a_time_limit_allows_for_the_link_the_queue_and_a_degraded_gpu(degraded:
     desk.close()
 
 
+def test_a_time_limit_grows_with_each_attempt_up_to_the_eighth() -> None:
+    """By the table of docs/host.md: a unit that only takes long comes to its end at last."""
+    desk = Desk(units=1)
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1, members=())
+    desk.claim(A, 0, 1)
+    desk.report(A, 0, 1)
+    once, now = PATIENCE + 4 * flits(64) + 5 * (32 + 64 // 8), 0
+    for attempt in range(1, 11):
+        assert [work.attempt for work in desk.work()] == [attempt]
+        desk.renew(A, 0, 1)
+        desk.report(A, 0, 1)
+        now += once * min(attempt, 8)
+        desk.kernel.run(now - 1)
+        assert desk.work() == []
+        desk.kernel.run(now)
+    desk.close()
+
+
 def test_attempts_change_lanes() -> None:
     """The shorter one first."""
     desk = Desk(units=2 * SIZE)

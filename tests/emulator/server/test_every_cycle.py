@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from ringhil.emulator.campaign.explore.fork import forked
 from ringhil.emulator.campaign.explore.warm import Warm
+from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import TimelineEvent, loads

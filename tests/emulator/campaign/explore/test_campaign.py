@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.emulator.campaign.explore.servers import RING, warm
 
-from ringhil.emulator.campaign.explore import stem
-from ringhil.emulator.campaign.explore.campaign import Campaign
+from ringhil.emulator.campaign.explore import player
+from ringhil.emulator.campaign.explore.campaign import local, run
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played
@@ -25,6 +25,7 @@ from ringhil.emulator.scenario import TimelineEvent
 
 PLAN = Plan(kinds=("dead", "slow", "link_cut"), phases=2, lasts=(None,))
 Found = dict[str, Result]
+KILLED = "the process that played it was ended by SIGKILL (out of memory?)"
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +36,7 @@ def settled() -> tuple[Warm, list[Case]]:
 
 def played(server: Warm, cases: Iterable[Case], **how: Any) -> Found:
     """Every case's result; none comes twice."""
-    forks = how.pop("forks", None)
-    campaign = Campaign(server, **how)
-    if forks is not None:
-        campaign.forks = forks
-    results = list(campaign.run(enumerate(cases)))
+    results = list(run(local(server, **how), enumerate(cases)))
     assert max(Counter(number for number, _, _ in results).values()) == 1
     return {case.key: result for _, case, result in results}
 
@@ -61,7 +58,7 @@ def test_a_killed_worker_costs_no_result(settled: tuple[Warm, list[Case]]) -> No
             killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
-    assert played(server, cases, jobs=2, forks=kill_some) == played(server, cases)
+    assert played(server, cases, jobs=2, started=kill_some) == played(server, cases)
     assert len(killed) == 2
 
 
@@ -69,9 +66,9 @@ def test_when_every_worker_is_killed_each_case_is_an_error_and_there_is_an_end(
     settled: tuple[Warm, list[Case]],
 ) -> None:
     server, cases = settled
-    found = played(server, cases[:5], forks=lambda pid: os.kill(pid, signal.SIGKILL))
+    found = played(server, cases[:5], started=lambda pid: os.kill(pid, signal.SIGKILL))
     assert {result.verdict for result in found.values()} == {"error"}
-    assert found[cases[0].key].failures == ("the process that played it was ended by SIGKILL, twice",)
+    assert found[cases[0].key].failures == (f"{KILLED}, twice",)
 
 
 def trouble(monkeypatch: pytest.MonkeyPatch, key: Case, act: Callable[[], None]) -> None:
@@ -82,7 +79,7 @@ def trouble(monkeypatch: pytest.MonkeyPatch, key: Case, act: Callable[[], None])
             act()
         return really_play(server, events, rounds=rounds)
 
-    monkeypatch.setattr(stem, "play", play)
+    monkeypatch.setattr(player, "play", play)
 
 
 def test_a_case_whose_process_dies_once_is_played_again(
@@ -109,7 +106,10 @@ def test_a_case_whose_process_always_dies_is_an_error_and_the_others_are_not(
     trouble(monkeypatch, cases[4], lambda: os.kill(os.getpid(), signal.SIGKILL))
     found = played(server, cases, jobs=2)
     bad = found.pop(cases[4].key)
-    assert (bad.verdict, bad.failures) == ("error", ("the process that played it was ended by SIGKILL",))
+    assert (bad.verdict, bad.failures) == (
+        "error",
+        (KILLED,),
+    )
     del expected[cases[4].key]
     assert found == expected
 
@@ -122,7 +122,10 @@ def test_a_case_that_kills_its_worker_as_well_takes_no_other_with_it(
     trouble(monkeypatch, cases[4], lambda: os.kill(os.getppid(), signal.SIGKILL))
     found = played(server, cases, jobs=2)
     bad = found.pop(cases[4].key)
-    assert (bad.verdict, bad.failures) == ("error", ("the process that played it was ended by SIGKILL, twice",))
+    assert (bad.verdict, bad.failures) == (
+        "error",
+        (f"{KILLED}, twice",),
+    )
     del expected[cases[4].key]
     assert found == expected
 
@@ -140,9 +143,7 @@ def test_a_case_without_an_end_is_reported_as_hung(
 def test_nothing_is_left_running_when_nobody_wants_more_results(settled: tuple[Warm, list[Case]]) -> None:
     server, cases = settled
     pids: list[int] = []
-    campaign = Campaign(server, jobs=2)
-    campaign.forks = pids.append
-    results = campaign.run(enumerate(cases))
+    results = run(local(server, jobs=2, started=pids.append), enumerate(cases))
     next(results)
     results.close()
     assert pids

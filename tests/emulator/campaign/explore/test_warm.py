@@ -12,12 +12,12 @@ import pytest
 from tests.emulator.campaign.explore.servers import RING, WORKING, library, warm
 
 from ringhil.emulator.campaign.explore.case import Case
-from ringhil.emulator.campaign.explore.fork import ForkedError, forked
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played, play
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.campaign.explore.warm import Warm
+from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, Scenario, TimelineEvent, loads

@@ -4,6 +4,7 @@ answer, through a pipe.
 An answer is pickled by the child that this process has forked itself, from its own memory; nothing else is read.
 """
 
+import ctypes
 import os
 import pickle
 import select
@@ -13,7 +14,11 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NoReturn, TypeVar
+from functools import cache
+from typing import Any, NoReturn, TypeVar
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 
 MOST_BYTES = 64 << 20  # of an answer
 
@@ -28,34 +33,29 @@ class ForkedError(Exception):
         self.hung = hung
 
 
-def forked(act: Callable[[], T], limit: float, alive: int | None = None) -> T:
-    """What `act` returns in a process of its own, within `limit` seconds. Raises ForkedError.
-
-    `alive`: a file descriptor at which the end of file says that nobody waits for the answer any more.
-    """
+def forked(act: Callable[[], T], limit: float) -> T:
+    """What `act` returns in a process of its own, within `limit` seconds. Raises ForkedError."""
     reading, writing = os.pipe()
     pid = fork()
     if pid == 0:
         os.close(reading)
-        # Should the parent be killed, nobody else would end it.
+        # Should the parent be killed, nobody else would end it where a process doesn't end with its parent.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, limit + 5)
         _answer(act, writing)
     os.close(writing)
-    data, hung, given_up = bytearray(), False, False
+    data, hung = bytearray(), False
     deadline = time.monotonic() + limit
-    watched = [reading] if alive is None else [reading, alive]
     try:
-        while not (hung or given_up):
-            ready, _, _ = select.select(watched, [], [], max(0.0, deadline - time.monotonic()))
+        while not hung:
+            ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))
             hung = not ready
-            if reading in ready:
+            if ready:
                 chunk = os.read(reading, 1 << 16)
                 data += chunk
                 if not chunk or len(data) > MOST_BYTES:
                     break
-            given_up = alive in ready
-        if hung or given_up or len(data) > MOST_BYTES:
+        if hung or len(data) > MOST_BYTES:
             os.kill(pid, signal.SIGKILL)
         ended = _wait(pid)
     except BaseException:
@@ -65,8 +65,6 @@ def forked(act: Callable[[], T], limit: float, alive: int | None = None) -> T:
         raise
     finally:
         os.close(reading)
-    if given_up:
-        raise ForkedError("nobody waits for it any more")
     if hung:
         raise ForkedError(f"no end after {limit:g} seconds", hung=True)
     if ended or len(data) > MOST_BYTES:
@@ -78,20 +76,34 @@ def forked(act: Callable[[], T], limit: float, alive: int | None = None) -> T:
 
 
 def fork() -> int:
-    """Fork, like os.fork. The child is left alone by the terminal, and ends at a signal without cleaning up."""
+    """Fork, like os.fork. The child ends with its parent (on Linux) and at a signal, without cleaning up; Ctrl-C, which
+    reaches the whole group, leaves it to the parent what becomes of it."""
     # What is buffered would be written twice.
     sys.stdout.flush()
     sys.stderr.flush()
+    parent = os.getpid()
+    prctl = _prctl()
     # A signal in between would run the parent's handlers, and its cleaning up, in the child.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         pid = os.fork()
         if pid == 0:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+            if prctl is not None:
+                # Nobody waits for the end of a long run when who wanted it was killed.
+                prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+            if os.getppid() != parent:  # already
+                os._exit(1)
         return pid
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@cache
+def _prctl() -> Any:
+    """The system call by that name, which only Linux has."""
+    return ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 def describe(ended: int) -> str:
@@ -99,9 +111,10 @@ def describe(ended: int) -> str:
     if ended >= 0:
         return f"ended with exit code {ended}"
     try:
-        return f"was ended by {signal.Signals(-ended).name}"
+        name = signal.Signals(-ended).name
     except ValueError:
-        return f"was ended by signal {-ended}"
+        name = f"signal {-ended}"
+    return f"was ended by {name}" + (" (out of memory?)" if -ended == signal.SIGKILL else "")
 
 
 def _answer(act: Callable[[], object], writing: int) -> NoReturn:

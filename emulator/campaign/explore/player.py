@@ -1,0 +1,48 @@
+"""Plays single cases: what each process of `ringhil explore` does.
+
+A process is forked from the warm server, advances through the phases of its cases, and forks each of them where it
+strikes.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ringhil.emulator.campaign.explore.case import Case
+from ringhil.emulator.campaign.explore.play import play
+from ringhil.emulator.campaign.explore.result import Result, summed_up
+from ringhil.emulator.campaign.explore.warm import Warm
+from ringhil.emulator.campaign.pool.fork import ForkedError, forked
+
+Numbered = tuple[int, Case]
+
+
+@dataclass(frozen=True)
+class CasePlayer:
+    """Plays from `warm`, which goes on with each case: they come in the order of `start_of`. `limit`: seconds for a
+    case; `rounds`: see play.py."""
+
+    warm: Warm
+    limit: float
+    rounds: int | None
+
+    def __call__(self, numbered: Numbered) -> Result:
+        """The case's result; that of one which comes to no end, or whose process dies twice, says so."""
+        _, case = numbered
+        if case.schedule.events:
+            self.warm.run_to(case.schedule.start)
+        for last in (False, True):
+            try:
+                return forked(
+                    lambda: summed_up(play(self.warm.server, case.schedule.events, rounds=self.rounds)), self.limit
+                )
+            except ForkedError as error:
+                if last or error.hung:
+                    kind: Literal["hung", "error"] = "hung" if error.hung else "error"
+                    return Result(kind, (str(error),), kind)
+        raise AssertionError("the last attempt has either an answer or an error")
+
+
+def start_of(numbered: Numbered) -> int:
+    """Cycle at which a case leaves the others' common past."""
+    _, case = numbered
+    return case.schedule.start if case.schedule.events else 0
