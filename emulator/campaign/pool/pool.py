@@ -8,7 +8,7 @@ task whose process has died, is the pool's business: a task that was given is he
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 A = TypeVar("A")
@@ -62,7 +62,7 @@ class Pool(ABC, Generic[T, A]):
     def close(self) -> None:
         """Take back all tasks, and let go of everything. When it returns, no process is left."""
 
-    def __enter__(self) -> "Pool[T, A]":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

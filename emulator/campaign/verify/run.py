@@ -94,8 +94,12 @@ class _Run:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _batch(self) -> list[Task]:
-        size = max(1, min(len(self.waiting) // (self.plan.jobs * _BATCHES), _MOST_BATCH))
-        return [heapq.heappop(self.waiting) for _ in range(size)]
+        """The next, with others of the same file: whoever plays them has read it."""
+        size = min(len(self.waiting) // (self.plan.jobs * _BATCHES), _MOST_BATCH)
+        batch = [heapq.heappop(self.waiting)]
+        while len(batch) < size and self.waiting[0].file == batch[0].file:
+            batch.append(heapq.heappop(self.waiting))
+        return batch
 
     def _hear(self, heard: Heard[Task, Loaded | Verdict]) -> None:
         task = heard.task

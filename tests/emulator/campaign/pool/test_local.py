@@ -128,7 +128,7 @@ def test_there_are_no_more_processes_than_jobs_and_each_is_used_again() -> None:
 @pytest.mark.parametrize("end", [LocalPool.close, lambda pool: pool.drop(lambda task: True)], ids=["close", "drop"])
 def test_no_process_is_left_nor_one_that_it_has_forked(end: Callable[[LocalPool[Task, str]], None]) -> None:
     pids: list[int] = []
-    pool = LocalPool(lambda task: forked(lambda: work(task), 600), 2, started=pids.append)
+    pool: LocalPool[Task, str] = LocalPool(lambda task: forked(lambda: work(task), 600), 2, started=pids.append)
     pool.give([(0, "sleep")])
     pool.give([(1, "sleep")])
     below = [_child_of(pid) for pid in pids]

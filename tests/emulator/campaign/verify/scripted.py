@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord
-from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.scenario import ScenarioError, loads
 
 Script = Sequence[Sequence[str]]  # by file, by variant: pass, fail, raise, die, sleep; ["refuse"], ["die at once"]
+_SCENARIO = loads("server: {cards: {a: {gpus: 2}}}")
 
 
 class Scripted(Player):
@@ -53,3 +55,17 @@ class Scripted(Player):
         path, text = self.files[file], f"n={place}"
         command = self.replay.command(path, text)
         return Verdict(path, place, text, (("n", str(place)),), text, state, 1, 10, 0.0, failures, command)
+
+
+class Leaving(Scripted):
+    """Leaves something of what fails below `out`."""
+
+    def __init__(self, script: Script, out: Path) -> None:
+        super().__init__(script)
+        self.evidence = Evidence.below(out, self.files, Replay(), "1", waves=False)
+
+    def play(self, file: int, place: int) -> Verdict:
+        verdict = super().play(file, place)
+        if verdict.state == "pass" or self.evidence is None:
+            return verdict
+        return self.evidence.draft(verdict, _SCENARIO, self.library, swept=True)

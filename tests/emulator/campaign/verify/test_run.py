@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ringhil.emulator.campaign.verify import Plan, Report, run_all
 
-from .scripted import Script, Scripted
+from .scripted import Leaving, Script, Scripted
 
 VARIANT = st.sampled_from(["pass", "pass", "pass", "fail", "raise", "die"])
 FILE = st.one_of(st.lists(VARIANT, max_size=6), st.just(["refuse"]), st.just(["die at once"]))
@@ -52,6 +52,18 @@ def test_fail_fast_does_not_play_what_comes_long_after() -> None:
     began = time.monotonic()
     assert len(run([["fail"], *[["sleep"]] * 50], 1, fail_fast=True).results) == 1
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("fail_fast", [True, False])
+def test_only_what_is_reported_is_left(tmp_path: Path, fail_fast: bool) -> None:
+    """Whoever plays writes before anybody hears of it, and may be ended in between."""
+    out = tmp_path / "left"
+    script = [["pass"], ["fail"], *[["fail", "sleep"] if fail_fast else ["fail"]] * 6]
+    player = Leaving(script, out)
+    report = run_all(Plan(player, 3, fail_fast, "1"))
+    names = [verdict.left.name for verdict in report.results if verdict.left is not None]
+    assert names == (["001.00001"] if fail_fast else [f"{n:03}.00001" for n in range(1, 8)])
+    assert sorted(path.name for path in out.iterdir()) == names
 
 
 @pytest.mark.parametrize(("words", "what"), [("die", "SIGKILL"), ("die at once", "SIGKILL"), ("raise", "no idea")])
