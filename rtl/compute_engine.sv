@@ -1,14 +1,13 @@
 // Compute engine: takes work units in segments, works for a time in proportion to their size, answers with a
 // digest of the bytes that really arrived: CRC-32 and sum of 32-bit words, both over whole flits.
 //
-// Several streams may each be in the middle of a unit: by where they arrive (e_from_i: clockwise lane,
-// counter-clockwise lane, CPU, another card), and apart from these one for each other card that work comes from.
-// A segment counts only when both its CRCs are good and it is the next one of its unit. With its last segment
-// a unit goes into a queue of 4; it is refused (r_ack_o, with the reason) when the queue is full, when
-// segments are missing, or when it asks for an unknown kind of computation. A damaged segment says nothing
-// reliable, so it is only counted (bad_o); the CPU's timer deals with it.
+// work_parser reads the segments, work_streams puts them together, also when several units arrive at the same time by
+// different ways (e_from_i: clockwise lane, counter-clockwise lane, CPU, another card). With its last segment a unit goes
+// into the work_queue; it is refused (r_ack_o, with the reason) when the queue is full, when segments are missing, or
+// when it asks for an unknown kind of computation. A damaged segment says nothing reliable, so it is only counted
+// (bad_o); the CPU's timer deals with it. work_timer says when the oldest unit is done, work_outcome holds what is to be
+// said of it (r_*) until r_take_i.
 //
-// A unit takes setup_i + flits * per_flit_i cycles, four times that while slow_i. The outcome is held on r_* until r_take_i.
 // frozen_i stops everything, arrivals are lost; flush_i empties it.
 module compute_engine
   import ringhil_pkg::*;
@@ -49,173 +48,155 @@ module compute_engine
     output logic [63:0] wake_at_o,
     output logic        busy_o
 );
-  // The segment that is arriving.
-  logic [2:0] index_q;
-  logic work_q, last_q;
-  logic [63:0] unit_q;
-  logic [15:0] source_q, attempt_q, segment_q, bytes_q;
-  logic [7:0] kind_q, card_q;
-  logic [31:0] length_q, crc_q, sum_q, e2e_q, total_q;
+  logic clear, moving;
+  assign clear  = rst_i || flush_i;
+  assign moving = !frozen_i && !flush_i;
 
-  // The unit that each stream is in the middle of.
-  localparam int STREAMS = 20;
-  logic [63:0] at_unit_q[STREAMS];
-  logic [15:0] at_attempt_q[STREAMS];
-  logic [15:0] at_segment_q[STREAMS];
-  logic [31:0] at_crc_q[STREAMS];
-  logic [31:0] at_sum_q[STREAMS];
-  logic [31:0] at_total_q[STREAMS];
-  logic [ 4:0] stream_q, stream;
+  logic [63:0] unit, digest;
+  logic [15:0] source, attempt, segment, bytes;
+  logic [31:0] length;
+  logic [7:0] kind, card;
+  logic last, origin, payload, trailer, good, complete;
+  work_parser u_parser (
+      .clk_i,
+      .rst_i(clear),
+      .frozen_i,
+      .valid_i(e_valid_i),
+      .sof_i(e_sof_i),
+      .eof_i(e_eof_i),
+      .bad_i(e_bad_i),
+      .data_i(e_data_i),
+      .unit_o(unit),
+      .source_o(source),
+      .card_o(card),
+      .attempt_o(attempt),
+      .segment_o(segment),
+      .bytes_o(bytes),
+      .length_o(length),
+      .kind_o(kind),
+      .last_o(last),
+      .origin_o(origin),
+      .payload_o(payload),
+      .trailer_o(trailer),
+      .good_o(good)
+  );
 
-  // Units that wait for the engine.
-  logic [63:0] wait_unit_q[4];
-  logic [15:0] wait_source_q[4];
-  logic [ 7:0] wait_card_q[4];
-  logic [15:0] wait_attempt_q[4];
-  logic [63:0] wait_digest_q[4];
-  logic [31:0] wait_length_q[4];
-  logic [ 1:0] wait_from_q[4];
-  logic [1:0] head_q, tail_q;
-  logic [2:0] waiting_q;
+  work_streams u_streams (
+      .clk_i,
+      .rst_i(clear),
+      .frozen_i,
+      .card_id_i,
+      .from_i(e_from_i),
+      .data_i(e_data_i),
+      .origin_i(origin),
+      .payload_i(payload),
+      .good_i(good),
+      .unit_i(unit),
+      .attempt_i(attempt),
+      .segment_i(segment),
+      .bytes_i(bytes),
+      .length_i(length),
+      .last_i(last),
+      .complete_o(complete),
+      .digest_o(digest)
+  );
 
-  logic run_q, result_q, refuse_q;
-  logic [63:0] finish_at_q;
-  logic [31:0] cycles_q, cost, base;
-
-  // The fourth flit of a frame tells the source's card; what that stream has so far is then looked up.
-  assign stream = e_data_i[23:16] == card_id_i ? {3'd0, e_from_i} : 5'd4 + {1'b0, e_data_i[19:16]};
-
-  logic trailer, good, next, complete, enqueue, refuse, finish;
+  // The last segment of a unit decides.
+  logic enqueue, refuse, full, finish, held, timer_busy, outcome_busy;
   logic [15:0] reason;
-  assign trailer = e_valid_i && e_eof_i && !e_sof_i && work_q;
-  assign good = trailer && !e_bad_i && index_q >= 3'd4 && ~e2e_q == e_data_i[63:32];
-  assign next = segment_q == 16'h0 || (at_unit_q[stream_q] == unit_q && at_attempt_q[stream_q] == attempt_q
-                && at_segment_q[stream_q] == segment_q);
-  assign complete = next && total_q == length_q;
   always @* begin
     reason = ACK_BUSY;
     if (!complete) reason = ACK_INCOMPLETE;
-    else if (kind_q != 8'h0) reason = ACK_UNKNOWN_KIND;
+    else if (kind != 8'h0) reason = ACK_UNKNOWN_KIND;
   end
-  assign enqueue = good && last_q && complete && kind_q == 8'h0 && waiting_q != 3'd4;
-  assign refuse  = good && last_q && !enqueue;
-  assign finish  = run_q && now_i >= finish_at_q && !result_q;
-  assign cost    = slow_i ? base << 2 : base;
-  assign base    = setup_i + ((wait_length_q[head_q] + 32'd7) >> 3) * per_flit_i;
+  assign enqueue = good && last && complete && kind == 8'h0 && !full;
+  assign refuse  = good && last && !enqueue;
 
-  assign bad_o     = trailer && !good && !frozen_i && !flush_i;
-  assign done_o    = finish && !frozen_i && !flush_i;
-  assign refused_o = refuse && !frozen_i && !flush_i;
-  assign waiting_o = run_q && !frozen_i && !result_q;
-  assign wake_at_o = finish_at_q;
-  assign busy_o = !frozen_i && ((waiting_q != 3'd0 && !run_q && !result_q) || result_q || refuse_q);
+  logic [ 2:0] queued;
+  logic [63:0] head_unit, head_digest;
+  logic [15:0] head_source, head_attempt;
+  logic [7:0] head_card;
+  logic [31:0] head_length;
+  logic [1:0] head_from;
+  work_queue u_queue (
+      .clk_i,
+      .rst_i(clear),
+      .frozen_i,
+      .push_i(enqueue),
+      .unit_i(unit),
+      .source_i(source),
+      .card_i(card),
+      .attempt_i(attempt),
+      .digest_i(digest),
+      .length_i(length),
+      .from_i(e_from_i),
+      .pop_i(finish),
+      .count_o(queued),
+      .full_o(full),
+      .unit_o(head_unit),
+      .source_o(head_source),
+      .card_o(head_card),
+      .attempt_o(head_attempt),
+      .digest_o(head_digest),
+      .length_o(head_length),
+      .from_o(head_from)
+  );
 
-  // Outcome: refusals first, they are short.
-  logic [63:0] result_unit_q, result_digest_q, refuse_unit_q;
-  logic [15:0] result_home_q, result_attempt_q, refuse_home_q, refuse_attempt_q, refuse_status_q;
-  logic [7:0] result_card_q, refuse_card_q;
-  logic [31:0] result_length_q;
-  logic [1:0] result_from_q, refuse_from_q;
-  assign r_valid_o   = (result_q || refuse_q) && !frozen_i && !flush_i;
-  assign r_ack_o     = refuse_q;
-  assign r_unit_o    = refuse_q ? refuse_unit_q : result_unit_q;
-  assign r_home_o    = refuse_q ? refuse_home_q : result_home_q;
-  assign r_card_o    = refuse_q ? refuse_card_q : result_card_q;
-  assign r_attempt_o = refuse_q ? refuse_attempt_q : result_attempt_q;
-  assign r_status_o  = refuse_q ? refuse_status_q : RESULT_DONE;
-  assign r_from_o    = refuse_q ? refuse_from_q : result_from_q;
-  assign r_queued_o  = {5'h0, waiting_q};
-  assign r_digest_o  = result_digest_q;
-  assign r_length_o  = result_length_q;
-  assign r_cycles_o  = cycles_q;
+  work_timer u_timer (
+      .clk_i,
+      .rst_i(clear),
+      .frozen_i,
+      .slow_i,
+      .now_i,
+      .setup_i,
+      .per_flit_i,
+      .ready_i(queued != 3'd0),
+      .held_i(held),
+      .length_i(head_length),
+      .finish_o(finish),
+      .cycles_o(r_cycles_o),
+      .waiting_o,
+      .wake_at_o,
+      .busy_o(timer_busy)
+  );
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i || flush_i) begin
-      work_q    <= 1'b0;
-      index_q   <= 3'd0;
-      head_q    <= 2'd0;
-      tail_q    <= 2'd0;
-      waiting_q <= 3'd0;
-      run_q     <= 1'b0;
-      result_q  <= 1'b0;
-      refuse_q  <= 1'b0;
-      for (int i = 0; i < STREAMS; i++) at_segment_q[i] <= 16'h0;
-    end else if (!frozen_i) begin
-      if (e_valid_i) begin
-        index_q <= e_sof_i ? 3'd1 : index_q == 3'd7 ? 3'd7 : index_q + 3'd1;
-        if (e_sof_i) begin
-          work_q <= e_data_i[63:56] == KIND_WORK && !e_eof_i;
-          last_q <= e_data_i[32+FLAG_LAST];
-          e2e_q  <= crc_flit(CRC_INITIAL, e_data_i & E2E_FLIT0);
-        end else if (work_q && !e_eof_i) begin
-          e2e_q <= crc_flit(e2e_q, e_data_i);
-          unique case (index_q)
-            3'd1: unit_q <= e_data_i;
-            3'd2: {source_q, attempt_q, segment_q, bytes_q} <= e_data_i;
-            3'd3: begin
-              length_q <= e_data_i[63:32];
-              kind_q   <= e_data_i[31:24];
-              card_q   <= e_data_i[23:16];
-              stream_q <= stream;
-              crc_q    <= segment_q == 16'h0 ? CRC_INITIAL : at_crc_q[stream];
-              sum_q    <= segment_q == 16'h0 ? 32'h0 : at_sum_q[stream];
-              total_q  <= (segment_q == 16'h0 ? 32'h0 : at_total_q[stream]) + {16'h0, bytes_q};
-            end
-            default: begin
-              crc_q <= crc_flit(crc_q, e_data_i);
-              sum_q <= sum_q + e_data_i[63:32] + e_data_i[31:0];
-            end
-          endcase
-        end
-        if (e_eof_i) work_q <= 1'b0;
-        if (good && next) begin
-          at_unit_q[stream_q]    <= unit_q;
-          at_attempt_q[stream_q] <= attempt_q;
-          at_segment_q[stream_q] <= last_q ? 16'h0 : segment_q + 16'h1;
-          at_crc_q[stream_q]     <= crc_q;
-          at_sum_q[stream_q]     <= sum_q;
-          at_total_q[stream_q]   <= total_q;
-        end
-      end
+  work_outcome u_outcome (
+      .clk_i,
+      .rst_i(clear),
+      .frozen_i,
+      .finish_i(finish),
+      .unit_i(head_unit),
+      .home_i(head_source),
+      .card_i(head_card),
+      .attempt_i(head_attempt),
+      .digest_i(head_digest ^ {63'h0, corrupt_i}),
+      .length_i(head_length),
+      .from_i(head_from),
+      .refuse_i(refuse),
+      .reason_i(reason),
+      .refuse_unit_i(unit),
+      .refuse_home_i(source),
+      .refuse_card_i(card),
+      .refuse_attempt_i(attempt),
+      .refuse_from_i(e_from_i),
+      .held_o(held),
+      .busy_o(outcome_busy),
+      .valid_o(r_valid_o),
+      .ack_o(r_ack_o),
+      .unit_o(r_unit_o),
+      .home_o(r_home_o),
+      .card_o(r_card_o),
+      .attempt_o(r_attempt_o),
+      .status_o(r_status_o),
+      .digest_o(r_digest_o),
+      .length_o(r_length_o),
+      .from_o(r_from_o),
+      .take_i(r_take_i)
+  );
 
-      if (enqueue) begin
-        wait_unit_q[tail_q]    <= unit_q;
-        wait_source_q[tail_q]  <= source_q;
-        wait_card_q[tail_q]    <= card_q;
-        wait_attempt_q[tail_q] <= attempt_q;
-        wait_digest_q[tail_q]  <= {~crc_q, sum_q};
-        wait_length_q[tail_q]  <= length_q;
-        wait_from_q[tail_q]    <= e_from_i;
-        tail_q <= tail_q + 2'd1;
-      end
-      waiting_q <= waiting_q + 3'(enqueue) - 3'(finish);
-
-      if (!run_q && waiting_q != 3'd0 && !result_q) begin
-        run_q       <= 1'b1;
-        finish_at_q <= now_i + 64'(cost);
-        cycles_q    <= cost;
-      end else if (finish) begin
-        run_q            <= 1'b0;
-        head_q           <= head_q + 2'd1;
-        result_q         <= 1'b1;
-        result_unit_q    <= wait_unit_q[head_q];
-        result_home_q    <= wait_source_q[head_q];
-        result_card_q    <= wait_card_q[head_q];
-        result_attempt_q <= wait_attempt_q[head_q];
-        result_digest_q  <= wait_digest_q[head_q] ^ (corrupt_i ? 64'h1 : 64'h0);
-        result_length_q  <= wait_length_q[head_q];
-        result_from_q    <= wait_from_q[head_q];
-      end
-      if (refuse && !(refuse_q && !r_take_i)) begin
-        refuse_q         <= 1'b1;
-        refuse_unit_q    <= unit_q;
-        refuse_home_q    <= source_q;
-        refuse_card_q    <= card_q;
-        refuse_attempt_q <= attempt_q;
-        refuse_status_q  <= reason;
-        refuse_from_q    <= e_from_i;
-      end else if (r_take_i && refuse_q) refuse_q <= 1'b0;
-      if (r_take_i && !refuse_q) result_q <= 1'b0;
-    end
-  end
+  assign r_queued_o = {5'h0, queued};
+  assign bad_o      = trailer && !good && moving;
+  assign done_o     = finish && moving;
+  assign refused_o  = refuse && moving;
+  assign busy_o     = timer_busy || outcome_busy;
 endmodule

@@ -23,6 +23,11 @@ _NODE = (
     "stat_unit",
     "stream_arbiter",
     "switch_position",
+    "work_outcome",
+    "work_parser",
+    "work_queue",
+    "work_streams",
+    "work_timer",
 )
 
 PROOFS = (

@@ -20,7 +20,7 @@ LINES = (
     "stat_unit.sv:assign foreign",
     "link_tx.sv:assign valid",
     "frame_check.sv:assign take",
-    "compute_engine.sv:assign complete",
+    "work_streams.sv:assign complete",
     "credit_counter.sv:assign transit_ok_o",
     "result_tx.sv:assign eof_o",
     "registers.sv:assign event_seen",

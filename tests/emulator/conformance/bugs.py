@@ -60,8 +60,8 @@ BUGS = (
     ),
     Bug(
         "all ways in share one stream",
-        "compute_engine.sv",
-        "{3'd0, e_from_i}",
+        "work_streams.sv",
+        "{3'd0, from_i}",
         "{3'd0, 2'd0}",
         ("compute.streams",),
     ),
