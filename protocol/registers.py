@@ -32,7 +32,7 @@ _RW = (
         "link_restore",
         136,
         "cycles",
-        "carrier must be back for so long before a wrap ends; more than a link's round trip",
+        "carrier must be back for this time before a wrap ends; more than a link's round trip",
     ),
     ("compute_setup", 32, "cycles", "fixed cost of a work unit on the compute engine"),
     ("compute_per_flit", 1, "cycles", "cost of each payload flit on the compute engine"),

@@ -22,12 +22,12 @@ class Given:
 
     @property
     def refused(self) -> bool:
-        """It was given, and is a refusal."""
+        """The answer was given, and is a refusal."""
         return self.frame is not None and self.frame.kind == "acknowledgement"
 
     @property
     def computed(self) -> bool:
-        """It was given, and is a result."""
+        """The answer was given, and is a result."""
         return self.frame is not None and self.frame.kind == "result"
 
 

@@ -73,7 +73,7 @@ def switch_state(status: int, fault: str) -> str:
 
 
 def _fault(changes: list[tuple[int, str, bool]], cycle: int) -> str:
-    """The fault that is on; of several the one that decides about the switch, otherwise the latest."""
+    """The fault that is on; among several the one that decides about the switch, otherwise the latest."""
     on: dict[str, int] = {}
     for at, name, active in changes:
         if at <= cycle:

@@ -22,7 +22,7 @@ class Use:
 
 
 def uses(observed: Observed, link: str) -> list[Use]:
-    """By what the node itself says of its link: carrier, and no remote fault."""
+    """The spans that the node itself names: carrier, and no remote fault."""
     spans, since, credits = [], 0, DATA_SLOTS
     used = True
     for cycle, up, fault in observed.levels[link]:

@@ -7,7 +7,7 @@ from ringhil.protocol import crc
 
 GENERAL = {
     "link.idle": "link outputs are zero but for carrier and remote fault while nothing is sent",
-    "link.framing": "flits come in whole frames, one begun at a time on each channel, none longer than its longest",
+    "link.framing": "flits come in whole frames, one at a time on each channel, and no frame is too long",
     "link.carrier": "nothing is sent without carrier",
     "link.crc": "every frame leaves with a good link CRC, or marked and with an inverted one",
     "link.credit": "as many credits are given as data frames were taken, after power-up and after each restart",

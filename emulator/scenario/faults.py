@@ -26,8 +26,8 @@ class Parameter:
 
 PARAMETERS: dict[ParameterName, Parameter] = {
     "period": Parameter(300, 2, 1_000_000, "cycles: time from one failure to the next"),
-    "rate": Parameter(256, 1, 65535, "flits: of 65,536, so many arrive damaged"),
-    "delay": Parameter(16, 1, MAX_LINK_DELAY, "cycles: every flit takes so much longer"),
+    "rate": Parameter(256, 1, 65535, "flits that arrive damaged, of 65,536"),
+    "delay": Parameter(16, 1, MAX_LINK_DELAY, "cycles that every flit takes longer"),
 }
 
 
@@ -93,7 +93,7 @@ _LINKS = (FaultTarget.RING_LINK, FaultTarget.BOUNDARY_LINK, FaultTarget.LINK)
 
 FAULTS: dict[str, Fault] = {
     "dead": Fault(FaultTarget.GPU, "the GPU reports itself not working", _STOPS),
-    "hang": Fault(FaultTarget.GPU, "the GPU takes frames in and lets none out, without saying so", _STOPS),
+    "hang": Fault(FaultTarget.GPU, "the GPU takes frames in, lets no frame out, and doesn't say so", _STOPS),
     "corrupt": Fault(
         FaultTarget.GPU, "the GPU damages control frames on their way through, and its own results", _LIES
     ),

@@ -122,7 +122,8 @@ class Event(Part):
         "each of them, in this order",
     )
     count: Positive | None = Field(
-        None, description="keepalive intervals: the fault ends by itself after so many; cleared unless given"
+        None,
+        description="keepalive intervals after which the fault ends by itself; cleared unless given",
     )
     period: int | None = _parameter("period")
     rate: int | None = _parameter("rate")
@@ -177,7 +178,7 @@ class Scenario(Part):
     name: OneLine | None = Field(None, description="the file's name without its extension unless given")
     seed: int = Field(1, ge=0, le=(1 << 32) - 1, description="of every random number of the run")
     server: Server = Field(description="the server that is emulated")
-    workload: Workload | None = Field(None, description="work that the CPU hands out; none unless given")
+    workload: Workload | None = Field(None, description="work that the CPU hands out; there is no work unless given")
     timeline: list[Event] = Field([], description="faults that begin and end, in any order")
     until: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
         None, description="cycles since power-up: end of the run"

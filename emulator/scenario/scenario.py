@@ -13,11 +13,10 @@ from ringhil.emulator.scenario.workload import Workload
 class TimelineEvent:
     """At cycle `at` after power-up, the fault `kind` begins (`fault`) or ends (`clear`) at `target`.
 
-    `count`: the fault ends by itself after so many keepalive intervals; None: it stays. `value`: the fault's parameter
-    (`PARAMETERS`), its default filled in; None: it takes none, or the event clears it. `line`: of the file; it makes no
-    difference.
-    `reverse`: link_one_way only; the dead direction is against the target's own, which is clockwise for a LinkRef
-    and `from_` to `to` for a CrossRef.
+    `count`: keepalive intervals after which the fault ends by itself; None: it stays. `value`: the fault's parameter
+    (`PARAMETERS`), its default filled in; None: the fault takes no parameter, or the event clears it. `line`: line in
+    the file; it makes no difference. `reverse`: link_one_way only; the dead direction is against the target's own,
+    which is clockwise for a LinkRef and `from_` to `to` for a CrossRef.
     """
 
     at: int

@@ -48,7 +48,7 @@ class Settings:
         Positive, _doc("cycles: time between two keepalives of a member of a logical link")
     ] = 1000
     keepalive_multiplier: Annotated[
-        int, Field(ge=2, le=10), _doc("keepalives: a member is down when so many in a row are missing")
+        int, Field(ge=2, le=10), _doc("keepalives: a member is down when this number in a row is missing")
     ] = 3
     keepalive_jitter: Annotated[
         int, Field(ge=0, le=25), _doc("percent: an interval is shorter by up to that, at random")

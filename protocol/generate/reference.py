@@ -14,7 +14,7 @@ first) and **data** (work, result, acknowledgement: flow-controlled by credits, 
 Every frame begins with the same flit, so that a switch can route, take off, purge or drop it at once, and
 ends with two CRCs, both CRC-32 with polynomial 0xF4ACFB13 (CRC-32/AUTOSAR, reflected):
 
-- `link_crc` covers the whole frame except itself; each hop checks it and writes it anew.
+- `link_crc` covers the whole frame except itself; each hop checks it and writes it again.
 - `e2e_crc` covers what no hop may change: `ttl`, the mutable flags, and in a statistics frame `count`,
   `records_count`, the overflow bit and the records count as zero or are left out. Only the sender writes
   it and only the receiver checks it.

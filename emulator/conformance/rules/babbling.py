@@ -130,7 +130,9 @@ def babbled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield RuleCase(f"babble {index}", Stimulus.of(actions, **place), judge)
 
 
-@rule("faults.babble_beside", "of what firmware writes beside a babbling GPU nothing leaves in parts; later frames do")
+@rule(
+    "faults.babble_beside", "frames that firmware writes beside a babbling GPU don't leave in parts; later frames leave"
+)
 def babble_beside(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_judge, "faults.babble_beside")
     for allowance in (1_000_000, 1_000_000, 3):

@@ -22,7 +22,7 @@ _LARGE = 65_536  # bytes of the largest unit
 
 
 def sources(place: Place) -> list[tuple[int, int] | None]:
-    """Whom work comes from, by way in; each other card by one way only."""
+    """The GPUs that work comes from, by way in; each other card uses one way only."""
     cards = [c for c in range(16) if c != place.card]
     return [None, (cards[0], 3), None, (cards[1], 900)]
 
@@ -152,7 +152,7 @@ def waiting(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _hung(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """As if nothing had happened, where no segment came while the GPU stood still, or just before."""
+    """The hang changes nothing where no segment came while the GPU stood still, or just before."""
     spans = faulty(observed, "hang")
     came = [f for link in WAYS for f in observed.arrived[link]]
     if any(f.began < s.end and s.begin < f.ended + INSIDE for f in came for s in spans):
@@ -160,7 +160,7 @@ def _hung(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -
     return judge_data(rule_name, enough, stimulus, observed)
 
 
-@rule("compute.hang", "a hang that nobody notices costs no unit: each is computed afterwards, and counted once", "R7")
+@rule("compute.hang", "a hang that is not noticed costs no unit: each is computed afterwards, and counted once", "R7")
 def hang(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry"))

@@ -167,7 +167,7 @@ def traffic(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def with_gaps(rng: random.Random, actions: list[Action], links: Iterable[str]) -> list[Action]:
-    """The same with pauses of the senders, some of them inside frames."""
+    """The same stimulus with pauses of the senders, some of them inside frames."""
     last = max(a.at for a in actions)
     for link in links:
         at = FIRST

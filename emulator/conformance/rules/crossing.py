@@ -95,7 +95,10 @@ def cards(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             yield played("crossing.cards", f"exits {number} {index}", actions, place, 550)
 
 
-@rule("crossing.closed", "a GPU that isn't the boundary GPU takes no data frame from another card, and lets none out")
+@rule(
+    "crossing.closed",
+    "a GPU that isn't the boundary GPU takes no data frame from another card, and sends it no data frame",
+)
 def closed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = Place(rng, 2, 3, 8, {"control": roles("entry"), "crossings": 0xFFFF, "exits": 1 << THERE})
@@ -128,9 +131,7 @@ def crowd(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield played("crossing.crowd", f"crowd {index}", actions, place, 2 * length(frames) + 1200)
 
 
-@rule(
-    "crossing.drained", "nobody listens at the far end of a dead link to the CPU or to another card: the rest goes on"
-)
+@rule("crossing.drained", "frames for a dead link to the CPU or to another card don't hold up other frames")
 def drained(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for down in ("host", "boundary"):
@@ -147,7 +148,7 @@ def drained(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _dropped(began: Iterable[int], cycle: int, patience: int) -> int:
-    """Frames dropped by `cycle`, of those that came by one way: each waits from when the one before it has gone."""
+    """The frames of one way that are dropped by `cycle`: each waits from when the one before it has gone."""
     dropped = gone = 0
     for since in began:
         gone = max(since, gone) + patience
@@ -156,8 +157,8 @@ def _dropped(began: Iterable[int], cycle: int, patience: int) -> int:
 
 
 def _impatient(rule_name: str, link: str, waited: Iterable[tuple[int, RingFrame | None]]) -> Iterator[Breach]:
-    """Of the frames for another card that came by `link`, in order: when each came, and as what it left; one that
-    waited too long for that should have been dropped."""
+    """The frames for another card that came by `link`, in order: when each came, and as what it left. A frame that
+    waited too long should have been dropped."""
     gone = 0  # at the latest
     for since, left in waited:
         head = max(since, gone)

@@ -79,7 +79,7 @@ def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             yield RuleCase(f"{fault} {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
-@rule("switch.backlog", "however many frames wait, a failure loses none that fits half the buffer", "R6")
+@rule("switch.backlog", "however many frames wait, a failure loses no frame that fits half the buffer", "R6")
 def backlog(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_survives, "switch.backlog")
     for fault in FAILURES:
@@ -126,7 +126,7 @@ def _loses(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
 
 def _remainders(rule_name: str, most: int, observed: Observed) -> Iterator[Breach]:
-    """Of what is cut a beginning may leave, and then what ends it, with the mark."""
+    """The beginning of a frame that is cut may leave, and then what ends it, with the mark."""
     for lane, link in enumerate(IN):
         began = {f.data[6:16] for f in observed.arrived[link]}
         for frame in (f for f in observed.left[OUT[lane]] if not f.good):
@@ -145,7 +145,10 @@ def _missing(observed: Observed) -> Iterator[tuple[str, RingFrame]]:
         yield from ((link, f) for f in observed.arrived[link] if f.good and f.data[6:16] not in left)
 
 
-@rule("switch.flooded", "what a lane has no room for is lost or marked, and counted; one that was idle loses none")
+@rule(
+    "switch.flooded",
+    "a frame that finds no room on its lane is lost or marked, and counted; an idle lane loses no frame",
+)
 def flooded(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_loses, "switch.flooded")
     for fault in ("hang", ""):

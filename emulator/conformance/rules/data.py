@@ -35,12 +35,12 @@ def played(rule_name: str, name: str, actions: Iterable[Action], place: Place, t
 
 
 def length(frames: Iterable[RingFrame]) -> int:
-    """Flits."""
+    """The length of all frames together, in flits."""
     return sum(len(f.data) // wire.FLIT_BYTES for f in frames)
 
 
 def in_turn(frames: Sequence[RingFrame], ways: Sequence[int], gap: int = GAP) -> list[Action]:
-    """One after the other, each into its way."""
+    """The frames one after the other, each into its way."""
     return [Send(START + gap * i, WAYS[way], frame) for i, (frame, way) in enumerate(zip(frames, ways, strict=True))]
 
 
@@ -64,7 +64,11 @@ def route(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield played("data.route", f"route {index}", actions, place, 600)
 
 
-@rule("data.credit", "one credit for each frame that was taken; no frame without one, and none lost or overtaken", "R5")
+@rule(
+    "data.credit",
+    "each frame that is taken gives one credit; no frame leaves without a credit, is lost or overtaken",
+    "R5",
+)
 def credit(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     # By way in, where the frames go: each link out is held, and let go again.
     cases = [("p1", "p2"), ("p2", "p1"), ("host", "p2"), ("host", "p1"), ("p1", "host"), ("p2", "host")]
@@ -217,7 +221,7 @@ def order(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _control_first(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """Both channels by their models; control frames take two cycles, whatever data frames are there."""
+    """Both channels follow their models; control frames take two cycles, whatever data frames are there."""
     breaches = judge_data(rule_name, enough, stimulus, observed)
     breaches += judge_control(rule_name, stimulus, observed)
     for came, goes in (("p1", "p2"), ("p2", "p1")):
@@ -353,7 +357,7 @@ _MANY = 261  # events: more than eight bits hold
 
 
 def _paced(frames: Iterable[RingFrame], ways: Sequence[int], apart: int) -> list[Action]:
-    """By each way in turn, one begun so many cycles after the other."""
+    """The frames by each way in turn; each begins `apart` cycles after the one before."""
     turns = zip(frames, itertools.cycle(ways), strict=False)
     return [Send(START + apart * i, WAYS[way], frame) for i, (frame, way) in enumerate(turns)]
 

@@ -44,7 +44,7 @@ class _Held:
 
     @property
     def muted(self) -> bool:
-        """Out of the ring by the guardian's will."""
+        """The guardian has put the GPU out of the ring."""
         return self.switch == "bypass" and self.fault not in ("dead", "hang", "switch_stuck_bypass")
 
     @property
@@ -119,7 +119,7 @@ def _data(rng: random.Random, kind: str, place: Place, way: int, mine: float) ->
 
 
 def _frames(rng: random.Random, place: Place, way: int, mine: float) -> list[RingFrame]:
-    """One of each kind, in any order; a share of `mine` is for this GPU."""
+    """A frame of each kind, in any order; a share of `mine` is for this GPU."""
     frames = []
     for kind, value in wire.Kind.codes().items():
         if value in DATA_KINDS:
@@ -186,7 +186,7 @@ def _handed(held: _Held, stimulus: Stimulus, observed: Observed) -> Iterable[Bre
 
 
 def _swallowed(observed: Observed) -> Iterable[Breach]:
-    """Off the ring with both ports, and nothing leaves elsewhere that hadn't come."""
+    """The GPU is off the ring with both ports; what leaves elsewhere had come."""
     for link in OUT:
         if any(up for _cycle, up, _fault in observed.levels[link][-1:]) or not observed.levels[link]:
             yield Breach(NAME, START, f"{link}: carrier is on with a switch that is stuck before a dead GPU")
@@ -206,7 +206,7 @@ def _identity(frame: RingFrame) -> bytes:
 
 
 def _without_own(stimulus: Stimulus, observed: Observed) -> tuple[Stimulus, Observed, Sequence[Breach]]:
-    """Without what the babbling GPU and its firmware sent: that must be babble, or have been written."""
+    """The frames without what the babbling GPU and its firmware sent: that must be babble, or have been written."""
     posts = [a for a in stimulus.actions if isinstance(a, Post)]
     written = {post.data[:2] + post.data[6:16] for post in posts}
     mine = [f for f in own_frames(observed) if f.channel == "control"]

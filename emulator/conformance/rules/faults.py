@@ -25,7 +25,7 @@ STATISTICS = wire.Kind.STATISTICS.code
 
 
 def _as_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """By the reference model, with the faults that are set before the first frame."""
+    """What the reference model says, with the faults that are set before the first frame."""
     faults = frozenset(a.name for a in stimulus.actions if isinstance(a, Fault) and a.on)
     breaches = judge_control(rule_name, stimulus, observed, NodeView(faults=faults))
     if bit(observed.registers["status"], "degraded") != ("slow" in faults):
@@ -168,7 +168,7 @@ def _babbling(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     return breaches
 
 
-@rule("faults.babble", "a babbling GPU is muted within its allowance, and nobody else's frame is lost by it", "R6")
+@rule("faults.babble", "a babbling GPU is muted within its allowance, and no other GPU loses a frame", "R6")
 def babble(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, allowance in product(range(effort), (0, 3, 16)):
         place = straps(rng)

@@ -214,7 +214,7 @@ def _cut(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> l
 
 
 def _same(way: ControlOutcome, found: RingFrame) -> bool:
-    """But for its record's error count, which rises with every cut."""
+    """Both frames are the same but for the record's error count, which rises with every cut."""
     for leaving in way.leaving:
         if difference(leaving, found) is None:
             return True
@@ -229,7 +229,7 @@ def _same(way: ControlOutcome, found: RingFrame) -> bool:
     return False
 
 
-@rule("link.cut", "a frame cut by the loss of its link is ended with the mark, in whatever cycle; nobody accepts it")
+@rule("link.cut", "a frame cut by the loss of its link ends with the mark, in whatever cycle; no receiver accepts it")
 def cut(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for lane, link in enumerate(IN):
         place = straps(rng)

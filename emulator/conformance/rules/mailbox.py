@@ -41,7 +41,7 @@ def _posts(stimulus: Stimulus) -> list[Post]:
 
 
 def _guardian(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """Some way of reckoning explains all that was seen; if none does, the first difference of the one in the middle."""
+    """Some way of reckoning explains all that was seen; otherwise the first difference of the middle one."""
     allowance, period = setting(stimulus, "allowance"), setting(stimulus, "allowance_period")
     ways = guarded(_posts(stimulus), allowance, period, stimulus.cycles)
     complaints = [_explains(way, rule_name, stimulus, observed) for way in ways]
@@ -120,7 +120,9 @@ def allowance(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 @rule(
-    "mailbox.mute", "the frame beyond the allowance is not let through and mutes the GPU; nobody else loses any", "R6"
+    "mailbox.mute",
+    "the frame beyond the allowance is not let through and mutes the GPU; no other GPU loses a frame",
+    "R6",
 )
 def mute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_guardian, "mailbox.mute")
@@ -181,7 +183,7 @@ def unmute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def in_order(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """By each port the frames written for it leave whole, once and in order; nothing else does but transit."""
+    """The frames written for a port leave by it whole, once and in order; beside them only transit leaves."""
     view, breaches = view_of(stimulus), []
     foreign_ids = {(IN.index(link), f.data[:2] + f.data[6:16]) for link in IN for f in observed.arrived[link]}
     due = _due(stimulus, observed)
@@ -217,7 +219,7 @@ def in_order(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
 
 
 def _due(stimulus: Stimulus, observed: Observed) -> dict[int, int]:
-    """By which cycle a post must have left, by its id; nothing of a GPU that goes beyond its allowance must."""
+    """The cycle by which a post must have left, by its id; posts of a GPU beyond its allowance need not."""
     posts = _posts(stimulus)
     if len(posts) > setting(stimulus, "allowance"):
         return {}
@@ -226,7 +228,7 @@ def _due(stimulus: Stimulus, observed: Observed) -> dict[int, int]:
 
 
 def _proper(post: Post) -> bool:
-    """It must leave."""
+    """The post must leave."""
     room = HOST_QUEUE if post.port == 2 else RING_QUEUE
     return post.begun and post.finished and len(post.data) <= 8 * room
 
@@ -265,7 +267,7 @@ def _of_length(rng: random.Random, place: dict[str, int], flits: int) -> bytes:
 
 @rule(
     "mailbox.lengths",
-    "frames of any length up to the queue's leave whole, one behind the other; of longer ones no part",
+    "frames of any length up to the queue's leave whole, one behind the other; longer ones don't leave",
 )
 def lengths(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for port in (3, 2, 0, 1):
@@ -334,7 +336,7 @@ def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             yield RuleCase(f"by {OUT[lane]} {index}", stimulus, partial(_turns, "mailbox.turns"))
 
 
-@rule("mailbox.hostile", "of frames that don't end, don't begin or are too long nothing leaves; later ones do")
+@rule("mailbox.hostile", "frames that don't end, don't begin or are too long don't leave; later ones do")
 def hostile(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(in_order, "mailbox.hostile")
     for index in range(2 * effort):
@@ -366,7 +368,7 @@ def hostile(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """By the ports that leave the ring: frames leave whole, or marked, or not at all; those of a GPU that works do."""
+    """By the ports that leave the ring frames leave whole, or marked, or not at all; those of a working GPU leave."""
     view, breaches = view_of(stimulus), []
     restore, spans = setting(stimulus, "gpu_restore"), faulty(observed, "dead")
     for port, link in ((2, "host"), (3, "boundary")):

@@ -280,14 +280,14 @@ _SWIFT = {
 
 
 def _short(rng: random.Random, place: dict[str, int], ttl: int) -> RingFrame:
-    """A control frame for somebody else, as short as one may be."""
+    """The shortest control frame for another GPU."""
     home = (place["node"] + 1) % place["size"]
     head = bytes([Report.KIND, place["card"], 0, 0, *ttl.to_bytes(2, "big"), *home.to_bytes(2, "big")])
     return RingFrame.of(codec.seal(head + rng.randbytes(8)))
 
 
 def _close(frames: Iterable[RingFrame], links: Sequence[str], more: int = 0) -> list[Action]:
-    """By each link in turn, one behind the other, with so many cycles between them."""
+    """The frames by each link in turn, one behind the other, with `more` cycles between them."""
     at = dict.fromkeys(links, 20)
     actions: list[Action] = []
     for frame, link in zip(frames, itertools.cycle(links), strict=False):

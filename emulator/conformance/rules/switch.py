@@ -27,7 +27,7 @@ OUT_OF_RING = ("bypass_cw", "bypass_ccw")
 
 
 def foreign(rng: random.Random, stimulus: dict[str, int], flits: int = 0) -> RingFrame:
-    """A good frame for somebody else, statistics more often than not; of about `flits` flits if that isn't 0."""
+    """A good frame for another GPU, statistics more often than not; of about `flits` flits if that isn't 0."""
     size = stimulus["size"]
     home = rng.choice([g for g in range(min(size, 8)) if g != stimulus["node"]])
     given = {"card": stimulus["card"], "ttl": size}
@@ -87,7 +87,7 @@ def _late(name: str, arrived: int, left: int) -> Breach:
     return Breach(name, left, f"a frame takes {left - arrived} cycles past a dead GPU, must be 1")
 
 
-@rule("switch.dead", "past a dead GPU every frame goes in one cycle, TTL less one, and none of its own leaves", "R6")
+@rule("switch.dead", "every frame passes a dead GPU in one cycle, TTL less one; the GPU's own frames don't leave", "R6")
 def dead(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
@@ -113,7 +113,7 @@ def _silenced(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     ]
 
 
-@rule("switch.silenced", "of frames that a GPU has written none begins to leave once it is dead", "R6")
+@rule("switch.silenced", "once a GPU is dead, no frame that it has written begins to leave", "R6")
 def silenced(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
@@ -200,7 +200,7 @@ def _episodes(
     wait: int,
     watchdog: int = OWN,
 ) -> Stimulus:
-    """Again and again frames on both lanes, the GPU failing at every cycle of them, and recovering. Frames of its own
+    """Frames on both lanes, again and again, while the GPU fails at every cycle of them and recovers. Frames of its own
     too, if the watchdog leaves time for the one on its way out: a switch that waits for longer counts as stuck."""
     place = straps(rng)
     actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Poke(6, "gpu_restore", 4)]
@@ -311,7 +311,7 @@ def _restore(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
         out_since += [Span(first, span.end) for first in seen[:1]]
 
     def must_pass(begin: int, end: int) -> bool:
-        """Out of the ring for certain, all this time."""
+        """The GPU is out of the ring for certain, all this time."""
         return any(s.begin + AT_ONCE <= begin and end < s.end + restore for s in out_since)
 
     def must_work(begin: int, end: int) -> bool:

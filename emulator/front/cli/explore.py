@@ -100,7 +100,9 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     "--gap", type=click.IntRange(1, 10**9), default=100, show_default=True, help="Cycles between pairs apart."
 )
 @click.option("--random", "drawn", type=int, default=1000, show_default=True, help="Random schedules, with --depth 3.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of random schedules.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed of the random schedules."
+)
 @click.option("--after", type=click.IntRange(0, 10**12), default=0, metavar="CYCLE", help="Strike from this cycle on.")
 @click.option(
     "--rounds",
@@ -110,15 +112,17 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     help="Census rounds that a case is played on for once all is judged.",
 )
 @click.option("--whole", is_flag=True, help="Play each case on to where `run` ends instead.")
-@click.option("--number", type=click.IntRange(min=1), help="Stop after so many cases.")
-@click.option("--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop then.")
+@click.option("--number", type=click.IntRange(min=1), help="Stop after this number of cases.")
+@click.option(
+    "--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this time."
+)
 @click.option(
     "--limit", type=click.FloatRange(0.1, 86400), default=120.0, show_default=True, help="Seconds for a case."
 )
 @click.option("--jobs", "-j", type=_JOBS, help="Processes.  [default: one for each processor]")
 @click.option("--shard", default="1/1", callback=_shard, metavar="K/N", help="The K-th of N parts, for N machines.")
 @click.option("--store", type=_FILE, metavar="FILE.sqlite", help="Keep the results; the same command goes on there.")
-@click.option("--resume/--fresh", default=True, help="Go on with the same campaign, or begin it anew.")
+@click.option("--resume/--fresh", default=True, help="Go on with the same campaign, or begin it again.")
 @click.option("--rtl", type=_FILE, metavar="DIR", help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
 @click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")

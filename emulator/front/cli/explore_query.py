@@ -23,12 +23,14 @@ _VERDICTS = ("pass", "fail", "error", "hung")
 @click.command("query")
 @click.argument("store", type=_FILE, metavar="STORE")
 @click.option("--campaigns", is_flag=True, help="List the campaigns instead of cases.")
-@click.option("--campaign", type=_NUMBER, metavar="N", help="This one.  [default: the last]")
+@click.option("--campaign", type=_NUMBER, metavar="N", help="This campaign.  [default: the last]")
 @click.option("--class", "cls", metavar="TEXT", help="Only cases of this class, such as dead (* as in file names).")
 @click.option("--place", metavar="TEXT", help="Only cases that strike here, such as a.3 (* as in file names).")
 @click.option("--key", metavar="TEXT", help="Only the case with this key (* as in file names).")
-@click.option("--verdict", type=click.Choice(_VERDICTS), help="Only cases with it.")
-@click.option("--order", type=click.Choice(list(ORDERS)), default="number", show_default=True, help="What comes first.")
+@click.option("--verdict", type=click.Choice(_VERDICTS), help="Only cases with this verdict.")
+@click.option(
+    "--order", type=click.Choice(list(ORDERS)), default="number", show_default=True, help="Order of the cases."
+)
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Most cases shown.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write the cases that are shown there as scenario files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
@@ -67,8 +69,8 @@ def query_command(
 @click.command("compare")
 @click.argument("old", type=_FILE, metavar="OLD")
 @click.argument("new", type=_FILE, metavar="NEW")
-@click.option("--old-campaign", type=_NUMBER, metavar="N", help="In OLD.  [default: the last]")
-@click.option("--new-campaign", type=_NUMBER, metavar="N", help="In NEW.  [default: the last]")
+@click.option("--old-campaign", type=_NUMBER, metavar="N", help="Campaign in OLD.  [default: the last]")
+@click.option("--new-campaign", type=_NUMBER, metavar="N", help="Campaign in NEW.  [default: the last]")
 @click.option(
     "--tolerance",
     type=click.IntRange(0, 10**9),

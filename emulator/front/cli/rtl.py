@@ -110,7 +110,7 @@ def check(
 @_directory
 @_top
 @_simulator
-@click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write all signals.")
+@click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write all signals there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
 def play(stimulus: Path, rtl: Path, top: str, simulator: str, waves: Path | None, as_json: bool) -> None:
     """Play a stimulus (as `check` leaves one for a broken rule) to a node, and print what it does, by cycle."""

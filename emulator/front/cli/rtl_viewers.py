@@ -9,7 +9,9 @@ from ringhil.emulator.trace.waves import viewers as made
 
 
 @click.command("viewers")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Write them there.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Write the files there."
+)
 def viewers(output: Path) -> None:
     """Write a save file and filters for GTKWave, and a command file and mappings for Surfer.
 

@@ -102,8 +102,8 @@ def command(
 ) -> int:
     """Play every scenario at and below the paths, each variant of a sweep, and judge them all.
 
-    Exit code 0: all passed; 1: one failed; 2: none failed, but one could not be used or played; 130: interrupted, with
-    what was played until then reported.
+    Exit code 0: all passed; 1: one failed; 2: no scenario failed, but one could not be used or played; 130: it was
+    interrupted, and the report has what was played until then.
     """
     with _refused(), explained():
         files = discover(paths)
