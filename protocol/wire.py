@@ -77,6 +77,7 @@ class Link(Coded):
 
 
 LINKS = tuple(Link)
+BY_PORT = (Link.P2, Link.P1, Link.HOST, Link.BOUNDARY)  # by `Port.code`: the link by which a port's frames leave
 
 
 class Flag(Bits):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import AHEAD
 from ringhil.emulator.testbench.reference.data import LONGEST
 from ringhil.protocol.wire import DATA_SLOTS
 
@@ -46,7 +47,7 @@ def credits_left(observed: Observed, link: str) -> int:
 
 def overspent(rule: str, observed: Observed, link: str, streams: dict[int, str]) -> Iterator[Breach]:
     """Frames that were begun with too few credits. `streams`: by cycle in which a frame began, where it came from."""
-    onward = {"p1": "p2", "p2": "p1"}.get(link)
+    onward = AHEAD.get(link)
     for use in uses(observed, link):
         begun = 0
         for frame in observed.left[link]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.reference.control import Leaving
+from ringhil.emulator.testbench.reference.control import AHEAD, Leaving
 from ringhil.emulator.testbench.reference.data import LONGEST
 from ringhil.emulator.testbench.scoreboard import difference
 
@@ -90,7 +90,7 @@ class DataBoard:
 
     def _same_ttl(self, expected: Leaving, frame: RingFrame) -> Leaving:
         """Out of the ring the TTL no longer matters, as long as it isn't too large."""
-        if expected.link in ("p1", "p2") or len(frame.data) < 8 or frame.ttl > self._longest:
+        if expected.link in AHEAD or len(frame.data) < 8 or frame.ttl > self._longest:
             return expected
         return replace(expected, data=expected.data[:4] + frame.data[4:6] + expected.data[6:])
 

@@ -10,6 +10,7 @@ from ringhil.emulator.conformance.steady import view_of
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, data
+from ringhil.emulator.testbench.reference.control import AHEAD
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Carrier, Fault, Hold, Stimulus
 
@@ -157,8 +158,8 @@ def _held(judged: Judged, observed: Observed, stream: str, link: str) -> bool:
     """A frame of this stream rightly waits for a credit."""
     if link in judged.view.down:
         return False
-    came_round = {"p1": "p2", "p2": "p1"}.get(link) == stream
-    needed = INTO_RING if link in ("p1", "p2") and not came_round else ONWARD
+    came_round = AHEAD.get(link) == stream
+    needed = INTO_RING if link in AHEAD and not came_round else ONWARD
     return credits_left(observed, link) < needed
 
 

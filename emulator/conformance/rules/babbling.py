@@ -8,7 +8,6 @@ from ringhil.emulator.conformance.frames import other_control
 from ringhil.emulator.conformance.guard import offered
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps
-from ringhil.emulator.conformance.rules.mailbox import BY_PORT
 from ringhil.emulator.conformance.rules.switch import BACK, LONGEST
 from ringhil.emulator.conformance.timeline import Span, faulty, setting
 from ringhil.emulator.testbench.frame import RingFrame
@@ -17,6 +16,7 @@ from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import OUT
 from ringhil.emulator.testbench.stimulus import Action, Fault, Poke, Post, Stimulus
 from ringhil.protocol import wire
+from ringhil.protocol.wire import BY_PORT
 
 BABBLE = 0xBABB1E00  # its sequence number
 OFTEN = 40  # cycles in which it sends a frame at least

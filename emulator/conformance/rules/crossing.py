@@ -14,7 +14,7 @@ from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import data
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Hold, Peek, Send, Stimulus
 from ringhil.protocol import wire
-from ringhil.protocol.wire import DATA_SLOTS
+from ringhil.protocol.wire import DATA_SLOTS, LINKS
 
 THERE = 5  # a card that frames leave for here
 ELSEWHERE = 9  # one for which they go on
@@ -55,7 +55,7 @@ def lanes(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             place = place_at(rng, "entry", *above)
             actions = settings(place)
             for number in range(16):
-                link = ("p1", "p2", "host", "boundary")[number % 4]
+                link = LINKS[number % 4]
                 flags = rng.choice([0, TO_HOST]) | rng.choice([0, CCW])
                 if link != "host":
                     flags |= rng.choice([0, 0, WRAPPED])
@@ -104,7 +104,7 @@ def closed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         place = Place(rng, 2, 3, 8, {"control": roles("entry"), "crossings": 0xFFFF, "exits": 1 << THERE})
         actions = settings(place)
         for number in range(16):
-            link = ("p1", "p2", "host", "boundary")[number % 4]
+            link = LINKS[number % 4]
             card, home = rng.choice([(THERE, 4), (2, 4), (2, 3), (ELSEWHERE, 3)])
             # Over the link it came with what was left of its time to live on the other ring, which may be nothing.
             ttl = rng.choice([0, 4]) if link == "boundary" else 4

@@ -14,6 +14,7 @@ from ringhil.emulator.conformance.steady import judge_control
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import OUTWARD
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Post, Send, Stimulus
 from ringhil.protocol import codec, wire
@@ -265,7 +266,7 @@ def _both(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -
 @rule("data.beside_mail", "the firmware's frames for the CPU or another card go between the flits of data frames", "R5")
 def beside_mail(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
-        for port, goes in ((2, "host"), (3, "boundary")):
+        for port, goes in OUTWARD:
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
             actions: list[Action] = [*settings(place, heartbeat=0, allowance=10_000)]
             card, home = (2, 1) if goes == "host" else (5, 0)

@@ -17,7 +17,7 @@ from ringhil.emulator.coverage.model import NO_FAULT, SWITCH
 from ringhil.emulator.testbench.frame import DATA_KINDS, KIND_NAMES, RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.reference.control import OUT
+from ringhil.emulator.testbench.reference.control import OUT, OUTWARD
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Fault, Poke, Post, Send, Stimulus
 from ringhil.protocol import registers, wire
@@ -30,7 +30,6 @@ FAILS = 30  # cycle in which the faults begin
 START = 100  # cycle of the first frame; the switch stands where it is to stand
 GAP = 25  # cycles between frames of a way
 TAIL = 900  # cycles after the last action: all has come to rest
-_MAIL = {wire.Link.HOST: wire.Port.CPU.code, wire.Link.BOUNDARY: wire.Port.BOUNDARY.code}
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def _handed(held: _Held, stimulus: Stimulus, observed: Observed) -> Iterable[Bre
     """Control frames of the CPU and of another card are for the firmware of a GPU in the ring, as they came."""
     if held.fault == "hang":
         return  # firmware that stands still reads nothing
-    for link, port in _MAIL.items():
+    for port, link in OUTWARD:
         came = [f.data for f in observed.arrived[link] if f.channel == "control"]
         wanted = came if held.switch == "through" else []
         found = [mail.data for mail in observed.mail if mail.port == port]
@@ -194,7 +193,7 @@ def _swallowed(observed: Observed) -> Iterable[Breach]:
             text = f"{link}: a {frame.kind} frame left with a switch that is stuck before a dead GPU"
             yield Breach(NAME, frame.ended, text)
     came = {_identity(f) for frames in observed.arrived.values() for f in frames if f.channel == "data"}
-    for link in ("host", "boundary"):
+    for _, link in OUTWARD:
         for frame in observed.left[link]:
             if _identity(frame) not in came:
                 yield Breach(NAME, frame.ended, f"{link}: a {frame.kind} frame of a dead GPU left")
@@ -217,7 +216,7 @@ def _without_own(stimulus: Stimulus, observed: Observed) -> tuple[Stimulus, Obse
         if (frame.kind, frame.data[6:8]) != ("statistics", home) and _identity(frame) not in written
     ]
     own = {id(frame) for frame in mine}
-    own |= {id(f) for link in ("host", "boundary") for f in observed.left[link] if _identity(f) in written}
+    own |= {id(f) for _, link in OUTWARD for f in observed.left[link] if _identity(f) in written}
     left = {link: [f for f in frames if id(f) not in own] for link, frames in observed.left.items()}
     kept = [a for a in stimulus.actions if not isinstance(a, Post)]
     return stimulus.with_actions(kept), replace(observed, left=left), breaches

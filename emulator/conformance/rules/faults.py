@@ -15,7 +15,7 @@ from ringhil.emulator.conformance.transition import Moves, judge_moving
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.reference.control import IN, OUT
+from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
@@ -87,7 +87,7 @@ def _keepalives(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     on = bool(faulty(observed, "keepalive_loss"))
     kept = [a for a in stimulus.actions if not (on and isinstance(a, Post) and a.data[0] == KEEPALIVE)]
     breaches = judge_control(name, stimulus.with_actions(kept), observed)
-    for port, link in ((2, "host"), (3, "boundary")):
+    for port, link in OUTWARD:
         wanted = [a.data[6:16] for a in kept if isinstance(a, Post) and a.port == port]
         found = [frame.data[6:16] for frame in observed.left[link]]
         if found != wanted:

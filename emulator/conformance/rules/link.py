@@ -19,18 +19,18 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, control, data
-from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome
+from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD, ControlOutcome
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
-from ringhil.protocol.wire import DATA_SLOTS, LINKS
+from ringhil.protocol.wire import BY_PORT, DATA_SLOTS, LINKS
 
 SOON = 10  # cycles within which the credits of a link that is used again are given
 TOLD = 3  # cycles from the loss of the carrier to the remote-fault mark at the far end
 BACK = 4  # cycles beyond link_restore
 EARLY = 2  # cycles by which its time may seem shorter: it may run from the loss, and its end shows a cycle later
-DOWN = {"p1": "wrap_port1", "p2": "wrap_port2", "host": "host_down", "boundary": "boundary_down"}
+DOWN: dict[str, str] = dict(zip(LINKS, ("wrap_port1", "wrap_port2", "host_down", "boundary_down"), strict=True))
 
 
 def _away(observed: Observed, link: str) -> list[Span]:
@@ -424,7 +424,7 @@ def _lost(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """Frames for a dead host or boundary link are gone by the time it is back, and hold up nothing."""
     name, restore, breaches = "link.lost", setting(stimulus, "link_restore"), []
     heard = sum(isinstance(a, Post) for a in stimulus.actions) <= setting(stimulus, "allowance")
-    for port, link in ((2, "host"), (3, "boundary"), (0, "p2"), (1, "p1")):
+    for port, link in (*OUTWARD, *enumerate(OUT)):
         posts = [a for a in stimulus.actions if isinstance(a, Post) and a.port == port]
         spans = silent(observed, link)
         left = {frame.data[6:16]: frame for frame in observed.left[link]}
@@ -445,7 +445,7 @@ def _lost(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 
 @rule("link.lost", "control frames for a dead link to the CPU or another card are lost, not queued for ever")
 def lost(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    for link in ("host", "boundary"):
+    for _, link in OUTWARD:
         for index in range(effort):
             place = straps(rng)
             actions: list[Action] = [*QUIET, Poke(5, "link_restore", 10), Carrier(30, link, False)]
@@ -454,7 +454,7 @@ def lost(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 # More than the queue of a port holds.
                 data = other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=2)
                 other = rng.random() < 0.3
-                port = rng.randrange(4) if other else {"host": 2, "boundary": 3}[link]
+                port = rng.randrange(4) if other else BY_PORT.index(link)
                 actions.append(Post(at, port, data))
                 at += rng.randrange(5, 20)
             actions += [Carrier(at + 100, link, True)]

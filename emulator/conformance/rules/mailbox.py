@@ -17,14 +17,14 @@ from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
-from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome, Leaving
+from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD, ControlOutcome, Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Report
+from ringhil.protocol.wire import BY_PORT
 
-BY_PORT = ("p2", "p1", "host", "boundary")
 RING_QUEUE, HOST_QUEUE = 32, 64  # flits: frames up to this length always fit the queue of their port
 CHOSEN = 8  # cycles from the end of a frame that is whole until the lane must take it into account
 
@@ -371,7 +371,7 @@ def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
     """By the ports that leave the ring frames leave whole, or marked, or not at all; those of a working GPU leave."""
     view, breaches = view_of(stimulus), []
     restore, spans = setting(stimulus, "gpu_restore"), faulty(observed, "dead")
-    for port, link in ((2, "host"), (3, "boundary")):
+    for port, link in OUTWARD:
         waiting = [post for post in _posts(stimulus) if post.port == port]
         for frame in observed.left[link]:
             post = next((p for p in waiting if difference(_leaving(p, link, view), frame) is None), None)
@@ -395,7 +395,7 @@ def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
 @rule("mailbox.cut", "a frame for the CPU or another card is not left without an end when its GPU dies", "R6")
 def cut(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    for port, link in ((2, "host"), (3, "boundary")):
+    for port, link in OUTWARD:
         place = straps(rng)
         actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
         at = 20

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from ringhil.emulator.conformance.frames import other_control
 from ringhil.emulator.conformance.rule import RuleCase, rule
+from ringhil.emulator.conformance.rules.link import DOWN
 from ringhil.emulator.conformance.timeline import bit, readings, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
@@ -17,7 +18,6 @@ SHORTEST, LONGEST = 9, 31  # a setting is one bit, from the first one that is lo
 BEGIN, LOOK = 40, 360  # cycles
 SLACK = 8  # cycles between an action and the node's knowing of it
 FRAMES = 20  # of the GPU's own, to try its allowance
-LINKS = {"p1": "wrap_port1", "p2": "wrap_port2", "host": "host_down", "boundary": "boundary_down"}
 
 
 def _too_early(stimulus: Stimulus, observed: Observed) -> list[Breach]:
@@ -41,7 +41,7 @@ def _promises(stimulus: Stimulus) -> Iterator[tuple[str, int, int, str, bool]]:
         if isinstance(a, Fault) and a.name == "hang" and a.on:
             yield "the GPU hangs", a.at, setting(stimulus, "watchdog"), "tripped", False
         if isinstance(a, Carrier) and a.up:
-            yield f"the carrier of {a.link} is back", a.at, setting(stimulus, "link_restore"), LINKS[a.link], True
+            yield f"the carrier of {a.link} is back", a.at, setting(stimulus, "link_restore"), DOWN[a.link], True
     if len(own) > allowed:
         last = own[allowed] + 8 * allowed + 20  # by then the frame too many has been offered
         yield "the GPU sends too much", last, setting(stimulus, "allowance_period") - last, "muted", True
@@ -55,7 +55,7 @@ def _plays(rng: random.Random, wide: int) -> Iterator[tuple[str, list[Action]]]:
     frame = RingFrame.of(other_control(rng, card=2, home=5, ttl=4))
     quiet = Poke(2, "heartbeat", 0)
     yield "gpu_restore", [quiet, Poke(3, "gpu_restore", wide), Fault(BEGIN, "dead", True), Fault(60, "dead", False)]
-    lines = [(Carrier(BEGIN, link, False), Carrier(60, link, True)) for link in LINKS]
+    lines = [(Carrier(BEGIN, link, False), Carrier(60, link, True)) for link in DOWN]
     yield "link_restore", [quiet, Poke(3, "link_restore", wide), *(a for a, _ in lines), *(b for _, b in lines)]
     yield "watchdog", [quiet, Poke(3, "watchdog", wide), Fault(BEGIN, "hang", True), Send(60, "p1", frame)]
     yield "watchdog, asked", [Poke(2, "watchdog", wide), Poke(3, "heartbeat", 50), Fault(BEGIN, "hang", True)]

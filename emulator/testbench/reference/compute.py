@@ -13,7 +13,7 @@ from ringhil.emulator.testbench.reference.data import WAYS, Taken
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
-from ringhil.protocol.wire import AckStatus
+from ringhil.protocol.wire import AckStatus, Link
 
 QUEUE = 4  # units, the one that is being computed included
 SLOW = 4  # times as slow
@@ -44,7 +44,7 @@ class Answer:
     def refusal(self, reason: AckStatus) -> bytes:
         """The frame that refuses it, with 0 in `queued`."""
         work, view = self.head, self.view
-        flags = wire.Flag.TO_HOST | (wire.Flag.CCW if self.link == "p1" else 0)
+        flags = wire.Flag.TO_HOST | (wire.Flag.CCW if self.link == Link.P1 else 0)
         return codec.encode(
             Acknowledgement(
                 *(work.source_card, flags, view.longest, work.source, work.epoch, work.unit),
@@ -122,10 +122,10 @@ class ComputeEngine:
         if work.source_card == self.view.card:
             return WAYS[way]  # out of the port that the work came in by
         crossings = self.view.register("crossings") if self.view.control("boundary") else 0
-        return "boundary" if work.source_card < 16 and crossings >> work.source_card & 1 else "p2"
+        return Link.BOUNDARY if work.source_card < wire.MAX_CARDS and crossings >> work.source_card & 1 else Link.P2
 
     def _result(self, work: Work, data: bytes, link: str, cost: int) -> bytes:
-        flags = wire.Flag.TO_HOST | (wire.Flag.CCW if link == "p1" else 0)
+        flags = wire.Flag.TO_HOST | (wire.Flag.CCW if link == Link.P1 else 0)
         return codec.encode(
             Result(
                 *(work.source_card, flags, self.view.longest, work.source, work.epoch, work.unit),

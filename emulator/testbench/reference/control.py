@@ -12,7 +12,12 @@ from ringhil.emulator.testbench.frame import Channel, RingFrame
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import crc, wire
 
-IN, OUT = ("p1", "p2"), ("p2", "p1")  # by lane
+IN, OUT = wire.LINKS[:2], wire.BY_PORT[:2]  # by lane
+AHEAD: dict[str, str] = dict(
+    zip(IN, OUT, strict=True)
+)  # by which ring link a frame goes on, by the one that it came by
+# The ports of the mailbox that lead off the ring, and their links.
+OUTWARD = tuple((port.code, wire.BY_PORT[port.code]) for port in (wire.Port.CPU, wire.Port.BOUNDARY))
 _STATISTICS = wire.Kind.STATISTICS.code
 _FLAG = wire.Flag
 _WITH_TRAILER = 40  # bytes of a statistics frame without records

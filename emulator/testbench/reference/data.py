@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.reference.control import Leaving
+from ringhil.emulator.testbench.reference.control import OUT, Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import wire
+from ringhil.protocol.wire import LINKS, Link
 
-WAYS = wire.LINKS
-CPU, CARD = wire.Link.HOST.code, wire.Link.BOUNDARY.code
-LANE_OUT = ("p2", "p1")
+WAYS = LINKS
+CPU, CARD = Link.HOST.code, Link.BOUNDARY.code
 LONGEST = wire.DATA_FRAME_FLITS * wire.FLIT_BYTES  # bytes
 _FLAG = wire.Flag
 _CROSSINGS = wire.MAX_CROSSINGS << wire.CROSSINGS_SHIFT
 
-Fate = Literal["p1", "p2", "host", "boundary", "engine", "ttl_dropped", "data_dropped", "either"]
+Fate = Link | Literal["engine", "ttl_dropped", "data_dropped", "either"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,32 +95,32 @@ def fate(data: bytes, way: int, view: NodeView) -> Fate:
         if mine:
             return "engine"
         if across:
-            return "boundary"
+            return Link.BOUNDARY
         if ttl == 0:
             return "ttl_dropped" if exists else "either"
         if not exists:
             return "data_dropped"
-        return "p1" if own and flags & _FLAG.CCW else "p2"
+        return Link.P1 if own and flags & _FLAG.CCW else Link.P2
     if way == CARD:
         if not open_way or flags & _CROSSINGS == _CROSSINGS or across:
             return "data_dropped"
         if mine:
             return _at_home(flags, view)
-        return "p1" if own or view.control("from_above") else "p2"
+        return Link.P1 if own or view.control("from_above") else Link.P2
     if mine:
         return "data_dropped" if view.bypassed else _at_home(flags, view)
     # Lanes wait for each other in one order only: down the tree nothing leaves by the link up, but where a wrap has
     # brought it onto this lane.
     against = way == 1 and view.control("from_above") and not flags & _FLAG.WRAPPED
     if across and not against:
-        return "boundary"
-    return "ttl_dropped" if ttl == 0 else LANE_OUT[way]  # type: ignore[return-value]
+        return Link.BOUNDARY
+    return "ttl_dropped" if ttl == 0 else OUT[way]
 
 
 def _at_home(flags: int, view: NodeView) -> Fate:
     if not flags & _FLAG.TO_HOST:
         return "engine"
-    return "host" if view.control("entry") else "data_dropped"
+    return Link.HOST if view.control("entry") else "data_dropped"
 
 
 def _bit(cards: int, card: int) -> bool:
@@ -131,7 +131,7 @@ def _hop(data: bytes, way: int, view: NodeView, outcome: DataOutcome, frame: _Wa
     where = fate(data, way, view)
     if where == "engine":
         outcome.engine.append(Taken(way, data, frame.bad, frame.began, frame.ended, frame.optional))
-    elif where in WAYS:
+    elif isinstance(where, Link):
         _leave(data, way, where, view, outcome, frame)
     elif frame.optional:
         outcome.uncertain += 1
@@ -141,15 +141,15 @@ def _hop(data: bytes, way: int, view: NodeView, outcome: DataOutcome, frame: _Wa
         outcome.counters[where] += 1
 
 
-def _leave(data: bytes, way: int, link: str, view: NodeView, outcome: DataOutcome, frame: _Way) -> None:
+def _leave(data: bytes, way: int, link: Link, view: NodeView, outcome: DataOutcome, frame: _Way) -> None:
     flags, ttl = int.from_bytes(data[2:4], "big"), int.from_bytes(data[4:6], "big")
-    if link != "host":
+    if link is not Link.HOST:
         ttl -= 1
-    if way == CARD and link != "host":
+    if way == CARD and link is not Link.HOST:
         # A ring of its own: time to live and wraps start afresh, and one more link lies behind it.
         ttl = view.longest
         flags = (flags & ~_FLAG.WRAPPED) + (1 << wire.CROSSINGS_SHIFT)
-    turned = link in view.down and link in LANE_OUT
+    turned = link in view.down and link in OUT
     if turned and not flags & _FLAG.WRAPPED:
         ttl = view.longest
         flags |= _FLAG.WRAPPED
