@@ -9,12 +9,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # The reasons for which a name may be shared, and by how many.
 _SCHEMA = "a part of a file, named so in the JSON Schema, and what it is checked into"
 _STIMULUS = "an action of a stimulus file has its class's name in small letters; the other world never meets it"
-_WIRE = "a frame, and what a campaign or a scenario calls by that word"
 SHARED = {
     **dict.fromkeys(("BoundaryLink", "Card", "Scenario", "Server", "Workload"), (2, _SCHEMA)),
     **dict.fromkeys(("Fault", "Send"), (2, _STIMULUS)),
-    **dict.fromkeys(("Report", "Result", "Work"), (2, _WIRE)),
-    "Plan": (2, "of two commands, `explore` and `verify`: what is to be played"),
+    "Work": (2, "a frame; and a part of a file, named so in the JSON Schema"),
 }
 
 

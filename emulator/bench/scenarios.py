@@ -14,9 +14,10 @@ from ringhil.emulator.bench.schedules import ROUNDS, Schedules, prepare
 from ringhil.emulator.campaign.explore.campaign import local, run
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
-from ringhil.emulator.campaign.verify.run import Plan, run_all
+from ringhil.emulator.campaign.verify.run import VerifyPlan, run_all
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import dumps
 
 Progress = Callable[[str], None]
@@ -149,7 +150,7 @@ def explored(schedules: Schedules, jobs: int, seconds: float) -> Rate:
         cycles, computed, began = 0, _computed(), time.perf_counter()
         with closing(run(pool, cases)) as results:
             for number, case, result in results:
-                if result.verdict != "pass" or result.cycles != lengths[number % size]:
+                if result.verdict != VerdictWord.PASS or result.cycles != lengths[number % size]:
                     raise RuntimeError(f"explore: {case.key}: {result.verdict} after {result.cycles} cycles")
                 cycles += result.cycles - warm.now
         return Rate(times * size, cycles, time.perf_counter() - began, _computed() - computed)
@@ -176,7 +177,7 @@ def written(schedules: Schedules, folder: Path) -> list[Path]:
 def verified(files: list[Path], library: Library, jobs: int) -> Rate:
     player = Player(files, library, Selection(), None, Replay(), None)
     computed = _computed()
-    report = run_all(Plan(player, jobs, False, ""))
+    report = run_all(VerifyPlan(player, jobs, False, ""))
     if report.stopped is not None:
         raise report.stopped
     for verdict in report.bad():

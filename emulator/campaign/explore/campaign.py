@@ -6,7 +6,7 @@ from itertools import islice
 
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.player import CasePlayer, Numbered, start_of
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
 
@@ -14,8 +14,8 @@ _BATCH_TIME = 1.0  # seconds of work for a process: enough to be worth a fork, l
 _FIRST_BATCH, _MOST_BATCH = 4, 128  # cases
 _GRACE = 2.0  # seconds for batches under way when the time is up
 
-CasePool = Pool[Numbered, Result]
-Results = Generator[tuple[int, Case, Result], None, None]
+CasePool = Pool[Numbered, CaseResult]
+Results = Generator[tuple[int, Case, CaseResult], None, None]
 
 
 def local(
@@ -48,9 +48,9 @@ def run(pool: CasePool, cases: Iterable[Numbered], until: float | None = None) -
             yield from _results(heard)
 
 
-def _results(heard: Iterable[Heard[Numbered, Result]]) -> Iterator[tuple[int, Case, Result]]:
+def _results(heard: Iterable[Heard[Numbered, CaseResult]]) -> Iterator[tuple[int, Case, CaseResult]]:
     for one in heard:
-        result = Result("error", (one.why,), "error") if isinstance(one, Lost) else one.answer
+        result = CaseResult.unplayed(one.why) if isinstance(one, Lost) else one.answer
         yield *one.task, result
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringhil.emulator.campaign.explore.store import Row
+from ringhil.emulator.judge.outcome import VerdictWord
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def compare(old: Iterable[Row], new: Iterable[Row], *, tolerance: int = 0) -> Co
         was = before[key].result
         a, b = _what(was.verdict, was.violated), _what(now.result.verdict, now.result.violated)
         if a != b:
-            (worse if a == "pass" else better if b == "pass" else other).append(Change(key, a, b))
+            (worse if a == VerdictWord.PASS else better if b == VerdictWord.PASS else other).append(Change(key, a, b))
         took, takes = was.recovery, now.result.recovery
         if took is not None and takes is not None:
             faster += takes < took - tolerance

@@ -9,6 +9,7 @@ from ringhil.emulator.campaign.explore.explorer import Explored
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing
 from ringhil.emulator.campaign.explore.store import Row, Store
 from ringhil.emulator.campaign.explore.summary import by_class, joined
+from ringhil.emulator.judge.outcome import VerdictWord
 
 
 def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
     return {
         "name": kept.name,
         "campaign": number,
-        "verdict": "fail" if total.failed or total.errors else "pass",
+        "verdict": VerdictWord.FAIL if total.failed or total.errors else VerdictWord.PASS,
         "scenario": kept.scenario_hash,
         "rtl": kept.rtl,
         "version": kept.version,

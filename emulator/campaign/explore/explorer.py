@@ -13,12 +13,13 @@ from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.player import Numbered
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import CLEAN, Space
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.campaign.explore.warm import PATIENCE
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps
 
 _COMMIT = 1.0  # seconds after which results are committed
@@ -120,7 +121,7 @@ def _unsettled(
     error: UnsettledError, base: Scenario, library: Library, plan: Plan, store: Store, conditions: Conditions
 ) -> Explored:
     """The server doesn't do what it should even without a fault: there is no other case."""
-    if error.result.verdict == "pass":
+    if error.result.verdict == VerdictWord.PASS:
         raise ExploreError(f"{base.name}: {error}, though nothing is wrong with it; --after says when to begin")
     number = store.begin(_kept(base, library, plan, conditions, {CLEAN: 1}), fresh=conditions.fresh)
     before = len(store.done(number))
@@ -157,10 +158,10 @@ class _Keeper:
 
     def __init__(self, store: Store, campaign: int) -> None:
         self._store, self._campaign = store, campaign
-        self._open: list[tuple[int, Case, Result]] = []
+        self._open: list[tuple[int, Case, CaseResult]] = []
         self._committed = time.monotonic()
 
-    def add(self, result: tuple[int, Case, Result]) -> None:
+    def add(self, result: tuple[int, Case, CaseResult]) -> None:
         self._open.append(result)
         if len(self._open) >= _MOST_OPEN or time.monotonic() - self._committed >= _COMMIT:
             self.commit()

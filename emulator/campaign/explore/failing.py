@@ -10,6 +10,7 @@ from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import write_whole
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps, loads
 
 MOST_FILES = 100
@@ -68,7 +69,7 @@ def shrink_failing(
     for case in failing:
         sort = (case.row.cls, case.row.result.violated)
         # Each play of one that hangs takes all the time there is.
-        if sort not in small and len(small) < MOST_SHRUNK and case.row.result.verdict != "hung":
+        if sort not in small and len(small) < MOST_SHRUNK and case.row.result.verdict != VerdictWord.HUNG:
             progress(case.row.key)
             small[sort] = _shrink(folder, campaign, case.row, library, limit)
         result.append(replace(case, shrunk=small.get(sort)))

@@ -5,11 +5,10 @@ strikes.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.play import play
-from ringhil.emulator.campaign.explore.result import Result, summed_up
+from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 
@@ -25,7 +24,7 @@ class CasePlayer:
     limit: float
     rounds: int | None
 
-    def __call__(self, numbered: Numbered) -> Result:
+    def __call__(self, numbered: Numbered) -> CaseResult:
         """The case's result; that of one which comes to no end, or whose process dies twice, says so."""
         _, case = numbered
         if case.schedule.events:
@@ -37,8 +36,7 @@ class CasePlayer:
                 )
             except ForkedError as error:
                 if last or error.hung:
-                    kind: Literal["hung", "error"] = "hung" if error.hung else "error"
-                    return Result(kind, (str(error),), kind)
+                    return CaseResult.unplayed(str(error), hung=error.hung)
         raise AssertionError("the last attempt has either an answer or an error")
 
 

@@ -8,6 +8,7 @@ from ringhil.emulator.campaign.explore.report_spread import Spread, joined_sprea
 from ringhil.emulator.campaign.explore.rows import Row
 from ringhil.emulator.campaign.explore.space import CLEAN
 from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined, rate_bound
+from ringhil.emulator.judge.outcome import VerdictWord
 
 SINGLES, PAIRS, RANDOM = "single faults", "pairs", "random schedules"
 
@@ -74,11 +75,11 @@ class Figures:
     def verdict(self) -> str:
         """pass or fail; `none` when no case was played."""
         total = self.total
-        return "fail" if total.failed or total.errors else "pass" if total.cases else "none"
+        return VerdictWord.FAIL if total.failed or total.errors else VerdictWord.PASS if total.cases else "none"
 
     def add(self, row: Row) -> None:
         """Count a case in; not in `classes`, whose figures are those of every summary."""
-        part, failed = part_of(row), row.result.verdict != "pass"
+        part, failed = part_of(row), row.result.verdict != VerdictWord.PASS
         self.parts.setdefault(part, CaseTally()).add(failed)
         self.spreads.setdefault(row.cls, Spread()).add(row.result)
         if part == SINGLES:

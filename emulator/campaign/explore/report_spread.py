@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal, NamedTuple
 
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 
 BINS = 25  # from nothing to the whole bound
 QUANTILES = (50, 99, 100)  # percent
@@ -32,7 +32,7 @@ class Spread:
     transits: list[float] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
 
-    def add(self, result: Result) -> None:
+    def add(self, result: CaseResult) -> None:
         """Count a case in, when it has a recovery."""
         if result.recovery is None or result.bound is None:
             return

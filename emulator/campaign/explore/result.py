@@ -1,23 +1,22 @@
 """What is kept of a case."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Self
 
 from ringhil.emulator.campaign.explore.play import Played
-from ringhil.emulator.judge.outcome import Outcome, Recovery
+from ringhil.emulator.judge.outcome import Outcome, Recovery, VerdictWord
 from ringhil.emulator.scenario import INVARIANTS, EventAction
 
-Verdict = Literal["pass", "fail", "error", "hung"]
 MOST_FAILURES = 20  # kept of a case
 
 
 @dataclass(frozen=True)
-class Result:
+class CaseResult:
     """`detected`, `located`, `recovered`: None when nothing of the kind is demanded of the case. Of its events,
     `detection` is the slowest to be detected (cycles); `recovery`, `bound` (cycles), `transits` and `slowest` are of
     the one that took most of its bound. `until`: of the scenario that gives the same outcome."""
 
-    verdict: Verdict
+    verdict: VerdictWord
     failures: tuple[str, ...] = ()
     violated: str | None = None
     detected: bool | None = None
@@ -31,8 +30,14 @@ class Result:
     cycles: int | None = None
     until: int | None = None
 
+    @classmethod
+    def unplayed(cls, why: str, *, hung: bool = False) -> Self:
+        """The result of a case that was not played to its end."""
+        word = VerdictWord.HUNG if hung else VerdictWord.ERROR
+        return cls(word, (why,), word)
 
-def summed_up(played: Played) -> Result:
+
+def summed_up(played: Played) -> CaseResult:
     """The result of a case that was played to its end."""
     outcome = played.outcome
     judged = [r for r in outcome.recoveries if not r.superseded]
@@ -41,8 +46,8 @@ def summed_up(played: Played) -> Result:
     over = [r for r in judged if r.recounted is not None]
     slowest = max(over, key=_share, default=None)
     located = [found for found in played.located if found is not None]
-    return Result(
-        verdict="fail" if outcome.failures else "pass",
+    return CaseResult(
+        verdict=outcome.verdict,
         failures=outcome.failures[:MOST_FAILURES],
         violated=violated(outcome),
         detected=all(r.detected is not None for r in faults) if faults else None,

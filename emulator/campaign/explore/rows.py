@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.explore.case import Case
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 
 COLUMNS = (
     "number, key, class, place, phase, depth, schedule, verdict, failures, violated, detected, located, recovered, "
@@ -42,10 +42,10 @@ class Row:
     phase: int
     depth: int
     schedule: str
-    result: Result
+    result: CaseResult
 
 
-def row_values(number: int, case: Case, result: Result) -> tuple[object, ...]:
+def row_values(number: int, case: Case, result: CaseResult) -> tuple[object, ...]:
     r = result
     where = (number, case.key, case.cls, case.place, case.phase, case.depth, case.schedule.to_json())
     flags = (r.detected, r.located, r.recovered)
@@ -54,7 +54,7 @@ def row_values(number: int, case: Case, result: Result) -> tuple[object, ...]:
 
 
 _WHERE = ("number", "key", "cls", "place", "phase", "depth", "schedule")
-_OUTCOME = tuple(field.name for field in fields(Result))  # in the order of COLUMNS
+_OUTCOME = tuple(field.name for field in fields(CaseResult))  # in the order of COLUMNS
 _ROW, _CAMPAIGN = TypeAdapter(Row), TypeAdapter(StoredCampaign)
 _EVENTS, _TEXTS = TypeAdapter(list[dict[str, Any]]), TypeAdapter(tuple[str, ...])
 _ARGUMENTS, _SPACE = TypeAdapter(dict[str, Any]), TypeAdapter(dict[str, int])

@@ -1,11 +1,10 @@
 """Plays a server to the point from which its faults are explored: settled, and at the beginning of a census round."""
 
 from dataclasses import replace
-from typing import Literal
 
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.play import Played
-from ringhil.emulator.campaign.explore.result import Result, summed_up
+from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
@@ -23,7 +22,7 @@ _PERIODS = 20  # of the census, in which a server without faults has long settle
 class UnsettledError(Exception):
     """Without any fault the server doesn't come to rest; `result` is that of its whole run."""
 
-    def __init__(self, text: str, result: Result) -> None:
+    def __init__(self, text: str, result: CaseResult) -> None:
         super().__init__(text)
         self.result = result
 
@@ -53,7 +52,7 @@ def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, 
             raise
         except Exception as error:  # RTL that isn't ours may do anything
             text = f"{type(error).__name__}: {error}"
-            raise UnsettledError(text, Result("error", (text,), "error")) from error
+            raise UnsettledError(text, CaseResult.unplayed(text)) from error
     try:
         rounds = forked(lambda: _rounds(server, period), PATIENCE)
     except ForkedError as error:
@@ -62,12 +61,11 @@ def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, 
     return warm, rounds
 
 
-def _whole_run(scenario: Scenario, library: Library) -> Result:
+def _whole_run(scenario: Scenario, library: Library) -> CaseResult:
     try:
         return forked(lambda: summed_up(Played(Run(scenario, library).run(), (), None)), PATIENCE)
     except ForkedError as error:
-        verdict: Literal["hung", "error"] = "hung" if error.hung else "error"
-        return Result(verdict, (str(error),), verdict)
+        return CaseResult.unplayed(str(error), hung=error.hung)
 
 
 def _period(scenario: Scenario) -> int:

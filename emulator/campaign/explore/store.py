@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.rows import COLUMNS, Row, StoredCampaign, campaign_of, row_of, row_values
 from ringhil.emulator.documents import explained
 
@@ -196,7 +196,7 @@ class Store:
             rows = self._db.execute("SELECT key FROM results WHERE campaign = ?", (campaign,))
             return {key for (key,) in rows}
 
-    def add(self, campaign: int, results: Iterable[tuple[int, Case, Result]]) -> None:
+    def add(self, campaign: int, results: Iterable[tuple[int, Case, CaseResult]]) -> None:
         """Keep results, all of them or none; one that is there already stays as it is."""
         rows = [(campaign, *row_values(number, case, result)) for number, case, result in results]
         marks = ", ".join("?" * (1 + len(COLUMNS.split(","))))

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ringhil.emulator.campaign.explore.store import Row
+from ringhil.emulator.judge.outcome import VerdictWord
 
 CONFIDENCE = 0.95
 
@@ -39,8 +40,8 @@ class ClassSummary:
         """Count a case in."""
         r = row.result
         self.cases += 1
-        self.failed += r.verdict == "fail"
-        self.errors += r.verdict in ("error", "hung")
+        self.failed += r.verdict == VerdictWord.FAIL
+        self.errors += r.verdict in (VerdictWord.ERROR, VerdictWord.HUNG)
         self.detected, self.to_detect = self.detected + bool(r.detected), self.to_detect + (r.detected is not None)
         self.located, self.to_locate = self.located + bool(r.located), self.to_locate + (r.located is not None)
         self.recovered, self.to_recover = (

@@ -1,8 +1,8 @@
 """Plays every scenario below some paths, in parallel, and reports one verdict for each in words that pipelines read."""
 
 from ringhil.emulator.campaign.verify.discover import VerifyError, discover
-from ringhil.emulator.campaign.verify.report import Report
-from ringhil.emulator.campaign.verify.run import Plan, run_all
+from ringhil.emulator.campaign.verify.report import VerifyReport
+from ringhil.emulator.campaign.verify.run import VerifyPlan, run_all
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 
-__all__ = ["Failure", "Plan", "Report", "Verdict", "VerifyError", "discover", "run_all"]
+__all__ = ["Failure", "Verdict", "VerifyError", "VerifyPlan", "VerifyReport", "discover", "run_all"]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ringhil.emulator.campaign.verify.report import Report
+from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.pages import render
 
@@ -43,7 +43,7 @@ class Annotation:
         return f"{text} [{swept[0].removeprefix(self.file.as_posix())[1:-1]}{more}]" if swept else text
 
 
-def marks(report: Report) -> list[Annotation]:
+def marks(report: VerifyReport) -> list[Annotation]:
     """The annotations in the order of the verdicts; failures of one kind at one line are one."""
     places: dict[tuple[Path, int, str], list[tuple[Verdict, Failure]]] = {}
     for verdict in report.bad():
@@ -56,7 +56,7 @@ def marks(report: Report) -> list[Annotation]:
     ]
 
 
-def github(report: Report, root: Path | None) -> list[str]:
+def github(report: VerifyReport, root: Path | None) -> list[str]:
     """Workflow commands; paths are relative to `root`, the working copy, where they lie in it."""
     all_marks = marks(report)
     commands = []
@@ -86,12 +86,12 @@ def _relative(file: Path, root: Path | None) -> str:
     return PurePath(file).as_posix()
 
 
-def summary(report: Report) -> str:
+def summary(report: VerifyReport) -> str:
     """Markdown for the page of a job."""
     return render("verify.md.j2", report=report, bad=report.bad(), most=_ROWS, characters=_CHARACTERS)
 
 
-def code_quality(report: Report, root: Path | None) -> str:
+def code_quality(report: VerifyReport, root: Path | None) -> str:
     """GitLab's Code Quality report (JSON)."""
     issues = []
     for mark in marks(report):

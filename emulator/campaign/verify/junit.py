@@ -14,12 +14,12 @@ An interrupted run has the property `interrupted` in every suite and says so in 
 import itertools
 import xml.etree.ElementTree as ElementTree
 
-from ringhil.emulator.campaign.verify.report import Report
+from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.judge.outcome import VerdictWord
 
 
-def junit(report: Report) -> str:
+def junit(report: VerifyReport) -> str:
     """The document; characters that XML can't hold are written as `\\x1b`."""
     root = ElementTree.Element("testsuites", {"name": "ringhil verify", **_counts(report.results)})
     for file, group in itertools.groupby(report.results, key=lambda v: v.file):

@@ -9,7 +9,7 @@ from ringhil.emulator.judge.outcome import VerdictWord
 
 
 @dataclass(frozen=True)
-class Report:
+class VerifyReport:
     """`results` in the order of files and variants. `stopped`: what ended the run early, else None."""
 
     results: tuple[Verdict, ...]

@@ -15,9 +15,10 @@ from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
 from ringhil.emulator.campaign.pool.fork import SIGNALS, ForkedError, forked
 from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.report import Report
+from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.campaign.verify.tasks import LOAD, Loaded, Task, TaskPlayer
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+from ringhil.emulator.judge.outcome import VerdictWord
 
 Progress = Callable[[int, int], None]
 
@@ -28,7 +29,7 @@ _BATCHES = 4  # for each process, of what waits: towards the end they are small,
 
 
 @dataclass(frozen=True)
-class Plan:
+class VerifyPlan:
     """`player`: plays them; `jobs`: processes, 1 or more."""
 
     player: Player
@@ -37,7 +38,7 @@ class Plan:
     version: str
 
 
-def run_all(plan: Plan, on_progress: Progress = lambda done, total: None) -> Report:
+def run_all(plan: VerifyPlan, on_progress: Progress = lambda done, total: None) -> VerifyReport:
     """Play everything. An interrupt (KeyboardInterrupt, SystemExit) ends it early and is in the report."""
     began = time.perf_counter()
     run = _Run(plan, LocalPool(TaskPlayer(plan.player), plan.jobs), on_progress)
@@ -48,12 +49,12 @@ def run_all(plan: Plan, on_progress: Progress = lambda done, total: None) -> Rep
         stopped = interrupt
     finally:
         results = run.end()
-    return Report(results, plan.player.library.rtl, plan.version, time.perf_counter() - began, stopped)
+    return VerifyReport(results, plan.player.library.rtl, plan.version, time.perf_counter() - began, stopped)
 
 
 @dataclass
 class _Run:
-    plan: Plan
+    plan: VerifyPlan
     pool: Pool[Task, Loaded | Verdict]
     on_progress: Progress
     waiting: list[Task] = field(default_factory=list)  # a heap
@@ -133,7 +134,7 @@ class _Run:
         if self.evidence is not None and not self.plan.fail_fast:
             verdict = self.evidence.publish(verdict)
         self.verdicts[task] = verdict
-        if verdict.state != "pass" and (self.first_bad is None or task < self.first_bad):
+        if verdict.state != VerdictWord.PASS and (self.first_bad is None or task < self.first_bad):
             self.first_bad = task
             if self.plan.fail_fast:
                 self.pool.drop(lambda other: other > task)

@@ -4,13 +4,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.campaign.verify.junit import lines
-from ringhil.emulator.campaign.verify.report import Report
+from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.judge.outcome import VerdictWord
 
 MOST = 20  # failing variants that are shown
 
 
-def show(report: Report, console: Console) -> None:
+def show(report: VerifyReport, console: Console) -> None:
     """Print it."""
     bad = report.bad()
     for verdict in bad[:MOST]:

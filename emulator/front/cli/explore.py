@@ -24,6 +24,7 @@ from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
@@ -166,7 +167,7 @@ def command(**options: Any) -> int:
                 click.echo(json.dumps(result))
             else:
                 show(result, terminal.output())
-    return 0 if result["verdict"] == "pass" else 1
+    return 0 if result["verdict"] == VerdictWord.PASS else 1
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, find
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.explore_tables import show_campaigns, show_comparison, show_rows
+from ringhil.emulator.judge.outcome import VerdictWord
 
 _FILE = click.Path(path_type=Path)
 _NUMBER = click.IntRange(min=1)
-_VERDICTS = ("pass", "fail", "error", "hung")
 
 
 @click.command("query")
@@ -27,7 +27,9 @@ _VERDICTS = ("pass", "fail", "error", "hung")
 @click.option("--class", "cls", metavar="TEXT", help="Only cases of this class, such as dead (* as in file names).")
 @click.option("--place", metavar="TEXT", help="Only cases that strike here, such as a.3 (* as in file names).")
 @click.option("--key", metavar="TEXT", help="Only the case with this key (* as in file names).")
-@click.option("--verdict", type=click.Choice(_VERDICTS), help="Only cases with this verdict.")
+@click.option(
+    "--verdict", type=click.Choice([word.value for word in VerdictWord]), help="Only cases with this verdict."
+)
 @click.option(
     "--order", type=click.Choice(list(ORDERS)), default="number", show_default=True, help="Order of the cases."
 )

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.campaign.explore.summary import rate_bound
+from ringhil.emulator.judge.outcome import VerdictWord
 
 _MOST_SHOWN = 10  # failing cases
 _LONGEST = 40  # characters of a case's key in a table
@@ -43,7 +44,7 @@ def show(document: dict[str, Any], console: Console) -> None:
         console.print(f"and {failed - _MOST_SHOWN:,} more; --store keeps them, `ringhil explore query` shows them")
     if not failed:
         console.print(_meaning(d["total"]))
-    colour = "green" if d["verdict"] == "pass" else "red"
+    colour = "green" if d["verdict"] == VerdictWord.PASS else "red"
     console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]")
 
 
@@ -136,7 +137,7 @@ def show_rows(document: dict[str, Any], console: Console) -> None:
         "case", "key", "verdict", "detected after", "recovered after", "bound", "transits", left=("key", "verdict")
     )
     for case in document["cases"]:
-        verdict = case["verdict"] if case["verdict"] == "pass" else f"[red]{case['verdict']}[/red]"
+        verdict = case["verdict"] if case["verdict"] == VerdictWord.PASS else f"[red]{case['verdict']}[/red]"
         transits = "-" if case["transits"] is None else f"{case['transits']:g}"
         times = (_number(case[name]) for name in ("detection", "recovery", "bound"))
         table.add_row(str(case["number"]), escape(case["key"]), verdict, *times, transits)

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.build.node_rtl import NODE
-from ringhil.emulator.campaign.verify import Plan, Report, VerifyError, discover, run_all
+from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyReport, discover, run_all
 from ringhil.emulator.campaign.verify.annotations import code_quality, github, summary, workspace
 from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.junit import junit as as_junit
@@ -121,7 +121,7 @@ def command(
                 library = cells_library(rtl or RTL, top=top, progress=progress)
             player = Player(files, library, selection, seed, replay, evidence)
             with terminal.counting("scenarios") as on_progress:
-                report = run_all(Plan(player, jobs or _processors(), fail_fast, version("ringhil")), on_progress)
+                report = run_all(VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil")), on_progress)
             if not report.results and report.stopped is None:
                 raise VerifyError(nothing(selection))
             _print(report, as_json)
@@ -160,14 +160,14 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:
     return 0
 
 
-def _print(report: Report, as_json: bool) -> None:
+def _print(report: VerifyReport, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
         show(report, terminal.output())
 
 
-def _annotate(report: Report, how: str) -> None:
+def _annotate(report: VerifyReport, how: str) -> None:
     """GitHub takes commands from either stream; ours go where they can't spoil a document."""
     on_github = os.environ.get("GITHUB_ACTIONS") == "true"
     if how == "github" or (how == "auto" and on_github):

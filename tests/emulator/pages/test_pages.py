@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulator.pages.page import assert_stands_alone
 
-from ringhil.emulator.campaign.verify import Failure, Report, Verdict
+from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.annotations import summary
 from ringhil.emulator.coverage import report as coverage
 from ringhil.emulator.coverage.hdl import Hdl, Line, SignalToggles, SourceFile
@@ -35,7 +35,7 @@ def test_hostile_names_are_code_or_escaped_in_markdown() -> None:
     verdict = Verdict(
         Path("s.yaml"), 0, HOSTILE, (), HOSTILE, "fail", 1, 1, 0.0, (Failure("expectation", HOSTILE),), HOSTILE
     )
-    rows = summary(Report((verdict,), "r", "1", 1.0)).splitlines()
+    rows = summary(VerifyReport((verdict,), "r", "1", 1.0)).splitlines()
     (row,) = (row for row in rows if "script" in row)
     cells = row.replace("\\|", "").split(" | ")
     assert len(cells) == 4

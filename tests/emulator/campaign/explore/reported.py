@@ -8,13 +8,13 @@ from tests.emulator.campaign.explore.servers import RING
 
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Round, Space
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.scenario import loads
 
 PLAN = Plan(("dead", "hang", "link_cut"), depth=3, phases=4, random=50)
-PASSED = Result("pass", (), None, True, True, True, 20, 400, 1000, 12.5, "fault dead a.1", 5000, 5000)
+PASSED = CaseResult("pass", (), None, True, True, True, 20, 400, 1000, 12.5, "fault dead a.1", 5000, 5000)
 
 
 def space(plan: Plan, text: str = RING, **rounds: int) -> Space:
@@ -32,7 +32,7 @@ def campaign(plan: Plan, text: str = RING, **rounds: int) -> StoredCampaign:
     )
 
 
-def drawn(rng: random.Random) -> Result:
+def drawn(rng: random.Random) -> CaseResult:
     """A result as it might be."""
     bound = rng.randrange(500, 2000)
     took = rng.randrange(1, bound + bound // 20)
@@ -40,10 +40,10 @@ def drawn(rng: random.Random) -> Result:
     wrong = {"pass": None, "fail": "bounded_recovery"}.get(verdict, verdict)
     said = () if wrong is None else ("fault dead of a.1: not recovered", "another")
     flags = (rng.random() < 0.99, rng.choice([None, True]), took <= bound)
-    return Result(verdict, said, wrong, *flags, took // 2, took, bound, took / 34, "fault dead a.1", 9000, 9000)  # type: ignore[arg-type]
+    return CaseResult(verdict, said, wrong, *flags, took // 2, took, bound, took / 34, "fault dead a.1", 9000, 9000)  # type: ignore[arg-type]
 
 
-def filled(store: Store, kept: StoredCampaign, cases: Iterable[tuple[Case, Result]]) -> int:
+def filled(store: Store, kept: StoredCampaign, cases: Iterable[tuple[Case, CaseResult]]) -> int:
     """The number of the campaign, now in the store."""
     number = store.begin(kept)
     store.add(number, ((n, case, result) for n, (case, result) in enumerate(cases)))

@@ -17,14 +17,14 @@ from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.play import play as really_play
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import TimelineEvent
 
 PLAN = Plan(kinds=("dead", "slow", "link_cut"), phases=2, lasts=(None,))
-Found = dict[str, Result]
+Found = dict[str, CaseResult]
 KILLED = "the process that played it was ended by SIGKILL (out of memory?)"
 
 

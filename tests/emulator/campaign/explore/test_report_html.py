@@ -10,7 +10,7 @@ from tests.emulator.pages.page import Page, assert_stands_alone
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.report_cases import replay
 from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, report, write_report
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.campaign.explore.summary import by_class
 
@@ -84,7 +84,7 @@ def test_failures_and_worst_cases_are_listed_with_their_replay() -> None:
 
 def test_many_failures_are_cut_and_counted() -> None:
     with Store(":memory:") as store:
-        wrong = Result("fail", tuple(f"number {n} " + "x" * 1000 for n in range(20)), "wrong_count")
+        wrong = CaseResult("fail", tuple(f"number {n} " + "x" * 1000 for n in range(20)), "wrong_count")
         filled(store, campaign(PLAN), ((case, wrong) for case in islice(space(PLAN), 250)))
         text = report(store, 1)
     page = Page(text)

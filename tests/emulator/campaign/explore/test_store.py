@@ -8,12 +8,12 @@ import pytest
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.query import Wanted, chosen, find
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.scenario import GpuRef, TimelineEvent
 
 CAMPAIGN = StoredCampaign("ring", "sha256:1", "server: {}\n", "sha256:2", "0.3", 7, {"depth": 1}, {"single faults": 3})
-RESULT = Result(
+RESULT = CaseResult(
     "fail", ("a wrong count", "no end"), "wrong_count", True, False, None, 3, 40, 50, 1.25, "fault dead a.1"
 )
 
@@ -23,7 +23,7 @@ def case(number: int, place: str = "a.1", cls: str = "dead") -> Case:
     return Case(f"{number}: {cls} {place} +0 left", cls, place, number, Schedule((event,)))
 
 
-def stored(path: Path | str, results: dict[int, Result]) -> Store:
+def stored(path: Path | str, results: dict[int, CaseResult]) -> Store:
     store = Store(path)
     number = store.begin(CAMPAIGN)
     store.add(number, [(n, case(n), result) for n, result in results.items()])
@@ -31,11 +31,11 @@ def stored(path: Path | str, results: dict[int, Result]) -> Store:
 
 
 def test_everything_comes_back_as_it_was(tmp_path: Path) -> None:
-    stored(tmp_path / "s", {1: RESULT, 2: Result("pass")}).close()
+    stored(tmp_path / "s", {1: RESULT, 2: CaseResult("pass")}).close()
     with Store(tmp_path / "s", read_only=True) as store:
         assert store.campaigns() == {1: CAMPAIGN}
         first, second = store.rows(1)
-        assert (first.result, second.result) == (RESULT, Result("pass"))
+        assert (first.result, second.result) == (RESULT, CaseResult("pass"))
         assert (first.number, first.key, first.cls, first.place, first.phase) == (1, case(1).key, "dead", "a.1", 1)
         assert first.schedule == '[{"at": 1001, "fault": "dead", "gpu": "a.1"}]'
         assert store.done(1) == {case(1).key, case(2).key}
@@ -43,8 +43,8 @@ def test_everything_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_a_result_is_kept_once_and_stays_as_it_was_first() -> None:
     with stored(":memory:", {1: RESULT}) as store:
-        store.add(1, [(1, case(1), Result("pass")), (2, case(2), Result("pass"))])
-        assert [row.result for row in store.rows(1)] == [RESULT, Result("pass")]
+        store.add(1, [(1, case(1), CaseResult("pass")), (2, case(2), CaseResult("pass"))])
+        assert [row.result for row in store.rows(1)] == [RESULT, CaseResult("pass")]
 
 
 def test_the_same_campaign_goes_on_and_another_one_does_not() -> None:
@@ -135,10 +135,10 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
 
 def test_cases_are_found_by_what_is_asked_for() -> None:
     with stored(":memory:", {}) as store:
-        fast = Result("pass", recovery=10, bound=20)
-        slow = Result("pass", recovery=30, bound=90)
+        fast = CaseResult("pass", recovery=10, bound=20)
+        slow = CaseResult("pass", recovery=30, bound=90)
         cases = [case(1, "a.1"), case(2, "a.2"), case(3, "a.1, a.2", "dead + hang"), case(4, "a.12")]
-        store.add(1, list(zip(range(1, 5), cases, (fast, slow, RESULT, Result("pass")), strict=True)))
+        store.add(1, list(zip(range(1, 5), cases, (fast, slow, RESULT, CaseResult("pass")), strict=True)))
 
         def numbers(**wanted: object) -> list[int]:
             return [row.number for row in find(store, 1, Wanted(**wanted))[0]]  # type: ignore[arg-type]

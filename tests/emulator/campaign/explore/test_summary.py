@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.campaign.explore.compare import compare
-from ringhil.emulator.campaign.explore.result import Result
+from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Row
 from ringhil.emulator.campaign.explore.summary import by_class, joined, rate_bound
 
 
-def row(number: int, result: Result, cls: str = "dead", key: str | None = None) -> Row:
+def row(number: int, result: CaseResult, cls: str = "dead", key: str | None = None) -> Row:
     return Row(number, key or f"{number}: {cls}", cls, "a.1", number, 1, "[]", result)
 
 
 RESULTS = st.builds(
-    Result,
+    CaseResult,
     st.sampled_from(["pass", "fail", "error", "hung"]),
     detected=st.one_of(st.none(), st.booleans()),
     located=st.one_of(st.none(), st.booleans()),
@@ -61,20 +61,20 @@ def test_no_case_says_nothing_about_a_rate() -> None:
 
 def test_a_comparison_names_what_changed() -> None:
     old = [
-        row(1, Result("pass", recovery=100)),
-        row(2, Result("pass", recovery=100)),
-        row(3, Result("fail", violated="wrong_count")),
-        row(4, Result("fail", violated="wrong_count")),
-        row(5, Result("pass", recovery=50)),
-        row(6, Result("pass")),
+        row(1, CaseResult("pass", recovery=100)),
+        row(2, CaseResult("pass", recovery=100)),
+        row(3, CaseResult("fail", violated="wrong_count")),
+        row(4, CaseResult("fail", violated="wrong_count")),
+        row(5, CaseResult("pass", recovery=50)),
+        row(6, CaseResult("pass")),
     ]
     new = [
-        row(1, Result("fail", violated="one_grant", recovery=100)),
-        row(2, Result("pass", recovery=130)),
-        row(3, Result("pass")),
-        row(4, Result("fail", violated="no_orphan")),
-        row(5, Result("pass", recovery=40)),
-        row(7, Result("pass")),
+        row(1, CaseResult("fail", violated="one_grant", recovery=100)),
+        row(2, CaseResult("pass", recovery=130)),
+        row(3, CaseResult("pass")),
+        row(4, CaseResult("fail", violated="no_orphan")),
+        row(5, CaseResult("pass", recovery=40)),
+        row(7, CaseResult("pass")),
     ]
     found = compare(old, new)
     assert [(c.key, c.old, c.new) for c in found.worse] == [("1: dead", "pass", "fail: one_grant")]

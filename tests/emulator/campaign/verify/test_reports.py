@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.campaign.verify import Failure, Report, Verdict
+from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.judge.outcome import VerdictWord
@@ -37,11 +37,11 @@ def verdicts(draw: st.DrawFn) -> tuple[Verdict, ...]:
     return tuple(found)
 
 
-REPORTS = st.builds(Report, verdicts(), st.just("sha256:00"), st.just("1.2.3"), st.just(1.0))
+REPORTS = st.builds(VerifyReport, verdicts(), st.just("sha256:00"), st.just("1.2.3"), st.just(1.0))
 
 
 @given(REPORTS)
-def test_junit_is_well_formed_and_complete(report: Report) -> None:
+def test_junit_is_well_formed_and_complete(report: VerifyReport) -> None:
     root = check(junit(report))
     cases = list(root.iter("testcase"))
     assert len(cases) == len(report.results)
@@ -54,9 +54,9 @@ def test_junit_is_well_formed_and_complete(report: Report) -> None:
         assert case.attrib["line"] == str(verdict.line)
 
 
-def report(*failures: Failure, file: str = "s/x.yaml", replay: str = "again") -> Report:
+def report(*failures: Failure, file: str = "s/x.yaml", replay: str = "again") -> VerifyReport:
     verdict = Verdict(Path(file), 0, "", (), "x", "fail", 1, 10, 0.5, failures, replay)
-    return Report((verdict,), "sha256:00", "1.2.3", 1.0)
+    return VerifyReport((verdict,), "sha256:00", "1.2.3", 1.0)
 
 
 def test_control_characters_are_written_out_and_text_is_kept() -> None:
@@ -72,11 +72,11 @@ def test_control_characters_are_written_out_and_text_is_kept() -> None:
 
 
 def test_an_interrupted_run_says_so() -> None:
-    stopped = Report(report(Failure("expectation", "x")).results, "r", "1", 1.0, KeyboardInterrupt())
+    stopped = VerifyReport(report(Failure("expectation", "x")).results, "r", "1", 1.0, KeyboardInterrupt())
     root = check(junit(stopped))
     assert "not all" in (root.findtext(".//system-err") or "")
     assert [properties(suite)["interrupted"] for suite in root] == ["true"]
-    check(junit(Report((), "r", "1", 1.0, KeyboardInterrupt())))
+    check(junit(VerifyReport((), "r", "1", 1.0, KeyboardInterrupt())))
 
 
 def parse_command(line: str) -> tuple[dict[str, str], str]:
@@ -113,10 +113,10 @@ def test_variants_that_fail_at_one_line_are_one_annotation_and_there_are_ten_at_
         failure = Failure("expectation", "count", line)
         return Verdict(Path("s.yaml"), variant, f"n={variant}", (), f"s [{variant}]", "fail", 1, 1, 0.0, (failure,), "")
 
-    same = Report(tuple(of(n, 5) for n in range(50)), "r", "1", 1.0)
+    same = VerifyReport(tuple(of(n, 5) for n in range(50)), "r", "1", 1.0)
     assert [parse_command(line)[1] for line in github(same, None)] == ["count [n=0, and 49 more]"]
     assert len(json.loads(code_quality(same, None))) == 1
-    many = Report(tuple(of(n, n + 1) for n in range(50)), "r", "1", 1.0)
+    many = VerifyReport(tuple(of(n, n + 1) for n in range(50)), "r", "1", 1.0)
     lines = github(many, None)
     assert sum(line.startswith("::error ") for line in lines) == MOST
     assert "40 more" in lines[-1]
@@ -130,7 +130,7 @@ def test_paths_are_relative_to_the_working_copy(tmp_path: Path) -> None:
 
 
 @given(REPORTS)
-def test_code_quality_has_what_gitlab_demands(report: Report) -> None:
+def test_code_quality_has_what_gitlab_demands(report: VerifyReport) -> None:
     issues = json.loads(code_quality(report, None))
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
     for issue in issues:
@@ -142,7 +142,7 @@ def test_code_quality_has_what_gitlab_demands(report: Report) -> None:
 
 
 @given(REPORTS)
-def test_every_row_of_the_markdown_table_has_its_four_cells(report: Report) -> None:
+def test_every_row_of_the_markdown_table_has_its_four_cells(report: VerifyReport) -> None:
     rows = [line for line in summary(report).splitlines() if line.startswith("|")]
     assert len(rows) == (2 + len(report.bad()) if report.bad() else 0)
     for row in rows:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringhil.emulator.campaign.verify import Plan, Report, run_all
+from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
 
 from .scripted import Leaving, Script, Scripted
 
@@ -22,11 +22,11 @@ SCRIPTS = st.lists(FILE, max_size=6)
 BECOMES = {"pass": "pass", "fail": "fail", "raise": "error", "die": "error", "refuse": "error", "die at once": "error"}
 
 
-def run(script: Script, jobs: int, *, fail_fast: bool = False) -> Report:
-    return run_all(Plan(Scripted(script), jobs, fail_fast, "1.2.3"))
+def run(script: Script, jobs: int, *, fail_fast: bool = False) -> VerifyReport:
+    return run_all(VerifyPlan(Scripted(script), jobs, fail_fast, "1.2.3"))
 
 
-def told(report: Report) -> list[tuple[str, int, str]]:
+def told(report: VerifyReport) -> list[tuple[str, int, str]]:
     return [(v.file.name, v.number, v.state) for v in report.results]
 
 
@@ -60,7 +60,7 @@ def test_only_what_is_reported_is_left(tmp_path: Path, fail_fast: bool) -> None:
     out = tmp_path / "left"
     script = [["pass"], ["fail"], *[["fail", "sleep"] if fail_fast else ["fail"]] * 6]
     player = Leaving(script, out)
-    report = run_all(Plan(player, 3, fail_fast, "1"))
+    report = run_all(VerifyPlan(player, 3, fail_fast, "1"))
     names = [verdict.left.name for verdict in report.results if verdict.left is not None]
     assert names == (["001.00001"] if fail_fast else [f"{n:03}.00001" for n in range(1, 8)])
     assert sorted(path.name for path in out.iterdir()) == names
@@ -83,7 +83,7 @@ def test_a_failure_goes_before_an_error_in_the_exit_code() -> None:
 
 def test_progress_ends_with_all_of_all() -> None:
     seen: list[tuple[int, int]] = []
-    run_all(Plan(Scripted([["pass"] * 5, ["pass"], ["refuse"]]), 2, False, "1"), lambda *now: seen.append(now))
+    run_all(VerifyPlan(Scripted([["pass"] * 5, ["pass"], ["refuse"]]), 2, False, "1"), lambda *now: seen.append(now))
     assert seen[-1] == (7, 7)
     assert all(done <= total for done, total in seen)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
@@ -99,7 +99,9 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_no_process() -> None:
             timers.append(threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)))
             timers[0].start()
 
-    report = run_all(Plan(Scripted([["pass"], ["pass"], ["pass"], ["sleep"], ["sleep"]]), 2, False, "1"), progress)
+    report = run_all(
+        VerifyPlan(Scripted([["pass"], ["pass"], ["pass"], ["sleep"], ["sleep"]]), 2, False, "1"), progress
+    )
     assert isinstance(report.stopped, KeyboardInterrupt)
     assert told(report) == expected([["pass"]] * 3)
     assert report.to_json()["interrupted"] is True
