@@ -11,7 +11,7 @@ to react, one period, one round, and the firmware's own latency.
 | babble | two allowance periods: in the first the guardian mutes it, in the second its last frames die; + S |
 | link_cut, link_one_way | S, a round that travels twice as far, and one timeout for the message that was cut |
 | switch_stuck_through with a failed GPU | W to see the GPU fail, W to see the switch fail, and then a cut |
-| corrupt, skip_count, double_count | rejected and named after all attempts of a round |
+| what lies (`Trait.LIES`) | rejected and named after all attempts of a round |
 | slow | one period |
 | link_delay | three rounds that agree, and the first one's timeout |
 | clearing | the time after which the hardware trusts the part again |

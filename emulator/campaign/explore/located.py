@@ -5,7 +5,7 @@
 | `dead`, `hang`, `babble` | the GPU is no member |
 | `switch_stuck_bypass` | the GPU is isolated; when it has failed as well, it is no member |
 | `switch_stuck_through` | the GPU has failed, and lies between the ends of the break |
-| `corrupt`, `skip_count`, `double_count`, `duplicate_id` | the GPU, or a neighbour whose link it shares, is suspected |
+| what lies (`Trait.LIES`) | the GPU, or a neighbour whose link it shares, is suspected |
 | `slow` | the GPU is degraded |
 | `link_cut`, `link_one_way` | the link lies between the ends of the break |
 | `link_delay` | it is the slow link |

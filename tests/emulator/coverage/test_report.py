@@ -61,7 +61,7 @@ def test_the_page_says_what_was_measured(report: CoverageReport, tmp_path: Path)
     assert "for <the> test" in page.words
     assert page.cells.count(("n d2", "12")) == 1  # the heat of a count of two digits
     heats = [kind.split()[-1] for kind, _ in page.cells if kind]
-    wanted, seen = 4 * 7 * 4 * 12 + 3, 2
+    wanted, seen = forwarding().size + 3, 2
     assert heats.count("hole") == wanted - seen
     assert heats.count("ignored") == 1
 

@@ -15,7 +15,7 @@ from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.judge.watch import Watch
-from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, loads
+from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, Trait, having, loads
 from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
@@ -119,7 +119,7 @@ def test_who_was_dead_when_it_began_to_babble_is_heard_babbling_when_it_is_back(
     assert truth.wrong(settled + 60, EVERYBODY, sent=settled + 1)
 
 
-@pytest.mark.parametrize("kind", ["corrupt", "skip_count", "double_count", "duplicate_id", "slow"])
+@pytest.mark.parametrize("kind", [*sorted(having(Trait.LIES)), "slow"])
 def test_a_liar_changes_nothing_about_the_truth(kind: str) -> None:
     truth = Truth()
     truth.event(1000, "fault", kind, 3)
@@ -333,7 +333,7 @@ def test_who_cannot_be_heard_lying_need_not_be_named() -> None:
     assert all(ok for _, ok, _ in bench.verdicts())
 
 
-@pytest.mark.parametrize("kind", ["corrupt", "skip_count", "double_count", "duplicate_id"])
+@pytest.mark.parametrize("kind", sorted(having(Trait.LIES)))
 def test_who_is_heard_lying_must_be_named(kind: str) -> None:
     bench = Bench()
     bench.event(5000, "fault", kind, "a.4")
@@ -344,7 +344,7 @@ def test_who_is_heard_lying_must_be_named(kind: str) -> None:
     assert bench.watch.recoveries(10**9)[0].recounted == 5200
 
 
-@pytest.mark.parametrize("kind", ["corrupt", "skip_count", "double_count", "duplicate_id"])
+@pytest.mark.parametrize("kind", sorted(having(Trait.LIES)))
 def test_a_liar_that_nobody_names_is_a_failure(kind: str) -> None:
     bench = Bench()
     bench.event(5000, "fault", kind, "a.4")
