@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.conformance.check import CheckSettings, check
-from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.conformance.rule import all_rules, cases_of
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.build import Simulator
-from ringhil.emulator.testbench.stimulus import Stimulus
+from ringhil.emulator.testbench.stimulus import Fault, Stimulus
+from ringhil.protocol import registers
 
 from .bugs import BUGS, Bug
 
@@ -118,6 +119,14 @@ def test_the_rules_are_listed_and_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text()
     for rule in all_rules().values():
         assert f"| `{rule.name}` | {rule.demands} |" in page
+
+
+def test_every_fault_of_the_port_has_a_rule_of_its_own() -> None:
+    """Beside the one that plays all faults: that is kept by a node that leaves out a fault which its reference model
+    leaves out as well."""
+    rules = [rule for name, rule in all_rules().items() if name != "everything.forwarding"]
+    actions = (a for rule in rules for case in cases_of(rule, 1, 1) for a in case.stimulus.actions)
+    assert {a.name for a in actions if isinstance(a, Fault)} == registers.FaultBit.codes().keys()
 
 
 def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:

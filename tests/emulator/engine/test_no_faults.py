@@ -1,4 +1,5 @@
-"""A node built without fault injection (`FAULTS = 0`) is the node with it whose faults are never set.
+"""A node built without fault injection (`FAULTS = 0`) is the node with it whose faults are never set; and each fault of
+the port, set, is seen.
 
 Both play the same seeded trouble, side by side: messages, work, garbage, registers, cuts and noise of the media. Every
 wire is compared in every cycle.
@@ -11,10 +12,16 @@ import pytest
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.protocol import codec, frames
 
 from .stimulus import NODE_FAULTS, Seen, Trouble, differing, differing_registers
 
 GPUS = 5
+
+
+def keepalive(gpus: int) -> bytes:
+    """One as firmware sends it to a neighbour."""
+    return codec.encode(frames.Keepalive(0, 0, gpus + 1, 3, 1, 1, 1, 0, 0, 0, 3, 0, 1000, 1, 0, 0))
 
 
 class OutsideTrouble(Trouble):
@@ -63,3 +70,15 @@ def test_one_that_differs_is_found_out(file: str, before: str, after: str, tmp_p
     both = engines(bare(tmp_path, file, before, after))
     both[1].set_fault(1, "skip_count", True)
     assert differing(both, OutsideTrouble(1, GPUS)(20_000, 25), 20_000) != ""
+
+
+@pytest.mark.parametrize("name", NODE_FAULTS)
+def test_every_fault_of_the_port_is_seen(name: str) -> None:
+    """On a wire, sooner or later. Half-time through the GPU dies in both: a stuck switch needs a reason to move."""
+    both = Engine(cells_library(), Topology((GPUS,))), Engine(cells_library(), Topology((GPUS,)))
+    both[1].set_fault(2, name, True)
+    trouble, cycles = OutsideTrouble(1, GPUS), 20_000
+    for at in range(1000, cycles, 1000):
+        trouble.mail(at, 2, at // 1000 % 4, keepalive(GPUS))
+    trouble.add(cycles // 2, "GPU 2 dies", lambda engine: engine.set_fault(2, "dead", True))
+    assert differing(both, trouble(cycles, 25), cycles) != "", f"no RTL does anything about {name}"

@@ -1,4 +1,4 @@
-"""docs/scenarios.md says what the code does."""
+"""docs/scenarios.md says what the code does, and the other pages that list faults list all of them."""
 
 import re
 from dataclasses import asdict
@@ -13,6 +13,8 @@ from ringhil.emulator.scenario import (
     GpuRef,
     ScenarioError,
     Settings,
+    Trait,
+    having,
     json_schema,
     loads,
     loads_variants,
@@ -20,14 +22,16 @@ from ringhil.emulator.scenario import (
 from ringhil.emulator.scenario.expression import MAX_LENGTH
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
 from ringhil.emulator.scenario.sweep import MAX_PARAMETERS, MAX_VARIANTS
+from ringhil.protocol.registers import FaultBit
 from ringhil.protocol.wire import GpuType
 
-PAGE = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "scenarios.md").read_text()
 
 
-def rows(heading: str) -> dict[str, list[str]]:
+def rows(heading: str, page: str = PAGE) -> dict[str, list[str]]:
     """Table rows of a section, by their first cell."""
-    section = PAGE.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
+    section = page.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
     return {row[0].strip("`"): row[1:] for row in cells}
 
@@ -63,6 +67,20 @@ def test_every_fault_stands_there_with_its_target_parameters_effect_and_what_mus
         assert (hits, effect) == (HITS[fault.hits], fault.effect)
         assert parameter == ", ".join(takes[key] for key in fault.takes)
         assert seen
+
+
+def test_the_page_on_reliability_says_what_becomes_of_every_fault() -> None:
+    page = (DOCS / "reliability.md").read_text()
+    assert rows("## Faults", page).keys() - {"fault", "---"} == FAULTS.keys()
+    bounds = [set(re.findall(r"`(\w+)`", kinds)) for kinds in re.findall(r"^\| (`.+?) \| C \+", page, re.MULTILINE)]
+    assert having(Trait.LIES) in bounds
+    assert having(Trait.BREAKS) in bounds
+
+
+def test_the_page_on_hardware_has_every_bit_of_the_fault_port() -> None:
+    row = re.compile(r'^\| `fault_i` (\d+) \| `.*"(\w+)".*` \| `(\w+)` \| .+ \|$', re.MULTILINE)
+    bits = FaultBit.places().items()
+    assert row.findall((DOCS / "hardware.md").read_text()) == [(str(place), name, name) for name, place in bits]
 
 
 def test_the_largest_jitters_are_those_that_load() -> None:
