@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.stimulus import (
-    LINKS,
     Action,
     Carrier,
     Fault,
@@ -24,10 +23,10 @@ from ringhil.emulator.testbench.stimulus import (
     Stimulus,
     StimulusError,
 )
-from ringhil.protocol import registers
+from ringhil.protocol import registers, wire
 
 at = st.integers(0, 100_000)
-links = st.sampled_from(LINKS)
+links = st.sampled_from(wire.LINKS)
 flits = st.binary(min_size=1, max_size=6).map(lambda b: b * 8)
 frames = st.builds(RingFrame, flits, st.sampled_from(["control", "data"]), st.booleans(), st.booleans(), st.booleans())
 actions: st.SearchStrategy[Action] = st.one_of(
