@@ -15,9 +15,10 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.bench.bare import messages
-from ringhil.emulator.engine.engine import PORTS, Engine, Topology
+from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.host.segments import Route, segments
+from ringhil.protocol.wire import Port
 
 GPUS, ROUND = 8, 400  # GPUs; cycles
 _COST = re.compile(r"^ *([\d,]+) \([ \d.]+%\) +[^:]*:(.+?)\(.*$", re.MULTILINE)
@@ -33,8 +34,8 @@ def play(rtl: Path, rounds: int) -> tuple[int, float]:
         began = time.perf_counter()
         for number in range(rounds):
             for records in (False, True):
-                for port, frame in zip(("cw", "ccw"), messages(GPUS, records=records), strict=True):
-                    engine.send_mail(0, PORTS[port], frame, at=engine.now)
+                for port, frame in zip((Port.CW, Port.CCW), messages(GPUS, records=records), strict=True):
+                    engine.send_mail(0, port.code, frame, at=engine.now)
             engine.send_from_cpu(0, work, at=engine.now)
             while engine.now < (number + 1) * ROUND:
                 engine.run((number + 1) * ROUND, lookahead=ROUND)
