@@ -91,8 +91,8 @@ def test_one_fault_at_500_cycles(library: Library, kind: str) -> None:
 
 def in_thirds(pairs: list[tuple[str, str]]) -> list[object]:
     """All of them are more than an hour's work, so they are three parts of `make soak`."""
-    third = len(pairs) // 3
-    return [pytest.param(*pair, marks=pytest.mark.slow(part=f"pairs-{n // third + 1}")) for n, pair in enumerate(pairs)]
+    parts = [f"pairs-{3 * n // len(pairs) + 1}" for n in range(len(pairs))]
+    return [pytest.param(*pair, marks=pytest.mark.slow(part=part)) for pair, part in zip(pairs, parts, strict=True)]
 
 
 @pytest.mark.parametrize(("first", "second"), in_thirds(PAIRS))
