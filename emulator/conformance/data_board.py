@@ -89,7 +89,7 @@ class DataBoard:
         return expected.data[:2] + expected.data[6:16] == frame.data[:2] + frame.data[6:16]
 
     def _same_ttl(self, expected: Leaving, frame: RingFrame) -> Leaving:
-        """Out of the ring the TTL no longer matters, as long as it isn't too large."""
+        """The TTL no longer matters out of the ring, as long as it isn't too large."""
         if expected.link in AHEAD or len(frame.data) < 8 or frame.ttl > self._longest:
             return expected
         return replace(expected, data=expected.data[:4] + frame.data[4:6] + expected.data[6:])

@@ -41,7 +41,7 @@ def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> CoverageRep
 
 
 def text(report: CoverageReport, suffix: str) -> str:
-    """In the format of FORMATS."""
+    """The text in a format of FORMATS."""
     return render(f"coverage{suffix}.j2", report=report, share=share, most=MAX_ROWS, marks=_MARKS)
 
 

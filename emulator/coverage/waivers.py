@@ -67,7 +67,7 @@ class Waiver:
 
     @property
     def signals(self) -> str:
-        """Whose toggles are waived; empty for a waiver of a line."""
+        """Signals whose toggles are waived; empty for a waiver of a line."""
         bits = f"[{self.bits[1]}:{self.bits[0]}]" if self.bits else ""
         return f"{self.toggle}{bits}" if self.toggle else ""
 

@@ -55,7 +55,7 @@ class Topology:
 
     @property
     def peers(self) -> tuple[int | None, ...]:
-        """For each cell the one at the other end of its boundary port."""
+        """The cell at the other end of each cell's boundary port."""
         peers: list[int | None] = [None] * self.cells
         for a, b in self.crossings:
             peers[a], peers[b] = b, a
@@ -187,7 +187,7 @@ class Engine:
         return data, ctl
 
     def watch(self) -> None:
-        """From now on every run notes how the wires change; see `changes`."""
+        """Every run from now on notes how the wires change; see `changes`."""
         self._calls.ringhil_watch_wires(self._handle)
 
     def changes(self) -> NDArray[np.void]:
@@ -255,12 +255,12 @@ class Engine:
         self.set_link_fault(after, "cut_port1", on)
 
     def set_bit_errors(self, cell: int, port: int, share: int) -> None:
-        """Of 65,536 flits that arrive at a link of a GPU (`wire.Link.code`), how many arrive with one bit flipped."""
+        """The number of flits that arrive with one bit flipped, of 65,536 at a link of a GPU (`wire.Link.code`)."""
         self._faults.bit_errors[cell, port] = share
         self._apply_faults(cell)
 
     def set_delay(self, cell: int, port: int, cycles: int) -> None:
-        """By how many cycles (to MAX_LINK_DELAY) later everything arrives at a link of a GPU (`wire.Link.code`)."""
+        """The cycles (to MAX_LINK_DELAY) by which everything arrives later at a link of a GPU (`wire.Link.code`)."""
         self._faults.delays[cell, port] = cycles
         self._apply_faults(cell)
 

@@ -11,7 +11,7 @@ STRIKES = 3  # wrong results in a row before a GPU is left out for a while
 
 
 class Judgement(Enum):
-    """Of one result."""
+    """What was found of one result."""
 
     LATE = "the unit is done"
     WRONG = "not what the CPU computed"

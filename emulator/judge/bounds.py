@@ -42,7 +42,7 @@ class Bounds:
     times: Times
 
     def recovery(self, action: EventAction, kind: str, others: int = 0) -> int:
-        """From the event until a right count is accepted, or for a liar, until it is named.
+        """The time from the event until a right count is accepted or, for a liar, until it is named.
 
         `others`: further faults present at the time; each may cost one watchdog.
         """
@@ -73,7 +73,7 @@ class Bounds:
         return common + switch
 
     def election_bound(self, members: int, *, across: bool = False) -> int:
-        """From the fault of a holder until another member has been granted the role; `across`: that of a boundary GPU.
+        """The time from a holder's fault until another member has been granted the role; `across`: a boundary GPU's.
 
         A warden that refuses a claim for a lease that it has only heard of says how long that lasts from then on. If
         it ends before, the member has waited for nothing.
@@ -86,8 +86,8 @@ class Bounds:
         return taken + self.times.claim + self.times.settings.gpu_restore
 
     def return_bound(self, members: int, *, across: bool = False) -> int:
-        """Until somebody who can hold a role again, after nobody could, has been granted it: boot, the link, the time
-        that a rebooted grantor of a boundary group waits, a claim."""
+        """The time until a GPU that can hold a role again, after no GPU could, has been granted it: boot, the link, the
+        time that a rebooted grantor of a boundary group waits, a claim."""
         s, e = self.times.settings, self.times.election
         listen = e.lease + e.guard + 2 * e.interval
         return self.election_bound(members, across=across) + listen + 2 * s.link_restore + s.gpu_restore + s.watchdog
@@ -105,7 +105,7 @@ class Bounds:
 
     @property
     def orphan(self) -> int:
-        """After which no statistics message of a round is on the ring any more, whatever became of its origin.
+        """The time after which no statistics message of a round is on the ring, whatever became of its origin.
 
         Its TTL lasts for a good round, and once more from the first dead link at which it turns: 2 T_ring, and what
         a round trip may cost besides, twice.
@@ -114,7 +114,7 @@ class Bounds:
 
 
 def bounds_of(server: Server) -> list[Bounds]:
-    """By card."""
+    """The bounds of every card, in their order."""
     return [Bounds(times) for times in times_of(server)]
 
 

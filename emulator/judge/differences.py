@@ -14,7 +14,7 @@ class Differences:
         self._oracle, self._views, self._named = oracle, views, named
 
     def of_card(self, card: int) -> str | None:
-        """Of count, members, break and stranded GPUs, seen from the entry GPU that the card has; None: all is right.
+        """What differs in count, members, break and stranded GPUs, as its entry GPU sees them; None: all is right.
 
         A card without an entry GPU counts nobody, and that is wrong if it can have one.
         """
@@ -36,7 +36,7 @@ class Differences:
         return "; ".join(f"{what} {found}, not {true}" for what, found, true in pairs if found != true) or None
 
     def of_shares(self, units: int) -> str | None:
-        """Of how the CPU has just split the work (R5); None also when it can't know the truth yet."""
+        """What differs in how the CPU has just split the work (R5); None also when it can't know the truth yet."""
         weights = []
         for card, view in enumerate(self._views):
             entry = view.entry if view.known else None
@@ -53,21 +53,21 @@ class Differences:
         return slow & self._oracle.seen(card, entry).members
 
     def of_entry(self, card: int) -> str | None:
-        """Of who may be the card's entry GPU."""
+        """What differs in who may be the card's entry GPU."""
         role, view = self._oracle.entries[card], self._views[card]
         if not self._oracle.able(card) and view.entry in self._oracle.claiming(card):
             return None
         return None if view.entry in role.holders else f"entry GPU {view.entry}, not {_either(role.holders)}"
 
     def of_epoch(self, card: int, now: int) -> str | None:
-        """Of the epoch of its entry GPU: each election must have raised it."""
+        """What differs in the epoch of its entry GPU: each election must have raised it."""
         role, view = self._oracle.entries[card], self._views[card]
         if view.entry in role.holders and view.entry is not None and view.epoch < role.lowest(now):
             return f"epoch {view.epoch} of entry GPU {view.entry}, not {role.lowest(now)} at least"
         return None
 
     def of_link(self, group: int, role: RoleWatch) -> str | None:
-        """Of who may hold a link between cards."""
+        """What differs in who may hold a link between cards."""
         truth, able = self._oracle.links[group], self._oracle.able_across(group)
         if not able and role.holder in self._oracle.claiming_across(group):
             return None
@@ -78,14 +78,14 @@ class Differences:
         return None
 
     def of_link_epoch(self, group: int, role: RoleWatch, now: int) -> str | None:
-        """Of the epoch under which a link is held."""
+        """What differs in the epoch under which a link is held."""
         truth = self._oracle.links[group]
         if role.holder is not None and role.holder in truth.holders and role.epoch < truth.lowest(now):
             return f"held under epoch {role.epoch}, not {truth.lowest(now)} at least"
         return None
 
     def of_pair(self, group: int, holder: int | None, known: Mapping[int, frozenset[int]]) -> str | None:
-        """Of the boundary GPUs that the CPU knows of (`known`, by card) on both cards of a link held by `holder` (R9).
+        """What differs in the boundary GPUs that the CPU knows of (`known`, by card), at both ends of a link (R9).
 
         Who is cut off from its entry GPU is not known, and where records aren't carried nobody is.
         """

@@ -42,7 +42,7 @@ class Needs:
         return frozenset() if entry is None else self._cards[card].truth.seen_from(entry).members
 
     def roles(self) -> dict[Need, object]:
-        """For every role whether the one who should hold it does."""
+        """Whether the GPU that should hold a role does, for every role."""
         state: dict[Need, object] = {}
         for card, view in enumerate(self._views):
             able = self._oracle.able(card)

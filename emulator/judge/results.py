@@ -32,7 +32,7 @@ class Results:
         return [LinkRef(card.name, link, card.size) for link in card.gap]
 
     def boundaries(self, card: CardView) -> dict[str, str]:
-        """By neighbouring card the boundary GPU for it that the census has found (R8)."""
+        """The boundary GPU that the census has found, by neighbouring card (R8)."""
         found = {}
         for gpu in card.boundaries:
             crossing = self._wiring.crossings.get(self._wiring.cell(card.number, gpu))

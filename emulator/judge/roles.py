@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class RoleWatch:
-    """Of one group: the entry GPUs of a card, or the members of one link between cards that elect."""
+    """Watches the role of one group: the entry GPUs of a card, or the members of one link between cards that elect."""
 
     name: str
     holders: dict[int, int] = field(default_factory=dict)  # GPU -> epoch

@@ -30,7 +30,7 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """As it is played."""
+        """The scenario as it is played."""
         return self.server.scenario
 
     def run(self) -> Outcome:

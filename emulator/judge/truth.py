@@ -11,7 +11,7 @@ from ringhil.firmware.observations import Counted
 
 
 class CardTruth(CardFaults):
-    """Of a ring of `size` GPUs. Every change is kept until the hardware must have settled to it."""
+    """The truth of a ring of `size` GPUs. Every change is kept until the hardware must have settled to it."""
 
     def __init__(self, size: int, bounds: Bounds) -> None:
         super().__init__(size)

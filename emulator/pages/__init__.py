@@ -82,7 +82,7 @@ def _joined(text: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """With thousands apart; a dash when there is none."""
+    """The number with thousands apart; a dash when there is no number."""
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 

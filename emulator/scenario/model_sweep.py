@@ -82,9 +82,9 @@ class Sets(Part):
 
 
 class Choose(Part):
-    """All sets of a number of GPUs of a card; a set stands where a list of GPUs may stand."""
+    """All sets of `number` GPUs of a card; a set stands where a list of GPUs may stand."""
 
-    choose: Sets = Field(description="all sets of a number of GPUs of a card")
+    choose: Sets = Field(description="all sets of `number` GPUs of a card")
 
 
 # By the keys that tell them apart.

@@ -11,7 +11,7 @@ from ringhil.protocol.wire import Role
 
 
 def views(wiring: Wiring, times: list[Times]) -> list[CardView]:
-    """By card: nothing is known of it yet."""
+    """The CPU's view of every card: nothing is known of it yet."""
     found = []
     for number, card in enumerate(wiring.cards):
         cells = tuple(wiring.cell(number, gpu) for gpu in card.host_links)
@@ -43,7 +43,7 @@ def cpu_config(scenario: Scenario, wiring: Wiring, times: list[Times]) -> CpuCon
 
 
 def _ways(wiring: Wiring) -> dict[tuple[int, int], frozenset[int]]:
-    """For every pair of cards the GPUs of the first one whose links lead to the second one."""
+    """The GPUs of a card whose links lead to another one, for every pair of cards."""
     ways = {}
     for card in range(len(wiring.cards)):
         for target in range(len(wiring.cards)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hop:
-    """From a card over the link to a neighbour: the cards reached that way, as bits, and whether the neighbour is
+    """The way from a card to a neighbour: the cards reached over their link, as bits, and whether the neighbour is
     nearer to the root of the tree (a link beside the tree counts as if it were, at both ends)."""
 
     cards: int
@@ -19,7 +19,7 @@ class Hop:
 
 
 def hops(cards: int, links: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Hop]:
-    """By (card, neighbour), for every link both ways. At most one link joins two cards."""
+    """The hops by (card, neighbour), for every link both ways. At most one link joins two cards."""
     neighbours: list[list[int]] = [[] for _ in range(cards)]
     for a, b in links:
         neighbours[a].append(b)

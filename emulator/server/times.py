@@ -26,7 +26,7 @@ class ElectionTimes:
 
     @property
     def lease(self) -> int:
-        """Also the time after which a member that isn't heard is down."""
+        """The time that a lease lasts; also that after which a member that isn't heard is down."""
         return self.multiplier * self.interval + self.slack
 
 
@@ -45,7 +45,7 @@ class Times:
 
     @property
     def timeout(self) -> int:
-        """After which a round is given up and tried again."""
+        """The time after which a round is given up and tried again."""
         s = self.settings
         return timing.round_timeout(self.size, s.watchdog, records=self.records) + s.firmware_latency
 
@@ -88,5 +88,5 @@ class Times:
 
 
 def times_of(server: Server) -> list[Times]:
-    """By card."""
+    """The times of every card, in their order."""
     return [Times(card.gpus, server.settings, server.settings.records != "never") for card in server.cards]

@@ -22,7 +22,7 @@ class Crossing:
 
 
 class Wiring:
-    """Of a server as described."""
+    """The wiring of a server as a scenario describes it."""
 
     def __init__(self, server: Server) -> None:
         self.server, self.cards = server, server.cards
@@ -60,7 +60,7 @@ class Wiring:
 
     @cached_property
     def crossings(self) -> dict[int, Crossing]:
-        """By cell: its end of a link between cards."""
+        """The end of a link between cards that a cell is, by cell."""
         result = {}
         for group, link in enumerate(self.links):
             for side, other, leads in ((link.from_, link.to, True), (link.to, link.from_, False)):
@@ -72,7 +72,7 @@ class Wiring:
 
     @cached_property
     def hops(self) -> dict[tuple[int, int], Hop]:
-        """By (card, neighbouring card)."""
+        """The hops between neighbouring cards, by (card, neighbouring card)."""
         return hops(len(self.cards), [self.ends(link) for link in self.links])
 
     def ends(self, link: BoundaryLink) -> tuple[int, int]:

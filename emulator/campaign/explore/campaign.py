@@ -62,7 +62,7 @@ class _Pace:
         self.batch = _FIRST_BATCH
 
     def heard(self, results: int) -> None:
-        """As many more have come."""
+        """This number of further answers has come."""
         if results:
             self._done += results
             rate = self._done / max(1e-3, time.monotonic() - self._began) / self._processes

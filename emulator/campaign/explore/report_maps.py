@@ -53,7 +53,7 @@ class Map:
 
 
 def binned(items: Sequence[_Item], most: int) -> list[Sequence[_Item]]:
-    """In at most so many pieces, in order; each but the last one has the same length."""
+    """The pieces, at most that number, in order; each but the last one has the same length."""
     length = max(1, -(-len(items) // most))
     return [items[start : start + length] for start in range(0, len(items), length)]
 

@@ -25,7 +25,7 @@ class Terrain:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """In the order of the campaign."""
+        """The kinds in the order of the campaign."""
         return tuple(self.spots)
 
     @cached_property
@@ -49,7 +49,7 @@ class Terrain:
 
 
 def terrain(campaign: StoredCampaign, figures: Figures) -> Terrain:
-    """Of a campaign and what was struck in it."""
+    """The terrain of a campaign, from what was struck in it."""
     space = _space(campaign)
     cards = {} if space is None else {(spot.kind, spot.where): spot.card for spot in space.spots}
     for kind, place, _ in (*figures.singles, *figures.several):
@@ -78,7 +78,7 @@ def _plan(arguments: dict[str, Any]) -> Plan:
 
 
 def _phases(campaign: StoredCampaign, space: Space) -> dict[str, int] | None:
-    """From the number of single faults; the store doesn't hold the rounds. Several cards may differ in theirs."""
+    """The phases, from the number of single faults; the store doesn't hold the rounds, which may differ by card."""
     size, once = campaign.space.get(SINGLES, 0), space.sizes.get(SINGLES, 0)
     wanted = campaign.arguments.get("phases")
     names = {spot.card for spot in space.spots}

@@ -20,7 +20,7 @@ _PERIODS = 20  # of the census, in which a server without faults has long settle
 
 
 class UnsettledError(Exception):
-    """Without any fault the server doesn't come to rest; `result` is that of its whole run."""
+    """The server doesn't come to rest without any fault; `result` is that of its whole run."""
 
     def __init__(self, text: str, result: CaseResult) -> None:
         super().__init__(text)

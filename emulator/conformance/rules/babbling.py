@@ -89,7 +89,7 @@ def _turns(rule_name: str, babbled: list[tuple[int, int]]) -> Iterable[Breach]:
 
 
 def _silence(rule_name: str, spans: list[Span], babbled: list[tuple[int, int]], stimulus: Stimulus) -> Iterable[Breach]:
-    """Without a limit to its allowance it sends all the time."""
+    """The GPU sends all the time when its allowance has no limit."""
     written = WRITTEN if any(isinstance(a, Post) for a in stimulus.actions) else 0
     for span in spans:
         times = [span.begin + written, *(began for began, _ in babbled), min(span.end, stimulus.cycles)]

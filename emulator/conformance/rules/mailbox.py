@@ -368,7 +368,7 @@ def hostile(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """By the ports that leave the ring frames leave whole, or marked, or not at all; those of a working GPU leave."""
+    """Frames leave the ring whole, or marked, or not at all; those of a working GPU leave."""
     view, breaches = view_of(stimulus), []
     restore, spans = setting(stimulus, "gpu_restore"), faulty(observed, "dead")
     for port, link in OUTWARD:

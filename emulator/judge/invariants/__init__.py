@@ -15,7 +15,7 @@ ALL: tuple[type[Invariant], ...] = (WrongCount, OneGrant, NoOrphan, BoundedRecov
 
 
 def violations(evidence: RunEvidence, judged: frozenset[str]) -> Iterator[Violation]:
-    """Of the invariants with these names."""
+    """The violations of the invariants with these names."""
     for kind in ALL:
         if kind.name in judged:
             for text, at in kind(evidence).broken():

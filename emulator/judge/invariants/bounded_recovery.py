@@ -6,7 +6,7 @@ from ringhil.emulator.judge.invariants.invariant import Broken, Invariant
 
 
 class BoundedRecovery(Invariant):
-    """By the watch's account of each event; and by what the CPU knows at the end beside what the oracle says."""
+    """Judges by the watch's account of each event, and by what the CPU knows at the end beside what the oracle says."""
 
     name = "bounded_recovery"
 
@@ -26,7 +26,7 @@ class BoundedRecovery(Invariant):
                 yield recovery.violation.text, recovery.violation.at
 
     def _link(self, group: int) -> str | None:
-        """Of who holds a link between cards, and what both cards know of it."""
+        """What is wrong with who holds a link between cards, and with what both cards know of it."""
         watch = self.evidence.watch
         role = watch.links[group]
         text = watch.differences.of_link(group, role)
@@ -35,7 +35,7 @@ class BoundedRecovery(Invariant):
         return text
 
     def _known_boundaries(self, group: int) -> dict[int, frozenset[int]]:
-        """By card the boundary GPUs of a link that the CPU knows of."""
+        """The boundary GPUs of a link that the CPU knows of, by card."""
         wiring, known = self.evidence.wiring, dict[int, frozenset[int]]()
         for view in self.evidence.cpu.cards:
             for gpu in view.boundaries:

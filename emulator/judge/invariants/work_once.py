@@ -7,7 +7,7 @@ from ringhil.emulator.judge.oracle import digest_of_all
 
 
 class WorkOnce(Invariant):
-    """By the CPU's own account; and the digest of all results, against the oracle's."""
+    """Judges by the CPU's own account, and by the digest of all results against the oracle's."""
 
     name = "work_once"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 class RoleTruth:
-    """Of a group with these `members`, by rank. `holders`: who may hold it; None among them: nobody.
+    """What is true of a group with these `members`, by rank. `holders`: who may hold it; with None it may be vacant.
 
     `least`: no lower epoch can be the present one. Member i of m claims epochs e with (e - 1) mod m = i only.
     """

@@ -25,7 +25,7 @@ _MUTE = frozenset({"keepalive_loss", "flap"})
 
 
 class CardFaults:
-    """Of a ring of `size` GPUs. Faults are named as in the catalogue; beside them `flapped`: a flapping GPU is down
+    """The faults of a ring of `size` GPUs, named as in the catalogue; beside them `flapped`: a flapping GPU is down
     just now, and `link_one_way reverse`: the other direction of a link."""
 
     def __init__(self, size: int) -> None:

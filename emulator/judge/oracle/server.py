@@ -196,6 +196,6 @@ class ServerTruth:
         return None if entry is None else located(self.seen(card, entry), entry, self.cards[card].size)
 
     def weight(self, card: int, entry: int | None) -> int:
-        """Of the card's working GPUs, in quarters."""
+        """The weight of the card's working GPUs, in quarters."""
         members = self.seen(card, entry).members
         return weight(members, self.server.cards[card].weights, self.cards[card].degraded)

@@ -10,7 +10,7 @@ _DIGEST = 64  # bits
 
 
 def digest(data: bytes) -> int:
-    """Of one unit: CRC-32 of its flits, the last one filled with zeros, and the sum of their 32-bit words."""
+    """The digest of a unit: CRC-32 of its flits, the last one filled with zeros, and the sum of their 32-bit words."""
     flits = data + b"\0" * (-len(data) % _FLIT)
     words: tuple[int, ...] = struct.unpack(f">{len(flits) // _WORD}I", flits)
     return crc.crc32(flits) << 32 | sum(words) % (1 << 32)

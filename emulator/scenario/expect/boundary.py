@@ -70,7 +70,7 @@ class BoundaryIs(CardCheck):
             super().write(entry)
 
     def differs(self, found: Findings) -> str | None:
-        """By the records of the last census."""
+        """The difference, by the records of the last census."""
         gpus = found.boundaries(self.card).values()
         held = str(self.gpu) in gpus if self.gpu is not None else not gpus
         return None if held else f"boundary {', '.join(gpus) or 'none'}"

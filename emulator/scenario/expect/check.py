@@ -78,7 +78,7 @@ class Check(ABC):
 
     @abstractmethod
     def __str__(self) -> str:
-        """For people: what is expected."""
+        """What is expected, for people."""
 
     @abstractmethod
     def differs(self, found: Findings) -> str | None:

@@ -42,7 +42,7 @@ class CountIs(CardCheck):
         return self.count
 
     def differs(self, found: Findings) -> str | None:
-        """By the last accepted count."""
+        """The difference, by the last accepted count."""
         count = found.card(self.card).count
         return None if count == self.count else f"count {count}"
 

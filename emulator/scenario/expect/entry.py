@@ -40,7 +40,7 @@ class EntryIs(CardCheck):
         return self.gpu
 
     def differs(self, found: Findings) -> str | None:
-        """By the lease that the CPU has granted."""
+        """The difference, by the lease that the CPU has granted."""
         index = found.card(self.card).entry
         entry = None if index is None else GpuRef(self.card, index)
         return None if entry == self.gpu else f"entry {entry or 'none'}"

@@ -39,6 +39,6 @@ class EpochIs(CardCheck):
         return self.epoch
 
     def differs(self, found: Findings) -> str | None:
-        """By the lease that the CPU has granted."""
+        """The difference, by the lease that the CPU has granted."""
         epoch = found.card(self.card).epoch
         return None if epoch == self.epoch else f"epoch {epoch}"

@@ -27,7 +27,7 @@ class IsolatedAre(CardCheck):
 
     @classmethod
     def of(cls, reader: Reader, loc: Loc, card: Card, value: Sequence[int]) -> Iterator[Self]:
-        """In any order."""
+        """The check; the GPUs may stand in any order."""
         yield cls(card.name, reader.indices(loc, card, value))
 
     def __str__(self) -> str:
@@ -39,10 +39,10 @@ class IsolatedAre(CardCheck):
         return self.gpus
 
     def differs(self, found: Findings) -> str | None:
-        """By the status registers of their nodes."""
+        """The difference, by the status registers of their nodes."""
         isolated = found.isolated(self.card)
         return None if isolated == self.gpus else f"isolated {list(isolated)}"
 
     def renumbered(self, new: Renumbering) -> "IsolatedAre":
-        """Without those that were left out."""
+        """The check without the GPUs that were left out."""
         return replace(self, gpus=new.indices(self.card, self.gpus))

@@ -27,7 +27,7 @@ class MembersAre(CardCheck):
 
     @classmethod
     def of(cls, reader: Reader, loc: Loc, card: Card, value: Sequence[int]) -> Iterator[Self]:
-        """In any order."""
+        """The check; the GPUs may stand in any order."""
         yield cls(card.name, reader.indices(loc, card, value))
 
     def __str__(self) -> str:
@@ -39,10 +39,10 @@ class MembersAre(CardCheck):
         return self.members
 
     def differs(self, found: Findings) -> str | None:
-        """By the last accepted count."""
+        """The difference, by the last accepted count."""
         members = found.card(self.card).members
         return None if members == self.members else f"members {list(members)}"
 
     def renumbered(self, new: Renumbering) -> "MembersAre":
-        """Without those that were left out."""
+        """The check without the GPUs that were left out."""
         return replace(self, members=new.indices(self.card, self.members))

@@ -39,6 +39,6 @@ class ReachableIs(CardCheck):
         return self.reachable
 
     def differs(self, found: Findings) -> str | None:
-        """By leases and reports."""
+        """The difference, by leases and reports."""
         reachable = found.card(self.card).reachable
         return None if reachable == self.reachable else f"reachable {reachable}"

@@ -11,7 +11,7 @@ from ringhil.emulator.scenario.workload import Workload
 
 @dataclass(frozen=True)
 class Reader:
-    """Of one file."""
+    """Reads the checks of one file."""
 
     source: Source
     resolver: Resolver

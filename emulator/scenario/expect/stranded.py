@@ -27,7 +27,7 @@ class StrandedAre(CardCheck):
 
     @classmethod
     def of(cls, reader: Reader, loc: Loc, card: Card, value: Sequence[int]) -> Iterator[Self]:
-        """In any order."""
+        """The check; the GPUs may stand in any order."""
         yield cls(card.name, reader.indices(loc, card, value))
 
     def __str__(self) -> str:
@@ -44,5 +44,5 @@ class StrandedAre(CardCheck):
         return None if stranded == self.gpus else f"stranded {list(stranded)}"
 
     def renumbered(self, new: Renumbering) -> "StrandedAre":
-        """Without those that were left out."""
+        """The check without the GPUs that were left out."""
         return replace(self, gpus=new.indices(self.card, self.gpus))

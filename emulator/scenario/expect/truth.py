@@ -52,5 +52,5 @@ class TruthIs(Check):
         entry.setdefault(self.KEY, []).append(self.card)
 
     def differs(self, found: Findings) -> str | None:
-        """By the oracle."""
+        """The difference, by the oracle."""
         return found.untrue(self.card)

@@ -62,7 +62,7 @@ class WorkIs(Check):
         entry[self.KEY] = self.given
 
     def differs(self, found: Findings) -> str | None:
-        """By the CPU's account."""
+        """The difference, by the CPU's account."""
         work = found.work
         real = {"completed": work.completed, "lost": work.units - work.completed, "duplicated": work.duplicated}
         return ", ".join(f"{name} {real[name]}" for name, n in self.given.items() if n != real[name]) or None
