@@ -15,12 +15,12 @@ Every frame begins with the same flit, so that a switch can route, take off, pur
 ends with two CRCs, both CRC-32 with polynomial 0xF4ACFB13 (CRC-32/AUTOSAR, reflected):
 
 - `link_crc` covers the whole frame except itself; each hop checks it and writes it again.
-- `e2e_crc` covers what no hop may change: `ttl`, the mutable flags, and in a statistics frame `count`,
-  `records_count`, the overflow bit and the records count as zero or are left out. Only the sender writes
-  it and only the receiver checks it.
+- `e2e_crc` covers what no hop may change. `ttl` and the mutable flags count as zero in it, and so do
+  `count`, `records_count` and the overflow bit of a statistics frame, whose records are left out. Only the
+  sender writes it, and only the receiver checks it.
 
-A frame that arrives bad leaves with the error mark set and a link CRC that is wrong on purpose; it is
-counted once as received-bad, further on as marked.
+A frame that arrives bad leaves with the error mark set and a link CRC that is wrong on purpose. The GPU at
+which it arrived bad counts it as received-bad; GPUs further on count it as marked.
 """
 
 
@@ -57,6 +57,8 @@ def render() -> str:
         out.append(f"| {offset} | {field} | {size * 8} |")
         offset += size
     out.append("")
+    out += _bits("Ports of a GPU's mailbox", wire.Port.codes(), False)
+    out += _bits("Links of a node, as its pins are called", wire.Link.codes(), False)
     out += _bits("Flags of a frame (0xFF00 may be set by a hop)", wire.Flag.codes(), True)
     out += _bits("Flags of a record", wire.RecordFlag.codes(), True)
     out += _bits("State of a GPU in its record", wire.GpuState.codes(), False)
