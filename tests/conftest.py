@@ -6,6 +6,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from ringhil.emulator.build.cache import cache_dir
+
 from .soak import NAMES
 
 pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
@@ -16,6 +18,9 @@ _NO_SKIP = "RINGHIL_NO_SKIP"
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("new", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("same")
+
+# Tests that give a run another home build no second time what the others have built.
+os.environ.setdefault("RINGHIL_CACHE", str(cache_dir()))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m leaves any out

@@ -41,6 +41,7 @@ def test_what_is_found_differs_from_schedule_to_schedule(schedules: Schedules) -
     assert len({f.members for f in found.values()}) > 2
 
 
+@pytest.mark.slow(part="benches")
 def test_cocotb_finds_what_explore_and_verify_find() -> None:
     """With either kind of monitor: `measure` raises when one finds something else."""
     found = scenarios.measure(cells_library(), GPUS, number=6, seconds=0.05)

@@ -27,6 +27,7 @@ def reached(folder: Path, *rules: str) -> CoverageReport:
     return coverage_report.gather(sorted((folder / "counts").iterdir()), RTL, DEFAULT)
 
 
+@pytest.mark.slow(part="benches")
 def test_the_check_reaches_the_whole_node(tmp_path: Path) -> None:
     result = reached(tmp_path)
     assert result.hdl is not None

@@ -10,7 +10,6 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.front.cli.main import cli
 
 from .files import GOOD, ringhil
@@ -18,7 +17,6 @@ from .files import GOOD, ringhil
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "ci.md").read_text()
 PIPELINES: list[Any] = [YAML(typ="safe").load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
-_CACHE = cache_dir()
 
 
 def shell_lines() -> list[str]:
@@ -83,8 +81,7 @@ def test_what_the_pipelines_keep_is_what_verify_writes() -> None:
     assert github["jobs"]["scenarios"]["strategy"]["matrix"]["shard"] == [1, 2]
 
 
-def test_the_example_for_pytest_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RINGHIL_CACHE", str(_CACHE))  # pytester gives its runs another home
+def test_the_example_for_pytest_passes(pytester: pytest.Pytester) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (settings,) = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)
     (pytester.path / "test_it.py").write_text(code)

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.build.cache import cache_dir
-
 from .files import BAD, GOOD, SWEEP, WRONG
 
-_CACHE = cache_dir()  # pytester gives its runs another home
 COCOTB = "cocotb_tools._pytest.plugin"
 DRIVEN = """
 import pytest
@@ -83,11 +80,6 @@ def test_it_fails(ringhil):
     server.strike("dead", "a.3")
     server.finish()
 """
-
-
-@pytest.fixture(autouse=True)
-def _cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RINGHIL_CACHE", str(_CACHE))
 
 
 def write(pytester: pytest.Pytester, **files: str) -> None:
