@@ -12,6 +12,7 @@ from itertools import pairwise
 from ringhil.firmware.reasons import Rejection
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Record, Statistics
+from ringhil.protocol.wire import Port
 
 _CCW, _WRAPPED, _CIRCULATING = wire.Flag.CCW, wire.Flag.WRAPPED, wire.Flag.CIRCULATING
 _WITH_RECORDS = wire.Flag.WITH_RECORDS
@@ -46,7 +47,7 @@ def judge(frame: Statistics, port: int, epoch: int, sequence: int, node: int, si
     if frame.flags & _CIRCULATING:
         return Rejection.CIRCULATING
     wrapped = bool(frame.flags & _WRAPPED)
-    if (port == 1) != (sent_ccw(frame) != wrapped):
+    if (port == Port.CCW.code) != (sent_ccw(frame) != wrapped):
         return Rejection.PORT
     if frame.expected != size or not 1 <= frame.count <= size:
         return Rejection.COUNT

@@ -19,12 +19,11 @@ from ringhil.emulator.testbench.card_port import BenchCardPort
 from ringhil.emulator.testbench.firmware import FirmwareDriver
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import registers
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Link, Role
 
 _STOPS = having(Trait.STOPS)
 _MAILBOX = 2  # cycles that the kit's mailbox needs, of a firmware's latency
 _CUT = registers.LinkFaultBit.codes()
-_PORT1, _PORT2 = 0, 1
 
 
 class CocotbServer:
@@ -85,16 +84,16 @@ class CocotbServer:
             self._strike(event.kind, event.target.index)
             return
         assert isinstance(event.target, LinkRef)
-        ends = [(event.target.before.index, _PORT2), (event.target.after.index, _PORT1)]
+        ends = [(event.target.before.index, Link.P2), (event.target.after.index, Link.P1)]
         if event.kind == "link_delay":
-            for gpu, port in ends:
-                self._delays[gpu] |= (event.value or 0) << 8 * port
+            for gpu, link in ends:
+                self._delays[gpu] |= (event.value or 0) << 8 * link.code
                 self._pin(gpu, "link_delay_i", 32).write(self._delays[gpu])
             return
         if event.kind == "link_one_way":
             ends = [ends[0] if event.reverse else ends[1]]
-        for gpu, port in ends:
-            self._cut(gpu, "cut_port2" if port == _PORT2 else "cut_port1")
+        for gpu, link in ends:
+            self._cut(gpu, "cut_port2" if link is Link.P2 else "cut_port1")
 
     def _strike(self, kind: str, gpu: int) -> None:
         if kind == "host_link_cut":

@@ -4,14 +4,15 @@ from bisect import bisect_right
 
 from ringhil.emulator.coverage.cross import Ignore
 from ringhil.emulator.coverage.functional import FunctionalCoverage
-from ringhil.emulator.coverage.model import NO_FAULT, forwarding
+from ringhil.emulator.coverage.model import NO_FAULT, WAYS, forwarding
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
 from ringhil.protocol import registers
+from ringhil.protocol.wire import LINKS
 
 _BIT = registers.StatusBit.codes()
 _OUT = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
-_WAYS = {"p1": "cw", "p2": "ccw", "host": "host", "boundary": "boundary"}
+_WAYS: dict[str, str] = dict(zip(LINKS, WAYS, strict=True))
 STICKING = ("switch_stuck_through", "switch_stuck_bypass")
 _DECIDING = (*STICKING, "dead", "hang", "babble")  # of several faults these are why the switch stands where it does
 

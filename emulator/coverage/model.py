@@ -5,7 +5,7 @@ from ringhil.protocol import wire
 from ringhil.protocol.registers import FaultBit
 
 SWITCH = ("through", "bypass", "restoring", "stuck")
-WAYS = ("cw", "ccw", "host", "boundary")
+WAYS = (wire.Port.CW.value, wire.Port.CCW.value, wire.Link.HOST.value, wire.Link.BOUNDARY.value)  # by link of arrival
 NO_FAULT = "none"
 
 

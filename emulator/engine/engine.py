@@ -13,6 +13,7 @@ from ringhil.emulator.engine import layout
 from ringhil.emulator.engine.layout import FROM_RING, TO_CPU
 from ringhil.emulator.engine.library import Library
 from ringhil.protocol import registers
+from ringhil.protocol.wire import Link
 
 __all__ = [
     "CHANGE",
@@ -108,7 +109,8 @@ class _Faults:
 
     @classmethod
     def none(cls, cells: int) -> "_Faults":
-        return cls([0] * cells, [0] * cells, np.zeros((cells, 4), np.uint16), np.zeros((cells, 4), np.uint8))
+        shape = (cells, len(Link))
+        return cls([0] * cells, [0] * cells, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
 
 
 class Engine:
@@ -180,7 +182,7 @@ class Engine:
 
         Two arrays of shape (cycles, GPUs, 4): data, and control bits; links in the order of `wire.Link`.
         """
-        shape = (cycles, self.topology.cells, 4)
+        shape = (cycles, self.topology.cells, len(Link))
         data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
         self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data)
         self.now += cycles
