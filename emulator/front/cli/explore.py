@@ -88,19 +88,34 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 @click.option("--faults", callback=_words, metavar="KIND,...", help="Only these kinds of fault.")
 @click.option("--places", callback=_words, metavar="PLACE,...", help="Only these GPUs and links: a.3, a.*, a.3-a.4.")
 @click.option(
-    "--depth", type=int, default=1, show_default=True, help="1: single faults; 2: and pairs; above: at random."
+    "--depth",
+    type=int,
+    default=1,
+    show_default=True,
+    help="1: single faults; 2: also pairs; above: also schedules drawn at random.",
 )
 @click.option("--parts", callback=_words, metavar="PART,...", help=f"Only these of {', '.join(PARTS)}.")
 @click.option("--phases", default="8", show_default=True, callback=_phases, help=f"Phases {_RING}")
-@click.option("--pair-phases", default="1", show_default=True, callback=_phases, help="The same for pairs.")
 @click.option(
-    "--lasts", callback=_lasts, metavar="CYCLES,...", help="Durations; left: for good.  [left, 2 census periods]"
+    "--pair-phases", default="1", show_default=True, callback=_phases, help="Phases of a census round for pairs."
+)
+@click.option(
+    "--lasts",
+    callback=_lasts,
+    metavar="CYCLES,...",
+    help="How long faults last; left: for good.  [left, 2 census periods]",
 )
 @click.option("--pairs", type=click.Choice(["together", "apart", "both"]), default="both", show_default=True)
 @click.option(
-    "--gap", type=click.IntRange(1, 10**9), default=100, show_default=True, help="Cycles between pairs apart."
+    "--gap",
+    type=click.IntRange(1, 10**9),
+    default=100,
+    show_default=True,
+    help="Cycles between the two faults of a pair that strikes apart.",
 )
-@click.option("--random", "drawn", type=int, default=1000, show_default=True, help="Random schedules, with --depth 3.")
+@click.option(
+    "--random", "drawn", type=int, default=1000, show_default=True, help="Number of random schedules, with --depth 3."
+)
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed of the random schedules."
 )
@@ -118,10 +133,16 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     "--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this time."
 )
 @click.option(
-    "--limit", type=click.FloatRange(0.1, 86400), default=120.0, show_default=True, help="Seconds for a case."
+    "--limit",
+    type=click.FloatRange(0.1, 86400),
+    default=120.0,
+    show_default=True,
+    help="Longest time for a case, in seconds.",
 )
-@click.option("--jobs", "-j", type=_JOBS, help="Processes.  [default: one for each processor]")
-@click.option("--shard", default="1/1", callback=_shard, metavar="K/N", help="The K-th of N parts, for N machines.")
+@click.option("--jobs", "-j", type=_JOBS, help="Number of processes.  [default: one for each processor]")
+@click.option(
+    "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, for N machines."
+)
 @click.option("--store", type=_FILE, metavar="FILE.sqlite", help="Keep the results; the same command goes on there.")
 @click.option("--resume/--fresh", default=True, help="Go on with the same campaign, or begin it again.")
 @click.option("--rtl", type=_FILE, metavar="DIR", help="Run the RTL of this directory instead of ours.")
@@ -129,7 +150,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 @click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write failing cases there as scenario files.")
 @click.option(
-    "--shrink/--no-shrink", default=True, show_default=True, help="With --out: and the smallest of each sort."
+    "--shrink/--no-shrink", default=True, show_default=True, help="With --out: make one case of each sort small."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
 def command(**options: Any) -> int:

@@ -43,10 +43,14 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 
 @click.command("verify")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
-@click.option("--jobs", "-j", type=click.IntRange(1, 256), help="Processes.  [default: one for each processor]")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(1, 256), help="Number of processes.  [default: one for each processor]"
+)
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first that does not pass, in the order of the list.")
+@click.option(
+    "--fail-fast", is_flag=True, help="Stop at the first variant that does not pass, in the order of the list."
+)
 @click.option(
     "--select",
     "select",
@@ -54,7 +58,9 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     metavar="TEXT",
     help="Only variants with this in their name (* and ?: as in file names); may be repeated.",
 )
-@click.option("--shard", default="1/1", callback=_shard, metavar="K/N", help="The K-th of N parts, for N machines.")
+@click.option(
+    "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, for N machines."
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the files'.")
 @click.option(
     "--out",
@@ -62,7 +68,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     default=Path("ringhil-verify"),
     show_default=True,
     metavar="DIR",
-    help="What is needed to play a failing one again; made only then.",
+    help="Leave what is needed to play a failing variant again there; made only then.",
 )
 @click.option("--waves", is_flag=True, help="Also leave waves of the time before each first failure there.")
 @click.option(

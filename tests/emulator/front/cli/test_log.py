@@ -35,13 +35,7 @@ def test_a_run_says_what_it_loads_and_with_two_every_message(tmp_path: Path) -> 
     assert len(frames) == len(recorded) > 40
 
 
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        (("verify", "."), r"process \d+ started"),
-        (("explore", "s.yaml", "--number", "2"), r"process \d+ plays \d cases"),
-    ],
-)
-def test_processes_that_start_are_named(tmp_path: Path, command: tuple[str, ...], line: str) -> None:
+@pytest.mark.parametrize("command", [("verify", "."), ("explore", "s.yaml", "--number", "2")])
+def test_processes_that_start_are_named(tmp_path: Path, command: tuple[str, ...]) -> None:
     _, lines = said(tmp_path, "-v", *command, "--json")
-    assert any(re.search(line, words) for words in lines), lines
+    assert any(re.search(r"process \d+ started", words) for words in lines), lines
