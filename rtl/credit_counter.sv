@@ -25,4 +25,23 @@ module credit_counter
     else if (restart_i) credits_q <= 3'h0;
     else credits_q <= credits_q + 3'(credit_i) - 3'(start_i);
   end
+
+`ifndef SYNTHESIS
+  // No credit is spent that isn't there.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!start_i || (credits_q != 3'h0 && !restart_i))
+      else $fatal(1, "a data frame begins without a credit");
+    end
+  end
+`ifdef RINGHIL_BOTH_ENDS
+  // The far end of the link is ours, too, and returns no more credits than it has places.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (credits_q <= 3'(SLOTS))
+      else $fatal(1, "more credits than the receiver has places");
+    end
+  end
+`endif
+`endif
 endmodule

@@ -78,4 +78,20 @@ module data_fifo
       if (pop_i) rd_q <= rd_q + 7'h1;
     end
   end
+
+`ifndef SYNTHESIS
+  // No frame without a place, no overrun, no debt that isn't one.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!push || wr_q + 7'h1 != rd_q)
+      else $fatal(1, "the buffer overruns");
+      assert (!pop_i || valid_o)
+      else $fatal(1, "a flit is taken that isn't there");
+      assert (frames_q <= SLOTS_L && (!leave || frames_q != 3'h0))
+      else $fatal(1, "frames are miscounted");
+      assert (owed_q <= SLOTS_L)
+      else $fatal(1, "more credits owed than places");
+    end
+  end
+`endif
 endmodule

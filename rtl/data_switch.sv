@@ -168,4 +168,24 @@ module data_switch
   assign pop[PORT_P2] = {e_pop[1], w_pop[WAY_CARD][2], w_pop[WAY_HOST][2], w_pop[WAY_CCW][0], 1'b0};
   assign pop[PORT_HOST] = {e_pop[2], w_pop[WAY_CARD][3], 1'b0, w_pop[WAY_CCW][2], w_pop[WAY_CW][2]};
   assign pop[PORT_BOUNDARY] = {e_pop[3], 1'b0, w_pop[WAY_HOST][3], w_pop[WAY_CCW][3], w_pop[WAY_CW][3]};
+
+`ifndef SYNTHESIS
+  // Each frame has one way out.
+  for (genvar p = 0; p < 4; p++) begin : g_one_way
+    always @(posedge clk_i) begin
+      if (!rst_i) begin
+        assert ((want[p] & (want[p] - 5'h1)) == 5'h0)
+        else $fatal(1, "a frame wants two ways out");
+        assert ((pop[p] & ~want[p]) == 5'h0)
+        else $fatal(1, "a frame is taken by a way that it doesn't want");
+      end
+    end
+  end
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ((t_pop & (t_pop - 4'h1)) == 4'h0 && (t_valid_i || t_pop == 4'h0))
+      else $fatal(1, "a result is taken twice, or where there is none");
+    end
+  end
+`endif
 endmodule

@@ -56,4 +56,17 @@ module frame_queue #(
       if (pop_i) rd_q <= rd_q + 1'b1;
     end
   end
+
+`ifndef SYNTHESIS
+  // No overrun: what is written lies between head and end of the memory, what shows in what is written.
+  localparam logic [LOG2:0] DEPTH = {1'b1, {LOG2{1'b0}}};
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (wr_q - rd_q <= DEPTH && whole_q - rd_q <= wr_q - rd_q)
+      else $fatal(1, "the queue overruns");
+      assert (!pop_i || valid_o)
+      else $fatal(1, "a flit is taken that isn't there");
+    end
+  end
+`endif
 endmodule

@@ -252,4 +252,18 @@ module lane_control
       end
     end
   end
+
+`ifndef SYNTHESIS
+  // The memory doesn't overrun, and the output has one owner.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (held <= DEPTH_L && kept <= held)
+      else $fatal(1, "the shadow copy overruns");
+      assert (!local_now || bypass_q || !k_valid_i)
+      else $fatal(1, "the GPU sends into a local frame");
+      assert (!abort || !pass)
+      else $fatal(1, "a cut frame is ended and another one goes on");
+    end
+  end
+`endif
 endmodule

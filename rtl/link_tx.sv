@@ -100,4 +100,19 @@ module link_tx
 
   assign busy_o = ctl_q[LINK_VALID] || ctl_q[LINK_CREDIT] || ctl_q[LINK_UP] == silent_i
       || ctl_q[LINK_FAULT] != (fault_i && !silent_i);
+
+`ifndef SYNTHESIS
+  // Whole frames: the control channel has one owner.
+  logic c_open_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) c_open_q <= 1'b0;
+    else if (c_valid_i) c_open_q <= !c_eof_i;
+  end
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!c_valid_i || c_sof_i == !c_open_q)
+      else $fatal(1, "two control frames share the output");
+    end
+  end
+`endif
 endmodule

@@ -85,4 +85,14 @@ module result_tx
       e2e_q    <= crc_flit(sof_o ? CRC_INITIAL : e2e_q, sof_o ? data_o & E2E_FLIT0 : data_o);
     end
   end
+
+`ifndef SYNTHESIS
+  // Nothing is taken out of nothing.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!pop_i || active_q)
+      else $fatal(1, "a flit is taken that isn't there");
+    end
+  end
+`endif
 endmodule

@@ -188,4 +188,14 @@ module stat_unit
       end
     end
   end
+
+`ifndef SYNTHESIS
+  // The unit holds one flit.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!valid_i || !valid_q || ack_o || flush_i)
+      else $fatal(1, "a flit comes before the one before it is done with");
+    end
+  end
+`endif
 endmodule

@@ -67,4 +67,16 @@ module stream_arbiter (
       select_q <= select;
     end
   end
+
+`ifndef SYNTHESIS
+  // One owner of the output: a frame ends before the next one begins, and goes on from its beginning.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!valid_o || sof_o == !locked_q)
+      else $fatal(1, "two frames share the output");
+      assert ((pop_o & (pop_o - 4'h1)) == 4'h0)
+      else $fatal(1, "two streams are taken at once");
+    end
+  end
+`endif
 endmodule

@@ -86,4 +86,14 @@ module work_outcome
       end else if (take_i) refuse_q <= 1'b0;
     end
   end
+
+`ifndef SYNTHESIS
+  // No result is written over.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!finish_i || !result_q)
+      else $fatal(1, "a result is written over");
+    end
+  end
+`endif
 endmodule

@@ -67,4 +67,18 @@ module work_queue (
       end
     end
   end
+
+`ifndef SYNTHESIS
+  // No overrun.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!push_i || !full_o)
+      else $fatal(1, "the queue overruns");
+      assert (!pop_i || count_q != 3'd0)
+      else $fatal(1, "a unit is taken that isn't there");
+      assert (count_q <= 3'(PLACES))
+      else $fatal(1, "units are miscounted");
+    end
+  end
+`endif
 endmodule

@@ -47,7 +47,7 @@ _RECIPE = 1
 _JOBS = 2
 
 # Style rules of files don't matter here, everything else that -Wall finds is fatal.
-_VERILATOR_FLAGS = ["--cc", "--quiet", "--no-timing", "--no-assert", "-O3", "-Wall", "-Wno-DECLFILENAME"]
+_VERILATOR_FLAGS = ["--cc", "--quiet", "--no-timing", "-O3", "-Wall", "-Wno-DECLFILENAME"]
 _VERILATOR_FLAGS += ["--x-assign", "fast", "--x-initial", "fast"]
 # Splitting always blocks repeats their conditions: a tenth more instructions for a ring_cell.
 _VERILATOR_FLAGS += ["-fno-split"]
@@ -255,6 +255,7 @@ class _Job:
 def _verilator_flags(request: BuildRequest) -> list[str]:
     flags = [*_VERILATOR_FLAGS, "--prefix", request.prefix, "--top-module", request.top]
     flags += [f"--trace-{request.trace}"] if request.trace else []
+    flags += ["--assert" if request.assertions else "--no-assert"]
     return flags + [f"-G{name}={value}" for name, value in request.parameters] + [*request.options]
 
 

@@ -27,6 +27,7 @@ class BuildRequest:
     | `prefix` | name of the emitted C++ class |
     | `optimise` | C++ optimisation of all that runs every cycle |
     | `program` | an executable, whose `main` is in `cpp` and which keeps the time itself, instead of a library |
+    | `assertions` | those inside the RTL are checked in every cycle; one that fails stops the model |
     | `options` | further options of Verilator |
     | `link` | further options of the linker |
     """
@@ -41,6 +42,7 @@ class BuildRequest:
     prefix: str = "Vdut"
     optimise: str = "-O3"
     program: bool = False
+    assertions: bool = False
     options: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
 

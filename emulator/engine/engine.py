@@ -1,6 +1,8 @@
 """Rings of RTL nodes under one clock: run until something happens, look, poke and break."""
 
 import ctypes
+import linecache
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,6 +26,7 @@ __all__ = [
     "TO_CPU",
     "Engine",
     "Events",
+    "RtlStopped",
     "Topology",
 ]
 
@@ -113,6 +116,11 @@ class _Faults:
         return cls([0] * cells, [0] * cells, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
 
 
+class RtlStopped(RuntimeError):
+    """An assertion inside the RTL has failed: file and line, the rule, the cycle. Which instance of the module it was
+    is on standard output."""
+
+
 class Engine:
     """One simulation. Any number of them may live in a process; one is for one thread at a time.
 
@@ -172,7 +180,8 @@ class Engine:
 
     def run(self, until: int = FOREVER, *, lookahead: int = 1) -> Events:
         """Run to cycle `until`, or until `lookahead` cycles after the first event, whichever is first."""
-        self._run(self._handle, until, lookahead)
+        if self._run(self._handle, until, lookahead):
+            raise self._stopped()
         ended = self._ended
         self.now = ended[_NOW]
         return self.events() if ended[_EVENTS] else _NOTHING
@@ -184,9 +193,16 @@ class Engine:
         """
         shape = (cycles, self.topology.cells, len(Link))
         data, ctl = np.empty(shape, np.uint64), np.empty(shape, np.uint8)
-        self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data)
+        if self._calls.ringhil_trace(self._handle, cycles, data.ctypes.data, ctl.ctypes.data):
+            raise self._stopped()
         self.now += cycles
         return data, ctl
+
+    def _stopped(self) -> RtlStopped:
+        cycle, where = self._calls.ringhil_stopped_at(self._handle).decode().split(" ", 1)
+        file, line = where.rsplit(":", 1)
+        rule = re.search(r'"(.*)"', linecache.getline(file, int(line)))
+        return RtlStopped(f"{where}: {rule[1] if rule else 'an assertion failed'} (cycle {cycle})")
 
     def watch(self) -> None:
         """Every run from now on notes how the wires change; see `changes`."""

@@ -13,6 +13,8 @@ from ringhil.emulator.build.node_rtl import NODE, cell_sources
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 _CSRC = Path(__file__).resolve().parent / "csrc"
 _PACKAGE = "ringhil_pkg.sv"
+_BOTH_ENDS = ("-DRINGHIL_BOTH_ENDS",)  # of all links: the RTL asserts more
+_DEFINES = (("VL_USER_STOP", "1"),)  # abi.cpp has vl_stop
 
 Progress = Callable[[str], None]
 
@@ -23,9 +25,10 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "create": (_handle, [_pointer] * 6 + [_u32]),
     "destroy": (None, [_handle]),
     "set_skipping": (None, [_handle, _int]),
-    "run": (None, [_handle, _u64, _u64]),
+    "run": (_int, [_handle, _u64, _u64]),
+    "stopped_at": (ctypes.c_char_p, [_handle]),
     "ended": (_pointer, [_handle]),
-    "trace": (None, [_handle, _u64, _pointer, _pointer]),
+    "trace": (_int, [_handle, _u64, _pointer, _pointer]),
     "watch_wires": (None, [_handle]),
     "watch_register": (None, [_handle, _u32, _u8, _u32, _int]),
     "messages": (_u64, [_handle, _u64, _pointer]),
@@ -81,6 +84,7 @@ def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None
         rtl=cell_sources(rtl, top),
         cpp=(_CSRC / "abi.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
+        defines=_DEFINES,
     )
     return _library(request, progress)
 
@@ -88,6 +92,7 @@ def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None
 def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress: Progress | None = None) -> Library:
     """The same engine over one Verilated card of `gpus` GPUs: the yardstick for the other one.
 
+    The assertions inside the RTL are on: one that fails ends a run with `RtlStopped`.
     It compiles for the longer the more GPUs there are; `optimise` trades that against speed.
     """
     request = BuildRequest(
@@ -96,7 +101,9 @@ def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress:
         cpp=(_CSRC / "abi.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
         parameters=(("N", gpus),),
-        defines=(("RINGHIL_CARD", "1"),),
+        defines=(*_DEFINES, ("RINGHIL_CARD", "1")),
+        assertions=True,
+        options=_BOTH_ENDS,
         optimise=optimise,
     )
     return _library(request, progress)
@@ -111,7 +118,7 @@ def server_library(
     optimise: str = "-O3",
     progress: Progress | None = None,
 ) -> Library:
-    """The same engine over one Verilated server of `cards` cards of `gpus` GPUs each.
+    """The same engine over one Verilated server of `cards` cards of `gpus` GPUs each, with assertions.
 
     `peers`: for each cell the one that its boundary port is wired to.
     """
@@ -122,7 +129,9 @@ def server_library(
         cpp=(_CSRC / "abi.cpp",),
         headers=tuple(sorted(_CSRC.glob("*.h"))),
         parameters=(("CARDS", cards), ("N", gpus), ("PEERS", f"{16 * cards * gpus}'h{wiring}")),
-        defines=(("RINGHIL_CARD", "1"), ("RINGHIL_SERVER", "1")),
+        defines=(*_DEFINES, ("RINGHIL_CARD", "1"), ("RINGHIL_SERVER", "1")),
+        assertions=True,
+        options=_BOTH_ENDS,
         optimise=optimise,
     )
     return _library(request, progress)

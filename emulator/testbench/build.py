@@ -98,6 +98,7 @@ def _verilator(
         prefix="Vtop",
         optimise=optimise,
         program=True,
+        assertions=True,
         options=tuple(options),
         link=(f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"),
     )

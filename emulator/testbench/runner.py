@@ -15,6 +15,11 @@ from ringhil.emulator.testbench.build import Bench
 
 PATIENCE = 600  # seconds that one simulation may take
 _TAIL = 4000  # characters of a simulator's output that are kept for a message
+# What Verilator and Icarus say of an assertion inside the RTL that fails.
+_ASSERTION = (
+    re.compile(r"^\[(?P<time>\d+)\] %Fatal: (?P<place>\S+): Assertion failed in (?P<where>\S+): (?P<rule>.*)$", re.M),
+    re.compile(r"^FATAL: (?P<place>\S+): (?P<rule>.*)\n +Time: (?P<time>\d+) +Scope: (?P<where>\S+)$", re.M),
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ def run_bench(
     """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
 
     `settings` become environment variables of the simulation; `paths` are searched for the modules first; `waves`
-    needs a bench built with waves. Raises BuildError when the simulator can't be started or ends without results: it
-    crashed, or took longer than `patience` seconds.
+    needs a bench built with waves. Raises BuildError when the simulator can't be started or ends without results: an
+    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython
@@ -92,8 +97,17 @@ def run_bench(
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
         command += ["-fst"] if waves else ["-none"]
     _execute(command, environment, folder, log, patience)
+    said = log.read_text(errors="replace")
+    failed = next((found for pattern in _ASSERTION if (found := pattern.search(said))), None)
+    if failed is not None:
+        from ringhil.emulator.testbench.monitor import PERIOD  # brings cocotb in
+
+        cycle = int(failed["time"]) // PERIOD
+        place = f"{failed['place']}, {failed['where']}, cycle {cycle} of the simulation"
+        text = f"assertion failed: {failed['rule']} ({place})"
+        raise BuildError(text, said[-_TAIL:])
     if not xml.is_file():
-        raise BuildError(f"{bench.simulator} ended without results; see {log}", log.read_text()[-_TAIL:])
+        raise BuildError(f"{bench.simulator} ended without results; see {log}", said[-_TAIL:])
     shown = folder / ("dump.vcd" if bench.simulator == "verilator" else "waves.fst")
     return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
 

@@ -1,8 +1,29 @@
 // The C ABI: what Python calls (library.py has the same list). An engine's handle is its address.
 
+#include <cstdio>
+#include <stdexcept>
+
 #include "engine.h"
 
 using ringhil::Engine;
+
+// What the RTL does when an assertion inside it fails. Its message, with instance and cycle, is on standard output.
+void vl_stop(const char* filename, int linenum, const char*) {
+    std::fflush(stdout);
+    throw std::runtime_error(std::string(filename) + ":" + std::to_string(linenum));
+}
+
+// 0, or 1 if the RTL has stopped: `ringhil_stopped_at` then says where, and the engine is of no use any more.
+template <typename Do>
+static int unless_stopped(Engine* e, Do act) {
+    try {
+        act();
+    } catch (const std::runtime_error& stop) {
+        e->stop(stop.what());
+        return 1;
+    }
+    return 0;
+}
 
 #define RINGHIL_API extern "C" __attribute__((visibility("default")))
 
@@ -20,10 +41,13 @@ RINGHIL_API void ringhil_destroy(Engine* e) { delete e; }
 RINGHIL_API void ringhil_set_skipping(Engine* e, int on) { e->set_skipping(on); }
 
 // What they brought is where `ringhil_ended` says, until the next call of either.
-RINGHIL_API void ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) { e->run(until, lookahead); }
-RINGHIL_API void ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_t* ctl) {
-    e->trace(cycles, data, ctl);
+RINGHIL_API int ringhil_run(Engine* e, uint64_t until, uint64_t lookahead) {
+    return unless_stopped(e, [&] { e->run(until, lookahead); });
 }
+RINGHIL_API int ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_t* ctl) {
+    return unless_stopped(e, [&] { e->trace(cycles, data, ctl); });
+}
+RINGHIL_API const char* ringhil_stopped_at(const Engine* e) { return e->stopped_at(); }
 RINGHIL_API const ringhil::Ended* ringhil_ended(const Engine* e) { return e->ended(); }
 
 RINGHIL_API void ringhil_watch_wires(Engine* e) { e->watch_wires(); }

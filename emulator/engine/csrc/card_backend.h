@@ -39,6 +39,7 @@ public:
 
     void step(uint64_t now, const std::vector<uint32_t>& active, const std::vector<CellIn>& in) {
         m_model.now_i = now;
+        m_context.time(now);  // for the messages of the RTL
         for (const uint32_t c : active) {
             const CellIn& i = in[c];
             put(m_model.host_rx_data_i, c, i.host.data);

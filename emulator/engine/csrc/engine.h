@@ -8,6 +8,8 @@
 #ifndef RINGHIL_ENGINE_H
 #define RINGHIL_ENGINE_H
 
+#include <string>
+
 #ifdef RINGHIL_CARD
 #include "card_backend.h"
 #else
@@ -111,6 +113,10 @@ public:
         }
         end();
     }
+
+    // An assertion of the RTL has failed: the cycle, file:line.
+    void stop(const std::string& place) { m_stopped_at = std::to_string(m_now) + " " + place; }
+    const char* stopped_at() const { return m_stopped_at.c_str(); }
 
 private:
     struct Write {
@@ -225,6 +231,7 @@ private:
     Changes m_changes;
     Watchpoints m_watchpoints;
     Messages m_messages;
+    std::string m_stopped_at;
     Ended m_ended{};
 };
 

@@ -1,6 +1,7 @@
 """`ringhil rtl check`: our node and a third party's keep all rules; seeded bugs are found and named."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,25 @@ def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     assert verdict.what
     assert verdict.stimulus is not None
     assert len(Stimulus.read(verdict.stimulus).actions) <= 12
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path: Path) -> None:
+    """A sender that doesn't wait for a credit."""
+    if simulator == "icarus" and shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
+    rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
+    counter = rtl / "credit_counter.sv"
+    text = counter.read_text()
+    assert text.count("transit_ok_o = credits_q != 3'h0;") == 1
+    counter.write_text(text.replace("transit_ok_o = credits_q != 3'h0;", "transit_ok_o = 1'b1;"))
+    settings = CheckSettings(simulator, rules=("data.credit",), out=tmp_path / "out", waves=False)
+    verdict = check(rtl, settings=settings).verdicts["rtl.ends"]
+    assert verdict.state == "broken"
+    assert "a data frame begins without a credit (" in verdict.what
+    assert "credit_counter.sv:" in verdict.what
+    assert re.search(r"u_node\.g_rx.*u_credits, cycle \d+", verdict.what)
+    assert verdict.stimulus is not None
 
 
 def test_a_few_rules_on_icarus(tmp_path: Path) -> None:

@@ -4,10 +4,14 @@ Three engines get the same seeded trouble: cells with skipping, cells without, a
 design. Over all sizes more than three million node-cycles are compared.
 """
 
+import shutil
+from pathlib import Path
+
 import pytest
 
-from ringhil.emulator.engine.engine import Engine, Topology
-from ringhil.emulator.engine.library import Library, card_library, cells_library, server_library
+from ringhil.emulator.engine.engine import Engine, RtlStopped, Topology
+from ringhil.emulator.engine.library import RTL, Library, card_library, cells_library, server_library
+from ringhil.emulator.host.segments import Route, segments
 
 from .stimulus import Seen, Trouble, differing, differing_registers
 
@@ -61,3 +65,15 @@ def test_cells_and_server_put_the_same_on_every_wire(cells: Library) -> None:
         assert seen.flits > cycles // 20
         crossed += sum(engines[0].peek(cell, "crossed") for cell in range(6))
     assert crossed > 100
+
+
+def test_a_card_stops_at_an_assertion_of_its_rtl(tmp_path: Path) -> None:
+    """A sender that spends no credit: each one that comes back is one more than the receiver has places."""
+    rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
+    counter = rtl / "credit_counter.sv"
+    counter.write_text(counter.read_text().replace(" - 3'(start_i)", ""))
+    engine = Engine(card_library(2, rtl, optimise="-O0"), Topology((2,)))
+    engine.poke(0, "control", 1)
+    engine.send_from_cpu(0, segments(1, 0, bytes(64), Route(0, 0, 0, 1, False, 3, 1)), at=0)
+    with pytest.raises(RtlStopped, match=r"credit_counter\.sv:\d+: more credits than the receiver .* \(cycle \d+\)$"):
+        engine.run(1000)
