@@ -65,6 +65,8 @@ module quiescence
   end
 
   // Helpers.
+  always_comb
+    if (started_q) assert (dut.u_switch.restored_first_q == (dut.u_switch.restored_at_q < dut.u_switch.at_q));
   for (genvar d = 0; d < 2; d++) begin : g_pointers
     logic [7:0] held, read;
     assign held = dut.u_control.g_lane[d].u_lane.wr_q - dut.u_control.g_lane[d].u_lane.base_q;

@@ -40,8 +40,8 @@ BUGS = (
     Bug(
         "back too early",
         "bypass_switch.sv",
-        "restored_at_q <= now_i + 64'(restore_i);",
-        "restored_at_q <= now_i + 64'(restore_i >> 1);",
+        "restored_at_d = now_i + 64'(restore_i);",
+        "restored_at_d = now_i + 64'(restore_i >> 1);",
         ("switch.restore",),
     ),
     Bug(
