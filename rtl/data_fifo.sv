@@ -32,16 +32,37 @@ module data_fifo
 
   logic [63:0] mem_q[DEPTH];
   logic [2:0] tag_q[DEPTH];
-  logic [6:0] wr_q, rd_q, length_q;
-  logic [2:0] frames_q, frames_d, owed_q;
-  logic skip_q, long_q;
+  logic [6:0] wr_q, rd_q, length_q, length_d;
+  logic [2:0] frames_q, frames_d, owed_q, owed_d;
+  logic skip_q, skip_d, long_q, long_d;
   logic push, accept, leave;
 
   // A frame may start when a slot is free; the flits beyond the longest frame are swallowed up to its end.
   assign accept = sof_i ? frames_q != SLOTS_L : !skip_q;
   assign push   = valid_i && accept && (eof_i || sof_i || !(long_q || length_q == LONGEST - 7'h1));
   assign leave  = pop_i && eof_o;
+  always @* begin
+    skip_d   = skip_q;
+    long_d   = long_q;
+    length_d = length_q;
+    if (valid_i) begin
+      if (sof_i) begin
+        skip_d   = !accept;
+        long_d   = 1'b0;
+        length_d = 7'h1;
+      end else begin
+        length_d = length_q + 7'h1;
+        if (length_q == LONGEST - 7'h1) long_d = 1'b1;
+      end
+    end
+  end
+
   assign frames_d = frames_q + 3'(push && sof_i) - 3'(leave);
+
+  always @* begin
+    owed_d = owed_q + 3'(leave) - 3'(credit_o);
+    if (restart_i) owed_d = SLOTS_L - frames_d;
+  end
 
   assign valid_o = wr_q != rd_q;
   assign {sof_o, eof_o, bad_o} = tag_q[rd_q];
@@ -59,17 +80,11 @@ module data_fifo
       skip_q   <= 1'b0;
       long_q   <= 1'b0;
     end else begin
+      length_q <= length_d;
       frames_q <= frames_d;
-      if (restart_i) owed_q <= SLOTS_L - frames_d;
-      else owed_q <= owed_q + 3'(leave) - 3'(credit_o);
-      if (valid_i && sof_i) begin
-        skip_q   <= !accept;
-        long_q   <= 1'b0;
-        length_q <= 7'h1;
-      end else if (valid_i) begin
-        length_q <= length_q + 7'h1;
-        if (length_q == LONGEST - 7'h1) long_q <= 1'b1;
-      end
+      owed_q   <= owed_d;
+      skip_q   <= skip_d;
+      long_q   <= long_d;
       if (push) begin
         mem_q[wr_q] <= data_i;
         tag_q[wr_q] <= {sof_i, eof_i, bad_i || (long_q && !sof_i)};

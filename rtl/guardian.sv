@@ -17,9 +17,9 @@ module guardian (
     output logic        mute_o,    // becomes muted in this cycle
     output logic [63:0] wake_at_o  // end of the period, while muted
 );
-  logic muted_q;
-  logic [31:0] used_q;
-  logic [63:0] until_q;
+  logic muted_q, muted_d;
+  logic [31:0] used_q, used_d;
+  logic [63:0] until_q, until_d;
   logic fresh;
 
   assign fresh  = now_i >= until_q;
@@ -28,21 +28,36 @@ module guardian (
   assign muted_o = muted_q;
   assign wake_at_o = until_q;
 
+  always @* begin
+    muted_d = muted_q;
+    used_d  = used_q;
+    until_d = until_q;
+    if (muted_q) begin
+      used_d = used_q + 32'(begin_i);
+      if (fresh) begin
+        muted_d = used_q > allowance_i;
+        used_d  = 32'(begin_i);
+        until_d = now_i + 64'(period_i);
+      end
+    end else if (begin_i) begin
+      muted_d = !pass_o;
+      used_d  = used_q + 32'h1;
+      if (fresh || !pass_o) begin
+        used_d  = 32'h1;
+        until_d = now_i + 64'(period_i);
+      end
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       muted_q <= 1'b0;
       used_q  <= 32'h0;
       until_q <= 64'h0;
-    end else if (muted_q) begin
-      if (fresh) begin
-        muted_q <= used_q > allowance_i;
-        used_q  <= 32'(begin_i);
-        until_q <= now_i + 64'(period_i);
-      end else used_q <= used_q + 32'(begin_i);
-    end else if (begin_i) begin
-      muted_q <= !pass_o;
-      used_q  <= fresh || !pass_o ? 32'h1 : used_q + 32'h1;
-      if (fresh || !pass_o) until_q <= now_i + 64'(period_i);
+    end else begin
+      muted_q <= muted_d;
+      used_q  <= used_d;
+      until_q <= until_d;
     end
   end
 endmodule

@@ -77,13 +77,15 @@ module lane_control
   logic [7:0] wr_q, rd_q, base_q, rd_d, base_d, held, kept;
 
   // Writer. One place is kept for the end of a frame that did not fit.
-  logic skip_q, clip_q;  // the rest of the frame is dropped: all of it / up to a bad end
+  logic skip_q, skip_d, clip_q, clip_d;  // the rest of the frame is dropped: all of it / up to a bad end
   logic write, clip, full;
   assign held  = wr_q - base_q;
   assign kept  = rd_q - base_q;  // handed over to the GPU
   assign full  = held >= DEPTH_L - 8'h1;
   assign clip  = clip_q || full;
   assign write = c_valid_i && !(c_sof_i ? full : skip_q) && (c_eof_i ? held != DEPTH_L : !clip || c_sof_i);
+  assign skip_d = c_valid_i ? !c_eof_i && (c_sof_i ? full : skip_q) : skip_q;
+  assign clip_d = c_valid_i ? !c_eof_i && !c_sof_i && !skip_q && clip : clip_q;
   assign overflowed_o = c_valid_i && (c_sof_i ? full : !skip_q && !clip_q && full && !c_eof_i);
 
   // Head: what has been written, or what is just being written.
@@ -112,9 +114,8 @@ module lane_control
 
   // Reader.
   logic bypass_q, open_q, drop_q, local_q, turn_q, replay_q, handed_q, out_open_q;
+  logic bypass_d, open_d, drop_d, local_d, turn_d, replay_d, handed_d, out_open_d;
   logic switch_off, switch_on, local_now, idle, pass, drop, feed;
-  logic run_q;
-  logic [63:0] trip_at_q;
 
   assign switch_off = bypass_i && !bypass_q && (!local_q || l_eof_i);
   assign switch_on  = !bypass_i && bypass_q && !open_q && !drop_q;
@@ -144,6 +145,40 @@ module lane_control
       else base_d = rd_q;
     end else if (bypass_q || (drop && !handed_q)) base_d = rd_d;
     else if (k_ack_i && handed_q && (k_last_i || kept >= HALF)) base_d = rd_q;
+  end
+
+  always @* begin
+    bypass_d   = bypass_q && !switch_on;
+    open_d     = open_q;
+    drop_d     = drop_q;
+    handed_d   = feed || (handed_q && !k_ack_i);
+    out_open_d = out_open_q;
+    replay_d   = replay_q;
+    if (switch_off) begin
+      bypass_d   = 1'b1;
+      open_d     = 1'b0;
+      drop_d     = drop_q || (!replay_q && open_q);
+      handed_d   = 1'b0;
+      out_open_d = 1'b0;
+      replay_d   = 1'b1;
+    end else begin
+      if (pass) open_d = !head_eof;
+      if (drop) drop_d = !head_eof;
+      if (k_valid_i && !bypass_q && !local_now) out_open_d = !k_eof_i;
+      // Too long to be sent again: from here on only what the GPU still holds is kept.
+      if (k_ack_i && handed_q) begin
+        if (k_last_i) replay_d = 1'b1;
+        else if (kept >= HALF) replay_d = 1'b0;
+      end
+    end
+  end
+
+  // Turns between local frames and those in transit.
+  always @* begin
+    local_d = local_now ? !l_eof_i : local_q;
+    turn_d  = turn_q;
+    if (l_pop_o && l_eof_i) turn_d = 1'b0;
+    else if (pass && head_sof) turn_d = 1'b1;
   end
 
   // Output: local frame, abort of a cut frame, GPU, or straight through.
@@ -183,7 +218,9 @@ module lane_control
   assign l_pop_o = local_now && l_valid_i;
   assign ttl_dropped_o = drop && head_sof;
 
-  logic stalled;
+  // Watchdog.
+  logic stalled, run_q;
+  logic [63:0] trip_at_q;
   assign stalled = handed_q && !k_ack_i && !k_valid_i && !bypass_q;
   assign trip_o  = stalled && run_q && now_i >= trip_at_q;
 
@@ -214,42 +251,20 @@ module lane_control
         tag_q[wr_q[6:0]] <= {c_sof_i, c_eof_i, c_bad_i || clip_q, c_marked_i};
         wr_q <= wr_q + 8'h1;
       end
-      if (c_valid_i) begin
-        skip_q <= !c_eof_i && (c_sof_i ? full : skip_q);
-        clip_q <= !c_eof_i && !c_sof_i && !skip_q && clip;
-      end
-
-      rd_q   <= rd_d;
-      base_q <= base_d;
-      if (switch_off) begin
-        bypass_q   <= 1'b1;
-        open_q     <= 1'b0;
-        drop_q     <= drop_q || (!replay_q && open_q);
-        handed_q   <= 1'b0;
-        out_open_q <= 1'b0;
-        replay_q   <= 1'b1;
-      end else begin
-        if (switch_on) bypass_q <= 1'b0;
-        if (pass) open_q <= !head_eof;
-        if (drop) drop_q <= !head_eof;
-        handed_q <= feed || (handed_q && !k_ack_i);
-        if (k_valid_i && !bypass_q && !local_now) out_open_q <= !k_eof_i;
-        // Too long to be sent again: from here on only what the GPU still holds is kept.
-        if (k_ack_i && handed_q) begin
-          if (k_last_i) replay_q <= 1'b1;
-          else if (kept >= HALF) replay_q <= 1'b0;
-        end
-      end
-
-      if (local_now) local_q <= !l_eof_i;
-      if (l_pop_o && l_eof_i) turn_q <= 1'b0;
-      else if (pass && head_sof) turn_q <= 1'b1;
-
-      if (!stalled) run_q <= 1'b0;
-      else if (!run_q) begin
-        run_q     <= 1'b1;
-        trip_at_q <= now_i + 64'(watchdog_i);
-      end
+      rd_q       <= rd_d;
+      base_q     <= base_d;
+      skip_q     <= skip_d;
+      clip_q     <= clip_d;
+      bypass_q   <= bypass_d;
+      open_q     <= open_d;
+      drop_q     <= drop_d;
+      local_q    <= local_d;
+      turn_q     <= turn_d;
+      replay_q   <= replay_d;
+      handed_q   <= handed_d;
+      out_open_q <= out_open_d;
+      run_q      <= stalled;
+      if (stalled && !run_q) trip_at_q <= now_i + 64'(watchdog_i);
     end
   end
 

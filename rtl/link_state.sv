@@ -21,11 +21,12 @@ module link_state (
     output logic [63:0] wake_at_o,
     output logic [ 2:0] level_o
 );
-  localparam logic [1:0] ACTIVE = 2'd0;
-  localparam logic [1:0] DOWN = 2'd1;
-  localparam logic [1:0] READY = 2'd2;
-
-  logic [1:0] state_q, state_d;
+  typedef enum logic [1:0] {
+    ACTIVE,
+    DOWN,
+    READY
+  } state_e;
+  state_e state_q, state_d;
   logic timing_q, timing_d;
   logic [63:0] at_q, at_d;
 

@@ -40,7 +40,7 @@ module outbox
   logic b_valid, b_sof, b_eof, b_open, b_ready;
   logic [ 1:0] b_port;
   logic [63:0] b_data;
-  logic writing_q, drop_q, babbling, in_vain;
+  logic writing_q, writing_d, drop_q, drop_d, pass_q, pass_d, babbling, in_vain;
 
   assign babbling = (babble_i || b_open) && !writing_q && !frozen_i;
 
@@ -67,7 +67,7 @@ module outbox
     assign {b_valid, b_sof, b_eof, b_open, b_port, b_data} = '0;
   end
 
-  logic valid, sof, eof, pass, pass_q, ready, lost, wanted;
+  logic valid, sof, eof, pass, ready, lost, wanted;
   logic [ 1:0] port;
   logic [63:0] data;
   logic [ 3:0] space, push, queue_busy;
@@ -137,21 +137,28 @@ module outbox
 
   assign busy_o = queue_busy != 4'b0000 || babbling;
 
+  always @* begin
+    writing_d = writing_q;
+    drop_d    = drop_q;
+    pass_d    = pass_q;
+    if (valid && ready && sof) pass_d = wanted;
+    // Firmware writes in vain; the babbler may write in the same cycle.
+    if (m_valid_i && !frozen_i && in_vain) drop_d = !m_eof_i;
+    else if (valid && ready && !babbling) begin
+      writing_d = !eof;
+      drop_d    = 1'b0;
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       writing_q <= 1'b0;
       drop_q    <= 1'b0;
       pass_q    <= 1'b0;
-    end else if (m_valid_i && !frozen_i && in_vain) begin
-      // Firmware writes in vain; the babbler may write in the same cycle.
-      drop_q <= !m_eof_i;
-      if (valid && ready && sof) pass_q <= wanted;
-    end else if (valid && ready) begin
-      if (sof) pass_q <= wanted;
-      if (!babbling) begin
-        writing_q <= !eof;
-        drop_q    <= 1'b0;
-      end
+    end else begin
+      writing_q <= writing_d;
+      drop_q    <= drop_d;
+      pass_q    <= pass_d;
     end
   end
 endmodule

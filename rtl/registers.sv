@@ -46,6 +46,10 @@ module registers
   localparam logic [7:0] FIRST = REG_FORWARDED;
 
   logic [31:0] count_q[COUNTERS];
+  logic [31:0] control_q, watchdog_q, heartbeat_q, allowance_q, allowance_period_q, link_restore_q, compute_setup_q,
+      compute_per_flit_q, gpu_restore_q;
+  logic [7:0] gpu_type_q, boundary_peer_q;
+  logic [15:0] weight_q, crossings_q, exits_q;
   logic [31:0] memory_q;
   // Nothing to count in most cycles.
   logic event_seen;
@@ -56,90 +60,116 @@ module registers
     counted = count < 32'hFFFF_FFF0 ? count + 32'(events) : count;
   endfunction
 
+  // The place of a counter, by its register.
+  function automatic logic [4:0] at(input logic [7:0] address);
+    at = 5'(address - FIRST);
+  endfunction
+
   logic [7:0] offset;
   assign offset = addr_i - FIRST;
 
   always @* begin
     unique case (addr_i)
-      REG_CONTROL: rdata_o = control_o;
-      REG_GPU_TYPE: rdata_o = {24'h0, gpu_type_o};
-      REG_WEIGHT: rdata_o = {16'h0, weight_o};
-      REG_WATCHDOG: rdata_o = watchdog_o;
-      REG_HEARTBEAT: rdata_o = heartbeat_o;
-      REG_ALLOWANCE: rdata_o = allowance_o;
-      REG_ALLOWANCE_PERIOD: rdata_o = allowance_period_o;
-      REG_LINK_RESTORE: rdata_o = link_restore_o;
-      REG_COMPUTE_SETUP: rdata_o = compute_setup_o;
-      REG_COMPUTE_PER_FLIT: rdata_o = compute_per_flit_o;
-      REG_GPU_RESTORE: rdata_o = gpu_restore_o;
-      REG_BOUNDARY_PEER: rdata_o = {24'h0, boundary_peer_o};
-      REG_CROSSINGS: rdata_o = {16'h0, crossings_o};
-      REG_EXITS: rdata_o = {16'h0, exits_o};
+      REG_CONTROL: rdata_o = control_q;
+      REG_GPU_TYPE: rdata_o = {24'h0, gpu_type_q};
+      REG_WEIGHT: rdata_o = {16'h0, weight_q};
+      REG_WATCHDOG: rdata_o = watchdog_q;
+      REG_HEARTBEAT: rdata_o = heartbeat_q;
+      REG_ALLOWANCE: rdata_o = allowance_q;
+      REG_ALLOWANCE_PERIOD: rdata_o = allowance_period_q;
+      REG_LINK_RESTORE: rdata_o = link_restore_q;
+      REG_COMPUTE_SETUP: rdata_o = compute_setup_q;
+      REG_COMPUTE_PER_FLIT: rdata_o = compute_per_flit_q;
+      REG_GPU_RESTORE: rdata_o = gpu_restore_q;
+      REG_BOUNDARY_PEER: rdata_o = {24'h0, boundary_peer_q};
+      REG_CROSSINGS: rdata_o = {16'h0, crossings_q};
+      REG_EXITS: rdata_o = {16'h0, exits_q};
       REG_MEMORY: rdata_o = memory_q;
       REG_STATUS: rdata_o = status_i;
       default: rdata_o = offset < 8'(COUNTERS) ? count_q[offset[4:0]] : 32'h0;
     endcase
   end
 
-  assign rx_bad_port1_o = count_q[1][7:0];
-  assign rx_bad_port2_o = count_q[2][7:0];
+  assign control_o          = control_q;
+  assign gpu_type_o         = gpu_type_q;
+  assign weight_o           = weight_q;
+  assign watchdog_o         = watchdog_q;
+  assign heartbeat_o        = heartbeat_q;
+  assign allowance_o        = allowance_q;
+  assign allowance_period_o = allowance_period_q;
+  assign link_restore_o     = link_restore_q;
+  assign compute_setup_o    = compute_setup_q;
+  assign compute_per_flit_o = compute_per_flit_q;
+  assign gpu_restore_o      = gpu_restore_q;
+  assign boundary_peer_o    = boundary_peer_q;
+  assign crossings_o        = crossings_q;
+  assign exits_o            = exits_q;
+  assign rx_bad_port1_o     = count_q[at(REG_RX_BAD_PORT1)][7:0];
+  assign rx_bad_port2_o     = count_q[at(REG_RX_BAD_PORT2)][7:0];
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       for (int i = 0; i < COUNTERS; i++) count_q[i] <= 32'h0;
-      control_o          <= RESET_CONTROL;
-      gpu_type_o         <= RESET_GPU_TYPE[7:0];
-      weight_o           <= RESET_WEIGHT[15:0];
-      watchdog_o         <= RESET_WATCHDOG;
-      heartbeat_o        <= RESET_HEARTBEAT;
-      allowance_o        <= RESET_ALLOWANCE;
-      allowance_period_o <= RESET_ALLOWANCE_PERIOD;
-      link_restore_o     <= RESET_LINK_RESTORE;
-      compute_setup_o    <= RESET_COMPUTE_SETUP;
-      compute_per_flit_o <= RESET_COMPUTE_PER_FLIT;
-      gpu_restore_o      <= RESET_GPU_RESTORE;
-      boundary_peer_o    <= RESET_BOUNDARY_PEER[7:0];
-      crossings_o        <= RESET_CROSSINGS[15:0];
-      exits_o            <= RESET_EXITS[15:0];
+      control_q          <= RESET_CONTROL;
+      gpu_type_q         <= RESET_GPU_TYPE[7:0];
+      weight_q           <= RESET_WEIGHT[15:0];
+      watchdog_q         <= RESET_WATCHDOG;
+      heartbeat_q        <= RESET_HEARTBEAT;
+      allowance_q        <= RESET_ALLOWANCE;
+      allowance_period_q <= RESET_ALLOWANCE_PERIOD;
+      link_restore_q     <= RESET_LINK_RESTORE;
+      compute_setup_q    <= RESET_COMPUTE_SETUP;
+      compute_per_flit_q <= RESET_COMPUTE_PER_FLIT;
+      gpu_restore_q      <= RESET_GPU_RESTORE;
+      boundary_peer_q    <= RESET_BOUNDARY_PEER[7:0];
+      crossings_q        <= RESET_CROSSINGS[15:0];
+      exits_q            <= RESET_EXITS[15:0];
       memory_q           <= RESET_MEMORY;
     end else begin
       if (event_seen) begin
-        count_q[0]  <= counted(count_q[0], 3'(counted_i[0]) + 3'(counted_i[1]));
-        count_q[1]  <= counted(count_q[1], 3'(rx_bad_i[0]));
-        count_q[2]  <= counted(count_q[2], 3'(rx_bad_i[1]));
-        count_q[3]  <= counted(count_q[3], 3'(marked_i[0]));
-        count_q[4]  <= counted(count_q[4], 3'(marked_i[1]));
-        count_q[5]  <= counted(count_q[5], 3'(ttl_dropped_i[0]) + 3'(ttl_dropped_i[1]) + 3'(ttl_dropped_i[2])
-                               + 3'(ttl_dropped_i[3]) + 3'(ttl_dropped_i[4]) + 3'(ttl_dropped_i[5]));
-        count_q[6]  <= counted(count_q[6], 3'(purged_i[0]) + 3'(purged_i[1]));
-        count_q[7]  <= counted(count_q[7], 3'(trips_i));
-        count_q[8]  <= counted(count_q[8], 3'(mutes_i));
-        count_q[9]  <= counted(count_q[9], 3'(wraps_i[0]) + 3'(wraps_i[1]));
-        count_q[10] <= counted(count_q[10], 3'(overflowed_i[0]) + 3'(overflowed_i[1]));
-        count_q[11] <= counted(count_q[11], 3'(data_bad_i));
-        count_q[12] <= counted(count_q[12], 3'(data_dropped_i[0]) + 3'(data_dropped_i[1]) + 3'(data_dropped_i[2])
-                               + 3'(data_dropped_i[3]));
-        count_q[13] <= counted(count_q[13], 3'(units_done_i));
-        count_q[14] <= counted(count_q[14], 3'(units_refused_i));
-        count_q[15] <= counted(count_q[15], 3'(crossed_i));
-        count_q[16] <= counted(count_q[16], 3'(stalled_i[0]) + 3'(stalled_i[1]) + 3'(stalled_i[2]));
+        count_q[at(REG_FORWARDED)] <= counted(count_q[at(REG_FORWARDED)], 3'(counted_i[0]) + 3'(counted_i[1]));
+        count_q[at(REG_RX_BAD_PORT1)] <= counted(count_q[at(REG_RX_BAD_PORT1)], 3'(rx_bad_i[0]));
+        count_q[at(REG_RX_BAD_PORT2)] <= counted(count_q[at(REG_RX_BAD_PORT2)], 3'(rx_bad_i[1]));
+        count_q[at(REG_MARKED_PORT1)] <= counted(count_q[at(REG_MARKED_PORT1)], 3'(marked_i[0]));
+        count_q[at(REG_MARKED_PORT2)] <= counted(count_q[at(REG_MARKED_PORT2)], 3'(marked_i[1]));
+        count_q[at(REG_TTL_DROPPED)] <= counted(
+            count_q[at(REG_TTL_DROPPED)],
+            3'(ttl_dropped_i[0]) + 3'(ttl_dropped_i[1]) + 3'(ttl_dropped_i[2])
+            + 3'(ttl_dropped_i[3]) + 3'(ttl_dropped_i[4]) + 3'(ttl_dropped_i[5])
+        );
+        count_q[at(REG_PURGED)] <= counted(count_q[at(REG_PURGED)], 3'(purged_i[0]) + 3'(purged_i[1]));
+        count_q[at(REG_TRIPS)] <= counted(count_q[at(REG_TRIPS)], 3'(trips_i));
+        count_q[at(REG_MUTES)] <= counted(count_q[at(REG_MUTES)], 3'(mutes_i));
+        count_q[at(REG_WRAPS)] <= counted(count_q[at(REG_WRAPS)], 3'(wraps_i[0]) + 3'(wraps_i[1]));
+        count_q[at(REG_OVERFLOWED)] <= counted(count_q[at(REG_OVERFLOWED)], 3'(overflowed_i[0]) + 3'(overflowed_i[1]));
+        count_q[at(REG_DATA_BAD)] <= counted(count_q[at(REG_DATA_BAD)], 3'(data_bad_i));
+        count_q[at(REG_DATA_DROPPED)] <= counted(
+            count_q[at(REG_DATA_DROPPED)],
+            3'(data_dropped_i[0]) + 3'(data_dropped_i[1]) + 3'(data_dropped_i[2]) + 3'(data_dropped_i[3])
+        );
+        count_q[at(REG_UNITS_DONE)] <= counted(count_q[at(REG_UNITS_DONE)], 3'(units_done_i));
+        count_q[at(REG_UNITS_REFUSED)] <= counted(count_q[at(REG_UNITS_REFUSED)], 3'(units_refused_i));
+        count_q[at(REG_CROSSED)] <= counted(count_q[at(REG_CROSSED)], 3'(crossed_i));
+        count_q[at(REG_STALLED)] <= counted(
+            count_q[at(REG_STALLED)], 3'(stalled_i[0]) + 3'(stalled_i[1]) + 3'(stalled_i[2])
+        );
       end
       if (we_i) begin
         unique case (addr_i)
-          REG_CONTROL: control_o <= wdata_i;
-          REG_GPU_TYPE: gpu_type_o <= wdata_i[7:0];
-          REG_WEIGHT: weight_o <= wdata_i[15:0];
-          REG_WATCHDOG: watchdog_o <= wdata_i;
-          REG_HEARTBEAT: heartbeat_o <= wdata_i;
-          REG_ALLOWANCE: allowance_o <= wdata_i;
-          REG_ALLOWANCE_PERIOD: allowance_period_o <= wdata_i;
-          REG_LINK_RESTORE: link_restore_o <= wdata_i;
-          REG_COMPUTE_SETUP: compute_setup_o <= wdata_i;
-          REG_COMPUTE_PER_FLIT: compute_per_flit_o <= wdata_i;
-          REG_GPU_RESTORE: gpu_restore_o <= wdata_i;
-          REG_BOUNDARY_PEER: boundary_peer_o <= wdata_i[7:0];
-          REG_CROSSINGS: crossings_o <= wdata_i[15:0];
-          REG_EXITS: exits_o <= wdata_i[15:0];
+          REG_CONTROL: control_q <= wdata_i;
+          REG_GPU_TYPE: gpu_type_q <= wdata_i[7:0];
+          REG_WEIGHT: weight_q <= wdata_i[15:0];
+          REG_WATCHDOG: watchdog_q <= wdata_i;
+          REG_HEARTBEAT: heartbeat_q <= wdata_i;
+          REG_ALLOWANCE: allowance_q <= wdata_i;
+          REG_ALLOWANCE_PERIOD: allowance_period_q <= wdata_i;
+          REG_LINK_RESTORE: link_restore_q <= wdata_i;
+          REG_COMPUTE_SETUP: compute_setup_q <= wdata_i;
+          REG_COMPUTE_PER_FLIT: compute_per_flit_q <= wdata_i;
+          REG_GPU_RESTORE: gpu_restore_q <= wdata_i;
+          REG_BOUNDARY_PEER: boundary_peer_q <= wdata_i[7:0];
+          REG_CROSSINGS: crossings_q <= wdata_i[15:0];
+          REG_EXITS: exits_q <= wdata_i[15:0];
           REG_MEMORY: memory_q <= wdata_i;
           default: ;
         endcase

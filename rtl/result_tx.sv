@@ -35,7 +35,17 @@ module result_tx
     input  logic        pop_i
 );
   logic active_q, ack_q;
-  logic [2:0] index_q;
+  // The next flit. A refusal has no digest and no cost.
+  typedef enum logic [2:0] {
+    HEADER,
+    UNIT,
+    STATE,
+    DIGEST,
+    COST,
+    TRAILER
+  } place_e;
+  place_e place_q, place_d;
+  logic [1:0] to_q, to_d;
   logic [63:0] unit_q, state_q, digest_q, cost_q;
   logic [15:0] home_q;
   logic [ 7:0] card_q;
@@ -43,31 +53,60 @@ module result_tx
 
   assign take_o  = valid_i && !active_q && !bypassed_i;
   assign valid_o = active_q;
-  assign sof_o   = index_q == 3'd0;
-  assign eof_o   = index_q == 3'd5;
+  assign sof_o   = place_q == HEADER;
+  assign eof_o   = place_q == TRAILER;
+  assign to_o    = to_q;
 
   always @* begin
-    unique case (index_q)
-      3'd0: begin
+    unique case (place_q)
+      HEADER: begin
         data_o = {ack_q ? KIND_ACKNOWLEDGEMENT : KIND_RESULT, card_q, 16'h0, ring_size_i + 16'h1, home_q};
         data_o[32+FLAG_TO_HOST] = 1'b1;
-        data_o[32+FLAG_CCW] = to_o == 2'd1;
+        data_o[32+FLAG_CCW] = to_q == 2'(WAY_CCW);
       end
-      3'd1: data_o = unit_q;
-      3'd2: data_o = state_q;
-      3'd3: data_o = digest_q;
-      3'd4: data_o = cost_q;
+      UNIT: data_o = unit_q;
+      STATE: data_o = state_q;
+      DIGEST: data_o = digest_q;
+      COST: data_o = cost_q;
       default: data_o = {~e2e_q, 32'h0};
     endcase
+  end
+
+  always @* begin
+    unique case (place_q)
+      HEADER: place_d = UNIT;
+      UNIT: place_d = STATE;
+      STATE: begin
+        place_d = DIGEST;
+        if (ack_q) place_d = TRAILER;
+      end
+      DIGEST: place_d = COST;
+      COST: place_d = TRAILER;
+      default: place_d = HEADER;
+    endcase
+  end
+
+  // Back the way the work came.
+  always @* begin
+    if (home_card_i != card_id_i) begin
+      to_d = 2'(WAY_CW);
+      if (home_card_i[7:4] == 4'h0 && crossings_i[home_card_i[3:0]]) to_d = 2'(WAY_CARD);
+    end else begin
+      unique case (from_i)
+        2'(PORT_P1): to_d = 2'(WAY_CCW);
+        2'(PORT_P2): to_d = 2'(WAY_CW);
+        default: to_d = from_i;
+      endcase
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       active_q <= 1'b0;
-      index_q  <= 3'd0;
+      place_q  <= HEADER;
     end else if (take_o) begin
       active_q <= 1'b1;
-      index_q  <= 3'd0;
+      place_q  <= HEADER;
       ack_q    <= ack_i;
       unit_q   <= unit_i;
       state_q  <= {node_id_i, attempt_i, status_i, card_id_i, queued_i};
@@ -75,13 +114,10 @@ module result_tx
       cost_q   <= {length_i, cycles_i};
       home_q   <= home_i;
       card_q   <= home_card_i;
-      if (home_card_i != card_id_i)
-        to_o <= home_card_i[7:4] == 4'h0 && crossings_i[home_card_i[3:0]] ? 2'd3 : 2'd0;
-      else to_o <= from_i == 2'd0 ? 2'd1 : from_i == 2'd1 ? 2'd0 : from_i;
+      to_q     <= to_d;
     end else if (pop_i) begin
       active_q <= !eof_o;
-      // A refusal ends after three flits and its trailer.
-      index_q  <= ack_q && index_q == 3'd2 ? 3'd5 : index_q + 3'd1;
+      place_q  <= place_d;
       e2e_q    <= crc_flit(sof_o ? CRC_INITIAL : e2e_q, sof_o ? data_o & E2E_FLIT0 : data_o);
     end
   end

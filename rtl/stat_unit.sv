@@ -54,7 +54,14 @@ module stat_unit
   // The flit in hand.
   logic valid_q, sof_q, eof_q, bad_q, marked_q;
   logic [63:0] data_q;
-  logic [ 2:0] index_q;  // its place in the frame, up to 7
+  logic [ 2:0] index_q;  // its place in the frame
+
+  // Places in a statistics frame.
+  localparam logic [2:0] HEADER = 3'd0;
+  localparam logic [2:0] EPOCH = 3'd1;  // and sequence
+  localparam logic [2:0] COUNTS = 3'd2;  // count, records so far, expected, limit of records
+  localparam logic [2:0] RECORDS = 3'd4;  // and beyond, up to LAST for all the rest
+  localparam logic [2:0] LAST = 3'd7;
 
   // What the first flit says of the frame.
   logic mine_q, purge_q, count_q, records_q, append_q;
@@ -79,10 +86,9 @@ module stat_unit
     end
   end
 
-  // Third flit: count, records so far, expected, limit of records.
   logic append;
   logic [15:0] added;
-  assign append = index_q == 3'd2 && count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
+  assign append = index_q == COUNTS && count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
   assign added  = fault_i[FAULT_SKIP_COUNT] ? 16'h0 : fault_i[FAULT_DOUBLE_COUNT] ? 16'h2 : 16'h1;
 
   logic [63:0] record0;
@@ -109,14 +115,14 @@ module stat_unit
     end
   end
   assign acting = valid_q && !frozen_i && !flush_i && !hold_i;
-  assign inserting = eof_q && append_q && index_q >= 3'd4;
+  assign inserting = eof_q && append_q && index_q >= RECORDS;
   assign ack_o = acting && (!inserting || step_q == 2'd2);
   assign last_o = eof_q;
 
   always @* begin
     data_o = data_q;
     if (sof_q && mark) data_o[32+FLAG_CIRCULATING] = 1'b1;
-    if (index_q == 3'd2 && count) begin
+    if (index_q == COUNTS && count) begin
       data_o[63:48] = data_q[63:48] + added;
       if (append) data_o[47:32] = data_q[47:32] + 16'h1;
       else if (records_q) data_o[15] = 1'b1;
@@ -124,44 +130,50 @@ module stat_unit
     if (inserting && step_q == 2'd0) data_o = record0;
     if (inserting && step_q == 2'd1) data_o = {record1, ~tag_q};
   end
+  logic mail, m_valid_q, m_sof_q, m_eof_q, m_bad_q;
+  logic [63:0] m_data_q;
   assign valid_o = acting && !mine && !purge;
   assign sof_o   = sof_q;
   assign eof_o   = eof_q && (!inserting || step_q == 2'd2);
   assign bad_o   = bad_q;
-  assign flip_o  = fault_i[FAULT_CORRUPT] && index_q == 3'd2 && !eof_q;
+  assign flip_o  = fault_i[FAULT_CORRUPT] && index_q == COUNTS && !eof_q;
 
-  assign counted_o = ack_o && eof_q && count && !purge && !bad_q && index_q >= 3'd4;
+  assign counted_o = ack_o && eof_q && count && !purge && !bad_q && index_q >= RECORDS;
   assign purged_o  = ack_o && sof_q && purge;
-  assign busy_o    = (valid_q && !frozen_i) || m_valid_o;
+  assign busy_o    = (valid_q && !frozen_i) || m_valid_q;
+
+  // To the mailbox, a cycle later.
+  assign mail      = ack_o && mine;
+  assign m_valid_o = m_valid_q;
+  assign m_sof_o   = m_sof_q;
+  assign m_eof_o   = m_eof_q;
+  assign m_bad_o   = m_bad_q;
+  assign m_data_o  = m_data_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      m_valid_q <= 1'b0;
+      m_sof_q   <= 1'b0;
+      m_eof_q   <= 1'b0;
+      m_bad_q   <= 1'b0;
+      m_data_q  <= 64'h0;
+    end else begin
+      m_valid_q <= mail;
+      m_sof_q   <= mail && sof_q;
+      m_eof_q   <= mail && eof_q;
+      m_bad_q   <= mail && eof_q && bad_q;
+      m_data_q  <= mail ? data_q : 64'h0;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i || flush_i) begin
-      valid_q   <= 1'b0;
-      step_q    <= 2'd0;
-      m_valid_o <= 1'b0;
-      m_sof_o   <= 1'b0;
-      m_eof_o   <= 1'b0;
-      m_bad_o   <= 1'b0;
-      m_data_o  <= 64'h0;
-    end else if (frozen_i) begin
-      // The flit that the switch hands over just then is kept: should the switch be stuck, the frame goes on later.
-      if (valid_i) valid_q <= 1'b1;
-      m_valid_o <= 1'b0;
-      m_sof_o   <= 1'b0;
-      m_eof_o   <= 1'b0;
-      m_bad_o   <= 1'b0;
-      m_data_o  <= 64'h0;
+      valid_q <= 1'b0;
+      step_q  <= 2'd0;
     end else begin
-      m_valid_o <= ack_o && mine;
-      m_sof_o   <= ack_o && mine && sof_q;
-      m_eof_o   <= ack_o && mine && eof_q;
-      m_bad_o   <= ack_o && mine && eof_q && bad_q;
-      m_data_o  <= ack_o && mine ? data_q : 64'h0;
-      if (valid_q && inserting && step_q != 2'd2) step_q <= step_q + 2'd1;
-      else step_q <= 2'd0;
+      // Also a frozen unit keeps the flit that the switch hands over: should the switch be stuck, the frame goes on later.
       if (!valid_q || ack_o) valid_q <= valid_i;
-    end
-    if (!rst_i && !flush_i) begin
+      if (!frozen_i) step_q <= valid_q && inserting && step_q != 2'd2 ? step_q + 2'd1 : 2'd0;
       if (valid_i) begin
         sof_q    <= sof_i;
         eof_q    <= eof_i;
@@ -169,7 +181,7 @@ module stat_unit
         marked_q <= marked_i;
         data_q   <= data_i;
         if (sof_i) stamp_q <= now_i;
-        index_q  <= sof_i ? 3'd0 : index_q == 3'd7 ? 3'd7 : index_q + 3'd1;
+        index_q  <= sof_i ? HEADER : index_q == LAST ? LAST : index_q + 3'd1;
       end
       if (acting) begin
         if (sof_q) begin
@@ -179,8 +191,8 @@ module stat_unit
           records_q <= data_q[32+FLAG_WITH_RECORDS];
           append_q  <= 1'b0;
         end
-        if (index_q == 3'd1 && count_q) tag_q <= crc_flit(CRC_INITIAL, data_q);
-        if (index_q == 3'd2) begin
+        if (index_q == EPOCH && count_q) tag_q <= crc_flit(CRC_INITIAL, data_q);
+        if (index_q == COUNTS) begin
           append_q <= append;
           hop_q    <= data_o[63:48];
         end

@@ -39,7 +39,20 @@ module work_parser
   } place_e;
   place_e place_q, place_d;
   logic work_q, work_d;
-  logic [31:0] e2e_q;
+  logic [31:0] e2e_q, length_q;
+  logic [63:0] unit_q;
+  logic [15:0] source_q, attempt_q, segment_q, bytes_q;
+  logic [7:0] card_q, kind_q;
+  logic last_q;
+  assign unit_o    = unit_q;
+  assign source_o  = source_q;
+  assign card_o    = card_q;
+  assign attempt_o = attempt_q;
+  assign segment_o = segment_q;
+  assign bytes_o   = bytes_q;
+  assign length_o  = length_q;
+  assign kind_o    = kind_q;
+  assign last_o    = last_q;
 
   logic body;
   assign body    = valid_i && work_q && !sof_i;
@@ -75,14 +88,14 @@ module work_parser
       place_q <= place_d;
       work_q  <= work_d;
       if (valid_i && sof_i) begin
-        last_o <= data_i[32+FLAG_LAST];
+        last_q <= data_i[32+FLAG_LAST];
         e2e_q  <= crc_flit(CRC_INITIAL, data_i & E2E_FLIT0);
       end else if (body && !eof_i) begin
         e2e_q <= crc_flit(e2e_q, data_i);
         unique case (place_q)
-          UNIT: unit_o <= data_i;
-          SEGMENT: {source_o, attempt_o, segment_o, bytes_o} <= data_i;
-          ORIGIN: {length_o, kind_o, card_o} <= data_i[63:16];
+          UNIT: unit_q <= data_i;
+          SEGMENT: {source_q, attempt_q, segment_q, bytes_q} <= data_i;
+          ORIGIN: {length_q, kind_q, card_q} <= data_i[63:16];
           default: ;
         endcase
       end

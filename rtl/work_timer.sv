@@ -25,7 +25,7 @@ module work_timer (
   logic run_q, first_q, start;
   logic [63:0] finish_at_q, finish_at;  // in the first cycle finish_at_q is still when the work began
   logic slow_q;
-  logic [31:0] setup_q, low_q, base, cost;
+  logic [31:0] setup_q, low_q, cycles_q, base, cost;
   logic [15:0] high_q;
   logic [28:0] flits;
 
@@ -38,6 +38,7 @@ module work_timer (
   assign start     = ready_i && !run_q && !held_i;
   assign finish_o  = run_q && now_i >= finish_at && !held_i;
   assign waiting_o = run_q && !held_i && !frozen_i;
+  assign cycles_o  = cycles_q;
   assign wake_at_o = finish_at_q;
   assign busy_o    = (start || first_q) && !frozen_i;
 
@@ -57,7 +58,7 @@ module work_timer (
       end else if (finish_o) run_q <= 1'b0;
       if (first_q) begin
         finish_at_q <= finish_at;
-        cycles_o    <= cost;
+        cycles_q    <= cost;
       end
     end
   end
