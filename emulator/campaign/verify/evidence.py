@@ -29,6 +29,7 @@ from ringhil.emulator.trace.waves import WaveError
 
 _PARTIAL = ".verify-partial"
 _LONGEST_NAME = 100  # characters of a folder's name
+_VARIANT = re.compile(r"\.(\d{5,})$")  # the end of a variant's folder; no file's own may have it
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ def _names(files: Sequence[Path]) -> dict[Path, str]:
     taken: set[str] = set()
     for file in files:
         plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", file.with_suffix("").as_posix()).strip("-.")
+        plain = _VARIANT.sub(r"-\1", plain)
         name = plain = plain[-_LONGEST_NAME:].lstrip("-.") or "scenario"
         number = 2
         while name in taken:

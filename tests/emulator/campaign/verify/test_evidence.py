@@ -63,6 +63,16 @@ def test_folders_of_different_files_are_different(tmp_path: Path) -> None:
     assert all(name and len(name) < 120 and not set(name) & set("/\\ ") and name[0] != "." for name in names)
 
 
+def test_a_file_with_a_number_in_its_name_has_not_the_folder_of_a_variant(tmp_path: Path) -> None:
+    write(tmp_path, sweep=SWEEP, **{"sweep.00001": BAD, "sweep-00001": BAD})
+    results = json.loads(ringhil(tmp_path, "verify", ".", "--json").stdout)["results"]
+    left = {r["id"]: tmp_path / r["left"] for r in results if r["left"] is not None}
+    assert len(set(left.values())) == len(left) == 6
+    for name, folder in left.items():
+        facts = json.loads((folder / "replay.json").read_text())
+        assert name == facts["file"] + (f"[{facts['variant']}]" if facts["variant"] else "")
+
+
 def values(changes: list[tuple[int, int]], cycles: range) -> list[int]:
     """What held in each of the cycles."""
     now, answer, place = -1, [], 0
