@@ -10,7 +10,7 @@ from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.warm import Warm
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked
+from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
 
 Numbered = tuple[int, Case]
 
@@ -29,15 +29,12 @@ class CasePlayer:
         _, case = numbered
         if case.schedule.events:
             self.warm.run_to(case.schedule.start)
-        for last in (False, True):
-            try:
-                return forked(
-                    lambda: summed_up(play(self.warm.server, case.schedule.events, rounds=self.rounds)), self.limit
-                )
-            except ForkedError as error:
-                if last or error.hung:
-                    return CaseResult.unplayed(str(error), hung=error.hung)
-        raise AssertionError("the last attempt has either an answer or an error")
+        try:
+            return forked_again(
+                lambda: summed_up(play(self.warm.server, case.schedule.events, rounds=self.rounds)), self.limit
+            )
+        except ForkedError as error:
+            return CaseResult.unplayed(str(error), hung=error.hung)
 
 
 def start_of(numbered: Numbered) -> int:

@@ -7,7 +7,7 @@ from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked
+from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.judge.bounds import bounds_of
@@ -54,7 +54,7 @@ def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, 
             text = f"{type(error).__name__}: {error}"
             raise UnsettledError(text, CaseResult.unplayed(text)) from error
     try:
-        rounds = forked(lambda: _rounds(server, period), PATIENCE)
+        rounds = forked_again(lambda: _rounds(server, period), PATIENCE)
     except ForkedError as error:
         raise ExploreError(f"no census round to strike in: {error}") from error
     warm.run_to(min(round_.start for round_ in rounds.values()))
@@ -63,7 +63,7 @@ def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, 
 
 def _whole_run(scenario: Scenario, library: Library) -> CaseResult:
     try:
-        return forked(lambda: summed_up(Played(Run(scenario, library).run(), (), None)), PATIENCE)
+        return forked_again(lambda: summed_up(Played(Run(scenario, library).run(), (), None)), PATIENCE)
     except ForkedError as error:
         return CaseResult.unplayed(str(error), hung=error.hung)
 

@@ -75,6 +75,16 @@ def forked(act: Callable[[], T], limit: float) -> T:
     return answer  # type: ignore[no-any-return]
 
 
+def forked_again(act: Callable[[], T], limit: float) -> T:
+    """Like `forked`; what came to no answer, and did not hang, is done once more."""
+    try:
+        return forked(act, limit)
+    except ForkedError as error:
+        if error.hung:
+            raise
+        return forked(act, limit)
+
+
 def fork() -> int:
     """Fork, like os.fork. The child ends with its parent (on Linux) and at a signal, without cleaning up; Ctrl-C, which
     reaches the whole group, leaves it to the parent what becomes of it."""

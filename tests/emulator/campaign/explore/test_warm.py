@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from tests.emulator.campaign.explore.servers import RING, WORKING, library, warm
 
+from ringhil.emulator.campaign.explore import settle as settling
 from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played, play
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
-from ringhil.emulator.campaign.explore.space import Space
+from ringhil.emulator.campaign.explore.space import Round, Space
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.judge.outcome import Outcome
@@ -75,6 +76,24 @@ def test_a_play_that_ends_early_equals_a_cold_one_that_ends_then(more: int) -> N
         assert fields(played.outcome) == fields(cold(scenario, case.schedule.events, played.until)), case.key
         judged = [r.at + r.bound for r in played.outcome.recoveries]
         assert played.outcome.cycles > max(judged), f"{case.key}: ended before all was judged"
+
+
+def test_a_process_that_is_killed_before_the_first_case_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, rounds = warm(RING)
+    look = settling._rounds
+
+    def die_once(server: Run, period: int) -> dict[str, Round]:
+        mark = tmp_path / "died"
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return look(server, period)
+
+    monkeypatch.setattr(settling, "_rounds", die_once)
+    assert warm(RING)[2] == rounds
+    assert (tmp_path / "died").exists()
 
 
 def test_no_play_is_seen_by_the_next_one() -> None:
