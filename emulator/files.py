@@ -1,5 +1,6 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all. What is no file, such as a pipe or /dev/stdout, is written to as it comes."""
 
+import errno
 import os
 import weakref
 from contextlib import suppress
@@ -8,20 +9,30 @@ from typing import IO, Self
 
 
 class AtomicFile:
-    """Written beside its place and moved there by `commit`; without it, nothing is left."""
+    """Written beside its place and moved there by `commit`; without it, nothing is left. Raises OSError.
+
+    `binary`: the caller writes `partial` itself, so its place must be one for a file.
+    """
 
     def __init__(self, path: Path, *, binary: bool = False) -> None:
-        self._path = path
+        self._stream = path.exists() and not path.is_file() and not path.is_dir()
+        if self._stream and binary:
+            raise OSError(errno.ESPIPE, "it is not a file", str(path))
+        self._path = path = Path(os.path.realpath(path)) if path.is_symlink() and not self._stream else path
         self.partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         # Before the file is there: an interrupt may come between its creation and the caller's `with`.
         self._discard = weakref.finalize(self, _remove, self.partial, os.getpid())
-        self.file: IO[str] | None = None if binary else self.partial.open("x", encoding="utf-8")
+        self.file: IO[str] | None = None
+        if not binary:
+            where, mode = (path, "w") if self._stream else (self.partial, "x")
+            self.file = where.open(mode, encoding="utf-8")
 
     def commit(self) -> None:
         """The file is complete."""
         if self.file is not None:
             self.file.close()
-        self.partial.replace(self._path)
+        if not self._stream:
+            self.partial.replace(self._path)
 
     def __enter__(self) -> Self:
         return self

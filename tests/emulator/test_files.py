@@ -7,7 +7,7 @@ from typing import IO
 
 import pytest
 
-from ringhil.emulator.files import AtomicFile
+from ringhil.emulator.files import AtomicFile, write_whole
 
 
 def test_a_committed_file_is_there_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -37,6 +37,30 @@ def test_an_interrupt_right_after_the_file_is_created_leaves_nothing(
         AtomicFile(tmp_path / "f")
     del caught  # its traceback holds the object
     assert not any(tmp_path.iterdir())
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "whole\n")
+    assert os.read(reading, 100) == b"whole\n"
+    os.close(reading)
+    assert pipe.is_fifo()
+    with pytest.raises(OSError, match="pipe"):
+        AtomicFile(pipe, binary=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_link_stays_one_and_its_file_is_replaced(tmp_path: Path) -> None:
+    link, file = tmp_path / "link", tmp_path / "deep" / "file"
+    file.parent.mkdir()
+    link.symlink_to(file)
+    for text in ("first\n", "second\n"):
+        write_whole(link, text)
+        assert link.is_symlink()
+        assert file.read_text() == text
+    assert [entry.name for entry in file.parent.iterdir()] == ["file"]
 
 
 def test_a_forked_process_that_ends_leaves_its_parents_file_alone(tmp_path: Path) -> None:

@@ -28,7 +28,10 @@ class WaveWriter:
 
     def __init__(self, path: Path, engine: Engine, cards: Sequence[str]) -> None:
         self._path, self._engine = path, engine
-        self._file = AtomicFile(path, binary=True)
+        try:
+            self._file = AtomicFile(path, binary=True)
+        except OSError as error:
+            raise WaveError(f"{path}: cannot be written: {error.strerror}") from None
         self._context: Any = lib.fstWriterCreate(str(self._file.partial).encode(), 1)
         if not self._context or not self._file.partial.exists():
             raise WaveError(f"{path}: cannot be written")

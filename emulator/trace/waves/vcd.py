@@ -87,10 +87,14 @@ def convert(
     if end is not None and end < start:
         raise WaveError(f"the window ends at {end:,}; allowed is its start, {start:,}, or later")
     try:
+        target = AtomicFile(fst, binary=True)
+    except OSError as error:
+        raise WaveError(f"{fst}: cannot be written: {error.strerror}") from None
+    try:
         source = vcd.open("rb")
     except OSError as error:
         raise WaveError(f"{vcd}: cannot be read: {error.strerror}") from None
-    with source, AtomicFile(fst, binary=True) as file:
+    with source, target as file:
         context = lib.fstWriterCreate(str(file.partial).encode(), 1)
         try:
             if not context or not file.partial.exists():
