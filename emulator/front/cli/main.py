@@ -8,6 +8,7 @@
 | 130 | interrupted |
 """
 
+import errno
 import importlib
 import os
 import signal
@@ -29,6 +30,7 @@ _COMMANDS = {
     "schema": "Print the JSON Schema of server and scenario files.",
     "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",
 }
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _Lazy(click.Group):
@@ -95,9 +97,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output has gone; nothing to tell, and nobody to tell it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 0
+    except OSError as error:
+        # Files of ours have names, and their own words; without one it is our output that couldn't be written.
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        _forget_output()
+        return _complain(f"ringhil: stdout: cannot be written: {error.strerror}")
     return code if isinstance(code, int) else 0
+
+
+def _forget_output() -> None:
+    """What is still to be written to stdout would fail once more at the very end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> int:
