@@ -62,31 +62,12 @@ module link_tx
   end
 
   localparam logic [7:0] LEVELS = (8'h1 << LINK_UP) | (8'h1 << LINK_FAULT);
-  logic [63:0] data_q, data_d;
-  logic [7:0] ctl_q, ctl_d;
+  logic [63:0] data_q;
+  logic [ 7:0] ctl_q;
   assign data_o       = active_i ? data_q : 64'h0;
   assign ctl_o        = active_i ? ctl_q : ctl_q & LEVELS;
   assign heard_data_o = data_q;
   assign heard_ctl_o  = ctl_q;
-
-  always @* begin
-    data_d = 64'h0;
-    ctl_d  = 8'h0;
-    if (!silent_i) begin
-      if (valid) begin
-        if (eof) data_d = {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
-        else data_d = edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
-      end
-      ctl_d[LINK_VALID]  = valid;
-      ctl_d[LINK_DATA]   = valid && !c_valid_i;
-      ctl_d[LINK_SOF]    = valid && sof;
-      ctl_d[LINK_EOF]    = valid && eof;
-      ctl_d[LINK_ERR]    = valid && eof && bad;
-      ctl_d[LINK_CREDIT] = credit_i;
-      ctl_d[LINK_UP]     = 1'b1;
-      ctl_d[LINK_FAULT]  = fault_i;
-    end
-  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -95,11 +76,24 @@ module link_tx
       crc_c_q <= CRC_INITIAL;
       crc_d_q <= CRC_INITIAL;
     end else begin
-      data_q <= data_d;
-      ctl_q  <= ctl_d;
-      if (valid && !eof) begin
+      if (!valid) data_q <= 64'h0;
+      else if (eof) data_q <= {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
+      else begin
+        data_q <= edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
         if (c_valid_i) crc_c_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
         else crc_d_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
+      end
+      ctl_q[LINK_VALID]  <= valid;
+      ctl_q[LINK_DATA]   <= valid && !c_valid_i;
+      ctl_q[LINK_SOF]    <= valid && sof;
+      ctl_q[LINK_EOF]    <= valid && eof;
+      ctl_q[LINK_ERR]    <= valid && eof && bad;
+      ctl_q[LINK_CREDIT] <= credit_i;
+      ctl_q[LINK_UP]     <= 1'b1;
+      ctl_q[LINK_FAULT]  <= fault_i;
+      if (silent_i) begin
+        data_q <= 64'h0;
+        ctl_q  <= 8'h0;
       end
     end
   end

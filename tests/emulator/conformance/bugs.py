@@ -82,8 +82,8 @@ BUGS = (
     Bug(
         "idle data lines keep the last flit",
         "link_tx.sv",
-        "    data_d = 64'h0;",
-        "    data_d = data_q;",
+        "if (!valid) data_q <= 64'h0;",
+        "if (!valid) data_q <= data_q;",
         ("link.idle",),
     ),
     Bug(
