@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost
 from ringhil.emulator.campaign.pool.fork import forked
 
-Task = tuple[int, str]  # a number, and what becomes of it: ok, raise, die, sleep
+Task = tuple[int, str]  # a number, and what becomes of it: ok, raise, die, sleep, nap
 WORD = st.sampled_from(["ok", "ok", "ok", "raise", "die"])
 BATCHES = st.lists(st.lists(WORD, min_size=1, max_size=5), max_size=5)
 KILLED = "the process that played it was ended by SIGKILL (out of memory?), twice"
@@ -28,6 +28,8 @@ def work(task: Task) -> str:
         raise RuntimeError(f"no idea\nof {number}")
     if word == "sleep":
         time.sleep(600)
+    if word == "nap":
+        time.sleep(0.4)
     return f"{word} {number}"
 
 
@@ -95,6 +97,35 @@ def test_one_that_takes_too_long_is_ended() -> None:
         lost, other = sorted(all_heard(pool, [[(0, "sleep"), (1, "ok")]]), key=lambda one: one.task)
     assert isinstance(lost, Lost)
     assert not isinstance(other, Lost)
+
+
+def test_each_task_of_a_batch_may_take_as_long() -> None:
+    pids: set[int] = set()
+    with LocalPool(work, 1, patience=1.5, started=pids.add) as pool:
+        pool.give([(number, "nap") for number in range(5)])
+        heard = 0
+        while pool.busy:
+            heard += len(pool.hear(0.05))
+    assert heard == 5
+    assert len(pids) == 1, "a process was ended although each task took its time and no more"
+
+
+def test_an_interrupt_of_a_process_is_left_to_its_parent() -> None:
+    """Ctrl-C reaches all processes of a terminal, also of a parent that ignores it."""
+    pids: list[int] = []
+    with LocalPool(work, 1, started=pids.append) as pool:
+        pool.give([(0, "nap")])
+        os.kill(pids[0], signal.SIGINT)
+        (heard,) = all_heard(pool, [])
+    assert not isinstance(heard, Lost)
+    assert len(pids) == 1
+
+
+def test_what_a_dropped_task_has_kept_waiting_goes_before_new_batches() -> None:
+    with LocalPool(work, 1) as pool:
+        pool.give([(9, "sleep"), (1, "ok")])
+        pool.drop(lambda task: task[1] == "sleep")
+        assert [one.task for one in all_heard(pool, [[(2, "ok")]])] == [(1, "ok"), (2, "ok")]
 
 
 def test_what_is_dropped_is_not_heard_of_and_the_rest_is() -> None:
