@@ -13,7 +13,9 @@ import pytest
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import LiveServer
 
 # A bit of everything: two cards and what joins them, elections, luck, work before, during and after.
 SCENARIO = """
@@ -53,7 +55,13 @@ EFFORT = ("evaluations", "busy_cycles")  # what skipping saves
 def play(library: Library, *, skipping: bool = True) -> tuple[Outcome, bytes]:
     """The outcome, and every frame that anybody was handed."""
     server = Run(loads(SCENARIO), library, skipping=skipping)
-    kernel, stream = server.kernel, bytearray()
+    stream = frames_of(server.kernel)
+    return server.run(), bytes(stream)
+
+
+def frames_of(kernel: Kernel) -> bytearray:
+    """Every frame that anybody is handed from now on, without anybody listening."""
+    stream = bytearray()
 
     def record(kind: bytes, deliver: Any) -> Any:
         def mail(cell: int, frame: bytes, port: int, bad: bool) -> None:
@@ -64,7 +72,7 @@ def play(library: Library, *, skipping: bool = True) -> tuple[Outcome, bytes]:
 
     kernel.on_firmware_mail = record(b"gpu", kernel.on_firmware_mail)
     kernel.on_cpu_mail = record(b"cpu", kernel.on_cpu_mail)
-    return server.run(), bytes(stream)
+    return stream
 
 
 def comparable(outcome: Outcome, *without: str) -> dict[str, Any]:
@@ -105,6 +113,18 @@ def test_two_runs_are_equal(library: Library, reference: tuple[Outcome, bytes]) 
     outcome, stream = play(library)
     assert stream == reference[1]
     assert comparable(outcome) == comparable(reference[0])
+
+
+def test_nobody_who_listens_changes_anything(library: Library, reference: tuple[Outcome, bytes]) -> None:
+    outcome, judged = reference
+    server = LiveServer(loads(SCENARIO), library)
+    alone = frames_of(server.kernel)
+    server.start()
+    server.play_out(outcome.cycles)
+    assert server.kernel.now == outcome.cycles
+    assert alone == judged
+    assert server.cpu.work.completed == outcome.work["completed"]
+    assert server.engine.busy_cycles == outcome.engine["busy_cycles"]
 
 
 def test_leaping_over_quiet_time_changes_nothing(library: Library, reference: tuple[Outcome, bytes]) -> None:
