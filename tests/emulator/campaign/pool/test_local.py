@@ -155,6 +155,24 @@ def test_there_are_no_more_processes_than_jobs_and_each_is_used_again() -> None:
     assert len(fresh) == 10
 
 
+def test_a_process_that_does_one_batch_ends_with_it() -> None:
+    pids: list[int] = []
+    with LocalPool(work, 2, once=True, started=pids.append) as pool:
+        all_heard(pool, numbered([["ok"]] * 3))
+        until = time.monotonic() + 30
+        while any(_is_there(pid) for pid in pids):
+            assert time.monotonic() < until, "a process waits for a second batch"
+            pool.hear(0.01)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")
 @pytest.mark.parametrize("end", [LocalPool.close, lambda pool: pool.drop(lambda task: True)], ids=["close", "drop"])
 def test_no_process_is_left_nor_one_that_it_has_forked(end: Callable[[LocalPool[Task, str]], None]) -> None:
