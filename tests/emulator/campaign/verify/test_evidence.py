@@ -20,7 +20,7 @@ from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.trace.waves import WaveWriter
 
-from .files import BAD, SWEEP, ringhil, write
+from .files import BAD, GOOD, SWEEP, ringhil, write
 
 
 def test_the_folder_replays_the_failure(tmp_path: Path) -> None:
@@ -53,6 +53,25 @@ def test_what_an_earlier_run_left_is_replaced(tmp_path: Path) -> None:
     assert load(tmp_path / "ringhil-verify" / "bad" / "scenario.yaml").seed == 2
     assert [p.name for p in (tmp_path / "ringhil-verify").iterdir()] == ["bad"]
     assert len(json.loads(ringhil(tmp_path, "verify", ".", "--json").stdout)["results"]) == 1, "and not found as a test"
+
+
+def test_what_a_process_that_died_has_begun_is_no_part_of_it(tmp_path: Path) -> None:
+    write(tmp_path, bad=BAD)
+    begun = tmp_path / "ringhil-verify" / ".bad.verify-partial"
+    begun.mkdir(parents=True)
+    (begun / "waves.fst").touch()
+    ringhil(tmp_path, "verify", ".")
+    assert [p.name for p in begun.parent.iterdir()] == ["bad"]
+    assert sorted(p.name for p in (begun.parent / "bad").iterdir()) == ["replay.json", "scenario.yaml"]
+
+
+def test_a_folder_is_made_only_when_something_fails_and_stays_where_it_was_before(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD)
+    assert ringhil(tmp_path, "verify", ".", "--out", "left").returncode == 0
+    assert not (tmp_path / "left").exists()
+    (tmp_path / "left").mkdir()
+    assert ringhil(tmp_path, "verify", ".", "--out", "left").returncode == 0
+    assert (tmp_path / "left").is_dir()
 
 
 def test_folders_of_different_files_are_different(tmp_path: Path) -> None:
@@ -138,7 +157,7 @@ def test_where_the_window_lies() -> None:
 
 
 def test_waves_are_left_when_asked_for(tmp_path: Path) -> None:
-    write(tmp_path, bad=BAD)
+    write(tmp_path, bad=BAD.replace("3600, count: {a: 4}", "3600, count: {a: 2}"))  # the first failure is shown
     assert ringhil(tmp_path, "verify", ".", "--waves").returncode == 1
     folder = tmp_path / "ringhil-verify" / "bad"
     facts = json.loads((folder / "replay.json").read_text())

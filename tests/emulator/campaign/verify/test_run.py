@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
+from ringhil.emulator.campaign.verify.verdict import Verdict
 
 from .scripted import Leaving, Script, Scripted
 
@@ -73,6 +74,17 @@ def test_what_broke_is_said(words: str, what: str) -> None:
     assert what in bad.failures[0].text
     assert bad.failures[0].kind == "process"
     assert report.exit_code == 2
+
+
+def test_a_variant_that_kills_its_process_is_played_twice_and_no_more(tmp_path: Path) -> None:
+    class Counting(Scripted):
+        def play(self, file: int, place: int) -> Verdict:
+            with (tmp_path / f"{file}.{place}").open("a") as played:
+                played.write("x")
+            return super().play(file, place)
+
+    run_all(VerifyPlan(Counting([["die"], ["die", "pass"], ["pass"]]), 1, False, "1"))
+    assert {file.name: file.stat().st_size for file in tmp_path.iterdir()} == {"0.0": 2, "1.0": 2, "1.1": 1, "2.0": 1}
 
 
 def test_a_failure_goes_before_an_error_in_the_exit_code() -> None:
