@@ -254,6 +254,25 @@ def test_a_time_limit_grows_with_each_attempt_up_to_the_eighth() -> None:
     desk.close()
 
 
+def test_what_waited_at_another_gpus_link_is_not_allowed_for() -> None:
+    desk = Desk(units=1)
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1, members=())
+    desk.claim(A, 0, 1)
+    desk.report(A, 0, 1)
+    desk.release(A, 0, 1)
+    desk.work()
+    desk.claim(A, 1, 2)
+    desk.report(A, 1, 2)
+    assert [(work.source, work.attempt) for work in desk.work()] == [(1, 2)]
+    limit = 2 * (PATIENCE + 4 * flits(64) + 5 * (32 + 64 // 8))
+    desk.kernel.run(limit - 1)
+    assert desk.work() == []
+    desk.kernel.run(limit)
+    assert [work.attempt for work in desk.work()] == [3]
+    desk.close()
+
+
 def test_attempts_change_lanes() -> None:
     """The shorter one first."""
     desk = Desk(units=2 * SIZE)
