@@ -10,6 +10,7 @@ from ringhil.emulator.engine.engine import FOREVER, Engine, Topology
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
+from ringhil.emulator.kernel.observations import Advanced, ToCpu
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer
@@ -44,6 +45,14 @@ def test_what_is_due_at_one_cycle_happens_in_the_order_of_asking(kernel: Kernel)
     kernel.run(100)
     assert log == ["first", "c", "a", "b", "last"]
     assert kernel.now == 100
+
+
+def test_at_one_cycle_reminders_come_first_and_then_what_is_early(kernel: Kernel) -> None:
+    log: list[object] = []
+    for plan in (kernel.at, kernel.early, kernel.remind) * 2:
+        plan(50, noting(log, plan.__name__))
+    kernel.run(100)
+    assert log == ["remind", "remind", "early", "early", "at", "at"]
 
 
 def test_what_is_asked_for_now_happens_in_the_same_cycle_after_what_was_there(kernel: Kernel) -> None:
@@ -155,6 +164,23 @@ def test_a_frame_is_handed_over_after_its_latency(library: Library) -> None:
         (at[cpu],) = seen
     assert at[64] - at[5] == 59
     assert at[500] - at[5] == 495
+
+
+def test_what_is_told_has_its_cycle_and_is_told_to_listeners_in_their_order(library: Library) -> None:
+    kernel = Kernel(Engine(library, Topology((2,))), 32, 64)
+    log: list[tuple[str, int]] = []
+    listen = kernel.observations.listen
+    listen(Advanced, lambda o: log.append(("advanced", o.cycle - kernel.now)))
+    listen(ToCpu, lambda o: log.append(("first", kernel.now - o.cycle)))
+    listen(ToCpu, lambda o: log.append(("second", o.bad)))
+    kernel.engine.send_mail(1, 2, hello(1))
+    kernel.run(2000)
+    told = [what for what, _ in log]
+    there = told.index("first")
+    assert told[there - 1 : there + 2] == ["advanced", "first", "second"]
+    assert {past for what, past in log if what == "advanced"} == {0}
+    assert 0 <= log[there][1] <= 32, "not told later than the engine looks ahead"
+    assert log[there + 1][1] is False
 
 
 @pytest.mark.parametrize(("firmware", "cpu"), [(32, 64), (64, 32), (1, 1), (7, 500)])
