@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel import Kernel
+from ringhil.emulator.kernel.observations import ToCpu, ToFirmware
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 
@@ -125,6 +127,30 @@ def test_nobody_who_listens_changes_anything(library: Library, reference: tuple[
     assert alone == judged
     assert server.cpu.work.completed == outcome.work["completed"]
     assert server.engine.busy_cycles == outcome.engine["busy_cycles"]
+
+
+def test_what_is_told_is_what_is_handed_over(library: Library) -> None:
+    server = LiveServer(loads(SCENARIO), library)
+    kernel = server.kernel
+    told, handed = Counter[tuple[object, ...]](), Counter[tuple[object, ...]]()
+    for kind in (ToFirmware, ToCpu):
+        kernel.observations.listen(kind, lambda o: told.update([(type(o), o.cell, o.frame, o.port, o.bad)]))
+    firmware, cpu = kernel.on_firmware_mail, kernel.on_cpu_mail
+
+    def to_firmware(cell: int, frame: bytes, port: int, bad: bool) -> None:
+        handed[ToFirmware, cell, frame, port, bad] += 1
+        firmware(cell, frame, port, bad)
+
+    def to_cpu(cell: int, frame: bytes, port: int, bad: bool) -> None:
+        handed[ToCpu, cell, frame, port, bad] += 1
+        cpu(cell, frame, port, bad)
+
+    kernel.on_firmware_mail, kernel.on_cpu_mail = to_firmware, to_cpu
+    server.start()
+    server.run_to(40_000)
+    assert handed <= told
+    assert (told - handed).total() < 5, "told, and on its way through the latency"
+    assert any(bad for *_, bad in handed)
 
 
 def test_leaping_over_quiet_time_changes_nothing(library: Library, reference: tuple[Outcome, bytes]) -> None:
