@@ -24,8 +24,13 @@ def told(what):
     with open("build/ran", "a") as ran:
         ran.write(what + " ")
 
+@pytest.fixture
+def tidy():
+    yield
+    assert not pathlib.Path("build/untidy").exists()
+
 @pytest.mark.slow
-def test_first(): told("first")
+def test_first(tidy): told("first")
 
 @pytest.mark.slow
 def test_second():
@@ -97,6 +102,41 @@ def test_a_part_goes_on_where_it_was(project: Path) -> None:
         False,
         "first second",
     )
+
+
+def test_what_was_run_on_a_changed_work_tree_is_not_gone_on_with(project: Path) -> None:
+    wrong, new = project / "build" / "wrong", project / "new"
+    wrong.touch()
+    assert soak.play(PART, 0).result == "failed"
+    assert ran(project) == "first second"
+    new.touch()
+    assert (soak.play(PART, 0).dirty, ran(project)) == (True, "first second")
+    new.unlink()
+    assert (soak.play(PART, 0).dirty, ran(project)) == (False, "first second")
+    wrong.unlink()
+    assert (soak.play(PART, 0).result, ran(project)) == ("passed", "second")
+
+
+COMMIT = "import os; os.system('git -c user.name=x -c user.email=x@example.org commit -q --allow-empty -m x')"
+
+
+@pytest.mark.parametrize("change", ["open('new', 'w')", COMMIT], ids=["a file", "a commit"])
+def test_what_changes_the_work_tree_while_it_is_run_counts_for_no_commit(project: Path, change: str) -> None:
+    before, _ = soak.state()
+    entry = soak.play(Part("changes", "", 1, ("-c", change)), 0)
+    assert entry.result == "passed"
+    assert entry.dirty
+    assert not any(entry.counts_for(commit) for commit in (before, soak.state()[0]))
+
+
+def test_a_test_that_leaves_a_mess_has_not_passed(project: Path) -> None:
+    untidy = project / "build" / "untidy"
+    untidy.touch()
+    failed = soak.play(PART, 0)
+    assert (failed.result, failed.passed, failed.failed, ran(project)) == ("failed", 1, 1, "first second")
+    untidy.unlink()
+    passed = soak.play(PART, 0)
+    assert (passed.result, passed.passed, passed.failed, ran(project)) == ("passed", 2, 0, "first")
 
 
 def test_a_part_that_fails_keeps_no_other_from_running(
