@@ -90,6 +90,21 @@ def test_an_event_comes_before_what_else_falls_on_its_cycle(before: int, library
     assert accepted[1] == accepted[0] + 1
 
 
+def test_an_event_may_be_added_before_those_of_the_file(library: Library) -> None:
+    scenario = loads("""
+server: {cards: {a: {gpus: 5}}}
+timeline:
+  - {at: 6000, fault: double_count, gpu: a.2}
+  - {at: 20000, fault: link_cut, link: a.3-a.4}
+""")
+    server = Run(replace(scenario, timeline=scenario.timeline[1:]), library)
+    server.start()
+    server.strike(scenario.timeline[:1])
+    assert server.server.timeline == scenario.timeline
+    assert comparable(server.finish()) == whole(scenario, library)
+    server.engine.close()
+
+
 def test_every_phase_of_a_round_can_be_stopped_in(library: Library) -> None:
     """Stops that do nothing change nothing, wherever they are."""
     scenario = loads(campaign.case(["dead"], 3).text + EXPECT)
