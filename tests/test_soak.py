@@ -139,6 +139,10 @@ def test_a_test_that_leaves_a_mess_has_not_passed(project: Path) -> None:
     assert (passed.result, passed.passed, passed.failed, ran(project)) == ("passed", 2, 0, "first")
 
 
+def test_a_part_without_a_test_has_not_passed(project: Path) -> None:
+    assert soak.play(Part("nothing", "", 1, marks="nothing"), 0).result == "failed"
+
+
 def test_a_part_that_fails_keeps_no_other_from_running(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
