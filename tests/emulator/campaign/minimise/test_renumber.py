@@ -1,0 +1,44 @@
+"""When GPUs are left out, everything that names a GPU or a link says the same of the ring that is left."""
+
+from ringhil.emulator.campaign.minimise.renumber import renumbered
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.scenario.expect import CHECKS
+
+WHOLE = """
+server:
+  cards: {a: {gpus: 6, host_links: [0, 1, 2]}, b: {gpus: 4}}
+  boundary_links: [{from: [a.2, a.3], to: [b.1, b.2]}]
+workload: {units: 10, size: 64}
+timeline:
+  - {at: 3000, fault: dead, gpu: a.4}
+  - {at: 4000, fault: link_cut, link: a.4-a.5}
+expect:
+  - {at: 9000, count: {a: 4, b: 1}, members: {a: [0, 1, 2, 3, 5]}, entry: {a: a.1}, boundary: {a: a.3}}
+  - {at: 9100, entry: {a: a.2}, boundary: {a: a.2}}
+  - {end: true, epoch: {a: 1}, break: {a: a.4-a.5}, stranded: {a: [2, 5]}, isolated: {a: [4]}}
+  - {end: true, reachable: {a: true}, truth: [a], work: {lost: 0}, entry: {b: null}, break: {b: null}}
+"""
+LESS = """
+server:
+  cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 2}}
+  boundary_links: [{from: [a.2], to: [b.1]}]
+workload: {units: 10, size: 64}
+timeline:
+  - {at: 3000, fault: dead, gpu: a.3}
+  - {at: 4000, fault: link_cut, link: a.3-a.4}
+expect:
+  - {at: 9000, count: {a: 3, b: 0}, members: {a: [0, 1, 2, 4]}, entry: {a: a.1}, boundary: {a: a.2}}
+  - {end: true, epoch: {a: 1}, break: {a: a.3-a.4}, stranded: {a: [4]}, isolated: {a: [3]}}
+  - {end: true, reachable: {a: true}, truth: [a], work: {lost: 0}, entry: {b: null}, break: {b: null}}
+"""
+
+
+def test_names_and_numbers_are_those_of_the_ring_that_is_left() -> None:
+    whole, wanted = loads(WHOLE), loads(LESS)
+    assert {type(check) for item in whole.expect for check in item.checks} == set(CHECKS)
+    less = renumbered(whole, {"a": (0, 1, 3, 4, 5), "b": (0, 2)})
+    assert [item.checks for item in less.expect] == [item.checks for item in wanted.expect]
+    assert [(event.at, event.where) for event in less.timeline] == [
+        (event.at, event.where) for event in wanted.timeline
+    ]
+    assert less.server == wanted.server
