@@ -48,6 +48,28 @@ def test_what_holds_all_the_time_passes_though_nothing_was_known_at_power_up(lib
     assert outcome.expect[0].text.startswith("always: count of card a is 8; count of card b is 4; ")
 
 
+def test_each_check_holds_when_it_is_so_and_not_otherwise(library: Library) -> None:
+    timeline = ("{at: 20000, fault: link_cut, link: a.2-a.3}", "{at: 20000, fault: dead, gpu: b.1}")
+    checks = {
+        "count: {b: %s}": ("3", "4"),
+        "members: {b: %s}": ("[0, 2, 3]", "[0, 1, 2, 3]"),
+        "entry: {b: %s}": ("b.0", "null"),
+        "epoch: {a: %s}": ("1", "2"),
+        "break: {a: %s}": ("a.2-a.3", "null"),
+        "break: {a: %s, b: null}": ("a.2-a.3", "a.3-a.4"),
+        "break: {b: %s}": ("null", "b.0-b.1"),
+        "stranded: {a: %s}": ("[]", "[3]"),
+        "isolated: {b: %s}": ("[]", "[1]"),
+        "reachable: {a: %s}": ("true", "false"),
+        "work: {completed: %s}": ("20", "19"),
+        "work: {lost: %s}": ("0", "1"),
+        "work: {duplicated: %s}": ("0", "1"),
+    }
+    wanted = [(check % value, value == right) for check, (right, wrong) in checks.items() for value in (right, wrong)]
+    found = results(library, *(f"at: 39000, {text}" for text, _ in wanted), timeline=timeline)
+    assert dict(zip((text for text, _ in wanted), found, strict=True)) == dict(wanted)
+
+
 def test_from_the_first_cycle_on_it_does_not(library: Library) -> None:
     (item,) = play(library, "always: true, from: 1, count: {a: 8}", timeline=()).expect
     assert (item.ok, item.found) == (False, "count 0 at cycle 1")

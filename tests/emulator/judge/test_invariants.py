@@ -164,6 +164,13 @@ def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immor
     assert left >= 3
 
 
+def test_a_message_of_a_gpu_that_hangs_is_looked_for_at_the_end(immortal: Library) -> None:
+    """It may have been held fast at first, and no other round begins: nobody looks again before."""
+    (violation,) = play(loads(in_flight(5_139).replace("dead", "hang")), immortal).violations
+    assert violation.invariant == "no_orphan"
+    assert "statistics message of a.0, sent at 5" in violation.text
+
+
 def test_each_invariant_of_a_file_has_its_class() -> None:
     assert sorted(kind.name for kind in ALL) == sorted(INVARIANTS)
 
