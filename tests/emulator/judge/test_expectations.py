@@ -70,6 +70,13 @@ def test_each_check_holds_when_it_is_so_and_not_otherwise(library: Library) -> N
     assert dict(zip((text for text, _ in wanted), found, strict=True)) == dict(wanted)
 
 
+def test_only_a_gpu_that_is_well_is_isolated(library: Library) -> None:
+    stuck = "{at: 20000, fault: switch_stuck_bypass, gpu: a.3}"
+    looks = ("at: 39000, isolated: {a: [3]}", "at: 39000, isolated: {a: []}")
+    assert results(library, *looks, timeline=(stuck,)) == [True, False]
+    assert results(library, *looks, timeline=(stuck, DEAD)) == [False, True]
+
+
 def test_from_the_first_cycle_on_it_does_not(library: Library) -> None:
     (item,) = play(library, "always: true, from: 1, count: {a: 8}", timeline=()).expect
     assert (item.ok, item.found) == (False, "count 0 at cycle 1")
