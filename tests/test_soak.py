@@ -162,6 +162,19 @@ def test_a_part_that_fails_keeps_no_other_from_running(
     assert [Entry(**entry) for entry in json.loads(capsys.readouterr().out)] == soak.ledger()
 
 
+def test_without_names_it_runs_what_has_not_passed_on_this_commit(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = (Part("wrong", "fails", 1, ("-c", "exit(3)")), Part("right", "passes", 1, ("-c", "")))
+    monkeypatch.setattr(soak, "PARTS", parts)
+    monkeypatch.setattr(soak, "NAMES", ("wrong", "right"))
+    monkeypatch.setattr(soak, "ROOT", project)
+    monkeypatch.setattr(sys, "argv", ["soak"])
+    assert soak.main() == 1
+    assert soak.main() == 1
+    assert [entry.part for entry in soak.ledger()] == ["wrong", "right", "wrong"]
+
+
 def test_every_part_has_a_name_of_its_own_and_takes_less_than_an_hour() -> None:
     assert len(set(soak.NAMES)) == len(soak.PARTS)
     with pytest.raises(ValueError, match="less than an hour"):
