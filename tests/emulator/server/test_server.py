@@ -26,6 +26,18 @@ def test_a_run_ends_in_the_cycle_in_which_its_last_work_is_done() -> None:
     assert done_at[0] > horizon, "the work takes longer than all else"
 
 
+def test_work_that_can_not_be_done_is_waited_for_as_long_as_the_docs_say() -> None:
+    scenario = loads("""
+server: {cards: {a: {gpus: 2}}}
+workload: {units: 1500, size: 256}
+timeline: [{at: 3000, fault: dead, gpu: a.0}, {at: 3000, fault: dead, gpu: a.1}]
+""")
+    run = Run(scenario, cells_library())
+    horizon = run.judge.horizon()
+    config = run.cpu.config
+    assert run.run().cycles == horizon + 4 * (config.silence + config.patience)
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="looks at /proc, which only Linux has")
 def test_no_file_of_the_work_stays_open(tmp_path: Path) -> None:
     data = tmp_path / "data"
