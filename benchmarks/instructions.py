@@ -1,7 +1,8 @@
 """Instructions of one evaluation of a node: `python -m benchmarks.instructions [--rtl DIR] [--top N]`.
 
 Needs valgrind, whose callgrind counts them whatever the machine's load. A ring of 8 with census messages, with and
-without records, and work from the CPU. Only the engine's `run` is counted: models, wires, the CPU's ends.
+without records, and work from the CPU. Counted is what the engine's library does (models, wires, the CPU's ends) in
+some rounds more than one: what it does before and after them is in both.
 """
 
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -20,9 +22,9 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.host.segments import Route, segments
 from ringhil.protocol.wire import Port
 
+_NO_AVX512 = " -mno-avx512f"
 GPUS, ROUND = 8, 400  # GPUs; cycles
-_COST = re.compile(r"^ *([\d,]+) \([ \d.]+%\) +[^:]*:(.+?)\(.*$", re.MULTILINE)
-_TOTAL = re.compile(r"^ *([\d,]+) .*PROGRAM TOTALS", re.MULTILINE)
+_COST = re.compile(r"^ *([\d,]+) \([ \d.]+%\) +[^:]*:(.+?)\(.*\[.*/libV\w+\.so\]$", re.MULTILINE)
 
 
 def play(rtl: Path, rounds: int) -> tuple[int, float]:
@@ -42,8 +44,20 @@ def play(rtl: Path, rounds: int) -> tuple[int, float]:
         return engine.evaluations, time.perf_counter() - began
 
 
-def _each(cost: str, evaluations: int) -> str:
-    return f"{int(cost.replace(',', '')) / evaluations:,.0f}"
+def counted(rtl: Path, rounds: int) -> tuple[Counter[str], int]:
+    """Instructions of each function of the library in `rounds` rounds, and evaluations of a node."""
+    with tempfile.TemporaryDirectory(prefix="ringhil-instructions-") as scratch:
+        out = Path(scratch) / "callgrind.out"
+        command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        command += [sys.executable, "-m", "benchmarks.instructions", "--inside", f"--rtl={rtl}", f"--rounds={rounds}"]
+        environment = os.environ | {"CXX": os.environ["CXX"].removesuffix(_NO_AVX512)}
+        evaluations = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+        annotate = ["callgrind_annotate", "--threshold=100", str(out)]
+        listing = subprocess.run(annotate, check=True, capture_output=True, text=True).stdout
+    found: Counter[str] = Counter()
+    for cost, name in _COST.findall(listing):
+        found[name] += int(cost.replace(",", ""))
+    return found, int(evaluations)
 
 
 @click.command()
@@ -54,25 +68,19 @@ def _each(cost: str, evaluations: int) -> str:
 def main(rtl: Path, rounds: int, top: int, inside: bool) -> None:
     """Count, and print instructions and nanoseconds for each evaluation, and where they go."""
     # callgrind doesn't know AVX-512.
-    os.environ["CXX"] = f"{os.environ.get('CXX', 'c++')} -mno-avx512f"
+    os.environ["CXX"] = os.environ.get("CXX", "c++") + _NO_AVX512
     evaluations, seconds = play(rtl, rounds)
     if inside:
         click.echo(evaluations)
         return
-    with tempfile.TemporaryDirectory(prefix="ringhil-instructions-") as scratch:
-        out = Path(scratch) / "callgrind.out"
-        command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=ringhil_run"]
-        command += [sys.executable, "-m", "benchmarks.instructions", "--inside", f"--rtl={rtl}", f"--rounds={rounds}"]
-        environment = os.environ | {"CXX": os.environ["CXX"].removesuffix(" -mno-avx512f")}
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
-        annotate = ["callgrind_annotate", "--threshold=99", out]
-        listing = subprocess.run(annotate, check=True, capture_output=True, text=True).stdout
-    total = _TOTAL.search(listing)
-    if total is None:
+    (once, before), (more, after) = counted(rtl, 1), counted(rtl, 1 + rounds)
+    more.subtract(once)
+    if more.total() <= 0:
         raise click.ClickException("callgrind counted nothing")
-    click.echo(f"{_each(total[1], evaluations)} instructions an evaluation, {evaluations:,} evaluations")
-    for cost, name in _COST.findall(listing)[:top]:
-        click.echo(f"{_each(cost, evaluations):>10}  {name}")
+    evaluations = after - before
+    click.echo(f"{more.total() / evaluations:,.0f} instructions an evaluation, {evaluations:,} evaluations")
+    for name, cost in more.most_common(top):
+        click.echo(f"{cost / evaluations:>10,.0f}  {name}")
     evaluations, seconds = play(rtl, 100 * rounds)
     click.echo(f"{seconds / evaluations * 1e9:,.0f} ns an evaluation")
 
