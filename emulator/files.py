@@ -1,4 +1,7 @@
-"""Files that appear whole or not at all. What is no file, such as a pipe or /dev/stdout, is written to as it comes."""
+"""Files that appear whole or not at all.
+
+What is no file, such as a pipe or /dev/stdout, is written to as it comes.
+"""
 
 import errno
 import os
