@@ -136,13 +136,13 @@ def _answer(act: Callable[[], object], writing: int) -> NoReturn:
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             answer = (False, f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})")
-        write_all(writing, pickle.dumps(answer))
+        _write_all(writing, pickle.dumps(answer))
         code = 0
     finally:
         os._exit(code)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes) -> None:
     """All of it. Raises OSError."""
     view = memoryview(data)
     while view:

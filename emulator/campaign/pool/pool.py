@@ -52,7 +52,7 @@ class Pool(ABC, Generic[T, A]):
 
     @abstractmethod
     def hear(self, timeout: float = 1.0) -> list[Heard[T, A]]:
-        """Wait for answers, at most `timeout` seconds; they may be too few or none."""
+        """What has come; waits at most `timeout` seconds for the first. The list may be empty."""
 
     @abstractmethod
     def drop(self, unwanted: Callable[[T], bool]) -> None:

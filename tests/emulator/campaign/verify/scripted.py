@@ -46,10 +46,10 @@ class Scripted(Player):
         if word == "sleep":
             time.sleep(600)
         failed = (Failure("expectation", "not as expected", 7, None, 100),)
-        return self._verdict(file, place, *(("fail", failed) if word == "fail" else ("pass", ())))
+        return self._verdict(file, place, *((VerdictWord.FAIL, failed) if word == "fail" else (VerdictWord.PASS, ())))
 
     def broken(self, file: int, place: int, failure: Failure) -> Verdict:
-        return self._verdict(file, max(place, 0), "error", (failure,))
+        return self._verdict(file, max(place, 0), VerdictWord.ERROR, (failure,))
 
     def _verdict(self, file: int, place: int, state: VerdictWord, failures: tuple[Failure, ...]) -> Verdict:
         path, text = self.files[file], f"n={place}"
@@ -69,3 +69,18 @@ class Leaving(Scripted):
         if verdict.state == "pass" or self.evidence is None:
             return verdict
         return self.evidence.draft(verdict, _SCENARIO, self.library, swept=True)
+
+
+class DyingReader(Scripted):
+    """Dies the first `times` that it reads the last file; the marks in `folder` count them."""
+
+    def __init__(self, script: Script, folder: Path, times: int) -> None:
+        super().__init__(script)
+        self._folder, self._times = folder, times
+
+    def load(self, file: int) -> Any:
+        deaths = len(list(self._folder.iterdir()))
+        if file == len(self.files) - 1 and deaths < self._times:
+            (self._folder / str(deaths)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().load(file)

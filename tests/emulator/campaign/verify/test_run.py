@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
 from ringhil.emulator.campaign.verify.verdict import Verdict
 
-from .scripted import Leaving, Script, Scripted
+from .scripted import DyingReader, Leaving, Script, Scripted
 
 VARIANT = st.sampled_from(["pass", "pass", "pass", "fail", "raise", "die"])
 FILE = st.one_of(st.lists(VARIANT, max_size=6), st.just(["refuse"]), st.just(["die at once"]))
@@ -53,6 +53,15 @@ def test_fail_fast_does_not_play_what_comes_long_after() -> None:
     began = time.monotonic()
     assert len(run([["fail"], *[["sleep"]] * 50], 1, fail_fast=True).results) == 1
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(("words", "states"), [(["pass", "fail"], ["pass", "fail"]), (["pass"], ["error"])])
+def test_a_file_whose_reading_costs_two_processes_loses_no_variant(
+    tmp_path: Path, words: list[str], states: list[str]
+) -> None:
+    """With one variant, the process may have died of playing it: that is an error, and it isn't played again."""
+    report = run_all(VerifyPlan(DyingReader([["pass"], words], tmp_path, 2), 2, False, "1"))
+    assert [v.state for v in report.results] == ["pass", *states]
 
 
 @pytest.mark.parametrize("fail_fast", [True, False])
