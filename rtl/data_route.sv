@@ -55,18 +55,25 @@ module data_route
   logic [4:0] to_q, to;
   logic [11:0] waited_q;
 
-  assign home     = data_i[55:48] == card_id_i;
-  assign mine     = home && data_i[15:0] == node_id_i;
-  assign expired  = FROM != PORT_BOUNDARY && data_i[31:16] == 16'h0;  // from another card it starts anew
-  assign known    = !home && data_i[55:52] == 4'h0;
-  assign leaves   = known && boundary_i && !bypassed_i && crossings_i[data_i[51:48]]
-      && !(FROM == PORT_P2 && from_above_i && !data_i[32+FLAG_WRAPPED]);
-  assign has_exit = known && exits_i[data_i[51:48]];
+  // Nothing is worked out while nothing is here.
+  always @* begin
+    {home, mine, expired, known, leaves, has_exit} = 6'h0;
+    if (valid_i && !open_q) begin
+      home     = data_i[55:48] == card_id_i;
+      mine     = home && data_i[15:0] == node_id_i;
+      expired  = FROM != PORT_BOUNDARY && data_i[31:16] == 16'h0;  // from another card it starts anew
+      known    = !home && data_i[55:52] == 4'h0;
+      leaves   = known && boundary_i && !bypassed_i && crossings_i[data_i[51:48]]
+          && !(FROM == PORT_P2 && from_above_i && !data_i[32+FLAG_WRAPPED]);
+      has_exit = known && exits_i[data_i[51:48]];
+    end
+  end
 
   // No bit set means: drop.
   always @* begin
     to = 5'b00000;
-    if (open_q) to = to_q;
+    if (!valid_i) to = 5'b00000;
+    else if (open_q) to = to_q;
     else if (FROM == PORT_HOST) begin
       if (entry_i && !bypassed_i) begin
         if (mine) to[WAY_GPU] = 1'b1;
@@ -97,7 +104,7 @@ module data_route
 
   always @* begin
     data_o = data_i;
-    if (!open_q && !mine) begin
+    if (valid_i && !open_q && !mine) begin
       if (FROM == PORT_BOUNDARY) begin
         // A ring of its own: time to live and wraps start afresh.
         data_o[31:16] = ring_size_i + 16'h1;
@@ -109,7 +116,7 @@ module data_route
 
   assign stalled = !open_q && leaves && FROM != PORT_BOUNDARY && waited_q == PATIENCE;
   assign drop = valid_i && to == 5'b00000;
-  assign want_o = valid_i ? to : 5'b00000;
+  assign want_o = to;
   assign pop_o = drop || pop_i != 5'b00000;
   assign stalled_o = drop && sof_i && stalled;
   assign dropped_o = drop && sof_i && !stalled && (mine || !expired);

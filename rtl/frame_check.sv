@@ -26,20 +26,28 @@ module frame_check
   logic open_q, cut, take, wrong;
   logic [31:0] crc_q;
 
-  assign cut  = open_q && (restart_i || (valid_i && sof_i));
-  assign take = valid_i && !restart_i && (sof_i ? !open_q : open_q);
-
+  // Nothing is worked out while nothing arrives.
   always @* begin
-    wrong = 1'b0;
-    if (take && eof_i) wrong = (~crc_half(crc_q, data_i[63:32]) != data_i[31:0]) || sof_i;
+    cut      = open_q && restart_i;
+    take     = 1'b0;
+    wrong    = 1'b0;
+    sof_o    = 1'b0;
+    marked_o = 1'b0;
+    if (valid_i) begin
+      cut   = open_q && (restart_i || sof_i);
+      take  = !restart_i && sof_i != open_q;
+      sof_o = take && sof_i;
+      if (take && eof_i) begin
+        marked_o = err_i;
+        wrong    = (~crc_half(crc_q, data_i[63:32]) != data_i[31:0]) || sof_i;
+      end
+    end
   end
 
-  assign valid_o  = cut || take;
-  assign sof_o    = take && sof_i;
-  assign eof_o    = cut || (take && eof_i);
-  assign marked_o = take && eof_i && err_i;
-  assign bad_o    = cut || marked_o || wrong;
-  assign data_o   = cut ? 64'h0 : data_i;
+  assign valid_o = cut || take;
+  assign eof_o   = cut || (take && eof_i);
+  assign bad_o   = cut || marked_o || wrong;
+  assign data_o  = cut ? 64'h0 : data_i;
   assign open_o   = open_q;
 
   always_ff @(posedge clk_i) begin

@@ -79,14 +79,22 @@ module lane_control
   // Writer. One place is kept for the end of a frame that did not fit.
   logic skip_q, skip_d, clip_q, clip_d;  // the rest of the frame is dropped: all of it / up to a bad end
   logic write, clip, full;
-  assign held  = wr_q - base_q;
-  assign kept  = rd_q - base_q;  // handed over to the GPU
-  assign full  = held >= DEPTH_L - 8'h1;
-  assign clip  = clip_q || full;
-  assign write = c_valid_i && !(c_sof_i ? full : skip_q) && (c_eof_i ? held != DEPTH_L : !clip || c_sof_i);
-  assign skip_d = c_valid_i ? !c_eof_i && (c_sof_i ? full : skip_q) : skip_q;
-  assign clip_d = c_valid_i ? !c_eof_i && !c_sof_i && !skip_q && clip : clip_q;
-  assign overflowed_o = c_valid_i && (c_sof_i ? full : !skip_q && !clip_q && full && !c_eof_i);
+  assign kept = rd_q - base_q;  // handed over to the GPU
+  // Nothing is worked out while nothing arrives.
+  always @* begin
+    {held, full, clip, write, overflowed_o} = '0;
+    skip_d = skip_q;
+    clip_d = clip_q;
+    if (c_valid_i) begin
+      held  = wr_q - base_q;
+      full  = held >= DEPTH_L - 8'h1;
+      clip  = clip_q || full;
+      write = !(c_sof_i ? full : skip_q) && (c_eof_i ? held != DEPTH_L : !clip || c_sof_i);
+      overflowed_o = c_sof_i ? full : !skip_q && !clip_q && full && !c_eof_i;
+      skip_d = !c_eof_i && (c_sof_i ? full : skip_q);
+      clip_d = !c_eof_i && !c_sof_i && !skip_q && clip;
+    end
+  end
 
   // Head: what has been written, or what is just being written.
   logic stored, head_valid, head_sof, head_eof, head_bad, head_marked, expired;
@@ -122,12 +130,15 @@ module lane_control
   assign idle = !open_q && !drop_q && !handed_q && base_q == rd_q;
   assign local_now = local_q || (!bypass_q && !switch_off && idle && l_valid_i && (turn_q || !head_valid));
 
-  logic go, taken;
-  assign go    = head_valid && !switch_off && !switch_on && !local_now;
+  logic taken;
   assign taken = !handed_q || k_ack_i;  // the GPU can take a flit
-  assign drop  = go && (drop_q || (expired && (bypass_q || (!open_q && !handed_q))));
-  assign pass  = go && !drop_q
-      && (bypass_q ? !expired : open_q ? taken : !expired && taken && !(l_valid_i && turn_q));
+  always @* begin
+    {drop, pass} = 2'b00;
+    if (head_valid && !switch_off && !switch_on && !local_now) begin
+      drop = drop_q || (expired && (bypass_q || (!open_q && !handed_q)));
+      pass = !drop_q && (bypass_q ? !expired : open_q ? taken : !expired && taken && !(l_valid_i && turn_q));
+    end
+  end
 
   assign feed = pass && !bypass_q;
   assign g_valid_o = feed;
@@ -272,7 +283,7 @@ module lane_control
   // The memory doesn't overrun, and the output has one owner.
   always @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (held <= DEPTH_L && kept <= held)
+      assert (8'(wr_q - base_q) <= DEPTH_L && kept <= 8'(wr_q - base_q))
       else $fatal(1, "the shadow copy overruns");
       assert (!local_now || bypass_q || !k_valid_i)
       else $fatal(1, "the GPU sends into a local frame");

@@ -28,8 +28,8 @@ module link_channel
   // The delay line moves only while something is in it; an idle link stays quiescent. Its last delay_i
   // places are then idle, as they must be found at the next arrival.
   logic [71:0] line_q[64];
-  logic [5:0] place_q, place_d, delay_q, left_q, left_d, age_q, age_d;
-  logic [7:0] level_q, level_d, first_q, first_d;  // state of the link as last written; as it was when the delay began
+  logic [5:0] place_q, delay_q, left_q, age_q;
+  logic [7:0] level_q, first_q;  // state of the link as last written; as it was when the delay began
   logic arriving, moving, changed, dropped_q;
   logic [63:0] late_data;
   logic [ 7:0] late_ctl;
@@ -63,25 +63,6 @@ module link_channel
       ctl_o  = 8'h0;
     end
   end
-  always @* begin
-    place_d = place_q;
-    left_d  = left_q;
-    age_d   = age_q;
-    level_d = level_q;
-    first_d = first_q;
-    if (delay_i == 6'h0 || changed) begin
-      left_d  = 6'h0;
-      age_d   = 6'h0;
-      level_d = ctl_i & LEVELS;
-      first_d = ctl_i & LEVELS;
-    end else if (moving) begin
-      place_d = place_q + 6'h1;
-      level_d = ctl_i & LEVELS;
-      left_d  = arriving ? delay_i : left_q - 6'h1;
-      if (age_q != 6'h3F) age_d = age_q + 6'h1;
-    end
-  end
-
   assign busy_o = left_q != 6'h0 || delay_q != delay_i || dropped_q;
 
   always_ff @(posedge clk_i) begin
@@ -99,12 +80,18 @@ module link_channel
         lfsr_q <= {lfsr_q[0] ^ lfsr_q[10] ^ lfsr_q[30] ^ lfsr_q[31], lfsr_q[31:1]};
       delay_q   <= delay_i;
       dropped_q <= changed;
-      place_q   <= place_d;
-      left_q    <= left_d;
-      age_q     <= age_d;
-      level_q   <= level_d;
-      first_q   <= first_d;
-      if (moving && !changed) line_q[place_q] <= {data_i, ctl_i};
+      if (delay_i == 6'h0 || changed) begin
+        left_q  <= 6'h0;
+        age_q   <= 6'h0;
+        level_q <= ctl_i & LEVELS;
+        first_q <= ctl_i & LEVELS;
+      end else if (moving) begin
+        line_q[place_q] <= {data_i, ctl_i};
+        place_q <= place_q + 6'h1;
+        level_q <= ctl_i & LEVELS;
+        left_q  <= arriving ? delay_i : left_q - 6'h1;
+        if (age_q != 6'h3F) age_q <= age_q + 6'h1;
+      end
     end
   end
 endmodule

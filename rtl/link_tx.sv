@@ -76,18 +76,21 @@ module link_tx
       crc_c_q <= CRC_INITIAL;
       crc_d_q <= CRC_INITIAL;
     end else begin
-      if (!valid) data_q <= 64'h0;
-      else if (eof) data_q <= {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
-      else begin
-        data_q <= edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
-        if (c_valid_i) crc_c_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
-        else crc_d_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
+      data_q <= 64'h0;
+      ctl_q  <= 8'h0;
+      if (valid) begin
+        if (eof) data_q <= {edited[63:32], ~crc_half(crc, edited[63:32]) ^ {32{bad}}};
+        else begin
+          data_q <= edited ^ (c_valid_i && c_flip_i ? 64'h0001_0000_0000_0000 : 64'h0);
+          if (c_valid_i) crc_c_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
+          else crc_d_q <= crc_flit(sof ? CRC_INITIAL : crc, edited);
+        end
+        ctl_q[LINK_VALID] <= 1'b1;
+        ctl_q[LINK_DATA]  <= !c_valid_i;
+        ctl_q[LINK_SOF]   <= sof;
+        ctl_q[LINK_EOF]   <= eof;
+        ctl_q[LINK_ERR]   <= eof && bad;
       end
-      ctl_q[LINK_VALID]  <= valid;
-      ctl_q[LINK_DATA]   <= valid && !c_valid_i;
-      ctl_q[LINK_SOF]    <= valid && sof;
-      ctl_q[LINK_EOF]    <= valid && eof;
-      ctl_q[LINK_ERR]    <= valid && eof && bad;
       ctl_q[LINK_CREDIT] <= credit_i;
       ctl_q[LINK_UP]     <= 1'b1;
       ctl_q[LINK_FAULT]  <= fault_i;

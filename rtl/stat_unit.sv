@@ -88,16 +88,34 @@ module stat_unit
 
   logic append;
   logic [15:0] added;
-  assign append = index_q == COUNTS && count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
-  assign added  = fault_i[FAULT_SKIP_COUNT] ? 16'h0 : fault_i[FAULT_DOUBLE_COUNT] ? 16'h2 : 16'h1;
+  assign added = fault_i[FAULT_SKIP_COUNT] ? 16'h0 : fault_i[FAULT_DOUBLE_COUNT] ? 16'h2 : 16'h1;
 
   logic [63:0] record0;
   logic [31:0] record1;  // its second flit, without the tag
   logic acting, inserting;
+  assign acting = valid_q && !frozen_i && !flush_i && !hold_i;
+  // Nothing is worked out while no flit is in hand.
+  always @* begin
+    append    = 1'b0;
+    inserting = 1'b0;
+    ack_o     = 1'b0;
+    valid_o   = 1'b0;
+    counted_o = 1'b0;
+    purged_o  = 1'b0;
+    if (valid_q) begin
+      append    = index_q == COUNTS && count && records_q && data_q[47:32] < {1'b0, data_q[14:0]};
+      inserting = eof_q && append_q && index_q >= RECORDS;
+      ack_o     = acting && (!inserting || step_q == 2'd2);
+      valid_o   = acting && !mine && !purge;
+      counted_o = ack_o && eof_q && count && !purge && !bad_q && index_q >= RECORDS;
+      purged_o  = ack_o && sof_q && purge;
+    end
+  end
+
   always @* begin
     record0 = 64'h0;
     record1 = 32'h0;
-    if (valid_q && inserting) begin
+    if (inserting) begin
       record0 = {
         node_id_i,
         hop_q,
@@ -114,33 +132,28 @@ module stat_unit
       record1 = {weight_i, errors_i, boundary_i ? peer_i : NO_CARD};
     end
   end
-  assign acting = valid_q && !frozen_i && !flush_i && !hold_i;
-  assign inserting = eof_q && append_q && index_q >= RECORDS;
-  assign ack_o = acting && (!inserting || step_q == 2'd2);
-  assign last_o = eof_q;
 
   always @* begin
     data_o = data_q;
-    if (sof_q && mark) data_o[32+FLAG_CIRCULATING] = 1'b1;
-    if (index_q == COUNTS && count) begin
-      data_o[63:48] = data_q[63:48] + added;
-      if (append) data_o[47:32] = data_q[47:32] + 16'h1;
-      else if (records_q) data_o[15] = 1'b1;
+    if (valid_q) begin
+      if (sof_q && mark) data_o[32+FLAG_CIRCULATING] = 1'b1;
+      if (index_q == COUNTS && count) begin
+        data_o[63:48] = data_q[63:48] + added;
+        if (append) data_o[47:32] = data_q[47:32] + 16'h1;
+        else if (records_q) data_o[15] = 1'b1;
+      end
+      if (inserting && step_q == 2'd0) data_o = record0;
+      if (inserting && step_q == 2'd1) data_o = {record1, ~tag_q};
     end
-    if (inserting && step_q == 2'd0) data_o = record0;
-    if (inserting && step_q == 2'd1) data_o = {record1, ~tag_q};
   end
   logic mail, m_valid_q, m_sof_q, m_eof_q, m_bad_q;
   logic [63:0] m_data_q;
-  assign valid_o = acting && !mine && !purge;
+  assign last_o  = eof_q;
   assign sof_o   = sof_q;
   assign eof_o   = eof_q && (!inserting || step_q == 2'd2);
   assign bad_o   = bad_q;
   assign flip_o  = fault_i[FAULT_CORRUPT] && index_q == COUNTS && !eof_q;
-
-  assign counted_o = ack_o && eof_q && count && !purge && !bad_q && index_q >= RECORDS;
-  assign purged_o  = ack_o && sof_q && purge;
-  assign busy_o    = (valid_q && !frozen_i) || m_valid_q;
+  assign busy_o  = (valid_q && !frozen_i) || m_valid_q;
 
   // To the mailbox, a cycle later.
   assign mail      = ack_o && mine;

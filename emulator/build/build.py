@@ -51,8 +51,6 @@ _VERILATOR_FLAGS = ["--cc", "--quiet", "--no-timing", "-O3", "-Wall", "-Wno-DECL
 _VERILATOR_FLAGS += ["--x-assign", "fast", "--x-initial", "fast"]
 # Splitting always blocks repeats their conditions: a tenth more instructions for a ring_cell.
 _VERILATOR_FLAGS += ["-fno-split"]
-# The data-flow optimiser makes selections of all conditions: what an `if` leaves out is then worked out every time.
-_VERILATOR_FLAGS += ["-fno-dfg"]
 _CXX_FLAGS = ["-std=c++20", "-fPIC", "-pthread", "-march=native"]
 _CXX_FLAGS += ["-fdiagnostics-color=never", "-DVERILATOR=1"]
 # A library's time is set by the engine; a program answers Verilator's question for it, and shows its symbols to
