@@ -14,12 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LINES = (
     "link_state.sv:assign active_o",
     "data_fifo.sv:assign leave",
-    "data_route.sv:assign mine",
+    "data_route.sv:mine     =",
     "lane_control.sv:assign l_pop_o",
     "bypass_switch.sv:assign trips_o",
-    "stat_unit.sv:assign foreign",
+    "stat_unit.sv:foreign = data_q",
     "link_tx.sv:assign valid",
-    "frame_check.sv:assign take",
+    "frame_check.sv:take  =",
     "work_streams.sv:assign complete",
     "credit_counter.sv:assign transit_ok_o",
     "result_tx.sv:assign eof_o",
@@ -61,6 +61,13 @@ def test_mistakes_all_over_the_node_are_found() -> None:
     survived = [m for m in report["list"] if m["state"] == "survived"]
     assert len(survived) <= 1, json.dumps(survived, indent=1)
     assert report["killed"] >= len(LINES) - 2
+
+
+def test_the_places_that_are_named_are_in_the_rtl() -> None:
+    explained = json.loads((ROOT / "benchmarks" / "mutation" / "explained.json").read_text())
+    places = [tuple(line.split(":", 1)) for line in LINES] + [(e["file"], e["line"]) for e in explained]
+    lines = {file: (ROOT / "rtl" / file).read_text().splitlines() for file, _ in places}
+    assert not [place for place in places if not any(place[1] in line for line in lines[place[0]])]
 
 
 def test_a_line_that_does_not_exist_is_refused() -> None:
