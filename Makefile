@@ -8,7 +8,7 @@
 # make prove   all proofs of the RTL, with their broken twins
 # make fpga    cells, memories and clock of a node in an ECP5 into docs/hardware.md (long)
 # make mutants the mutation score of the conformance check (long)
-# make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the table of rooms
+# make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the tables of docs/
 
 PYTHON ?= python3
 VENV := .venv
@@ -56,7 +56,7 @@ mutants: $(VENV)/.test
 generate: $(VENV)/.run
 	$(BIN)/python -m ringhil.protocol.generate
 	$(BIN)/python -m ringhil.emulator.engine.layout
-	$(BIN)/python -m tests.rooms
+	$(BIN)/python -m tests.tables
 
 bench: $(VENV)/.run
 	$(BIN)/ringhil bench

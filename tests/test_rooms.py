@@ -3,8 +3,6 @@
 import grimp
 from importlinter.cli import lint_imports
 
-from . import rooms
-
 
 def test_every_import_follows_the_contracts() -> None:
     """The report is printed where one doesn't."""
@@ -20,8 +18,3 @@ def test_the_oracle_uses_nothing_of_the_judge() -> None:
     allowed = ("ringhil.emulator.scenario", "ringhil.protocol")
     assert used
     assert {module for module in used if not module.startswith(allowed)} == set()
-
-
-def test_the_page_shows_the_contracts() -> None:
-    text = rooms.PAGE.read_text()
-    assert rooms.page(text) == text, "run `make generate`"

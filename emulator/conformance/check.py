@@ -23,7 +23,12 @@ from ringhil.emulator.testbench.waves import record_waves
 TOP = "node_bench"
 SUITE = "ringhil.emulator.conformance.suite"
 ENDS = "rtl.ends"
-ENDS_DEMANDS = "the simulation goes on: no endless loop within a cycle, no crash, no assertion in the RTL that fails"
+# What is watched whatever rules are played, and what it demands.
+ALWAYS = {
+    lint.LINT: lint.DEMANDS,
+    ENDS: "the simulation goes on: no endless loop within a cycle, no crash, no assertion in the RTL that fails",
+    **GENERAL,
+}
 State = Literal["kept", "broken", "not claimed", "not checked"]
 
 
@@ -120,9 +125,9 @@ def check(
     counting = chosen.coverage is not None
     bench = build_bench(chosen.simulator, TOP, bench_files, defines=defines, coverage=counting, progress=progress)
     report = CheckReport(str(rtl), top, bench.rtl, chosen.simulator, chosen.seed, chosen.effort)
-    _judge_lint(report, warned)
-    for name, demands in {ENDS: ENDS_DEMANDS, **GENERAL}.items():
+    for name, demands in ALWAYS.items():
         report.verdicts[name] = RuleVerdict(name, demands)
+    _judge_lint(report, warned)
     for name in chosen.rules or known:
         report.verdicts[name] = RuleVerdict(name, known[name].demands, known[name].requirement)
     progress("rules")
@@ -141,10 +146,10 @@ def bench_sources(files: Sequence[Path], top: str, found: Sequence[ports.RtlPort
 
 
 def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
-    verdict = RuleVerdict(lint.LINT, lint.DEMANDS, state="broken" if warned else "kept")
+    verdict = report.verdicts[lint.LINT]
+    verdict.state = "broken" if warned else "kept"
     if warned:
         verdict.what = warned[0] + (f" (and {len(warned) - 1} more)" if len(warned) > 1 else "")
-    report.verdicts[lint.LINT] = verdict
 
 
 def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]) -> None:

@@ -70,10 +70,12 @@ _STOPS, _LIES, _BREAKS, _MUTED = ((trait,) for trait in Trait)
 
 @dataclass(frozen=True)
 class Fault:
-    """`hits`: what kind of GPU or link. `counted`: may be limited by `count`, and then ends by itself."""
+    """`hits`: what kind of GPU or link. `seen`: what must be seen of it, for docs/scenarios.md. `counted`: may be
+    limited by `count`, and then ends by itself."""
 
     hits: FaultTarget
     effect: str
+    seen: str
     traits: tuple[Trait, ...] = ()
     parameter: ParameterName | None = None
     counted: bool = False
@@ -92,26 +94,98 @@ class Fault:
 _LINKS = (FaultTarget.RING_LINK, FaultTarget.BOUNDARY_LINK, FaultTarget.LINK)
 
 FAULTS: dict[str, Fault] = {
-    "dead": Fault(FaultTarget.GPU, "the GPU reports itself not working", _STOPS),
-    "hang": Fault(FaultTarget.GPU, "the GPU takes frames in, lets no frame out, and doesn't say so", _STOPS),
-    "corrupt": Fault(
-        FaultTarget.GPU, "the GPU damages control frames on their way through, and its own results", _LIES
+    "dead": Fault(
+        FaultTarget.GPU, "the GPU reports itself not working", "count one less within the bound, members exact", _STOPS
     ),
-    "skip_count": Fault(FaultTarget.GPU, "the GPU passes statistics frames on uncounted", _LIES),
-    "double_count": Fault(FaultTarget.GPU, "the GPU counts itself in twice", _LIES),
-    "duplicate_id": Fault(FaultTarget.GPU, "the GPU uses its predecessor's number", _LIES),
-    "babble": Fault(FaultTarget.GPU, "the GPU sends frames without end", _MUTED),
-    "slow": Fault(FaultTarget.GPU, "the GPU computes four times as slowly, and says so"),
-    "flap": Fault(FaultTarget.GPU, "the GPU fails and recovers every `period` cycles", _MUTED, parameter="period"),
-    "switch_stuck_through": Fault(FaultTarget.GPU, "the bypass switch stays in THROUGH whatever it is told"),
-    "switch_stuck_bypass": Fault(FaultTarget.GPU, "the bypass switch stays in BYPASS whatever it is told"),
-    "keepalive_loss": Fault(FaultTarget.KEEPING_ALIVE, "the GPU's keepalives are lost", counted=True),
-    "host_link_cut": Fault(FaultTarget.HOST_LINKED, "the link between the GPU and the CPU carries nothing, either way"),
-    "link_cut": Fault(FaultTarget.RING_LINK, "the ring link carries nothing, either way", _BREAKS),
-    "boundary_link_cut": Fault(FaultTarget.BOUNDARY_LINK, "the boundary link carries nothing, either way"),
-    "link_one_way": Fault(FaultTarget.LINK, "nothing gets from the first GPU named to the second", _BREAKS),
-    "link_bit_errors": Fault(FaultTarget.LINK, "of 65,536 flits, `rate` arrive damaged, either way", parameter="rate"),
-    "link_delay": Fault(FaultTarget.LINK, "every flit takes `delay` cycles longer, either way", parameter="delay"),
+    "hang": Fault(
+        FaultTarget.GPU,
+        "the GPU takes frames in, lets no frame out, and doesn't say so",
+        "the watchdog bypasses it and replays the message: one result for each sequence number",
+        _STOPS,
+    ),
+    "corrupt": Fault(
+        FaultTarget.GPU,
+        "the GPU damages control frames on their way through, and its own results",
+        "what it damaged is rejected; the GPU or its link is named",
+        _LIES,
+    ),
+    "skip_count": Fault(
+        FaultTarget.GPU,
+        "the GPU passes statistics frames on uncounted",
+        "rejected or named; shares of work unchanged",
+        _LIES,
+    ),
+    "double_count": Fault(
+        FaultTarget.GPU, "the GPU counts itself in twice", "rejected or named; shares of work unchanged", _LIES
+    ),
+    "duplicate_id": Fault(
+        FaultTarget.GPU, "the GPU uses its predecessor's number", "rejected or named; shares of work unchanged", _LIES
+    ),
+    "babble": Fault(
+        FaultTarget.GPU, "the GPU sends frames without end", "it is muted; nobody else loses a frame", _MUTED
+    ),
+    "slow": Fault(
+        FaultTarget.GPU,
+        "the GPU computes four times as slowly, and says so",
+        "it weighs less and stays a member; the count doesn't change",
+    ),
+    "flap": Fault(
+        FaultTarget.GPU,
+        "the GPU fails and recovers every `period` cycles",
+        "at most one transition in each `wait_to_restore`",
+        _MUTED,
+        parameter="period",
+    ),
+    "switch_stuck_through": Fault(
+        FaultTarget.GPU,
+        "the bypass switch stays in THROUGH whatever it is told",
+        "nothing while the GPU works; once it is `dead` too, it is located from both sides, and the others are counted",
+    ),
+    "switch_stuck_bypass": Fault(
+        FaultTarget.GPU, "the bypass switch stays in BYPASS whatever it is told", "not counted; healthy but isolated"
+    ),
+    "keepalive_loss": Fault(
+        FaultTarget.KEEPING_ALIVE,
+        "the GPU's keepalives are lost",
+        "lost in fewer than `keepalive_multiplier` intervals: nothing; in as many: one take-over",
+        counted=True,
+    ),
+    "host_link_cut": Fault(
+        FaultTarget.HOST_LINKED,
+        "the link between the GPU and the CPU carries nothing, either way",
+        "the entry GPU's: another entry GPU, nothing else; another's: nothing; all of a card's cut: not reachable, "
+        "no entry GPU",
+    ),
+    "link_cut": Fault(
+        FaultTarget.RING_LINK,
+        "the ring link carries nothing, either way",
+        "one cut: all GPUs counted, break named; two: the entry GPU's part counted, the others stranded",
+        _BREAKS,
+    ),
+    "boundary_link_cut": Fault(
+        FaultTarget.BOUNDARY_LINK,
+        "the boundary link carries nothing, either way",
+        "the boundary GPUs': other boundary GPUs on both cards, nothing else; another's: nothing; all of a logical "
+        "link cut: no boundary GPU for it",
+    ),
+    "link_one_way": Fault(
+        FaultTarget.LINK,
+        "nothing gets from the first GPU named to the second",
+        "both ends agree not to use the link; no wrong count; link named",
+        _BREAKS,
+    ),
+    "link_bit_errors": Fault(
+        FaultTarget.LINK,
+        "of 65,536 flits, `rate` arrive damaged, either way",
+        "no wrong count; link named",
+        parameter="rate",
+    ),
+    "link_delay": Fault(
+        FaultTarget.LINK,
+        "every flit takes `delay` cycles longer, either way",
+        "no wrong count; link named",
+        parameter="delay",
+    ),
 }
 
 

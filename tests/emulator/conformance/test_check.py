@@ -133,12 +133,9 @@ def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) 
     assert other.stdout != first.stdout
 
 
-def test_the_rules_are_listed_and_documented() -> None:
+def test_the_rules_are_listed() -> None:
     listed = run("check", "--list").stdout.splitlines()
     assert [line.split()[0] for line in listed] == list(all_rules())
-    page = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text()
-    for rule in all_rules().values():
-        assert f"| `{rule.name}` | {rule.demands} |" in page
 
 
 def test_every_fault_of_the_port_has_a_rule_of_its_own() -> None:

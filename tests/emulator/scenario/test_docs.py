@@ -9,7 +9,6 @@ import pytest
 from ringhil.emulator.scenario import (
     FAULTS,
     INVARIANTS,
-    PARAMETERS,
     GpuRef,
     ScenarioError,
     Settings,
@@ -20,7 +19,6 @@ from ringhil.emulator.scenario import (
     loads_variants,
 )
 from ringhil.emulator.scenario.expression import MAX_LENGTH
-from ringhil.emulator.scenario.model_types import MAX_REGISTER
 from ringhil.emulator.scenario.sweep import MAX_PARAMETERS, MAX_VARIANTS
 from ringhil.protocol.registers import FaultBit
 from ringhil.protocol.wire import GpuType
@@ -46,27 +44,6 @@ def test_every_setting_stands_there_with_its_default() -> None:
     assert {name: table[name][1] for name in asdict(Settings())} == {
         name: str(value) for name, value in asdict(Settings()).items()
     }
-
-
-HITS = {
-    "GPU": "`gpu`",
-    "GPU with a host link": "`gpu` with a host link",
-    "GPU with keepalives": "`gpu` with keepalives",
-    "ring link": "ring `link`",
-    "boundary link": "boundary `link`",
-    "link": "ring or boundary `link`",
-}
-TAKES: dict[str, str] = {key: f"`{key}`: {p.low} .. {p.high}, default {p.default}" for key, p in PARAMETERS.items()}
-
-
-def test_every_fault_stands_there_with_its_target_parameters_effect_and_what_must_be_seen() -> None:
-    table = rows("## `timeline`")
-    takes: dict[str, str] = {**TAKES, "count": f"`count`: 1 .. {MAX_REGISTER}, without it until cleared"}
-    for name, fault in FAULTS.items():
-        hits, parameter, effect, seen = table[name]
-        assert (hits, effect) == (HITS[fault.hits], fault.effect)
-        assert parameter == ", ".join(takes[key] for key in fault.takes)
-        assert seen
 
 
 def test_the_page_on_reliability_says_what_becomes_of_every_fault() -> None:

@@ -1,0 +1,77 @@
+"""Writes the tables of docs/ that follow from definitions: `python -m tests.tables`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringhil.emulator.conformance.check import ALWAYS
+from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.scenario import FAULTS, PARAMETERS
+from ringhil.emulator.scenario.faults import FaultTarget
+from ringhil.emulator.scenario.model_types import MAX_REGISTER
+
+from . import rooms
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+END = "<!-- End of what is generated. -->\n"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What stands in `page` between two marks: `rows`, as `source` has it."""
+
+    page: str
+    source: str
+    rows: Callable[[], list[str]]
+
+    @property
+    def begin(self) -> str:
+        return f"<!-- Generated from {self.source} by `make generate`: change it there. -->\n"
+
+    def put(self, text: str) -> str:
+        """The page with its table as it must be. Raises ValueError without the two marks."""
+        before, begin, rest = text.partition(self.begin)
+        _, end, after = rest.partition(END)
+        if not (begin and end):
+            raise ValueError(f"{self.page}: no lines {self.begin!r} and {END!r}")
+        return "\n".join((before + begin, *self.rows(), "", END + after))
+
+
+_HITS = {
+    FaultTarget.GPU: "`gpu`",
+    FaultTarget.HOST_LINKED: "`gpu` with a host link",
+    FaultTarget.KEEPING_ALIVE: "`gpu` with keepalives",
+    FaultTarget.RING_LINK: "ring `link`",
+    FaultTarget.BOUNDARY_LINK: "boundary `link`",
+    FaultTarget.LINK: "ring or boundary `link`",
+}
+
+
+def _faults() -> list[str]:
+    takes: dict[str, str] = {key: f"`{key}`: {p.low} .. {p.high}, default {p.default}" for key, p in PARAMETERS.items()}
+    takes["count"] = f"`count`: 1 .. {MAX_REGISTER}, without it until cleared"
+    lines = ["| fault | hits | parameter | effect | what must be seen |", "|---|---|---|---|---|"]
+    for name, fault in FAULTS.items():
+        parameter = "".join(f" {takes[key]}" for key in fault.takes)
+        lines.append(f"| `{name}` | {_HITS[fault.hits]} |{parameter} | {fault.effect} | {fault.seen} |")
+    return lines
+
+
+def _rules() -> list[str]:
+    lines = ["| rule | the node | requirement |", "|---|---|---|"]
+    lines += [f"| `{name}` | {demands} | |" for name, demands in ALWAYS.items()]
+    for rule in all_rules().values():
+        lines.append(f"| `{rule.name}` | {rule.demands} |{rule.requirement and ' '}{rule.requirement} |")
+    return lines
+
+
+TABLES = (
+    Table("architecture.md", "pyproject.toml", rooms.table),
+    Table("conformance.md", "emulator/conformance/rules/", _rules),
+    Table("scenarios.md", "emulator/scenario/faults.py", _faults),
+)
+
+if __name__ == "__main__":
+    for table in TABLES:
+        file = DOCS / table.page
+        file.write_text(table.put(file.read_text()))
