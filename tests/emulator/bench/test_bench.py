@@ -10,6 +10,7 @@ from ringhil.emulator.bench import bare, census
 from ringhil.emulator.engine.library import cells_library
 
 
+@pytest.mark.slow(part="benches")
 def test_bench_prints_one_document_with_every_figure() -> None:
     command = [sys.executable, "-m", "ringhil.emulator", "bench", "--json", "--no-peers", "--gpus", "4"]
     done = subprocess.run([*command, "--seconds", "0.1"], capture_output=True, text=True, timeout=300, check=True)
@@ -23,6 +24,7 @@ def test_bench_prints_one_document_with_every_figure() -> None:
     assert document["peak_memory_bytes"] > 0
 
 
+@pytest.mark.slow(part="benches")
 def test_the_bare_loop_carries_the_same_messages() -> None:
     rate = census.measure(cells_library(), 3, records=False, seconds=0.05)
     peer = bare.measure(3, rate.round_cycles, seconds=0.05)  # raises when a message does not come home

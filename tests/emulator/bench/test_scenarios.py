@@ -58,7 +58,7 @@ def test_cocotb_finds_what_explore_and_verify_find() -> None:
     assert explored["cycles"] / explored["schedules"] < found.cycles / found.schedules
 
 
-@pytest.mark.parametrize("way", ["verify", "cocotb"])
+@pytest.mark.parametrize("way", ["verify", pytest.param("cocotb", marks=pytest.mark.slow(part="benches"))])
 def test_a_schedule_that_is_played_otherwise_is_named(schedules: Schedules, tmp_path: Path, way: str) -> None:
     right = schedules.played[1]
     wrong = replace(right, found=replace(right.found, count=right.found.count + 1))

@@ -56,9 +56,8 @@ def test_what_cannot_be_completed_is_refused(tmp_path: Path, name: str, content:
         cell_sources(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "example", ["one-card.yaml", pytest.param("fail-over.yaml", marks=pytest.mark.slow(part="engine"))]
-)
+@pytest.mark.slow(part="engine")
+@pytest.mark.parametrize("example", ["one-card.yaml", "fail-over.yaml"])
 def test_a_server_runs_with_somebody_elses_node(example: str) -> None:
     arguments = ["run", ROOT / "examples" / example, "--rtl", THIRD_PARTY, "--top", "other_node", "--json"]
     command = [sys.executable, "-m", "ringhil.emulator", *map(str, arguments)]

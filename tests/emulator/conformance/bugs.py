@@ -26,8 +26,8 @@ BUGS = (
     Bug(
         "link CRC not checked",
         "frame_check.sv",
-        "assign bad_o    = cut || marked_o || wrong;",
-        "assign bad_o    = cut || marked_o;",
+        "assign bad_o   = cut || marked_o || wrong;",
+        "assign bad_o   = cut || marked_o;",
         ("control.damaged",),
     ),
     Bug(
@@ -82,8 +82,8 @@ BUGS = (
     Bug(
         "idle data lines keep the last flit",
         "link_tx.sv",
-        "if (!valid) data_q <= 64'h0;",
-        "if (!valid) data_q <= data_q;",
+        "      data_q <= 64'h0;\n      ctl_q  <= 8'h0;\n      if (valid)",
+        "      ctl_q  <= 8'h0;\n      if (valid)",
         ("link.idle",),
     ),
     Bug(

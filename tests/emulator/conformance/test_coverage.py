@@ -39,6 +39,7 @@ def test_the_check_reaches_the_whole_node(tmp_path: Path) -> None:
     assert result.contradictions(CROSS) == []
 
 
+@pytest.mark.slow(part="benches")
 def test_one_rule_alone_reaches_less(tmp_path: Path) -> None:
     result = reached(tmp_path, "control.count")
     assert result.hdl is not None

@@ -59,14 +59,12 @@ def test_it_does_the_same_on_every_wire_and_ignores_the_fault_port(tmp_path: Pat
         assert seen.flits > cycles // 20
 
 
+@pytest.mark.slow(part="engine")
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
         ("gpu_node.sv", "fault = fault_i & {FAULT_PORT_WIDTH{FAULTS}};", "fault = fault_i;"),
-        pytest.param(
-            *("outbox.sv", "b_open, b_port, b_data} = '0;", "b_open, b_port, b_data} = '1;"),
-            marks=pytest.mark.slow(part="engine"),
-        ),
+        ("outbox.sv", "b_open, b_port, b_data} = '0;", "b_open, b_port, b_data} = '1;"),
     ],
 )
 def test_one_that_differs_is_found_out(file: str, before: str, after: str, tmp_path: Path) -> None:
