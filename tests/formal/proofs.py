@@ -35,7 +35,7 @@ PROOFS = (
         "framing",
         "only whole frames leave frame_check; a good one is what came in, and its CRC is right",
         ("frame_check",),
-        Twin("frame_check.sv", "bad_o    = cut || marked_o || wrong", "bad_o    = cut || marked_o"),
+        Twin("frame_check.sv", "bad_o   = cut || marked_o || wrong", "bad_o   = cut || marked_o"),
         slow=True,
     ),
     Proof(

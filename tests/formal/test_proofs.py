@@ -32,6 +32,11 @@ def test_its_broken_twin_fails(proof: Proof, tmp_path: Path) -> None:
     assert result.trace is not None
 
 
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.name)
+def test_its_broken_twin_has_its_place(proof: Proof) -> None:
+    assert proof.twin.apply((prove.RTL / proof.twin.file).read_text())
+
+
 @pytest.mark.parametrize("found", ["nothing of the kind", "twice twice"])
 def test_a_twin_that_does_not_apply_exactly_once_is_refused(found: str) -> None:
     with pytest.raises(ValueError, match=r"rx\.sv: 'twice' occurs [02] times, must be once"):
