@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ringhil.emulator.files import open_input
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.scenario.yaml_events import MAX_BYTES
 from ringhil.emulator.scenario.yaml_source import parse
@@ -63,7 +62,7 @@ def speaks_of_cards(file: Path) -> bool:
 
 def _head(file: Path) -> bytes:
     try:
-        with open_input(file) as content:
+        with file.open("rb") as content:
             return content.read(MAX_BYTES)
     except OSError:
         return b""

@@ -86,7 +86,6 @@ def check(
     from ringhil.emulator.conformance.show import junit as as_junit
     from ringhil.emulator.conformance.show import show
 
-    results = terminal.beside(as_json, junit=junit)
     with explained():
         if only_list:
             for name, rule in all_rules().items():
@@ -102,7 +101,7 @@ def check(
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        show(report, results)
+        show(report, terminal.output())
     return 0 if report.ok else 1
 
 
