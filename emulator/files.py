@@ -14,17 +14,19 @@ from typing import IO, Self
 class AtomicFile:
     """Written beside its place and moved there by `commit`; without it, nothing is left. Raises OSError.
 
-    `binary`: the caller writes `partial` itself, so its place must be one for a file.
+    `binary`: the caller writes `partial` itself, so its place must be one for a file. `beside`: endings of what its
+    writer keeps beside `partial`, which goes with it.
     """
 
-    def __init__(self, path: Path, *, binary: bool = False) -> None:
+    def __init__(self, path: Path, *, binary: bool = False, beside: tuple[str, ...] = ()) -> None:
         self._stream = path.exists() and not path.is_file() and not path.is_dir()
         if self._stream and binary:
             raise OSError(errno.ESPIPE, "it is not a file", str(path))
         self._path = path = Path(os.path.realpath(path)) if path.is_symlink() and not self._stream else path
         self.partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         # Before the file is there: an interrupt may come between its creation and the caller's `with`.
-        self._discard = weakref.finalize(self, _remove, self.partial, os.getpid())
+        unfinished = [self.partial, *(self.partial.with_name(self.partial.name + ending) for ending in beside)]
+        self._discard = weakref.finalize(self, _remove, unfinished, os.getpid())
         self.file: IO[str] | None = None
         if not binary:
             where, mode = (path, "w") if self._stream else (self.partial, "x")
@@ -54,7 +56,9 @@ def write_whole(path: Path, text: str) -> None:
         file.commit()
 
 
-def _remove(partial: Path, process: int) -> None:
-    if os.getpid() == process:  # a forked process has no say over its parent's files
+def _remove(files: list[Path], process: int) -> None:
+    if os.getpid() != process:  # a forked process has no say over its parent's files
+        return
+    for file in files:
         with suppress(OSError, ValueError):  # a path at which no file could be
-            partial.unlink()
+            file.unlink()

@@ -17,6 +17,7 @@ from ringhil.protocol import wire
 
 _PORTS = tuple(f"{link}_tx" for link in wire.Link)
 _BITS = tuple(wire.LinkBit.codes())
+BESIDE = (".hier",)  # the library keeps the hierarchy beside the file while it works
 
 
 class WaveError(ValueError):
@@ -29,7 +30,7 @@ class WaveWriter:
     def __init__(self, path: Path, engine: Engine, cards: Sequence[str]) -> None:
         self._path, self._engine = path, engine
         try:
-            self._file = AtomicFile(path, binary=True)
+            self._file = AtomicFile(path, binary=True, beside=BESIDE)
         except OSError as error:
             raise WaveError(f"{path}: cannot be written: {error.strerror}") from None
         self._context: Any = lib.fstWriterCreate(str(self._file.partial).encode(), 1)
@@ -108,5 +109,3 @@ class WaveWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._close()
         self._file.__exit__(kind, error, tb)
-        # The library writes its hierarchy beside the file while it works.
-        self._file.partial.with_name(self._file.partial.name + ".hier").unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from pylibfst import ffi, lib
 
 from ringhil.emulator.files import AtomicFile
-from ringhil.emulator.trace.waves.fst import WaveError
+from ringhil.emulator.trace.waves.fst import BESIDE, WaveError
 
 MAX_WIDTH = 2**20  # bits of one variable
 MAX_DEPTH = 1000  # scopes in each other
@@ -87,7 +87,7 @@ def convert(
     if end is not None and end < start:
         raise WaveError(f"the window ends at {end:,}; allowed is its start, {start:,}, or later")
     try:
-        target = AtomicFile(fst, binary=True)
+        target = AtomicFile(fst, binary=True, beside=BESIDE)
     except OSError as error:
         raise WaveError(f"{fst}: cannot be written: {error.strerror}") from None
     try:
@@ -114,8 +114,6 @@ def convert(
         finally:
             if context:
                 lib.fstWriterClose(context)
-            # The library keeps its hierarchy beside the file while it works.
-            file.partial.with_name(file.partial.name + ".hier").unlink(missing_ok=True)
         try:
             file.commit()
         except OSError as error:

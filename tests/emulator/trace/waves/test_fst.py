@@ -1,5 +1,7 @@
 """A wave file shows on every wire, in every cycle, what the engine's own trace shows."""
 
+import gc
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -43,6 +45,20 @@ def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
     run(tmp_path / "one.fst")
     run(tmp_path / "two.fst")
     assert (tmp_path / "one.fst").read_bytes() == (tmp_path / "two.fst").read_bytes()
+
+
+def test_an_interrupt_while_it_is_set_up_leaves_nothing(tmp_path: Path) -> None:
+    class Interrupted(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            assert len(list(tmp_path.iterdir())) > 1, "the library keeps a file of its own beside ours"
+            raise KeyboardInterrupt
+
+    with Engine(cells_library(), Topology((2,))) as engine:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            WaveWriter(tmp_path / "w.fst", engine, Interrupted(["a"]))
+        del caught  # its traceback holds the writer
+        gc.collect()
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
