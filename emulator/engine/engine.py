@@ -5,6 +5,7 @@ import linecache
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -200,9 +201,10 @@ class Engine:
 
     def _stopped(self) -> RtlStopped:
         cycle, where = self._calls.ringhil_stopped_at(self._handle).decode().split(" ", 1)
-        file, line = where.rsplit(":", 1)
-        rule = re.search(r'"(.*)"', linecache.getline(file, int(line)))
-        return RtlStopped(f"{where}: {rule[1] if rule else 'an assertion failed'} (cycle {cycle})")
+        built_from, line = where.rsplit(":", 1)
+        file = self.library.sources.get(Path(built_from).name, built_from)
+        rule = re.search(r'"(.*)"', linecache.getline(str(file), int(line)))
+        return RtlStopped(f"{file}:{line}: {rule[1] if rule else 'an assertion failed'} (cycle {cycle})")
 
     def watch(self) -> None:
         """Every run from now on notes how the wires change; see `changes`."""

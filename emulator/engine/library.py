@@ -1,8 +1,8 @@
 """The engine's shared library: built from RTL and C++, loaded with ctypes."""
 
 import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -43,12 +43,17 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
 
 @dataclass(frozen=True)
 class Library:
-    """A loaded engine library; `rtl` is the hash of the RTL that it runs ("sha256:...")."""
+    """A loaded engine library; `rtl` is the hash of the RTL that it runs ("sha256:...").
+
+    A library from the cache may have been built from other files of the same names and contents, which may be gone:
+    `sources` are the ones asked for, a name each.
+    """
 
     calls: ctypes.CDLL
     rtl: str
     from_cache: bool
     build_seconds: float
+    sources: Mapping[str, Path] = field(default_factory=dict)
 
 
 def rtl_files(rtl: Path = RTL) -> tuple[Path, ...]:
@@ -71,7 +76,8 @@ def _load(path: Path) -> ctypes.CDLL:
 
 def _library(request: BuildRequest, progress: Progress | None) -> Library:
     built = build(request, progress=progress)
-    return Library(_load(built.path), rtl_hash(request.rtl), built.from_cache, built.seconds)
+    sources = {file.name: file for file in request.rtl}
+    return Library(_load(built.path), rtl_hash(request.rtl), built.from_cache, built.seconds, sources)
 
 
 def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None = None) -> Library:

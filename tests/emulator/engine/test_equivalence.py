@@ -4,6 +4,7 @@ Three engines get the same seeded trouble: cells with skipping, cells without, a
 design. Over all sizes more than three million node-cycles are compared.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_cells_and_server_put_the_same_on_every_wire(cells: Library) -> None:
     """Two cards of three GPUs, random faults, traffic between the cards."""
     whole = server_library(2, 3, TWO_CARDS.peers, optimise="-O0")
     crossed = 0
-    for seed, pause, cycles in ((1, 25, 100_000), (2, 250, 150_000)):
+    for seed, pause, cycles in ((1, 25, 50_000), (2, 250, 100_000)):
         seen = Seen()
         engines = [Engine(cells, TWO_CARDS), Engine(whole, TWO_CARDS), Engine(cells, TWO_CARDS, skipping=False)]
         actions = Trouble(seed, 3, 2, TWO_CARDS.crossings)(cycles, pause)
@@ -68,12 +69,18 @@ def test_cells_and_server_put_the_same_on_every_wire(cells: Library) -> None:
 
 
 def test_a_card_stops_at_an_assertion_of_its_rtl(tmp_path: Path) -> None:
-    """A sender that spends no credit: each one that comes back is one more than the receiver has places."""
-    rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
-    counter = rtl / "credit_counter.sv"
-    counter.write_text(counter.read_text().replace(" - 3'(start_i)", ""))
-    engine = Engine(card_library(2, rtl, optimise="-O0"), Topology((2,)))
-    engine.poke(0, "control", 1)
-    engine.send_from_cpu(0, segments(1, 0, bytes(64), Route(0, 0, 0, 1, False, 3, 1)), at=0)
-    with pytest.raises(RtlStopped, match=r"credit_counter\.sv:\d+: more credits than the receiver .* \(cycle \d+\)$"):
-        engine.run(1000)
+    """A sender that spends no credit: each one that comes back is one more than the receiver has places.
+
+    The place named is in the files asked for, also where the library was built from others, long gone.
+    """
+    for copy in ("first", "second"):
+        rtl = Path(shutil.copytree(RTL, tmp_path / copy))
+        counter = rtl / "credit_counter.sv"
+        counter.write_text(counter.read_text().replace(" - 3'(start_i)", ""))
+        engine = Engine(card_library(2, rtl, optimise="-O0"), Topology((2,)))
+        engine.poke(0, "control", 1)
+        engine.send_from_cpu(0, segments(1, 0, bytes(64), Route(0, 0, 0, 1, False, 3, 1)), at=0)
+        stop = rf"^{re.escape(str(counter))}:\d+: more credits than the receiver .* \(cycle \d+\)$"
+        with pytest.raises(RtlStopped, match=stop):
+            engine.run(1000)
+        shutil.rmtree(rtl)
