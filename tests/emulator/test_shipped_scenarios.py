@@ -9,10 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.emulator.judge.playing import play
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.judge.outcome import Outcome
-from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import (
     FAULTS,
     BoundaryIs,
@@ -68,14 +67,6 @@ def head(file: Path) -> str:
     return "".join(line for line in file.read_text().splitlines(keepends=True) if line.startswith("#"))
 
 
-def play(scenario: Scenario, library: Library) -> Outcome:
-    server = Run(scenario, library)
-    try:
-        return server.run()
-    finally:
-        server.engine.close()
-
-
 def mutants(scenario: Scenario) -> tuple[Expectation, ...]:
     """Each check by itself, wrong. None of `truth`: what it says depends on the faults alone.
 
@@ -91,21 +82,17 @@ def mutants(scenario: Scenario) -> tuple[Expectation, ...]:
 
 def wrongs(check: Check, scenario: Scenario) -> Iterator[Check]:
     match check:
-        case CountIs():
-            yield replace(check, count=check.count + 1)
-        case MembersAre():
-            yield replace(check, members=changed(check.members))
-        case StrandedAre() | IsolatedAre():
-            yield replace(check, gpus=changed(check.gpus))
+        case CountIs() | EpochIs():
+            yield replace(check, expected=check.expected + 1)
+        case MembersAre() | StrandedAre() | IsolatedAre():
+            yield replace(check, expected=changed(check.expected))
+        case ReachableIs():
+            yield replace(check, expected=not check.expected)
         case EntryIs() | BoundaryIs():
             yield replace(check, gpu=GpuRef(check.card, 0) if check.gpu is None else None)
-        case EpochIs():
-            yield replace(check, epoch=check.epoch + 1)
         case BreakIs():
             link = LinkRef(check.card, 0, scenario.server.card(check.card).gpus)
             yield replace(check, link=link if check.link is None else None)
-        case ReachableIs():
-            yield replace(check, reachable=not check.reachable)
         case WorkIs():
             for field in ("completed", "lost", "duplicated"):
                 if (number := getattr(check, field)) is not None:

@@ -1,48 +1,18 @@
 """Which healthy GPUs are kept out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from pydantic import Field
-
-from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Renumbering
-from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName, Index
-from ringhil.emulator.scenario.topology import Card
+from ringhil.emulator.scenario.expect.card_value import CardGpus
+from ringhil.emulator.scenario.expect.check import Findings
 
 
-@dataclass(frozen=True)
-class IsolatedAre(CardCheck):
-    """Exactly these GPUs of the card are healthy and kept out by their own switch; indices ascending."""
+class IsolatedAre(CardGpus):
+    """Exactly these GPUs of the card are healthy and kept out by their own switch."""
 
     KEY: ClassVar[str] = "isolated"
-    FIELD: ClassVar[tuple[Any, Any]] = (
-        dict[CardName, list[Index]] | None,
-        Field(None, min_length=1, description="indices of the healthy GPUs that their own switch keeps out, by card"),
-    )
+    FIELD: ClassVar[tuple[Any, Any]] = CardGpus.field("healthy GPUs that their own switch keeps out, by card")
+    GPUS: ClassVar[str] = "isolated GPUs"
 
-    gpus: tuple[int, ...]
-
-    @classmethod
-    def of(cls, reader: Reader, loc: Loc, card: Card, value: Sequence[int]) -> Iterator[Self]:
-        """The check; the GPUs may stand in any order."""
-        yield cls(card.name, reader.indices(loc, card, value))
-
-    def __str__(self) -> str:
-        return f"isolated GPUs of card {self.card} are {list(self.gpus)}"
-
-    @property
-    def value(self) -> tuple[int, ...]:
-        """The indices."""
-        return self.gpus
-
-    def differs(self, found: Findings) -> str | None:
-        """The difference, by the status registers of their nodes."""
-        isolated = found.isolated(self.card)
-        return None if isolated == self.gpus else f"isolated {list(isolated)}"
-
-    def renumbered(self, new: Renumbering) -> "IsolatedAre":
-        """The check without the GPUs that were left out."""
-        return replace(self, gpus=new.indices(self.card, self.gpus))
+    def found(self, findings: Findings) -> tuple[int, ...]:
+        """By the status registers of their nodes."""
+        return findings.isolated(self.card)

@@ -5,15 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.emulator.judge.playing import play
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.host.accepting import Accepting
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.judge.invariants import ALL
-from ringhil.emulator.judge.outcome import Outcome
-from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import INVARIANTS, Scenario, loads
+from ringhil.emulator.scenario import INVARIANTS, loads
 from ringhil.firmware import census
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
@@ -32,14 +31,6 @@ AT_WORK = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, faul
 @pytest.fixture(scope="module")
 def library() -> Library:
     return cells_library()
-
-
-def play(scenario: Scenario, library: Library) -> Outcome:
-    server = Run(scenario, library)
-    try:
-        return server.run()
-    finally:
-        server.engine.close()
 
 
 def forgets_a_gpu_once(patch: pytest.MonkeyPatch) -> None:
