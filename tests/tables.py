@@ -9,6 +9,7 @@ from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.scenario import FAULTS, PARAMETERS
 from ringhil.emulator.scenario.faults import FaultTarget
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
+from ringhil.protocol.registers import FaultBit
 
 from . import rooms
 
@@ -57,6 +58,16 @@ def _faults() -> list[str]:
     return lines
 
 
+def _reactions() -> list[str]:
+    lines = ["| fault | what happens | what the hardware or firmware does | what is seen |", "|---|---|---|---|"]
+    return lines + [f"| `{name}` | {f.effect} | {f.reaction} | {f.seen} |" for name, f in FAULTS.items()]
+
+
+def _fault_port() -> list[str]:
+    lines = ["| port, bit | engine call, and in scenarios | what the GPU does |", "|---|---|---|"]
+    return lines + [f"| `fault_i` {bit} | `{n}` | {FAULTS[n].effect} |" for n, bit in FaultBit.places().items()]
+
+
 def _rules() -> list[str]:
     lines = ["| rule | the node | requirement |", "|---|---|---|"]
     lines += [f"| `{name}` | {demands} | |" for name, demands in ALWAYS.items()]
@@ -68,6 +79,8 @@ def _rules() -> list[str]:
 TABLES = (
     Table("architecture.md", "pyproject.toml", rooms.table),
     Table("conformance.md", "emulator/conformance/rules/", _rules),
+    Table("hardware.md", "emulator/scenario/faults.py", _fault_port),
+    Table("reliability.md", "emulator/scenario/faults.py", _reactions),
     Table("scenarios.md", "emulator/scenario/faults.py", _faults),
 )
 

@@ -15,7 +15,7 @@ from ringhil.emulator.conformance.transition import Moves, judge_moving
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD
+from ringhil.emulator.testbench.reference.control import IN, LIES, OUT, OUTWARD
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
@@ -33,7 +33,8 @@ def _as_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
     return breaches
 
 
-def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Iterable[RuleCase]:
+def _lying(fault: str, rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    judge = partial(_as_told, f"faults.{fault}")
     for index in range((4 if fault == "duplicate_id" else 2) * effort):
         place = straps(rng)
         if fault == "duplicate_id" and index % 4 < 2:
@@ -50,32 +51,11 @@ def _lying(rule_name: str, fault: str, rng: random.Random, effort: int) -> Itera
         frames += [RingFrame.of(other_control(rng, home=home, **given)) for home in (before, place["node"], before)]
         posts = [Post(30 + 200 * i, i % 2, other_control(rng, home=before, **given)) for i in range(3)]
         actions = [*QUIET, Fault(6, fault, True), *spread(frames, (0, 1) * 7), *posts]
-        yield RuleCase(f"{fault} {index}", Stimulus.of(actions, tail=300, **place), partial(_as_told, rule_name))
+        yield RuleCase(f"{fault} {index}", Stimulus.of(actions, tail=300, **place), judge)
 
 
-@rule("faults.skip_count", "skip_count: the GPU adds its record but no count")
-def skip_count(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    yield from _lying("faults.skip_count", "skip_count", rng, effort)
-
-
-@rule("faults.double_count", "double_count: the GPU adds two to the count")
-def double_count(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    yield from _lying("faults.double_count", "double_count", rng, effort)
-
-
-@rule("faults.duplicate_id", "duplicate_id: the GPU uses its predecessor's number wherever it uses its own")
-def duplicate_id(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    yield from _lying("faults.duplicate_id", "duplicate_id", rng, effort)
-
-
-@rule("faults.corrupt", "corrupt: a bit of the third flit of control frames passed on flips behind the CRC's back")
-def corrupt(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    yield from _lying("faults.corrupt", "corrupt", rng, effort)
-
-
-@rule("faults.slow", "slow: the GPU's records and its status say degraded; control frames are as fast as ever")
-def slow(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    yield from _lying("faults.slow", "slow", rng, effort)
+for _fault, _demand in LIES.items():
+    rule(f"faults.{_fault}", f"{_fault}: {_demand}")(partial(_lying, _fault))
 
 
 # ----------------------------------------------------------------------------------------------------- keepalives

@@ -18,6 +18,14 @@ AHEAD: dict[str, str] = dict(
 )  # by which ring link a frame goes on, by the one that it came by
 # The ports of the mailbox that lead off the ring, and their links.
 OUTWARD = tuple((port.code, wire.BY_PORT[port.code]) for port in (wire.Port.CPU, wire.Port.BOUNDARY))
+# Faults that change what a working node says, frame by frame; rules of the conformance check play each.
+LIES = {
+    "skip_count": "the GPU adds its record but no count",
+    "double_count": "the GPU adds two to the count",
+    "duplicate_id": "the GPU uses its predecessor's number wherever it uses its own",
+    "corrupt": "a bit of the third flit of control frames passed on flips behind the CRC's back",
+    "slow": "the GPU's records and its status say degraded; control frames are as fast as ever",
+}
 _STATISTICS = wire.Kind.STATISTICS.code
 _FLAG = wire.Flag
 _WITH_TRAILER = 40  # bytes of a statistics frame without records
