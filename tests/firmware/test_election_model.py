@@ -39,6 +39,9 @@ def fails(setup: Setup, what: str) -> None:
     print("\n".join(caught.value.trace))
 
 
+SLOW = pytest.mark.slow(part="models")
+
+
 @pytest.mark.parametrize(("role", "members"), [(Role.ENTRY, 1), (Role.ENTRY, 2), (Role.ENTRY, 3), (Role.BOUNDARY, 2)])
 def test_without_faults_the_first_is_elected_and_stays(role: Role, members: int) -> None:
     found = passes(Setup(role, members, budget=0))
@@ -52,16 +55,21 @@ def test_any_one_fault(role: Role, members: int) -> None:
 
 @pytest.mark.parametrize(
     ("budget", "faults"),
-    [(3, ("lose",)), (3, ("delay", "copy", "swap")), (2, ("lose", "delay", "copy", "swap")), (2, ("crash",))],
+    [
+        (3, ("lose",)),
+        pytest.param(3, ("delay", "copy", "swap"), marks=SLOW),
+        (2, ("lose", "delay", "copy", "swap")),
+        pytest.param(2, ("crash",), marks=SLOW),
+    ],
 )
 def test_several_faults_at_the_cpu(budget: int, faults: tuple[str, ...]) -> None:
     passes(Setup(Role.ENTRY, 2, budget, faults))
 
 
-LONG = pytest.param(Role.BOUNDARY, 2, marks=pytest.mark.slow(part="models"))
+LONG = pytest.param(Role.BOUNDARY, 2, marks=SLOW)
 
 
-@pytest.mark.parametrize(("role", "wait_to_restore"), [(Role.ENTRY, 0), (Role.ENTRY, 2), LONG])
+@pytest.mark.parametrize(("role", "wait_to_restore"), [(Role.ENTRY, 0), pytest.param(Role.ENTRY, 2, marks=SLOW), LONG])
 def test_a_member_that_cannot_renew_its_lease_leaves_the_role_to_one_that_it_cannot_hear(
     role: Role, wait_to_restore: int
 ) -> None:
@@ -171,6 +179,7 @@ def test_a_warden_without_memory_grants_an_epoch_twice() -> None:
     fails(setup, "granted twice")
 
 
+@SLOW
 def test_a_warden_that_does_not_wait_after_a_boot_grants_beside_another() -> None:
     fails(Setup(Role.BOUNDARY, 2, 2, ("crash", "part"), restarts=(2,), warden=Hasty), "running for long|side by side")
 
@@ -187,6 +196,7 @@ def test_a_member_that_gives_up_is_caught() -> None:
     fails(Setup(Role.ENTRY, 1, 1, ("lose",), member=Resigned), "one holder for good")
 
 
+@SLOW
 def test_a_member_that_asks_again_at_once_takes_the_role_for_ever() -> None:
     """Each time under a higher epoch, so that there is no end of states; with members that wait there is."""
     with pytest.raises(RuntimeError, match="states"):

@@ -55,6 +55,7 @@ PROOFS = (
         "frame_queue: only whole frames show, whatever is pushed; what shows is what was pushed, in order, once",
         ("frame_queue",),
         Twin("frame_queue.sv", "assign at = sof_i ? whole_q : wr_q;", "assign at = wr_q;"),
+        slow=True,
     ),
     Proof(
         "buffer",
@@ -62,6 +63,7 @@ PROOFS = (
         ("data_fifo",),
         Twin("data_fifo.sv", "sof_i ? frames_q != SLOTS_L : !skip_q", "sof_i ? frames_q <= SLOTS_L : !skip_q"),
         twin_depth=10,
+        slow=True,
     ),
     Proof(
         "bypass",
@@ -138,6 +140,7 @@ PROOFS = (
         Twin("port_rx.sv", "(!active && !LOOP)) && !restart;", "(!active && !LOOP));"),
         harness="pair",
         twin_depth=13,
+        slow=True,
     ),
     Proof(
         "credits_ring",

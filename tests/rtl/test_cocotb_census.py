@@ -20,6 +20,7 @@ def test_census(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_census", "card_top", rtl_files(), simulator=simulator, **given)
 
 
+@pytest.mark.slow(part="benches")
 @pytest.mark.parametrize("simulator", BOTH)
 def test_server(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_server", "server_top", rtl_files(), simulator=simulator, optimise=QUICK, patience=PATIENCE)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.processes import alive
 
 from ringhil.emulator.build.build import BuildError, BuildRequest, build, rtl_hash
 
@@ -403,14 +404,6 @@ def build_in_progress(tmp_path: Path, compiler: Callable[[str], None]) -> tuple[
     while len(list(pids.iterdir())) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     return builder, [int(file.name) for file in pids.iterdir()]
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def child(directory: Path, statement: str) -> subprocess.Popen[str]:

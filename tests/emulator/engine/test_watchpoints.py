@@ -57,6 +57,14 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
         engine.close()
 
 
+SLOW = pytest.mark.slow(part="engine")
+
+
+def seeds(number: int) -> list[object]:
+    """One of them for every day."""
+    return [0, *(pytest.param(seed, marks=SLOW) for seed in range(1, number))]
+
+
 def sending(gpu: int, port: int, frame: bytes) -> Callable[[Engine], None]:
     """The firmware of a GPU writes a frame."""
     return lambda e: e.send_mail(gpu, port, frame)
@@ -104,7 +112,7 @@ def polled(engine: Engine, actions: list[Action]) -> list[tuple[int, ...]]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_registers_as_polling_finds_them(make: Callable[[], Engine], seed: int) -> None:
     actions, found = traffic(seed), []
     engine = make()
@@ -130,7 +138,7 @@ def named(name: str, on: bool) -> Callable[[Engine], None]:
 
 
 @pytest.mark.parametrize("fault", ["hang", "cut", "switch_stuck_through", "switch_stuck_bypass", "dead"])
-@pytest.mark.parametrize("begins", [400, 401, 733])
+@pytest.mark.parametrize("begins", [400, *(pytest.param(at, marks=SLOW) for at in (401, 733))])
 def test_each_fault_that_switches_over(make: Callable[[], Engine], fault: str, begins: int) -> None:
     """Sparse messages only, so that most time is leapt over where the engine may."""
     actions = [Action(at, "census", sending(0, 0, statistics(GPUS, 0, at))) for at in range(0, CYCLES, 500)]
@@ -158,7 +166,7 @@ def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[in
     return [last[place] for place in sorted(last)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_the_last_messages_are_those_on_the_wires(make: Callable[[], Engine], seed: int) -> None:
     """Asked at many cycles, for messages of the last 16 cycles and for all; played in pieces of any length."""
     engine, todo, seen = make(), traffic(seed), 0

@@ -11,7 +11,14 @@ from ringhil.emulator.scenario import loads
 GPUS, UNITS = 64, 10_000
 
 
-@pytest.mark.parametrize("cards", [4, pytest.param(16, marks=pytest.mark.slow(part="engine"))])
+@pytest.mark.parametrize(
+    "cards",
+    [
+        2,
+        pytest.param(4, marks=pytest.mark.slow(part="engine")),
+        pytest.param(16, marks=pytest.mark.slow(part="engine")),
+    ],
+)
 def test_a_chain_of_large_cards(cards: int) -> None:
     names = [chr(ord("a") + n) for n in range(cards)]
     units = UNITS * cards // 16

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from ringhil.emulator.engine.library import rtl_files
-from ringhil.emulator.testbench.build import HDL, SIMULATORS
+from ringhil.emulator.testbench.build import HDL
 
 
-@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.slow(part="benches"))])
 def test_card(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")

@@ -98,34 +98,18 @@ def test_a_case_whose_process_dies_once_is_played_again(
     assert died.exists()
 
 
+@pytest.mark.parametrize(
+    ("dies", "failure"), [(os.getpid, KILLED), (os.getppid, f"{KILLED}, twice")], ids=["itself", "its worker as well"]
+)
 def test_a_case_whose_process_always_dies_is_an_error_and_the_others_are_not(
-    settled: tuple[Warm, list[Case]], monkeypatch: pytest.MonkeyPatch
+    dies: Callable[[], int], failure: str, settled: tuple[Warm, list[Case]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, cases = settled
     expected = played(server, cases)
-    trouble(monkeypatch, cases[4], lambda: os.kill(os.getpid(), signal.SIGKILL))
+    trouble(monkeypatch, cases[4], lambda: os.kill(dies(), signal.SIGKILL))
     found = played(server, cases, jobs=2)
     bad = found.pop(cases[4].key)
-    assert (bad.verdict, bad.failures) == (
-        "error",
-        (KILLED,),
-    )
-    del expected[cases[4].key]
-    assert found == expected
-
-
-def test_a_case_that_kills_its_worker_as_well_takes_no_other_with_it(
-    settled: tuple[Warm, list[Case]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server, cases = settled
-    expected = played(server, cases)
-    trouble(monkeypatch, cases[4], lambda: os.kill(os.getppid(), signal.SIGKILL))
-    found = played(server, cases, jobs=2)
-    bad = found.pop(cases[4].key)
-    assert (bad.verdict, bad.failures) == (
-        "error",
-        (f"{KILLED}, twice",),
-    )
+    assert (bad.verdict, bad.failures) == ("error", (failure,))
     del expected[cases[4].key]
     assert found == expected
 

@@ -1,7 +1,6 @@
 """`ringhil explore` as a user meets it: a process with arguments, output, files and an exit code."""
 
 import json
-import os
 import resource
 import shlex
 import signal
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.emulator.campaign.explore.servers import LYING, RING, library
+from tests.processes import alive
 
 from ringhil.emulator.front.cli import explore as explore_command
 from ringhil.emulator.front.cli.main import main
@@ -135,7 +135,7 @@ def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path
     running.kill()
     running.communicate(timeout=60)
     deadline = time.monotonic() + 30
-    while group_lives(running.pid):
+    while alive(-running.pid):
         assert time.monotonic() < deadline, "processes of a killed campaign go on"
         time.sleep(0.05)
     assert_goes_on(ring, store)
@@ -164,14 +164,6 @@ def committed(store: Path) -> int:
         return 0  # it is just being made
     finally:
         db.close()
-
-
-def group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def assert_goes_on(ring: Path, store: Path) -> None:

@@ -99,6 +99,7 @@ def test_a_failure_is_replayed_by_the_command_of_the_report(tmp_path: Path, stor
     assert page.table("Worst recoveries")[1][2] in good.stdout  # the recovery, in cycles
 
 
+@pytest.mark.slow(part="benches")
 def test_a_hundred_thousand_results_make_a_page_of_moderate_size_soon(tmp_path: Path) -> None:
     text = "server: {cards: {a: {gpus: 64, host_links: [0, 1, 2]}}}\n"
     plan = Plan(("dead", "hang", "link_cut"), depth=4, phases=100, random=11_400, pairs="together", lasts=(None, 9, 99))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.processes import alive
 
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost
 from ringhil.emulator.campaign.pool.fork import forked
@@ -160,17 +161,9 @@ def test_a_process_that_does_one_batch_ends_with_it() -> None:
     with LocalPool(work, 2, once=True, started=pids.append) as pool:
         all_heard(pool, numbered([["ok"]] * 3))
         until = time.monotonic() + 30
-        while any(_is_there(pid) for pid in pids):
+        while any(alive(pid) for pid in pids):
             assert time.monotonic() < until, "a process waits for a second batch"
             pool.hear(0.01)
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")

@@ -157,7 +157,7 @@ def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
     assert found == {"passed": 2}
 
 
-@pytest.mark.parametrize("options", [["-n0"], ["-n2"], ["-n0", "-p", COCOTB], ["-n2", "-p", COCOTB]])
+@pytest.mark.parametrize("options", [["-n0"], ["-n2", "-p", COCOTB]])
 def test_with_xdist_and_cocotb(pytester: pytest.Pytester, options: list[str]) -> None:
     write(pytester, test_good=GOOD, test_sweep=SWEEP, sweep=SWEEP)
     (pytester.path / "test_driven.py").write_text(textwrap.dedent(DRIVEN))
