@@ -5,6 +5,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ringhil.emulator.files import open_input
+
 M = TypeVar("M", bound="Document")
 
 
@@ -18,7 +20,8 @@ def read(path: Path, model: type[M], most: int, error: type[ValueError]) -> M:
     """A file of at most `most` bytes; raises `error`."""
     size(path, most, error)
     try:
-        return model.model_validate_json(path.read_bytes())
+        with open_input(path) as file:
+            return model.model_validate_json(file.read())
     except OSError as reason:
         raise error(f"{path}: cannot be read: {reason.strerror}") from None
     except ValidationError as reason:

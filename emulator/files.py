@@ -1,25 +1,45 @@
-"""Files that appear whole or not at all.
+"""Files that appear whole or not at all, and files that are read.
 
-What is no file, such as a pipe or /dev/stdout, is written to as it comes.
+What is no file, such as a pipe or /dev/stdout, is written to as it comes, and never read: it may have no end, or keep
+its reader waiting. `-` is standard output.
 """
 
 import errno
 import os
+import stat
+import sys
 import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
+STDOUT = Path("-")
+
+
+def open_input(path: Path) -> IO[bytes]:
+    """A regular file, to be read. Raises OSError for anything else, at once."""
+    # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is no file", str(path))
+
 
 class AtomicFile:
     """Written beside its place and moved there by `commit`; without it, nothing is left. Raises OSError.
+
+    What `STDOUT` names is written to as it comes.
 
     `binary`: the caller writes `partial` itself, so its place must be one for a file. `beside`: endings of what its
     writer keeps beside `partial`, which goes with it.
     """
 
     def __init__(self, path: Path, *, binary: bool = False, beside: tuple[str, ...] = ()) -> None:
-        self._stream = path.exists() and not path.is_file() and not path.is_dir()
+        self._stream = path == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
         if self._stream and binary:
             raise OSError(errno.ESPIPE, "it is not a file", str(path))
         self._path = path = Path(os.path.realpath(path)) if path.is_symlink() and not self._stream else path
@@ -28,7 +48,10 @@ class AtomicFile:
         unfinished = [self.partial, *(self.partial.with_name(self.partial.name + ending) for ending in beside)]
         self._discard = weakref.finalize(self, _remove, unfinished, os.getpid())
         self.file: IO[str] | None = None
-        if not binary:
+        if path == STDOUT:
+            sys.stdout.flush()
+            self.file = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        elif not binary:
             where, mode = (path, "w") if self._stream else (self.partial, "x")
             self.file = where.open(mode, encoding="utf-8")
 

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.documents import shown, size
+from ringhil.emulator.files import open_input
 
 HEADER = "# SystemC::Coverage-3"
 MAX_BYTES = 512 * 2**20
@@ -75,7 +76,7 @@ def read(path: Path) -> Points:
     size(path, MAX_BYTES, CoverageError)
     points: Points = {}
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             number = 0
             while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1

@@ -7,6 +7,7 @@ from typing import IO, Protocol
 
 import numpy as np
 
+from ringhil.emulator.files import open_input
 from ringhil.protocol import crc
 
 
@@ -59,8 +60,7 @@ class Files:
         self.units = 0
         try:
             if not path.is_dir():
-                with path.open("rb"):
-                    pass
+                open_input(path).close()
             for file in _below(path) if path.is_dir() else [path]:
                 length = file.stat().st_size
                 if length:
@@ -79,7 +79,7 @@ class Files:
         try:
             if self._open is None or self._open[0] != path:
                 self.close()
-                self._open = (path, path.open("rb"))
+                self._open = (path, open_input(path))
             # By place, not by the file's own position, which forked processes share.
             data = os.pread(self._open[1].fileno(), want, start)
         except OSError as error:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from ringhil.emulator.files import open_input
 from ringhil.emulator.scenario.errors import ScenarioError, printable
 from ringhil.emulator.scenario.marks import place_after
 from ringhil.emulator.scenario.scenario import Scenario
@@ -44,7 +45,7 @@ def loads_variants(text: str, name: str = "<string>") -> Variants:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             data = file.read(MAX_BYTES + 1)  # one more shows that there is more; what is behind it isn't read
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = error.strerror if isinstance(error, OSError) else error

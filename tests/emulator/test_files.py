@@ -7,7 +7,7 @@ from typing import IO
 
 import pytest
 
-from ringhil.emulator.files import AtomicFile, write_whole
+from ringhil.emulator.files import AtomicFile, open_input, write_whole
 
 
 def test_a_committed_file_is_there_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -83,3 +83,15 @@ def test_where_no_file_can_be_nothing_else_goes_wrong(tmp_path: Path, name: str,
         AtomicFile(tmp_path / name)
     gc.collect()  # what goes wrong at the end of an object's life is a warning
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_no_file_is_not_read_and_not_waited_for(tmp_path: Path) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    file.write_bytes(b"whole")
+    for path, why in ((pipe, "it is no file"), (Path("/dev/zero"), "it is no file"), (tmp_path, "Is a directory")):
+        with pytest.raises(OSError, match=why) as caught:
+            open_input(path)
+        assert caught.value.filename == str(path)
+    with open_input(file) as content:
+        assert content.read() == b"whole"

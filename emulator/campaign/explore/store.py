@@ -85,8 +85,11 @@ class Store:
 
     def _refuse_foreign(self) -> None:
         """Sqlite would take a file that is shorter than its header for an empty one, and write to it."""
+        path = Path(self.path)
+        if path.exists() and not path.is_file():
+            raise ExploreError(f"{self.path}: {'it is a folder' if path.is_dir() else 'it is no file'}; name a file")
         try:
-            with Path(self.path).open("rb") as file:
+            with path.open("rb") as file:
                 found = file.read(len(_MAGIC))
         except OSError:
             return  # not there yet; or sqlite says what is wrong with it

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ringhil.emulator.files import open_input
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.scenario.yaml_events import MAX_BYTES
 from ringhil.emulator.scenario.yaml_source import parse
@@ -62,7 +63,7 @@ def speaks_of_cards(file: Path) -> bool:
 
 def _head(file: Path) -> bytes:
     try:
-        with file.open("rb") as content:
+        with open_input(file) as content:
             return content.read(MAX_BYTES)
     except OSError:
         return b""

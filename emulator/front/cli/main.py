@@ -33,7 +33,17 @@ _COMMANDS = {
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
+class _ReaderGone(Exception):
+    """Whoever read our output has closed it. No OSError: click makes exit code 1 of that, which says something else."""
+
+
 class _Lazy(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGone from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
 
@@ -95,10 +105,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("ringhil: interrupted", err=True)
         return 130
-    except BrokenPipeError:
-        # Whoever read our output has gone; nothing to tell, and nobody to tell it to.
+    except (_ReaderGone, BrokenPipeError):
+        # End as other tools do, which leave that signal as it is.
         _forget_output()
-        return 0
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
+        return 128 + signal.SIGPIPE
     except OSError as error:
         # Files of ours have names, and their own words; without one it is our output that couldn't be written.
         if error.filename is not None or error.errno not in _NO_ROOM:

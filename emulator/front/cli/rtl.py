@@ -86,6 +86,7 @@ def check(
     from ringhil.emulator.conformance.show import junit as as_junit
     from ringhil.emulator.conformance.show import show
 
+    results = terminal.beside(as_json, junit=junit)
     with explained():
         if only_list:
             for name, rule in all_rules().items():
@@ -101,7 +102,7 @@ def check(
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        show(report, terminal.output())
+        show(report, results)
     return 0 if report.ok else 1
 
 

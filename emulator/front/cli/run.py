@@ -50,6 +50,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
+    results = terminal.beside(as_json, record=record)
     with explained():
         scenario = _scenario(server, data, seed)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
@@ -62,7 +63,7 @@ def command(
     if as_json:
         click.echo(json.dumps(outcome.to_json()))
     else:
-        show(outcome, terminal.output())
+        show(outcome, results)
     return 0 if outcome.verdict is VerdictWord.PASS else 1
 
 

@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -13,6 +15,8 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+
+from ringhil.emulator.files import STDOUT
 
 errors = Console(stderr=True, highlight=False)
 _log = logging.getLogger(__name__)
@@ -24,6 +28,15 @@ def output() -> Console:
     """Results, on stdout."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+def beside(as_json: bool, **reports: Path | None) -> Console:
+    """Where results go beside `reports`, given by option: stderr, if a report is `-`. Raises UsageError when two things
+    want standard output."""
+    wanted = [f"--{option} -" for option, path in reports.items() if path == STDOUT] + ["--json"] * as_json
+    if len(wanted) > 1:
+        raise click.UsageError(f"{' and '.join(wanted)} both write to standard output")
+    return errors if wanted and not as_json else output()
 
 
 def _quiet() -> bool:

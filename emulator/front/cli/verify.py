@@ -111,6 +111,7 @@ def command(
     Exit code 0: all passed; 1: one failed; 2: no scenario failed, but one could not be used or played; 130: it was
     interrupted, and the report has what was played until then.
     """
+    results = terminal.beside(as_json, junit=junit, codequality=codequality)
     with _refused(), explained():
         files = discover(paths)
         _log.info("%d scenario files", len(files))
@@ -130,7 +131,10 @@ def command(
                 report = run_all(VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil")), on_progress)
             if not report.results and report.stopped is None:
                 raise VerifyError(nothing(selection))
-            _print(report, as_json)
+            if as_json:
+                click.echo(json.dumps(report.to_json()))
+            else:
+                show(report, results)
             if xml is not None:
                 xml.write(as_junit(report))
             if quality is not None:
@@ -164,13 +168,6 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:
         raise VerifyError(nothing(selection))
     click.echo(json.dumps(names) if as_json else "\n".join(names))
     return 0
-
-
-def _print(report: VerifyReport, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(report.to_json()))
-    else:
-        show(report, terminal.output())
 
 
 def _annotate(report: VerifyReport, how: str) -> None:

@@ -17,11 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from pylibfst import ffi, lib
 
-from ringhil.emulator.files import AtomicFile
+from ringhil.emulator.files import AtomicFile, open_input
 from ringhil.emulator.trace.waves.fst import BESIDE, WaveError
 
 MAX_WIDTH = 2**20  # bits of one variable
@@ -91,7 +91,7 @@ def convert(
     except OSError as error:
         raise WaveError(f"{fst}: cannot be written: {error.strerror}") from None
     try:
-        source = vcd.open("rb")
+        source = open_input(vcd)
     except OSError as error:
         raise WaveError(f"{vcd}: cannot be read: {error.strerror}") from None
     with source, target as file:
@@ -124,7 +124,7 @@ def convert(
 class _Words:
     """The words of a file, and the number of the line that they are on."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: IO[bytes]) -> None:
         self._source = source
         self.line = 0
 

@@ -129,7 +129,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ExploreError, match="cannot be opened or made"):
         Store(tmp_path / "none" / "s")
-    with pytest.raises(ExploreError, match="cannot be opened or made"):
+    with pytest.raises(ExploreError, match="it is a folder; name a file"):
         Store(tmp_path)
 
 

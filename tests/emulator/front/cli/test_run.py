@@ -157,6 +157,53 @@ def test_output_that_finds_no_room_is_one_line(tmp_path: Path, arguments: list[s
     assert done.returncode == 2, "1 would be a failed expectation"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["run", "PIPE"], ": cannot be read: it is no file"),
+        (["run", "FILE", "--data", "PIPE"], ": cannot be read: it is no file"),
+        (["run", "FILE", "--data", "/dev/zero"], "/dev/zero: cannot be read: it is no file"),
+        (["verify", "PIPE"], ": cannot be read: it is no file"),
+        (["explore", "FILE", "--store", "PIPE"], ": it is no file; name a file"),
+    ],
+)
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, arguments: list[str], where: str) -> None:
+    file, pipe = tmp_path / "good.yaml", tmp_path / "pipe.yaml"
+    file.write_text(GOOD)
+    os.mkfifo(pipe)
+    done = ringhil(*(str({"FILE": file, "PIPE": pipe}.get(a, a)) for a in arguments))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert where in done.stderr
+    assert pipe.is_fifo()
+
+
+def test_a_report_on_standard_output_is_alone_there(tmp_path: Path) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(GOOD)
+    done = ringhil("run", str(file), "--record", "-")
+    assert done.returncode == 0
+    assert [json.loads(line) for line in done.stdout.splitlines()]
+    assert "verdict: pass" in done.stderr
+    assert not (tmp_path / "-").exists()
+    assert not Path("-").exists()
+    both = ringhil("verify", str(file), "--junit", "-", "--json")
+    assert both.returncode == 2
+    assert both.stderr == "ringhil verify: --junit - and --json both write to standard output\n"
+
+
+def test_a_reader_that_goes_ends_it_as_other_tools_are_ended(tmp_path: Path) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(GOOD)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "ringhil.emulator", "run", str(file), "--json"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    os.close(writing)
+    assert done.returncode == -signal.SIGPIPE
+    assert done.stderr == ""
+
+
 def test_an_interrupted_run_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
     file, record = tmp_path / "s.yaml", tmp_path / "out" / "r.jsonl"
     record.parent.mkdir()
