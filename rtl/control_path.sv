@@ -92,8 +92,10 @@ module control_path
   logic [3:0] l_valid, l_sof, l_eof, l_pop;
   logic [255:0] l_data;
   logic [1:0] trip, lane_busy, stat_busy;
-  logic out_of_ring, outbox_busy;
+  logic out_of_ring, silent, outbox_busy;
   assign out_of_ring = bypassed_o != 2'b00;
+  // A lane waits for the end of a frame that the GPU has begun; what it has not begun outside the ring must not.
+  assign silent = out_of_ring || bypass_i;
   assign trip_o = trip != 2'b00;
   assign busy_o = lane_busy != 2'b00 || stat_busy != 2'b00 || outbox_busy
       || mrx2_ctl_o[0] || mrx3_ctl_o[0];
@@ -228,7 +230,7 @@ module control_path
       .frozen_i,
       .babble_i(fault_i[FAULT_BABBLE]),
       .lose_i(fault_i[FAULT_KEEPALIVE_LOSS]),
-      .clear_i({out_of_ring, out_of_ring, bypassed_o}),
+      .clear_i({silent, silent, bypassed_o}),
       .card_id_i,
       .node_id_i,
       .ring_size_i,

@@ -110,6 +110,9 @@ def check(
     for name in chosen.rules:
         if name not in known:
             raise BuildError(f"no rule {name!r}; there are: {', '.join(known)}")
+    for folder in (chosen.out, chosen.coverage):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise BuildError(f"{folder}: it is a file; name a folder")
     progress("lint")
     files = sources(rtl)
     defined(files, top)

@@ -20,7 +20,7 @@ from ringhil.protocol import wire
 _VALID, _DATA, _SOF, _EOF, _ERR = (BIT[n] for n in ("valid", "data", "sof", "eof", "err"))
 _CREDIT, _UP, _FAULT = (BIT[n] for n in ("credit", "up", "fault"))
 _log = logger("monitor")
-PERIOD = 2  # steps of simulated time a cycle
+PERIOD = 1000  # steps of simulated time a cycle: a nanosecond, so that waves and messages of the RTL count cycles
 _STAY = _VALID | _CREDIT  # while one of them is set, the next cycle may look the same and carry something new
 LONGEST: dict[Channel, int] = {"control": wire.MAX_FRAME_FLITS, "data": wire.DATA_FRAME_FLITS}  # flits
 

@@ -100,10 +100,8 @@ def run_bench(
     said = log.read_text(errors="replace")
     failed = next((found for pattern in _ASSERTION if (found := pattern.search(said))), None)
     if failed is not None:
-        from ringhil.emulator.testbench.monitor import PERIOD  # brings cocotb in
-
-        cycle = int(failed["time"]) // PERIOD
-        place = f"{failed['place']}, {failed['where']}, cycle {cycle} of the simulation"
+        # A cycle is a nanosecond.
+        place = f"{failed['place']}, {failed['where']}, cycle {failed['time']} of the simulation"
         text = f"assertion failed: {failed['rule']} ({place})"
         raise BuildError(text, said[-_TAIL:])
     if not xml.is_file():

@@ -119,14 +119,18 @@ def silenced(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         place = straps(rng)
         actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
         at = 20
-        for port in (0, 1, 2, 3, 2, 3):
-            # The mailbox takes a flit a cycle and a port sends one, so frames wait behind longer ones only.
-            for flits in (20, 5, 6):
+        # The mailbox takes a flit a cycle and a port sends one, so frames wait behind longer ones only: on one port,
+        # and on a port outside the ring while both lanes still send frames of the GPU, for which the switch waits.
+        alone = [[(port, flits) for flits in (20, 5, 6)] for port in (0, 1, 2, 3, 2, 3)]
+        beside = [[(port, 61), (0, 31), (1, 17), (port, 5)] for port in (2, 3, 2, 3)]
+        for frames in alone + beside:
+            for port, flits in frames:
                 given = {"card": place["card"], "origin": place["node"], "ttl": 2, "size": place["size"]}
                 records = (flits - 5) // 2 if flits > 6 else 0
                 data = statistics(rng, flags=RECORDS if records else 0, records=records, **given)
                 actions.append(Post(at, port, data))
-            fails = at + rng.randrange(22, 38)
+            written = sum(flits for _, flits in frames)
+            fails = at + rng.randrange(written - 9, written + 7)
             actions += [Fault(fails, "dead", True), Fault(fails + 150, "dead", False)]
             at = fails + 250
         yield RuleCase(f"silenced {index}", Stimulus.of(actions, **place), _silenced)

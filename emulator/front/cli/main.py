@@ -98,8 +98,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         click.echo(error.ctx.get_help() if error.ctx else "", err=True)
         return 2
     except click.UsageError as error:
-        where = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
-        return _complain(f"ringhil{where}: {error.format_message()}")
+        return _complain(f"{error.ctx.command_path if error.ctx else 'ringhil'}: {error.format_message()}")
     except click.ClickException as error:
         return _complain(f"ringhil: {error.format_message()}")
     except (click.Abort, KeyboardInterrupt):

@@ -2,6 +2,8 @@
 
 import importlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -95,10 +97,10 @@ def check(
         chosen = CheckSettings(
             "icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage
         )
-        with terminal.working("checking") as progress:
-            report = run_check(rtl, top, chosen, progress)
-        if junit is not None:
-            _write(junit, as_junit(report))
+        with _report(junit) as write:
+            with terminal.working("checking") as progress:
+                report = run_check(rtl, top, chosen, progress)
+            write(as_junit(report))
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
@@ -144,10 +146,27 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
         click.echo(f"{library.rtl} {how}")
 
 
-def _write(path: Path, text: str) -> None:
-    from ringhil.emulator.files import write_whole
+@contextmanager
+def _report(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """What writes a report, if one is wanted; refused before anything is played if it can't."""
+    from ringhil.emulator.files import AtomicFile
 
+    if path is None:
+        yield lambda text: None
+        return
+    with _cannot_be_written(path):
+        file = AtomicFile(path)
+    with file:
+        assert file.file is not None
+        yield file.file.write
+        with _cannot_be_written(path):
+            file.commit()
+
+
+@contextmanager
+def _cannot_be_written(path: Path) -> Iterator[None]:
     try:
-        write_whole(path, text)
+        yield
     except OSError as error:
-        raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from error
+        why = "it is a folder; name a file" if path.is_dir() else error.strerror
+        raise click.ClickException(f"{path}: cannot be written: {why}") from error
