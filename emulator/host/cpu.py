@@ -37,11 +37,13 @@ class Cpu:
         self.cards, self.config, self.workload = cards, config, workload
         self.on_done, self.on_progress = on_done, on_progress
         self.on_grant: Callable[[CardView, Action], None] = lambda card, action: None  # Granted or Lapsed
+        self.on_split: Callable[[int, tuple[int, ...]], None] = lambda units, shares: None  # see Policy
         self.work = WorkCount(0 if workload is None else workload.units)
         self._port = port
         self._leases = Leases(port, cards, self._lease_changed)
         self._accepting = Accepting(self.work)
         policy = POLICIES[config.policy](cards)
+        policy.on_split = lambda units, shares: self.on_split(units, shares)
         self._out = HandingOut(port, cards, config, policy, workload, self._accepting, self.work)
 
     def power_up(self) -> None:

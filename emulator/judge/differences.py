@@ -35,8 +35,18 @@ class Differences:
             ]
         return "; ".join(f"{what} {found}, not {true}" for what, found, true in pairs if found != true) or None
 
-    def of_shares(self, units: int) -> str | None:
-        """What differs in how the CPU has just split the work (R5); None also when it can't know the truth yet."""
+    def of_weight(self, card: int) -> str | None:
+        """What differs in the weight that the CPU gives to the card, and in whom it takes for slow (R5)."""
+        view = self._views[card]
+        if not self._named[card] or not view.reachable:
+            return None
+        slow, weight = self._slow(card, view.entry), self._oracle.weight(card, view.entry)
+        if view.degraded != slow:
+            return f"slow GPUs {sorted(view.degraded)}, not {sorted(slow)}"
+        return None if view.weight == weight else f"weight {view.weight}, not {weight}"
+
+    def of_shares(self, units: int, found: tuple[int, ...]) -> str | None:
+        """What differs in how the CPU splits `units` (R5); None also when it can't know the truth yet."""
         weights = []
         for card, view in enumerate(self._views):
             entry = view.entry if view.known else None
@@ -45,7 +55,7 @@ class Differences:
             seen = self._oracle.seen(card, entry)
             # Without records nobody's weight is known: all weigh the same.
             weights.append(self._oracle.weight(card, entry) if self._named[card] else 4 * seen.count)
-        found, true = tuple(view.share for view in self._views), shares(units, weights)
+        true = shares(units, weights)
         return None if found == true else f"shares of the work {list(found)}, not {list(true)}"
 
     def _slow(self, card: int, entry: int | None) -> frozenset[int]:

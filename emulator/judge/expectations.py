@@ -18,6 +18,8 @@ class _Item:
     ok: bool | None = None
     found: str = "nothing yet"
     uncounted: set[str] = field(default_factory=set)  # cards whose first accepted count it waits for
+    at: int = 0  # cycle at which it came true
+    too_early: int | None = None  # the same, before an event struck that it must outlive
 
 
 class _Findings:
@@ -75,9 +77,17 @@ class Expectations:
             if item.expectation.kind == When.BY:
                 ok, found = self._judge(item.expectation)
                 if ok:
-                    item.ok, item.found = True, found
+                    item.ok, item.found, item.at = True, found, self._kernel.now
             elif item.expectation.kind == When.ALWAYS:
                 self._watch(item)
+
+    def struck(self) -> None:
+        """An event has struck: what had come true by then must come true, or still be so, after it."""
+        now = self._kernel.now
+        for item in self._items:
+            until = item.expectation.cycle
+            if item.ok and item.expectation.kind == When.BY and until is not None and now < until:
+                item.ok, item.found, item.too_early = None, "nothing yet", item.at
 
     def look(self, item: _Item) -> None:
         """The item's time has come."""
@@ -86,6 +96,8 @@ class Expectations:
                 self._watch(item)
             else:
                 item.ok, item.found = self._judge(item.expectation)
+                if not item.ok and item.too_early is not None:
+                    item.found += f" (it was so at cycle {item.too_early}, before the last event: that is too early)"
 
     def end(self) -> tuple[Expected, ...]:
         """The run is over."""

@@ -1,8 +1,11 @@
 """Judges a run while it is played: reads the stream of observations, knows the truth, and never acts on the run."""
 
+from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.expectations import Expectations
 from ringhil.emulator.judge.horizon import horizon
+from ringhil.emulator.judge.invariants.evidence import RunEvidence
+from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, OK
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import Outcome
@@ -35,6 +38,8 @@ class Judge:
         kernel, cpu = server.kernel, server.cpu
         self.watch = Watch(server.wiring, self.bounds, cpu.cards)
         self.orphans = Orphans(kernel, [card.name for card in server.wiring.cards], self.bounds)
+        self.acceptance = Acceptance(server.wiring, cpu, [card.role for card in self.watch.cards])
+        self.names = Names(self.watch, cpu.cards, self.bounds)
         self._switchovers = SwitchOvers(server, self.bounds)
         self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans)
         self.expectations = Expectations(server.scenario.expect, kernel, cpu, self.results, self.watch.differs)
@@ -60,6 +65,7 @@ class Judge:
             watch.rejected(card, what, o.cycle)
         elif isinstance(what, Suspected):
             watch.suspected(card, what, o.cycle)
+            self.names.suspected(card, what.gpus, o.cycle)
         elif isinstance(what, Elected | Deposed):
             group = self._wiring.crossings[o.cell].group if what.role is Role.BOUNDARY else None
             role = watch.cards[card].role if group is None else watch.links[group]
@@ -84,13 +90,18 @@ class Judge:
         self.expectations.news()
 
     def _taken_in(self, o: TakenIn) -> None:
-        self.watch.reported(self._wiring.place(o.cell)[0], o.cycle)
+        card, _ = self._wiring.place(o.cell)
+        self.acceptance.taken_in(o)
+        self.watch.reported(card, o.cycle)
+        self.watch.look_at_shares(self._server.cpu.work.completed > 0, o.cycle)
+        self.names.reported(card, o.cycle)
         self.expectations.news()
 
     def _shared_out(self, o: SharedOut) -> None:
-        self.watch.shared_out(o.units, o.cycle)
+        self.watch.shared_out(o.units, o.shares, o.cycle)
 
     def _struck(self, o: Struck) -> None:
+        self.expectations.struck()
         numbers, part = self.watch.oracle.place(o.event)
         if part is None:
             self.watch.event(o.event, o.cycle)
@@ -131,4 +142,8 @@ class Judge:
 
     def outcome(self) -> Outcome:
         """What came of the run, which is over."""
-        return self.results.outcome(self._server.scenario, self.expectations.end(), self._server.seconds)
+        server = self._server
+        evidence = RunEvidence(
+            server.kernel.now, self._wiring, server.cpu, self.watch, self.orphans, self.acceptance, self.names
+        )
+        return self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)

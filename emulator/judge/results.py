@@ -90,11 +90,12 @@ class Results:
             frames=sum(crossed),
         )
 
-    def outcome(self, scenario: Scenario, expected: tuple[Expected, ...], seconds: float) -> Outcome:
+    def outcome(
+        self, scenario: Scenario, expected: tuple[Expected, ...], evidence: RunEvidence, seconds: float
+    ) -> Outcome:
         """All of it. `seconds`: what it took on this machine."""
         work = self._cpu.work
         now, watch = self._kernel.now, self._watch
-        evidence = RunEvidence(now, self._wiring, self._cpu, watch, self._orphans)
         return Outcome(
             name=scenario.name,
             seed=scenario.seed,

@@ -16,6 +16,7 @@ class RoleWatch:
     holders: dict[int, int] = field(default_factory=dict)  # GPU -> epoch
     epochs: set[int] = field(default_factory=set)
     epoch: int = 0  # the last one
+    last: int | None = None  # the GPU that was elected with it
     changes: int = 0  # elections
     changed_at: int = 0  # taken up or laid down
     wrong: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
@@ -39,6 +40,7 @@ class RoleWatch:
             self._split(now, f"epoch {epoch} after {self.epoch}")
         self.epochs.add(epoch)
         self.holders[gpu] = self.epoch = epoch
+        self.last = gpu
         self.changes += 1
         self.changed_at = now
 

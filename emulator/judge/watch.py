@@ -41,6 +41,7 @@ class Watch:
             for group, (a, b) in enumerate(names)
         ]
         self.wrong_shares: list[tuple[str, int]] = []
+        self._split_by: tuple[int, ...] | None = None  # weights by which the CPU has split the work last
         self._events: list[OpenEvent] = []
         self._last_event = [0] * len(self.cards)
         self._needs = Needs(wiring, bounds, views, self.oracle, self.cards, self.links)
@@ -216,13 +217,50 @@ class Watch:
                 return True
         return False
 
-    def shared_out(self, units: int, now: int) -> None:
-        """The CPU has split the work over the cards; R5 says how, and another policy doesn't keep to it."""
-        if self._wiring.server.settings.policy != "proportional":
-            return
-        text = self.differences.of_shares(units)
+    def shared_out(self, units: int, shares: tuple[int, ...], now: int) -> None:
+        """The CPU splits work over the cards; R5 says how."""
+        self._split_by = self._weights()
+        text = self.differences.of_shares(units, shares)
         if text is not None:
             self.wrong_shares.append((f"at cycle {now}: {text}", now))
+
+    def look_at_shares(self, begun: bool, now: int) -> None:
+        """Whether the work is split as the weights are that the CPU knows; `begun`: some of it has been done."""
+        weights = self._weights()
+        if self._wiring.server.settings.policy != "proportional" or not any(weights):
+            return
+        if (begun or self._split_by is not None) and self._split_by != weights:
+            self.wrong_shares.append((f"at cycle {now}: the work is not split anew by weights {list(weights)}", now))
+            self._split_by = weights
+
+    def _weights(self) -> tuple[int, ...]:
+        return tuple(view.weight for view in self._views)
+
+    # ------------------------------------------------------------------------------------------------- who is blamed
+
+    def blameless(self, card: int, now: int) -> bool:
+        """Nothing is wrong with the card, and has not been for as long as dealing with it may take."""
+        return not self.cards[card].truth.faults and now > self._last_event[card]
+
+    def untouched(self, card: int) -> bool:
+        """No event has ever struck the card."""
+        return not any(card in o.cards for o in self._events)
+
+    def alone(self, card: int, now: int) -> OpenEvent | None:
+        """The one event that the card still suffers from, when its bound is over and all before it was dealt with."""
+        mine = [o for o in self._events if card in o.cards]
+        if not mine or self.cards[card].truth.faults != 1 or now <= self._last_event[card]:
+            return None
+        *before, last = mine
+        dealt_with = all(o.event.at + o.bound < last.event.at for o in before)
+        return last if dealt_with and last.event.begins and not last.superseded else None
+
+    def late_link(self, card: int, now: int) -> int | None:
+        """The one link that must be called slow; None: there is none, or it can't be timed."""
+        alone = self.alone(card, now)
+        if alone is None or alone.event.kind != "link_delay" or alone.part is None or alone.recounted is None:
+            return None
+        return alone.part[1]
 
     def differs(self, card: int) -> str | None:
         """What of the CPU's view of the card isn't as the oracle says now; None: count, members, break and stranded

@@ -165,8 +165,14 @@ class Invariants(Part):
 
     wrong_count: bool = Field(True, description="no count is accepted that was at no time true since its round began")
     one_grant: bool = Field(True, description="no role is held by two GPUs at a time, no epoch is granted twice")
+    only_holder: bool = Field(
+        True, description="the CPU lets only that count which comes from the GPU that holds the card's entry role"
+    )
     bounded_recovery: bool = Field(
         True, description="every fault is dealt with within its bound, and long after the last one all is as it must be"
+    )
+    rightly_named: bool = Field(
+        True, description="who is suspected, slow or noisy has given cause for it; who has, is named"
     )
     work_once: bool = Field(True, description="every work unit is done, its result accepted once, and right")
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")

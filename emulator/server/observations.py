@@ -17,18 +17,22 @@ class CpuSaid:
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """The CPU has read a frame that came from the GPU of `cell`, and done what follows from it."""
+    """The CPU has read a frame that came from the GPU of `cell`, and done what follows from it. `bad`: it arrived
+    damaged."""
 
     cycle: int
     cell: int
+    frame: bytes
+    bad: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SharedOut:
-    """The CPU has split its `units` of work over the cards for the first time."""
+    """The CPU splits `units`, those that nobody has begun, over the cards: `shares`, in the order of the cards."""
 
     cycle: int
     units: int
+    shares: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

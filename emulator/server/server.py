@@ -47,6 +47,7 @@ class LiveServer:
         cards, config = views(self.wiring, self.times), cpu_config(scenario, self.wiring, self.times)
         self.cpu = Cpu(self.kernel, cards, config, self._workload, self._on_done, on_progress)
         self.cpu.on_grant = self._on_grant
+        self.cpu.on_split = self._on_split
         self._injector = Injector(self.kernel, self.wiring, self._on_life)
         self._groups = Groups(self.wiring, settings, self.times, scenario.seed)
         self._firmware = {
@@ -55,7 +56,6 @@ class LiveServer:
         self.kernel.on_firmware_mail = self._firmware_mail
         self.kernel.on_cpu_mail = self._cpu_mail
         self._horizon = FOREVER
-        self._shared_out = False
         self.seconds = 0.0  # what playing has taken on this machine
 
     def _is_in_group(self, cell: int) -> bool:
@@ -79,13 +79,10 @@ class LiveServer:
 
     def _cpu_mail(self, cell: int, frame: bytes, port: int, bad: bool) -> None:
         self.cpu.mail(cell, frame, port, bad)
-        self._look_at_shares()
-        self.observations.tell(TakenIn(self.kernel.now, cell))
+        self.observations.tell(TakenIn(self.kernel.now, cell, frame, bad))
 
-    def _look_at_shares(self) -> None:
-        if not self._shared_out and any(card.share for card in self.cpu.cards):
-            self._shared_out = True
-            self.observations.tell(SharedOut(self.kernel.now, self.cpu.work.units))
+    def _on_split(self, units: int, shares: tuple[int, ...]) -> None:
+        self.observations.tell(SharedOut(self.kernel.now, units, shares))
 
     def _on_grant(self, card: CardView, said: Action) -> None:
         assert isinstance(said, Granted | Lapsed)
@@ -119,7 +116,6 @@ class LiveServer:
             for firmware in self._firmware.values():
                 firmware.power_up()
             self.cpu.power_up()
-            self.kernel.after(self.cpu.config.silence, self._look_at_shares)  # it waits no longer for a card
 
     def run_to(self, cycle: int) -> None:
         """Play until `cycle`, or nothing if that is past; what is to happen in that very cycle is still to come."""

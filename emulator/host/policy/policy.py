@@ -1,7 +1,7 @@
 """The seam between handing out and the choice of a GPU (R5)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ringhil.emulator.host.card import CardView
 
@@ -16,6 +16,8 @@ class Policy(ABC):
 
     def __init__(self, cards: Sequence[CardView]) -> None:
         self.cards = cards
+        # Called by a policy that gives each card a share, whenever it has: units split, and how many of them by card.
+        self.on_split: Callable[[int, tuple[int, ...]], None] = lambda units, shares: None
 
     @abstractmethod
     def begin(self, units: int) -> None:

@@ -50,4 +50,5 @@ class Proportional(Policy):
 
     def _split(self, units: int) -> list[tuple[CardView, int]]:
         by_name = shares(units, {card.name: card.weight for card in self.cards})
+        self.on_split(units, tuple(by_name[card.name] for card in self.cards))
         return [(card, by_name[card.name]) for card in self.cards]

@@ -7,11 +7,21 @@ from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.invariants.invariant import Invariant
 from ringhil.emulator.judge.invariants.no_orphan import NoOrphan
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
+from ringhil.emulator.judge.invariants.only_holder import OnlyHolder
+from ringhil.emulator.judge.invariants.rightly_named import RightlyNamed
 from ringhil.emulator.judge.invariants.work_once import WorkOnce
 from ringhil.emulator.judge.invariants.wrong_count import WrongCount
 from ringhil.emulator.judge.outcome import Violation
 
-ALL: tuple[type[Invariant], ...] = (WrongCount, OneGrant, NoOrphan, BoundedRecovery, WorkOnce)
+ALL: tuple[type[Invariant], ...] = (
+    WrongCount,
+    OneGrant,
+    OnlyHolder,
+    NoOrphan,
+    BoundedRecovery,
+    RightlyNamed,
+    WorkOnce,
+)
 
 
 def violations(evidence: RunEvidence, judged: frozenset[str]) -> Iterator[Violation]:

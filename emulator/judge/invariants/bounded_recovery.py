@@ -14,7 +14,8 @@ class BoundedRecovery(Invariant):
         """The end first, by card and by link; then events."""
         watch, now = self.evidence.watch, self.evidence.now
         for card in watch.settled_cards(now):
-            text = watch.differences.of_card(card) or watch.differences.of_entry(card)
+            differs = watch.differences
+            text = differs.of_card(card) or differs.of_weight(card) or differs.of_entry(card)
             if text is not None:
                 yield f"at the end: card {watch.cards[card].name}: {text}", None
         for group in watch.settled_links(now):

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.acceptance import Acceptance
+from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.server.wiring import Wiring
@@ -17,3 +19,5 @@ class RunEvidence:
     cpu: Cpu
     watch: Watch
     orphans: Orphans
+    acceptance: Acceptance
+    names: Names

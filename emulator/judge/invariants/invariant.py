@@ -1,12 +1,21 @@
 """The shape of an invariant."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
 
+MOST = 3  # of one kind are told; more say nothing new
+
 Broken = tuple[str, int | None]  # what is wrong, and the cycle in which it was, where there is one
+
+
+def first(broken: Sequence[Broken], what: str) -> Iterator[Broken]:
+    """The first few, and how many more there are; `what` they are, in the plural."""
+    yield from broken[:MOST]
+    if len(broken) > MOST:
+        yield f"and {len(broken) - MOST} more {what}", broken[MOST][1]
 
 
 class Invariant(ABC):

@@ -16,10 +16,16 @@ def digest(data: bytes) -> int:
     return crc.crc32(flits) << 32 | sum(words) % (1 << 32)
 
 
+def turned(one: int, unit: int) -> int:
+    """The digest of a unit turned left by as many bits as its number says: so it goes into that of all, by
+    exclusive-or."""
+    wide = one << unit % _DIGEST
+    return (wide | wide >> _DIGEST) % (1 << _DIGEST)
+
+
 def digest_of_all(units: int, read: Callable[[int], bytes]) -> int:
-    """Exclusive-or over units 0 .. `units` - 1, each turned left by as many bits as its number says."""
+    """The digest of units 0 .. `units` - 1."""
     total = 0
     for unit in range(units):
-        turned = digest(read(unit)) << unit % _DIGEST
-        total ^= (turned | turned >> _DIGEST) % (1 << _DIGEST)
+        total ^= turned(digest(read(unit)), unit)
     return total

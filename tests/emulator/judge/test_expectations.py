@@ -161,3 +161,25 @@ def test_the_truth_follows_from_all_that_is_struck(library: Library, timeline: s
     outcome = play(library, "at: 20001, truth: [a]", "end: true, truth: [a, b]", timeline=(timeline,))
     assert [item.ok for item in outcome.expect] == [False, True]
     assert len(outcome.recoveries) == 2
+
+
+def test_by_counts_from_the_last_event_before_it_on(library: Library) -> None:
+    """A GPU dies at 20,000: what was true until then says nothing of what is found after."""
+    outcome = play(
+        library,
+        "by: 20001, truth: [a]",
+        "by: 20001, count: {a: 8}",
+        "by: 39000, truth: [a]",
+        "by: 39000, count: {a: 8}",
+        "by: 20000, truth: [a]",
+    )
+    assert [item.ok for item in outcome.expect] == [False, True, True, True, True]
+    assert re.search(r"\(it was so at cycle \d+, before the last event: that is too early\)$", outcome.expect[0].found)
+
+
+def test_by_may_still_be_true_when_the_event_strikes_but_not_come_true_before_it(library: Library) -> None:
+    healed = (DEAD, "{at: 30000, clear: dead, gpu: a.3}")
+    outcome = play(
+        library, "by: 29999, count: {a: 7}", "by: 39000, count: {a: 7}", "by: 39999, count: {a: 8}", timeline=healed
+    )
+    assert [item.ok for item in outcome.expect] == [True, True, True]

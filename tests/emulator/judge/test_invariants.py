@@ -1,6 +1,7 @@
 """Each invariant is broken by a design or firmware with one mistake, and by nothing else; and can be left out."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.host.accepting import Accepting
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.handing_out import HandingOut
+from ringhil.emulator.host.leases import Leases
+from ringhil.emulator.host.policy import Proportional
 from ringhil.emulator.judge.invariants import ALL
 from ringhil.emulator.scenario import INVARIANTS, loads
 from ringhil.firmware import census
@@ -19,8 +22,10 @@ from ringhil.firmware.census import Census
 from ringhil.firmware.commands import SetTimer
 from ringhil.firmware.election import GroupConfig
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.links import LinkHealth
 from ringhil.firmware.observations import Counted
-from ringhil.protocol.frames import Election, Result
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Election, Report, Result
 
 CLEAN = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}}\nworkload: {units: 40, size: 256}\n"
 DEAD = CLEAN + "timeline: [{at: 10300, fault: dead, gpu: a.3}, {at: 30000, clear: dead, gpu: a.3}]\n"
@@ -93,6 +98,83 @@ def shares_alike(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def hears_everybody(patch: pytest.MonkeyPatch) -> None:
+    """The CPU doesn't mind who holds the lease, nor since when; and one round is reported under a foreign epoch."""
+    report = Census._report
+
+    def foreign(self: Census, counted: Counted | None, suspected: tuple[int, ...] = ()) -> bytes:
+        frame = report(self, counted, suspected)
+        message = codec.decode(frame, link=False)
+        assert isinstance(message, Report)
+        return codec.encode(replace(message, epoch=7)) if self.sequence == 1 else frame
+
+    patch.setattr(Census, "_report", foreign)
+    patch.setattr(Leases, "holder", lambda self, cell, epoch: self._links[cell][0])
+
+
+def splits_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Proportional, "recount", lambda self: None)
+
+
+def weighs_all_alike(patch: pytest.MonkeyPatch) -> None:
+    """The CPU gives a slow GPU the weight of a healthy one, and splits by that."""
+    update = CardView.update
+
+    def blind(self: CardView, report: Report, now: int) -> tuple[int, ...]:
+        gone = update(self, report, now)
+        self.weight = 4 * self.count
+        return gone
+
+    patch.setattr(CardView, "update", blind)
+
+
+def suspects_a_neighbour_too(patch: pytest.MonkeyPatch) -> None:
+    suspected = Census._suspected
+    patch.setattr(Census, "_suspected", lambda self: tuple(sorted({*suspected(self), 4})) if suspected(self) else ())
+
+
+def forgets_suspects(patch: pytest.MonkeyPatch) -> None:
+    """The CPU does not take in who is suspected."""
+    update = CardView.update
+
+    def forgetful(self: CardView, report: Report, now: int) -> tuple[int, ...]:
+        gone = update(self, report, now)
+        self.suspects = ()
+        return gone
+
+    patch.setattr(CardView, "update", forgetful)
+
+
+def calls_a_link(name: str, link: int) -> Callable[[pytest.MonkeyPatch], None]:
+    """The entry GPU calls a link slow or noisy, always the same one."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        over = LinkHealth.round_over
+
+        def wrong(self: LinkHealth) -> None:
+            over(self)
+            setattr(self, name, link)
+
+        patch.setattr(LinkHealth, "round_over", wrong)
+
+    return mistake
+
+
+def rotates_another_way(patch: pytest.MonkeyPatch) -> None:
+    """The CPU books the digest of all without turning each."""
+    accept = Accepting.accept
+
+    def plain(self: Accepting, card: CardView, result: Result) -> None:
+        before = self._work.digest
+        accept(self, card, result)
+        self._work.digest = before ^ result.digest
+
+    patch.setattr(Accepting, "accept", plain)
+
+
+SLOW_AT_WORK = CLEAN.replace("units: 40", "units: 4000") + "timeline: [{at: 5300, fault: slow, gpu: a.3}]\n"
+LIAR = CLEAN + "timeline: [{at: 10300, fault: skip_count, gpu: a.3}]\n"
+LATE = CLEAN + "timeline: [{at: 10300, fault: link_delay, link: a.2-a.3, delay: 20}]\n"
 TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 2}")
 MISTAKES = {
     "forgets a GPU once": (forgets_a_gpu_once, CLEAN + "until: 12000\n", "wrong_count", "5 [0, 1, 2, 3, 4]"),
@@ -100,6 +182,19 @@ MISTAKES = {
     "grants an epoch again": (grants_an_epoch_again, TAKE_OVER, "one_grant", "epoch 1 is granted twice"),
     "counts too seldom": (counts_too_seldom, DEAD, "bounded_recovery", "dead of a.3 at 10300: not recovered within"),
     "takes a result twice": (takes_a_result_twice, CLEAN, "work_once", "1 work units were done twice"),
+    "hears everybody": (hears_everybody, CLEAN, "only_holder", "under epoch 7 at cycle"),
+    "splits once": (splits_once, SLOW_AT_WORK, "wrong_count", "the work is not split anew by weights"),
+    "weighs all alike": (weighs_all_alike, SLOW_AT_WORK, "bounded_recovery", "weight 24, not 21"),
+    "suspects a neighbour too": (suspects_a_neighbour_too, LIAR, "rightly_named", "[3, 4] are suspected, not [3]"),
+    "forgets suspects": (forgets_suspects, LIAR, "rightly_named", "suspected are [], not [3]"),
+    "calls a healthy link slow": (
+        calls_a_link("slow", 1),
+        CLEAN,
+        "rightly_named",
+        "link 1 is called slow, and nothing",
+    ),
+    "calls a healthy link noisy": (calls_a_link("noisy", 1), CLEAN, "rightly_named", "link 1 is called noisy, and"),
+    "does not turn digests": (rotates_another_way, CLEAN, "work_once", "the digest of all results is"),
     "sends nothing again": (sends_nothing_again, AT_WORK, "work_once", "work units were not done"),
 }
 

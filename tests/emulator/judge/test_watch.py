@@ -7,10 +7,12 @@ import pytest
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import Bounds, bounds_of
 from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
+from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.truth import CardTruth
@@ -256,6 +258,8 @@ class Bench:
         """A right count, and the CPU takes it in."""
         view = self.views[card]
         view.members, view.count, view.known, view.reachable = members, len(members), True, True
+        view.degraded = frozenset(slow)
+        view.weight = sum(1 if member in slow else 4 for member in members)
         self.watch.counted(card, gpu, Counted(len(members), members, verdict, None, None, 1, at - 50, slow), at)
         self.watch.reported(card, at)
 
@@ -274,7 +278,8 @@ class Bench:
     def broken(self, now: int = 10**9) -> tuple[str, ...]:
         """What isn't as it should be at the end, with the boundary GPUs that the CPU's views have."""
         cpu = cast(Cpu, SimpleNamespace(cards=self.views))  # it is asked for no more than that
-        evidence = RunEvidence(now, self.wiring, cpu, self.watch, cast(Orphans, None))
+        names = Names(self.watch, self.views, self.bounds)
+        evidence = RunEvidence(now, self.wiring, cpu, self.watch, cast(Orphans, None), cast(Acceptance, None), names)
         found = (text for kind in (BoundedRecovery, OneGrant) for text, _ in kind(evidence).broken())
         return tuple(text.removeprefix("at the end: ") for text in found if text.startswith("at the end: "))
 

@@ -1,0 +1,67 @@
+"""What the CPU lets count, held against the members' own account of who speaks for a card, and against the work itself.
+
+A report or result counts when it changes the CPU's books. Then it must have come from the GPU that has held the card's
+role last, under the epoch that this GPU was elected with (R10); a result must be the first of its unit, and right (R5).
+"""
+
+from collections.abc import Sequence
+
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.oracle import digest, turned
+from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.server.observations import TakenIn
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Report, Result
+
+
+class Acceptance:
+    """Feed it every frame that the CPU has taken in. `roles`: by card, who holds the entry role."""
+
+    def __init__(self, wiring: Wiring, cpu: Cpu, roles: Sequence[RoleWatch]) -> None:
+        self._wiring, self._cpu, self._roles = wiring, cpu, roles
+        self._accepted: set[int] = set()
+        self.digest = 0  # of all units accepted, as it must be
+        self.unheld: list[tuple[str, int]] = []  # what counted though its sender didn't hold the role, and when
+        self.wrong: list[tuple[str, int]] = []  # results that should not have counted
+
+    def taken_in(self, o: TakenIn) -> None:
+        """The CPU has done what follows from a frame."""
+        booked = self._cpu.work.completed - len(self._accepted)
+        card, gpu = self._wiring.place(o.cell)
+        view = self._cpu.cards[card]
+        reported = o.frame[:1] == bytes([Report.KIND]) and view.known and view.reported_at == o.cycle
+        if not booked and not reported:
+            return
+        message = None if o.bad else codec.decode(o.frame, link=False)
+        if isinstance(message, Report | Result):
+            self._fence(card, gpu, message.epoch, o.cycle)
+        if booked:
+            self._book(booked, message if isinstance(message, Result) else None, o.cycle)
+
+    def _fence(self, card: int, gpu: int, epoch: int, now: int) -> None:
+        role = self._roles[card]
+        if (gpu, epoch) != (role.last, role.epoch):
+            name = self._wiring.cards[card].name
+            holder = "nobody" if role.last is None else f"{name}.{role.last} under epoch {role.epoch}"
+            text = f"{name}.{gpu} was heard under epoch {epoch} at cycle {now}; the last that was elected is {holder}"
+            self.unheld.append((text, now))
+
+    def _book(self, booked: int, result: Result | None, now: int) -> None:
+        """The CPU has booked a result."""
+        workload = self._cpu.workload
+        if result is None or booked != 1 or workload is None:
+            self.wrong.append((f"{booked} units were booked at cycle {now} for one frame", now))
+            self._accepted |= {-1 - len(self._accepted) - n for n in range(booked)}
+            return
+        unit = result.unit
+        if unit in self._accepted:
+            self.wrong.append((f"unit {unit} was accepted again at cycle {now}", now))
+            self._accepted.add(-1 - len(self._accepted))
+            return
+        self._accepted.add(unit)
+        right = digest(workload.read(unit))
+        self.digest ^= turned(right, unit)
+        if result.digest != right:
+            text = f"a wrong result of unit {unit} was accepted at cycle {now}: {result.digest:016x}, not {right:016x}"
+            self.wrong.append((text, now))

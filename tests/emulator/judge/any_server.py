@@ -1,0 +1,142 @@
+"""Any valid scenario file, drawn by a seed: servers of every shape, all settings, faults of every kind at any time.
+
+Nothing in it is beyond what the hardware can bear by its documents, so no run of it may fail; but what cannot be told
+may be expected by nobody, so it expects nothing.
+"""
+
+import random
+
+from ringhil.emulator.scenario import FAULTS, PARAMETERS
+
+Sizes = dict[str, int]
+
+
+def text(seed: int) -> str:
+    """The file."""
+    rng = random.Random(seed)
+    shape = rng.choice(["one", "one", "pair", "chain", "star", "apart"])
+    names = "a" if shape == "one" else "ab" if shape == "pair" else "abcd"[: rng.randrange(3, 5)]
+    sizes = {name: rng.choice([2, 3, 4, 5, 6, 8, 12]) for name in names}
+    joined = {
+        "one": [],
+        "apart": [],
+        "pair": [("a", "b")],
+        "chain": list(zip(names, names[1:], strict=False)),
+        "star": [(names[0], other) for other in names[1:]],
+    }[shape]
+    links, hosts = _links(rng, sizes, joined)
+    lines = [f"seed: {rng.randrange(1000)}", "server:", "  cards:"]
+    lines += [f"    {name}: {{gpus: {size}, host_links: {hosts[name]}{_weights(rng)}}}" for name, size in sizes.items()]
+    if links:
+        lines.append("  boundary_links:")
+        lines += [f"    - {{from: [{', '.join(a)}], to: [{', '.join(b)}]}}" for a, b in links]
+    settings = _settings(rng, max(sizes.values()))
+    lines.append(f"  settings: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}")
+    if rng.random() < 0.6:
+        across = f", across: {rng.randrange(0, 101)}" if links else ""
+        lines.append(f"workload: {{units: {rng.randrange(0, 80)}, size: {rng.randrange(1, 900)}{across}}}")
+    period = settings["census_period"]
+    assert isinstance(period, int)
+    first = rng.choice([rng.randrange(0, 200), rng.randrange(0, 3 * period), rng.randrange(2 * period, 6 * period)])
+    timeline = _timeline(rng, sizes, hosts, links, first, period)
+    lines += ["timeline:", *timeline] if timeline else []
+    if rng.random() < 0.3:
+        lines.append(f"until: {rng.choice([rng.randrange(1, 500), rng.randrange(1, 20_000)])}")
+        lines.append("invariants: {work_once: false}")  # it may end before the work does
+    return "\n".join(lines) + "\n"
+
+
+def _weights(rng: random.Random) -> str:
+    return f", weights: {{0: {rng.randrange(1, 9)}, default: {rng.randrange(1, 4)}}}" if rng.random() < 0.3 else ""
+
+
+def _links(
+    rng: random.Random, sizes: Sizes, joined: list[tuple[str, str]]
+) -> tuple[list[tuple[list[str], list[str]]], dict[str, list[int]]]:
+    """Boundary links, as wide as there is room for, and the GPUs with a link to the CPU, which are GPU 0 and some
+    before it; both as a file may have them."""
+    free = {name: list(range(1, size)) for name, size in sizes.items()}  # GPU 0 is the first with a link to the CPU
+    links = []
+    for a, b in joined:
+        width = min(rng.randrange(1, 4), len(free[a]), len(free[b]))
+        if width:
+            ends = [[f"{name}.{free[name].pop(0)}" for _ in range(width)] for name in (a, b)]
+            links.append((ends[0], ends[1]))
+    hosts = {}
+    for name, size in sizes.items():
+        count = rng.randrange(1, min(4, size) + 1)
+        hosts[name] = [(-n) % size for n in range(count)]
+    return links, hosts
+
+
+def _settings(rng: random.Random, largest: int) -> dict[str, int | str]:
+    period = rng.choice([rng.randrange(500, 900), rng.randrange(600, 3000), 5000])
+    settings: dict[str, int | str] = {
+        "census_period": period,
+        "firmware_latency": rng.choice([1, 8, 32]),
+        "host_latency": rng.choice([1, 8, 64]),
+        "records": rng.choice(["always", "always", "sometimes", "never"]),
+        "allowance_period": rng.choice([512, 1024]),
+        "keepalive_interval": rng.choice([2, 3, 5]) * 600 + 100 * largest,
+        "window": rng.randrange(1, 5),
+        "policy": rng.choice(["proportional", "proportional", "round_robin"]),
+    }
+    if rng.random() < 0.3:
+        settings["keepalive_multiplier"] = rng.choice([2, 4, 5])
+    if rng.random() < 0.3:
+        settings["wait_to_restore"] = rng.choice([1, 900, 9000])
+    if rng.random() < 0.3:
+        settings["heartbeat"] = rng.choice([0, 2000])
+    return settings
+
+
+def _timeline(
+    rng: random.Random,
+    sizes: Sizes,
+    hosts: dict[str, list[int]],
+    links: list[tuple[list[str], list[str]]],
+    first: int,
+    period: int,
+) -> list[str]:
+    crossings = [pair for a, b in links for pair in zip(a, b, strict=True)]
+    lines, at, used = [], first, set[str]()
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3])):
+        kind = rng.choice([*FAULTS])
+        fault = FAULTS[kind]
+        card = rng.choice([*sizes])
+        gpu = rng.randrange(sizes[card])
+        if kind == "boundary_link_cut" or (fault.hits == "link" and crossings and rng.random() < 0.4):
+            if not crossings:
+                continue
+            where = "link: " + "-".join(rng.choice(crossings))
+        elif fault.target == "link":
+            ends = [f"{card}.{gpu}", f"{card}.{(gpu + 1) % sizes[card]}"]
+            where = "link: " + "-".join(ends)
+        elif fault.hits == "GPU with a host link":
+            where = f"gpu: {card}.{rng.choice(hosts[card])}"
+        elif fault.hits == "GPU with keepalives":
+            able = [f"{name}.{gpu}" for name, gpus in hosts.items() for gpu in gpus]
+            where = f"gpu: {rng.choice([*able, *(end for pair in crossings for end in pair)])}"
+        else:
+            where = f"gpu: {card}.{gpu}"
+        if f"{kind} {where}" in used:
+            continue
+        used.add(f"{kind} {where}")
+        lines.append(f"  - {{at: {at}, fault: {kind}, {where}{_parameter(rng, kind)}}}")
+        if rng.random() < 0.7:
+            lasts = rng.choice([rng.randrange(1, 300), rng.randrange(300, 3000), rng.randrange(3000, 4 * period + 3001)])
+            lines.append(f"  - {{at: {at + lasts}, clear: {kind}, {where}}}")
+        at += rng.choice([0, rng.randrange(1, 100), rng.randrange(100, 4000), rng.randrange(4000, 30_000)])
+    return lines
+
+
+def _parameter(rng: random.Random, kind: str) -> str:
+    fault = FAULTS[kind]
+    if fault.counted and rng.random() < 0.7:
+        return f", count: {rng.randrange(1, 7)}"
+    if fault.parameter == "period":
+        return f", period: {rng.randrange(20, 2000)}"
+    if fault.parameter is not None:
+        known = PARAMETERS[fault.parameter]
+        return f", {fault.parameter}: {rng.randrange(known.low, min(known.high, 2000) + 1)}"
+    return ""
