@@ -119,7 +119,11 @@ class HandingOut:
         if out is None:
             return
         self._attempts[unit] = (out.attempt + 1) % 2**16
-        self._tried.setdefault(unit, set()).add((out.card.name, out.gpu))
+        tried, here = self._tried.setdefault(unit, set()), (out.card.name, out.gpu)
+        tried.add(here)
+        if tried >= {(card.name, gpu) for card in self._cards for gpu in card.members}:
+            tried.clear()  # everybody again, but not at once the one that it has just failed at
+            tried.add(here)
         self._again.append(unit)
         self._work.resent += 1
 

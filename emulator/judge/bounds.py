@@ -54,6 +54,8 @@ class Bounds:
         common += self.times.timeout
         if action == EventAction.CLEAR:
             common += s.gpu_restore
+        if kind in _LIARS or kind == "slow":
+            common += self.times.refreshed  # only records tell
         if kind in _LIARS:
             return common + (ATTEMPTS * (self.times.timeout + s.firmware_latency) if action == EventAction.FAULT else 0)
         if kind in _CUTS:
@@ -65,7 +67,7 @@ class Bounds:
         if kind == "switch_stuck_through":
             return common + 2 * trip + t + self.times.timeout + 2 * s.link_restore
         if kind == "link_delay":
-            rounds = (ROUNDS + 1) * max(s.census_period, self.times.timeout)
+            rounds = (ROUNDS + 1) * self.times.refresh * max(s.census_period, self.times.timeout)
             return common + rounds + 2 * s.link_restore + s.host_latency
         if kind == "hang":
             long = timing.MESSAGE_FLITS + timing.RECORD_FLITS * self.times.size > SHADOW_FLITS
@@ -102,6 +104,12 @@ class Bounds:
         if kind == "switch_stuck_through":
             return 2 * s.watchdog + 2 * s.link_restore + s.gpu_restore + 64
         return 2 * s.watchdog + s.gpu_restore + 16
+
+    @property
+    def power_up(self) -> int:
+        """The time from power-up until the first count of a card of which nothing has failed."""
+        e = self.times.election
+        return 2 * self.times.claim + e.guard + self.times.ring_time + 2 * self.times.timeout
 
     @property
     def orphan(self) -> int:

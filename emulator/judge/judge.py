@@ -94,6 +94,8 @@ class Judge:
         self.acceptance.taken_in(o)
         self.watch.reported(card, o.cycle)
         self.watch.look_at_shares(self._server.cpu.work.completed > 0, o.cycle)
+        if not self._server.cpu.finished:
+            self.names.busy(o.cycle)
         self.names.reported(card, o.cycle)
         self.expectations.news()
 

@@ -3,7 +3,8 @@
 Judged is what can be said for sure: on a card without any fault nobody may be blamed; where one GPU lies, and nothing
 else has happened for a bound, it must be blamed, and it alone (`corrupt` and `duplicate_id` may also blame the GPU
 before or after it, which can't be told from it); a link that is late, and nothing else, must be the slow one; a link
-may be called noisy only on a card to which something has happened.
+may be called noisy only on a card to which something has happened. A link that is called slow while work is on the
+rings, or rounds follow one another without a pause, may have made messages wait for other frames.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.scenario import PartKind
+from ringhil.firmware.links import ROUNDS
 
 _EXACT = frozenset({"skip_count", "double_count"})
 
@@ -24,11 +26,15 @@ class Names:
         self._named = [b.times.records for b in bounds]
         # Rounds that follow one another without a pause meet the same other frames again and again, and wait for them.
         self._paced = [b.times.settings.census_period >= b.times.timeout for b in bounds]
+        self._rounds = [(ROUNDS + 1) * b.times.refresh * b.times.settings.census_period for b in bounds]
+        self._busy_until = 0
         self._told: set[tuple[int, str]] = set()
         self.wrong: list[tuple[str, int]] = []
 
     def suspected(self, card: int, gpus: Sequence[int], now: int) -> None:
         """The census of a card has named these GPUs."""
+        if not self._named[card]:
+            return
         if not gpus:
             self._tell(card, "nobody is suspected", now)
             return
@@ -41,9 +47,13 @@ class Names:
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of a card."""
         if self._watch.blameless(card, now):
-            text = self._blamed(card)
+            text = self._blamed(card, now)
             if text is not None:
                 self._tell(card, f"{text}, and nothing is wrong", now)
+
+    def busy(self, now: int) -> None:
+        """Work is on the rings: messages of a census wait for it, and a link may rightly be taken for slow."""
+        self._busy_until = now
 
     def at_the_end(self, card: int, now: int) -> str | None:
         """What is wrong with whom the CPU knows to be blamed."""
@@ -51,7 +61,7 @@ class Names:
         if not self._named[card] or not view.reachable:
             return None
         if self._watch.blameless(card, now):
-            return self._blamed(card)
+            return self._blamed(card, now)
         allowed = self._guilty(card, now)
         if allowed is not None and not (view.suspects and set(view.suspects) <= allowed):
             return f"suspected are {list(view.suspects)}, not {sorted(allowed)}"
@@ -60,11 +70,11 @@ class Names:
             return f"the slow link is {view.slow_link}, not {late}"
         return None
 
-    def _blamed(self, card: int) -> str | None:
+    def _blamed(self, card: int, now: int) -> str | None:
         view = self._views[card]
         if view.suspects:
             return f"GPUs {list(view.suspects)} are suspected"
-        if view.slow_link is not None and self._paced[card]:
+        if view.slow_link is not None and self._paced[card] and now > self._busy_until + self._rounds[card]:
             return f"link {view.slow_link} is called slow"
         # Frames that any fault has cut or damaged count as noise, and it is told for a while after it has ended.
         if view.noisy_link is not None and self._watch.untouched(card):

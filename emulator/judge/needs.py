@@ -77,6 +77,8 @@ class Needs:
             members = self._members(card, entry)
             if (Needed.ENTRY, card) in needs or entry is None or before[card] != self.seen(card) or kind == "flap":
                 needs.add((Needed.CENSUS, card))
+            elif not self._bounds[card].times.records:
+                continue  # only records tell
             elif kind in _LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
                 # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census. Who uses
                 # the number of one that is out can't be told from it.

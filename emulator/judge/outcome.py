@@ -123,6 +123,7 @@ class Outcome:
     recoveries: tuple[Recovery, ...]
     expect: tuple[Expected, ...]
     violations: tuple[Violation, ...]
+    not_judged: tuple[str, ...] = ()  # of the end of the run, and why
     engine: dict[str, Any] = field(default_factory=dict)
 
     def broken(self, invariant: str) -> tuple[Violation, ...]:
@@ -150,6 +151,7 @@ class Outcome:
             "verdict": self.verdict,
             "failures": list(self.failures),
             "violations": [{"invariant": v.invariant, "text": v.text, "at": v.at} for v in self.violations],
+            "not_judged": list(self.not_judged),
             "cards": {name: _card_json(card) for name, card in self.cards.items()},
             "links": [_link_json(link) for link in self.links],
             "work": self.work,

@@ -118,6 +118,10 @@ class Results:
             recoveries=tuple(sorted(watch.recoveries(now), key=lambda r: (r.at, r.where))),
             expect=expected,
             violations=tuple(violations(evidence, scenario.invariants)),
+            not_judged=(
+                *watch.not_judged(now),
+                *(["work: no card can be counted"] if watch.uncounted() and work.completed != work.units else []),
+            ),
             engine={
                 "rtl": self._kernel.engine.library.rtl,
                 "evaluations": self._kernel.engine.evaluations,

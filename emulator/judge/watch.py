@@ -43,7 +43,7 @@ class Watch:
         self.wrong_shares: list[tuple[str, int]] = []
         self._split_by: tuple[int, ...] | None = None  # weights by which the CPU has split the work last
         self._events: list[OpenEvent] = []
-        self._last_event = [0] * len(self.cards)
+        self._last_event = [b.power_up + b.times.refreshed for b in bounds]  # by then it has been dealt with
         self._needs = Needs(wiring, bounds, views, self.oracle, self.cards, self.links)
         self.differences = Differences(self.oracle, views, [b.times.records for b in bounds])
 
@@ -78,7 +78,8 @@ class Watch:
         again = {card for card in cards if right[Needed.ENTRY, card] and not roles_before[Needed.ENTRY, card]}
         bound = self._needs.bound(event, needs, again, others, first) + waiting
         for card in cards:
-            self._last_event[card] = now + bound
+            later = now + bound + self._bounds[card].times.refreshed
+            self._last_event[card] = max(self._last_event[card], later)
         opened = OpenEvent(event, cards, reach, gpu, part, needs, before, bound)
         # What can't be seen to be over by its nature: nothing has to happen, or it is a matter of luck.
         opened.superseded = not needs
@@ -272,6 +273,26 @@ class Watch:
         cards = enumerate(self.cards)
         return [card for card, watch in cards if now > self._last_event[card] and not watch.truth.disturbed]
 
+    def not_judged(self, now: int) -> list[str]:
+        """What of the end of the run can't be judged, and why."""
+        settled = self.settled_cards(now)
+        return [
+            f"card {watch.name} at the end: {self._why_not(card, now)}"
+            for card, watch in enumerate(self.cards)
+            if card not in settled
+        ]
+
+    def uncounted(self) -> bool:
+        """The CPU knows of no GPU, and rightly: none of its cards can be reached and counted."""
+        cards = enumerate(self.cards)
+        lost = (watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards)
+        return all(lost) and not any(view.members for view in self._views)
+
+    def _why_not(self, card: int, now: int) -> str:
+        if now <= self._last_event[card]:
+            return f"cycle {now} is too early; by cycle {self._last_event[card]} all has been dealt with"
+        return "a GPU lies or flaps, or a link is noisy"
+
     def settled_links(self, now: int) -> list[int]:
         """The same of logical links between cards."""
         return [group for group in range(len(self.links)) if self._is_settled(group, now)]
@@ -305,5 +326,6 @@ class Watch:
         """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
         ends = self._ends(group)
         changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]
-        slowest = max(self._bounds[card].recovery(EventAction.FAULT, "dead") for card in ends)
+        each = (self._bounds[card] for card in ends)
+        slowest = max(b.recovery(EventAction.FAULT, "dead") + b.times.refreshed for b in each)
         return now > max(changes) + 2 * slowest and not any(self.differs(card) for card in ends)

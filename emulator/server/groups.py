@@ -13,8 +13,6 @@ from ringhil.firmware.warden import Warden
 from ringhil.protocol import wire
 from ringhil.protocol.wire import Port, Role
 
-_REFRESH = 16  # `records: sometimes`: in every so many-th round
-
 
 class Groups:
     """Makes the firmware of every GPU that is in a group."""
@@ -51,7 +49,7 @@ class Groups:
             period=s.census_period,
             timeout=self._times[card].timeout,
             records=s.records != "never",
-            refresh=1 if s.records == "always" else _REFRESH,
+            refresh=self._times[card].refresh,
             attempts=ATTEMPTS,
             weight=described.weights[gpu],
             gpu_type=wire.GpuType.parse(described.types[gpu]).code,

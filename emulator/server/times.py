@@ -9,6 +9,7 @@ from ringhil.emulator.scenario import Server, Settings
 from ringhil.firmware import timing
 
 ATTEMPTS = 3  # at a round of the census
+RECORDS_EVERY = 16  # rounds; `records: sometimes`
 _GUARD = 64
 
 
@@ -48,6 +49,16 @@ class Times:
         """The time after which a round is given up and tried again."""
         s = self.settings
         return timing.round_timeout(self.size, s.watchdog, records=self.records) + s.firmware_latency
+
+    @property
+    def refresh(self) -> int:
+        """In every so many-th round the messages carry records, if they do at all."""
+        return RECORDS_EVERY if self.settings.records == "sometimes" else 1
+
+    @property
+    def refreshed(self) -> int:
+        """The time until the next round with records, beyond that until the next round."""
+        return (self.refresh - 1) * max(self.settings.census_period, self.timeout)
 
     @property
     def claim(self) -> int:

@@ -4,6 +4,7 @@ Nothing in it is beyond what the hardware can bear by its documents, so no run o
 may be expected by nobody, so it expects nothing.
 """
 
+import itertools
 import random
 
 from ringhil.emulator.scenario import FAULTS, PARAMETERS
@@ -21,7 +22,7 @@ def text(seed: int) -> str:
         "one": [],
         "apart": [],
         "pair": [("a", "b")],
-        "chain": list(zip(names, names[1:], strict=False)),
+        "chain": list(itertools.pairwise(names)),
         "star": [(names[0], other) for other in names[1:]],
     }[shape]
     links, hosts = _links(rng, sizes, joined)
@@ -33,7 +34,7 @@ def text(seed: int) -> str:
     settings = _settings(rng, max(sizes.values()))
     lines.append(f"  settings: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}")
     if rng.random() < 0.6:
-        across = f", across: {rng.randrange(0, 101)}" if links else ""
+        across = f", across: {rng.randrange(0, 101)}" if links and settings["records"] != "never" else ""
         lines.append(f"workload: {{units: {rng.randrange(0, 80)}, size: {rng.randrange(1, 900)}{across}}}")
     period = settings["census_period"]
     assert isinstance(period, int)
@@ -124,7 +125,9 @@ def _timeline(
         used.add(f"{kind} {where}")
         lines.append(f"  - {{at: {at}, fault: {kind}, {where}{_parameter(rng, kind)}}}")
         if rng.random() < 0.7:
-            lasts = rng.choice([rng.randrange(1, 300), rng.randrange(300, 3000), rng.randrange(3000, 4 * period + 3001)])
+            lasts = rng.choice(
+                [rng.randrange(1, 300), rng.randrange(300, 3000), rng.randrange(3000, 4 * period + 3001)]
+            )
             lines.append(f"  - {{at: {at + lasts}, clear: {kind}, {where}}}")
         at += rng.choice([0, rng.randrange(1, 100), rng.randrange(100, 4000), rng.randrange(4000, 30_000)])
     return lines

@@ -1,0 +1,41 @@
+"""No run of a valid file fails, whatever its server, settings and faults are."""
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.scenario import loads
+
+from .any_server import text
+from .playing import play
+
+FEW, MANY, BLOCKS = 60, 5000, 20  # files: every day, and in each block of `make soak`
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def assert_all_pass(library: Library, seeds: range) -> None:
+    for seed in seeds:
+        outcome = play(loads(text(seed)), library)
+        assert outcome.failures == (), f"seed {seed}\n{text(seed)}"
+
+
+def test_some_files(library: Library) -> None:
+    assert_all_pass(library, range(FEW))
+
+
+# Each was an alarm once, or lost a unit.
+FAILED_ONCE = (78, 81, 154, 534, 623, 1328)
+
+
+@pytest.mark.parametrize("seed", FAILED_ONCE)
+def test_what_has_failed_once(library: Library, seed: int) -> None:
+    assert_all_pass(library, range(seed, seed + 1))
+
+
+@pytest.mark.slow(part="alarms")
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_a_hundred_thousand_files(library: Library, block: int) -> None:
+    assert_all_pass(library, range(block * MANY, (block + 1) * MANY))
