@@ -62,6 +62,8 @@ PARTS = (
     Part("pairs-3", "last third", 22),
     Part("cycles", "faults at every cycle of a census round", 10),
     Part("work", "random trouble under work, and several faults at once", 8),
+    Part("alarms-1", "100,000 valid files of any kind, none of which may fail: first half", 55),
+    Part("alarms-2", "second half", 55),
     Part("scenarios", "every variant of the scenarios that are shipped", 5),
     Part("explore-1", "random schedules, 100,000 on one card and 30,000 on two: first quarter", 30),
     Part("explore-2", "second quarter", 30),

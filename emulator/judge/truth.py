@@ -108,6 +108,8 @@ class CardTruth(CardFaults):
         must = {g for g in reached if states[g] == {OK}}
         may = {g for g in reached if OK in states[g]} | {entry}
         if counted.members is None:
-            believed = self._liars_since(counted.sent_at)  # nothing proves a count without records
+            times = self._bounds.times
+            proven = times.records and times.refresh == 1
+            believed = 0 if proven else self._liars_since(counted.sent_at)
             return len(must) - believed <= counted.count <= len(may) + believed
         return len(counted.members) == counted.count and must <= set(counted.members) <= may

@@ -24,6 +24,8 @@ def show(outcome: Outcome, console: Console) -> None:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
+    for what in outcome.not_judged:
+        console.print(f"[yellow]not judged:[/yellow] {escape(what)}", soft_wrap=True)
     for failure in outcome.failures:
         console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
     colour = "green" if outcome.verdict is VerdictWord.PASS else "red"

@@ -175,6 +175,7 @@ def rotates_another_way(patch: pytest.MonkeyPatch) -> None:
 SLOW_AT_WORK = CLEAN.replace("units: 40", "units: 4000") + "timeline: [{at: 5300, fault: slow, gpu: a.3}]\n"
 LIAR = CLEAN + "timeline: [{at: 10300, fault: skip_count, gpu: a.3}]\n"
 LATE = CLEAN + "timeline: [{at: 10300, fault: link_delay, link: a.2-a.3, delay: 20}]\n"
+IDLE = CLEAN.split("workload")[0] + "until: 31000\n"
 TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 2}")
 MISTAKES = {
     "forgets a GPU once": (forgets_a_gpu_once, CLEAN + "until: 12000\n", "wrong_count", "5 [0, 1, 2, 3, 4]"),
