@@ -190,7 +190,7 @@ MISTAKES = {
     "forgets suspects": (forgets_suspects, LIAR, "rightly_named", "suspected are [], not [3]"),
     "calls a healthy link slow": (
         calls_a_link("slow", 1),
-        CLEAN,
+        IDLE,
         "rightly_named",
         "link 1 is called slow, and nothing",
     ),
