@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.conformance.check import CheckReport, RuleVerdict
+from ringhil.emulator.pages.junit import written
 
 _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim"}
 
@@ -44,7 +45,7 @@ def junit(report: CheckReport) -> str:
     broken = sum(v.state == "broken" for v in report.verdicts.values())
     skipped = sum(v.state.startswith("not") for v in report.verdicts.values())
     counts = {"tests": str(len(report.verdicts)), "failures": str(broken), "skipped": str(skipped), "errors": "0"}
-    root = ElementTree.Element("testsuites", counts)
+    root = ElementTree.Element("testsuites", {name: counts[name] for name in ("tests", "failures", "errors")})
     suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil rtl check", **counts})
     properties = ElementTree.SubElement(suite, "properties")
     for name in ("rtl", "top", "hash", "simulator", "seed", "effort"):
@@ -54,11 +55,12 @@ def junit(report: CheckReport) -> str:
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"{report.top}.{group}", "name": name})
         if verdict.state == "broken":
             message = (f"cycle {verdict.cycle}: " if verdict.cycle is not None else "") + verdict.what
-            ElementTree.SubElement(case, "failure", {"message": message}).text = _details(verdict, report)
+            ElementTree.SubElement(case, "failure", {"type": "broken", "message": message}).text = _details(
+                verdict, report
+            )
         elif verdict.state != "kept":
-            ElementTree.SubElement(case, "skipped", {"message": verdict.state})
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+            ElementTree.SubElement(case, "skipped", {"type": verdict.state, "message": verdict.state})
+    return written(root)
 
 
 def _details(verdict: RuleVerdict, report: CheckReport) -> str:

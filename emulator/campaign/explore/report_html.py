@@ -32,6 +32,8 @@ def write_report(store: Store, campaign: int, path: Path) -> None:
     content = report(store, campaign)
     try:
         write_whole(path, content)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise ExploreError(f"{path}: cannot be written: {error.strerror}") from error
     except ValueError as error:

@@ -167,6 +167,8 @@ def _report(path: Path | None) -> Iterator[Callable[[str], None]]:
 def _cannot_be_written(path: Path) -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         why = "it is a folder; name a file" if path.is_dir() else error.strerror
         raise click.ClickException(f"{path}: cannot be written: {why}") from error
