@@ -44,7 +44,9 @@ def junit(report: CheckReport) -> str:
     """JUnit XML: a test case for each rule. No times are told: the same check gives the same file."""
     broken = sum(v.state == "broken" for v in report.verdicts.values())
     skipped = sum(v.state.startswith("not") for v in report.verdicts.values())
-    counts = {"tests": str(len(report.verdicts)), "failures": str(broken), "skipped": str(skipped), "errors": "0"}
+    errors = int(report.interrupted)
+    counts = {"tests": str(len(report.verdicts) + errors), "failures": str(broken)}
+    counts |= {"skipped": str(skipped), "errors": str(errors)}
     root = ElementTree.Element("testsuites", {name: counts[name] for name in ("tests", "failures", "errors")})
     suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil rtl check", **counts})
     properties = ElementTree.SubElement(suite, "properties")
@@ -60,6 +62,9 @@ def junit(report: CheckReport) -> str:
             )
         elif verdict.state != "kept":
             ElementTree.SubElement(case, "skipped", {"type": verdict.state, "message": verdict.state})
+    if report.interrupted:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": report.top, "name": "all was checked"})
+        ElementTree.SubElement(case, "error", {"type": "interrupted", "message": "interrupted: no rule was judged"})
     return written(root)
 
 
