@@ -4,24 +4,22 @@ import xml.etree.ElementTree as ElementTree
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ringhil.emulator.conformance.check import CheckReport, RuleVerdict
 from ringhil.emulator.pages.junit import written
+from ringhil.emulator.pages.tables import print_table, table
 
 _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim"}
 
 
 def show(report: CheckReport, console: Console) -> None:
     """One line a rule; for each broken one what was seen, and the files."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("rule", "verdict", "cases", "cycles", "demands"):
-        table.add_column(name, justify="right" if name in ("cases", "cycles") else "left")
+    rules = table("rule", "verdict", "cases", "cycles", "demands", left=("rule", "verdict"), folded=("demands",))
     for verdict in report.verdicts.values():
         numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
         state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
-        table.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
-    console.print(table)
+        rules.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
+    print_table(console, rules)
     broken = [v for v in report.verdicts.values() if v.state == "broken"]
     for verdict in broken:
         console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
