@@ -236,13 +236,18 @@ def test_an_interrupted_run_reports_what_it_has(tmp_path: Path, number: signal.S
     long = "server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n"
     write(tmp_path, a=BAD, b=long)
     command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json", "--junit", "out.xml"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     for _ in range(600):
         if (tmp_path / "ringhil-verify" / "a").exists():
             break
         time.sleep(0.1)
     time.sleep(0.3)  # the verdict follows the folder
-    os.kill(process.pid, number)
+    if number == signal.SIGTERM:
+        os.kill(process.pid, number)
+    else:  # a terminal sends it to the whole group
+        os.killpg(process.pid, number)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == code, errors
     document = json.loads(output)
@@ -254,6 +259,21 @@ def test_an_interrupted_run_reports_what_it_has(tmp_path: Path, number: signal.S
     assert [properties(suite)["interrupted"] for suite in root] == ["true"] * 3
     assert [case.attrib["classname"] for case in root.iter("testcase") if case.find("skipped") is not None] == ["b"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b.yaml", "out.xml", "ringhil-verify"]
+
+
+def test_nohup_keeps_it_going_when_the_terminal_is_closed(tmp_path: Path) -> None:
+    write(tmp_path, a=BAD, b=GOOD.replace("until: 9000", "until: 3000000"))
+    command = ["nohup", sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not (tmp_path / "ringhil-verify" / "a").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGHUP)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert [r["verdict"] for r in json.loads(output)["results"]] == ["fail", "pass"]
 
 
 def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> None:

@@ -204,7 +204,14 @@ def test_the_published_schema_is_the_loaders() -> None:
     assert "server" in json.loads(done.stdout)["properties"]
 
 
-def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
+def test_without_a_command_there_is_help_on_standard_error() -> None:
+    done = ringhil()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Commands:" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminated_run_leaves_nothing_and_says_nothing(tmp_path: Path, number: signal.Signals) -> None:
     file, out = tmp_path / "s.yaml", tmp_path / "out"
     out.mkdir()
     file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
@@ -215,7 +222,7 @@ def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
         if len(list(out.iterdir())) > 1:
             break
         time.sleep(0.1)
-    process.terminate()
-    process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGTERM
+    process.send_signal(number)
+    assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 128 + number
     assert not any(out.iterdir())
