@@ -38,7 +38,8 @@ def show(document: dict[str, Any], console: Console) -> None:
     if not failed:
         console.print(_meaning(d["total"]))
     colour = "green" if d["verdict"] == VerdictWord.PASS else "red"
-    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]")
+    so_far = f", as far as it was played: {d['done']:,} of {d['cases']:,} cases" if d["done"] < d["cases"] else ""
+    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
 
 
 def _classes(document: dict[str, Any]) -> Table:

@@ -85,6 +85,9 @@ def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) 
     for words in ("detected", "located", "rate below", "covered 25 of 25 cases (100 %)", "verdict: pass"):
         assert words in done.stdout
     assert "with 95 % confidence" in done.stdout
+    assert done.stdout.endswith("verdict: pass\n")
+    part = ringhil(ring, *SMALL, "--number", 10)
+    assert part.stdout.endswith("verdict: pass, as far as it was played: 10 of 25 cases\n")
 
 
 def test_it_stops_by_number_and_says_how_much_is_covered_and_goes_on_later(ring: Path, tmp_path: Path) -> None:
