@@ -53,7 +53,7 @@ def assert_valid(text: str) -> ElementTree.Element:
     assert root.tag in ("testsuites", "testsuite")
     for element in root.iter():
         rule, names = RULES[element.tag], set(element.attrib)
-        assert rule.must <= names, f"{element.tag} lacks {rule.must - names}"
+        assert rule.must <= names, f"{element.tag} lacks {set(rule.must - names)}"
         assert names <= rule.must | rule.may, f"{element.tag} has {names - rule.must - rule.may}"
         children = {child.tag for child in element}
         assert children <= rule.children, f"{element.tag} holds {children - rule.children}"
