@@ -6,6 +6,7 @@ its reader waiting. `-` is standard output.
 
 import errno
 import os
+import re
 import stat
 import sys
 import weakref
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import IO, Self
 
 STDOUT = Path("-")
+_drafts: set[Path] = set()  # of this process, which are being written
 
 
 def open_input(path: Path) -> IO[bytes]:
@@ -32,7 +34,8 @@ def open_input(path: Path) -> IO[bytes]:
 class AtomicFile:
     """Written beside its place and moved there by `commit`; without it, nothing is left. Raises OSError.
 
-    What `STDOUT` names is written to as it comes.
+    What `STDOUT` names is written to as it comes. A process that is killed leaves its draft: whoever writes the same
+    file next removes it.
 
     `binary`: the caller writes `partial` itself, so its place must be one for a file. `beside`: endings of what its
     writer keeps beside `partial`, which goes with it.
@@ -46,6 +49,10 @@ class AtomicFile:
         self.partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         # Before the file is there: an interrupt may come between its creation and the caller's `with`.
         unfinished = [self.partial, *(self.partial.with_name(self.partial.name + ending) for ending in beside)]
+        if not self._stream:
+            if self.partial in _drafts:
+                raise FileExistsError(errno.EEXIST, "two reports have this name", str(path))
+            _remove_abandoned(path, beside)
         self._discard = weakref.finalize(self, _remove, unfinished, os.getpid())
         self.file: IO[str] | None = None
         if path == STDOUT:
@@ -54,6 +61,7 @@ class AtomicFile:
         elif not binary:
             where, mode = (path, "w") if self._stream else (self.partial, "x")
             self.file = where.open(mode, encoding="utf-8")
+        _drafts.add(self.partial)
 
     def commit(self) -> None:
         """The file is complete."""
@@ -82,6 +90,33 @@ def write_whole(path: Path, text: str) -> None:
 def _remove(files: list[Path], process: int) -> None:
     if os.getpid() != process:  # a forked process has no say over its parent's files
         return
+    _drafts.difference_update(files)
     for file in files:
         with suppress(OSError, ValueError):  # a path at which no file could be
             file.unlink()
+
+
+def _remove_abandoned(path: Path, beside: tuple[str, ...]) -> None:
+    """Drafts of this file whose process is gone, and what lies beside them."""
+    endings = "|".join(map(re.escape, ("", *beside)))
+    draft = re.compile(rf"\.{re.escape(path.name)}\.([0-9]{{1,9}})\.partial({endings})")
+    try:
+        found = [(file, int(name[1])) for file in path.parent.iterdir() if (name := draft.fullmatch(file.name))]
+    except (OSError, ValueError):  # a folder that isn't there, or can't be listed: it is said when the file is opened
+        return
+    for file, process in found:
+        # In a container the one that was killed often had the number that this one has.
+        mine = process == os.getpid() and not any(file.name.startswith(draft.name) for draft in _drafts)
+        if mine or not _alive(process):
+            with suppress(OSError):
+                file.unlink()
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

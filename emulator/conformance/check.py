@@ -51,7 +51,7 @@ class RuleVerdict:
 
 @dataclass
 class CheckReport:
-    """The result of a whole check. `ok`: no rule is broken."""
+    """The result of a check. `ok`: no rule is broken, and it was not interrupted."""
 
     rtl: str
     top: str
@@ -60,10 +60,11 @@ class CheckReport:
     seed: int
     effort: int
     verdicts: dict[str, RuleVerdict] = field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def ok(self) -> bool:
-        return all(v.state != "broken" for v in self.verdicts.values())
+        return not self.interrupted and all(v.state != "broken" for v in self.verdicts.values())
 
     def to_json(self) -> dict[str, Any]:
         """One document; paths as text, empty fields left out."""
@@ -137,6 +138,15 @@ def check(
     _play(report, bench, chosen, progress)
     if chosen.waves:
         _record(report, bench_files, defines, chosen, progress)
+    return report
+
+
+def interrupted_check(rtl: Path, top: str, settings: CheckSettings) -> CheckReport:
+    """What can be said of a check that was interrupted: of no rule is it known whether it is kept."""
+    known = all_rules()
+    report = CheckReport(str(rtl), top, "", settings.simulator, settings.seed, settings.effort, interrupted=True)
+    for name, demands in (*ALWAYS.items(), *((name, known[name].demands) for name in settings.rules or known)):
+        report.verdicts[name] = RuleVerdict(name, demands)
     return report
 
 

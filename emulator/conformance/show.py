@@ -4,23 +4,22 @@ import xml.etree.ElementTree as ElementTree
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ringhil.emulator.conformance.check import CheckReport, RuleVerdict
+from ringhil.emulator.pages.junit import written
+from ringhil.emulator.pages.tables import print_table, table
 
 _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim"}
 
 
 def show(report: CheckReport, console: Console) -> None:
     """One line a rule; for each broken one what was seen, and the files."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("rule", "verdict", "cases", "cycles", "demands"):
-        table.add_column(name, justify="right" if name in ("cases", "cycles") else "left")
+    rules = table("rule", "verdict", "cases", "cycles", "demands", left=("rule", "verdict"), folded=("demands",))
     for verdict in report.verdicts.values():
         numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
         state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
-        table.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
-    console.print(table)
+        rules.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
+    print_table(console, rules)
     broken = [v for v in report.verdicts.values() if v.state == "broken"]
     for verdict in broken:
         console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
@@ -43,8 +42,10 @@ def junit(report: CheckReport) -> str:
     """JUnit XML: a test case for each rule. No times are told: the same check gives the same file."""
     broken = sum(v.state == "broken" for v in report.verdicts.values())
     skipped = sum(v.state.startswith("not") for v in report.verdicts.values())
-    counts = {"tests": str(len(report.verdicts)), "failures": str(broken), "skipped": str(skipped), "errors": "0"}
-    root = ElementTree.Element("testsuites", counts)
+    errors = int(report.interrupted)
+    counts = {"tests": str(len(report.verdicts) + errors), "failures": str(broken)}
+    counts |= {"skipped": str(skipped), "errors": str(errors)}
+    root = ElementTree.Element("testsuites", {name: counts[name] for name in ("tests", "failures", "errors")})
     suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil rtl check", **counts})
     properties = ElementTree.SubElement(suite, "properties")
     for name in ("rtl", "top", "hash", "simulator", "seed", "effort"):
@@ -54,11 +55,15 @@ def junit(report: CheckReport) -> str:
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"{report.top}.{group}", "name": name})
         if verdict.state == "broken":
             message = (f"cycle {verdict.cycle}: " if verdict.cycle is not None else "") + verdict.what
-            ElementTree.SubElement(case, "failure", {"message": message}).text = _details(verdict, report)
+            ElementTree.SubElement(case, "failure", {"type": "broken", "message": message}).text = _details(
+                verdict, report
+            )
         elif verdict.state != "kept":
-            ElementTree.SubElement(case, "skipped", {"message": verdict.state})
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+            ElementTree.SubElement(case, "skipped", {"type": verdict.state, "message": verdict.state})
+    if report.interrupted:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": report.top, "name": "all was checked"})
+        ElementTree.SubElement(case, "error", {"type": "interrupted", "message": "interrupted: no rule was judged"})
+    return written(root)
 
 
 def _details(verdict: RuleVerdict, report: CheckReport) -> str:

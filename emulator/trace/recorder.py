@@ -66,6 +66,8 @@ class Recorder:
         assert self._file.file is not None
         try:
             self._file.file.write(json.dumps(row, separators=(",", ":")) + "\n")
+        except BrokenPipeError:
+            raise
         except OSError as error:
             raise RecordingError(f"{self._path}: cannot be written: {error.strerror}") from None
 
@@ -73,6 +75,8 @@ class Recorder:
         """The run is over: the file appears."""
         try:
             self._file.commit()
+        except BrokenPipeError:
+            raise
         except OSError as error:
             raise RecordingError(f"{self._path}: cannot be written: {error.strerror}") from None
 

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -95,3 +97,43 @@ def test_what_is_no_file_is_not_read_and_not_waited_for(tmp_path: Path) -> None:
         assert caught.value.filename == str(path)
     with open_input(file) as content:
         assert content.read() == b"whole"
+
+
+def gone() -> int:
+    """The number of a process that has ended."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+def test_drafts_of_processes_that_are_gone_are_removed_and_no_others(tmp_path: Path) -> None:
+    dead, living = gone(), os.getppid()
+    abandoned = [f".f.{dead}.partial", f".f.{dead}.partial.hier", f".f.{os.getpid()}.partial"]
+    others = [f".f.{living}.partial", f".g.{dead}.partial", f".f.{dead}.partial.txt", ".f.x.partial", "f.partial"]
+    for name in (*abandoned, *others):
+        (tmp_path / name).write_text("half")
+    with AtomicFile(tmp_path / "f", binary=True, beside=(".hier",)):
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(others)
+    write_whole(tmp_path / "f", "whole")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([*others, "f"])
+
+
+def test_two_that_write_the_same_file_at_once_do_not_take_it_from_each_other(tmp_path: Path) -> None:
+    with AtomicFile(tmp_path / "f") as first:
+        with pytest.raises(FileExistsError):
+            AtomicFile(tmp_path / "f")
+        first.commit()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_report_after_a_kill_leaves_no_draft(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path; from ringhil.emulator.files import AtomicFile\n"
+        "file = AtomicFile(Path(sys.argv[1])); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "f")], check=False, timeout=60)
+    assert len(list(tmp_path.iterdir())) == 1
+    write_whole(tmp_path / "f", "whole")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["f"]

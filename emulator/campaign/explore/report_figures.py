@@ -1,8 +1,10 @@
 """What a report shows of a campaign's results, gathered in one pass over them."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from ringhil.emulator.campaign.explore.report_spread import Spread, joined_spread
 from ringhil.emulator.campaign.explore.rows import Row
@@ -31,21 +33,32 @@ class CaseTally:
         return None if self.failed else rate_bound(self.cases)
 
 
+class Ending(StrEnum):
+    """What becomes of the faults of a case: most of them recover in another way when they are cleared."""
+
+    NONE = "-"  # there is no fault
+    CLEARED = "cleared"  # also by themselves
+    LEFT = "left"
+    MIXED = "some left"
+
+
 Struck = dict[tuple[str, str, int], CaseTally]  # by kind, place and phase
 
 
 @dataclass
 class Figures:
-    """`singles`: of single faults; `several`: the faults of schedules with more, by kind and place, each time 0;
-    `pairs`: by both kinds and both places; `phases`: of schedules with several faults, by sort and phase."""
+    """`endings`, `spreads`: of each class, by what becomes of its faults; `singles`: of single faults; `several`: the
+    faults of schedules with more, by kind and place, each time 0; `pairs`: by both kinds and both places; `phases`: of
+    schedules with several faults, by sort and phase."""
 
     classes: list[ClassSummary] = field(default_factory=list)
+    endings: dict[tuple[str, Ending], ClassSummary] = field(default_factory=dict)
     parts: dict[str, CaseTally] = field(default_factory=dict)
     singles: Struck = field(default_factory=dict)
     several: Struck = field(default_factory=dict)
     pairs: dict[tuple[str, str, str], CaseTally] = field(default_factory=dict)
     phases: dict[tuple[str, int], CaseTally] = field(default_factory=dict)
-    spreads: dict[str, Spread] = field(default_factory=dict)
+    spreads: dict[tuple[str, Ending], Spread] = field(default_factory=dict)
 
     @property
     def total(self) -> ClassSummary:
@@ -53,23 +66,29 @@ class Figures:
         return joined("all", self.classes)
 
     @property
-    def single(self) -> list[ClassSummary]:
-        """Classes of one fault or none."""
-        return [c for c in self.classes if c.depth <= 1]
+    def single(self) -> list[tuple[Ending, ClassSummary]]:
+        """Classes of one fault or none, by ending; those with failures first."""
+        return self._by_ending(lambda c: c.depth <= 1)
 
     @property
-    def multiple(self) -> list[ClassSummary]:
-        """Classes of several faults."""
-        return [c for c in self.classes if c.depth > 1]
+    def multiple(self) -> list[tuple[Ending, ClassSummary]]:
+        """Classes of several faults, likewise."""
+        return self._by_ending(lambda c: c.depth > 1)
+
+    def _by_ending(self, wanted: Callable[[ClassSummary], bool]) -> list[tuple[Ending, ClassSummary]]:
+        order = {c.cls: (not (c.failed or c.errors), number) for number, c in enumerate(self.classes)}
+        found = [(ending, c) for (_, ending), c in self.endings.items() if wanted(c)]
+        return sorted(found, key=lambda row: (order[row[1].cls], list(Ending).index(row[0])))
 
     @property
     def spread(self) -> Spread:
         """That of all classes."""
         return joined_spread(self.spreads.values())
 
-    def spreads_of(self, classes: Iterable[ClassSummary]) -> list[tuple[str, Spread]]:
-        """Names and spreads of those that have a recovery."""
-        return [(c.cls, self.spreads[c.cls]) for c in classes if self.spreads[c.cls].shares]
+    def spreads_of(self, classes: Iterable[tuple[Ending, ClassSummary]]) -> list[tuple[str, Ending, Spread]]:
+        """Spreads of those that have a recovery, or should have one."""
+        found = ((c.cls, ending, self.spreads[c.cls, ending]) for ending, c in classes)
+        return [(cls, ending, spread) for cls, ending, spread in found if spread.shares or spread.missing]
 
     @property
     def verdict(self) -> str:
@@ -80,12 +99,15 @@ class Figures:
     def add(self, row: Row) -> None:
         """Count a case in; not in `classes`, whose figures are those of every summary."""
         part, failed = part_of(row), row.result.verdict != VerdictWord.PASS
+        events = json.loads(row.schedule)
+        ending = ending_of(events)
+        self.endings.setdefault((row.cls, ending), ClassSummary(row.cls, row.depth)).add(row)
         self.parts.setdefault(part, CaseTally()).add(failed)
-        self.spreads.setdefault(row.cls, Spread()).add(row.result)
+        self.spreads.setdefault((row.cls, ending), Spread()).add(row.result)
         if part == SINGLES:
             self.singles.setdefault((row.cls, row.place, row.phase), CaseTally()).add(failed)
         elif part in (PAIRS, RANDOM):
-            faults = [(event["fault"], _where(event)) for event in json.loads(row.schedule) if "fault" in event]
+            faults = [(event["fault"], _where(event)) for event in events if "fault" in event]
             for kind, place in faults:
                 self.several.setdefault((kind, place, 0), CaseTally()).add(failed)
             if part == PAIRS and len(faults) == 2:
@@ -105,6 +127,16 @@ def gathered(rows: Iterable[Row]) -> Figures:
 
     figures.classes = by_class(passed_on())
     return figures
+
+
+def ending_of(events: Sequence[dict[str, Any]]) -> Ending:
+    """That of a schedule, given as the `timeline` of a scenario."""
+    faults = [(e["fault"], _where(e), "count" in e) for e in events if "fault" in e]
+    cleared = {(e["clear"], _where(e)) for e in events if "clear" in e}
+    left = [not counted and (kind, where) not in cleared for kind, where, counted in faults]
+    if not faults:
+        return Ending.NONE
+    return Ending.LEFT if all(left) else Ending.MIXED if any(left) else Ending.CLEARED
 
 
 def part_of(row: Row) -> str:

@@ -24,7 +24,7 @@ _LIMITS = {
     "characters": 400,  # of one text
 }
 _FAILED = "verdict != 'pass'"
-_MEASURED = "recovery IS NOT NULL AND bound IS NOT NULL"
+_MEASURED = "recovery IS NOT NULL AND bound IS NOT NULL AND (recovered IS NOT 0 OR recovery > bound)"
 
 
 def write_report(store: Store, campaign: int, path: Path) -> None:
@@ -32,6 +32,8 @@ def write_report(store: Store, campaign: int, path: Path) -> None:
     content = report(store, campaign)
     try:
         write_whole(path, content)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise ExploreError(f"{path}: cannot be written: {error.strerror}") from error
     except ValueError as error:
@@ -50,6 +52,7 @@ def report(store: Store, campaign: int) -> str:
         kept=kept,
         campaign=number,
         figures=figures,
+        cases=_cases(kept),
         arguments=[(name, json.dumps(value)) for name, value in sorted(kept.arguments.items())],
         shard=kept.arguments.get("shard", [1, 1]),
         parts=_parts(kept, figures),
@@ -66,6 +69,12 @@ def report(store: Store, campaign: int) -> str:
         server=SERVER if store.path == ":memory:" else None,
         limits=_LIMITS,
     )
+
+
+def _cases(kept: StoredCampaign) -> int:
+    """How many cases the campaign has, or its part of one."""
+    part, parts = kept.arguments.get("shard", [1, 1])
+    return int((sum(kept.space.values()) - part) // parts + 1)
 
 
 def _parts(kept: StoredCampaign, figures: Figures) -> list[tuple[str, int | None, CaseTally]]:

@@ -26,15 +26,18 @@ class Picture(NamedTuple):
 
 @dataclass
 class Spread:
-    """The recoveries of one class. `cycles`, `transits` and `shares` (of the bound, 1.0 is all of it): in no order."""
+    """The recoveries of one class. `cycles`, `transits` and `shares` (of the bound, 1.0 is all of it): in no order;
+    `missing`: cases that had to recover and were never seen to."""
 
     cycles: list[int] = field(default_factory=list)
     transits: list[float] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
+    missing: int = 0
 
     def add(self, result: CaseResult) -> None:
         """Count a case in, when it has a recovery."""
-        if result.recovery is None or result.bound is None:
+        if not result.measured or result.recovery is None or result.bound is None:
+            self.missing += result.recovered is False
             return
         self.cycles.append(result.recovery)
         self.shares.append(result.recovery / max(1, result.bound))
@@ -67,6 +70,7 @@ def joined_spread(spreads: Iterable[Spread]) -> Spread:
         found.cycles += spread.cycles
         found.transits += spread.transits
         found.shares += spread.shares
+        found.missing += spread.missing
     return found
 
 

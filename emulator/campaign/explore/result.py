@@ -30,6 +30,13 @@ class CaseResult:
     cycles: int | None = None
     until: int | None = None
 
+    @property
+    def measured(self) -> bool:
+        """Whether `recovery` says how long the case took: not when another of its events was never seen to be over."""
+        if self.recovery is None or self.bound is None:
+            return False
+        return self.recovered is not False or self.recovery > self.bound
+
     @classmethod
     def unplayed(cls, why: str, *, hung: bool = False) -> Self:
         """The result of a case that was not played to its end."""

@@ -48,7 +48,7 @@ class ClassSummary:
             self.recovered + bool(r.recovered),
             self.to_recover + (r.recovered is not None),
         )
-        if r.recovery is None or r.bound is None:
+        if not r.measured or r.recovery is None or r.bound is None:
             return
         if self.recovery is None or self.bound is None or r.recovery * self.bound > self.recovery * r.bound:
             self.recovery, self.bound, self.transits, self.worst = r.recovery, r.bound, r.transits, row.key

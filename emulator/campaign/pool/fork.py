@@ -86,8 +86,8 @@ def forked_again(act: Callable[[], T], limit: float) -> T:
 
 
 def fork() -> int:
-    """Fork, like os.fork. The child ends with its parent (on Linux) and at a signal, without cleaning up; Ctrl-C, which
-    reaches the whole group, leaves it to the parent what becomes of it."""
+    """Fork, like os.fork. The child ends with its parent (on Linux) and at SIGTERM, without cleaning up. Ctrl-C and the
+    end of a terminal reach the whole group: they leave it to the parent what becomes of it."""
     # What is buffered would be written twice.
     sys.stdout.flush()
     sys.stderr.flush()
@@ -99,7 +99,7 @@ def fork() -> int:
         pid = os.fork()
         if pid == 0:
             for number in SIGNALS:
-                signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+                signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
             if prctl is not None:
                 # Nobody waits for the end of a long run when who wanted it was killed.
                 prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)

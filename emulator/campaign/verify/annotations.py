@@ -37,15 +37,21 @@ class Annotation:
     @property
     def message(self) -> str:
         """The text for people."""
-        text = self.text if self.kind in ("expectation", "input", "process") else f"{self.kind}: {self.text}"
+        text = (
+            self.text
+            if self.kind in ("expectation", "input", "process", "interrupted")
+            else f"{self.kind}: {self.text}"
+        )
         swept = [v for v in self.variants if v != self.file.as_posix()]
         more = f", and {len(swept) - 1:,} more" if len(swept) > 1 else ""
         return f"{text} [{swept[0].removeprefix(self.file.as_posix())[1:-1]}{more}]" if swept else text
 
 
 def marks(report: VerifyReport) -> list[Annotation]:
-    """The annotations in the order of the verdicts; failures of one kind at one line are one."""
+    """The annotations in the order of the verdicts; failures of one kind at one line are one. Then
+    what an interrupted run has left."""
     places: dict[tuple[Path, int, str], list[tuple[Verdict, Failure]]] = {}
+    unplayed = [Annotation(left.file, 1, None, "interrupted", left.text, ()) for left in report.unplayed]
     for verdict in report.bad():
         for failure in verdict.failures:
             key = (verdict.file, failure.line or 1, failure.kind)
@@ -53,7 +59,7 @@ def marks(report: VerifyReport) -> list[Annotation]:
     return [
         Annotation(file, line, found[0][1].column, kind, found[0][1].text, tuple(dict.fromkeys(v.id for v, _ in found)))
         for (file, line, kind), found in places.items()
-    ]
+    ] + unplayed
 
 
 def github(report: VerifyReport, root: Path | None) -> list[str]:

@@ -3,40 +3,51 @@
 | element | is |
 |---|---|
 | `testsuite` | a scenario file; `file`, `time` |
-| `testcase` | a variant: `classname` the path with dots, `name` the scenario's, `file`, `line`, `time` (seconds) |
-| `property` of it | `id`, `cycles`, `seed`, `rtl`, `replay`; `left` if there is one; a parameter as `parameter.gpu` |
+| `testcase` | a variant: `classname` the path with dots, `name` the scenario's, `time` (seconds) |
+| `system-out` of it | lines `id: ...`, `cycles`, `rtl`, `replay`, `seed`, `left`; a parameter as `parameter.gpu` |
 | `failure` | `type`: "expectation" or the invariants broken, `message`: the first of what failed; text: all of it |
 | `error` | the same for a file that can't be used, or a process that died |
+| `skipped` | what an interrupted run has not played of a file |
 
-An interrupted run has the property `interrupted` in every suite and says so in `system-err` of the last.
+An interrupted run has the property `interrupted` in every suite, and a suite of its own with an error: it has not
+passed.
 """
 
-import itertools
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
 
-from ringhil.emulator.campaign.verify.report import VerifyReport
+from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.pages.junit import duration, written
 
 
-def junit(report: VerifyReport) -> str:
-    """The document; characters that XML can't hold are written as `\\x1b`."""
-    root = ElementTree.Element("testsuites", {"name": "ringhil verify", **_counts(report.results)})
-    for file, group in itertools.groupby(report.results, key=lambda v: v.file):
-        results = tuple(group)
-        path = file.as_posix()
-        suite = ElementTree.SubElement(root, "testsuite", {"name": path, "file": path, **_counts(results)})
-        properties = {"ringhil": report.version, "rtl": report.rtl}
-        _properties(suite, properties | ({"interrupted": "true"} if report.stopped else {}))
-        for verdict in results:
-            _case(suite, verdict, report.rtl)
-    if report.stopped and len(root):
-        ElementTree.SubElement(root[-1], "system-err").text = "interrupted: not all scenarios were played"
-    for element in root.iter():
-        element.attrib = {name: clean(value) for name, value in element.attrib.items()}
-        element.text = clean(element.text) if element.text else None
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+def junit(report: VerifyReport, *, places: bool = False) -> str:
+    """The document. `places`: test cases have `file` and `line`, which GitLab and actions of GitHub show, and which
+    Jenkins's schema doesn't know."""
+    root = ElementTree.Element("testsuites", {"name": "ringhil verify"})
+    files: dict[Path, tuple[list[Verdict], list[Unplayed]]] = {}
+    for verdict in report.results:
+        files.setdefault(verdict.file, ([], []))[0].append(verdict)
+    for left in report.unplayed:
+        files.setdefault(left.file, ([], []))[1].append(left)
+    properties = {"ringhil": report.version, "rtl": report.rtl} | ({"interrupted": "true"} if report.stopped else {})
+    for file, (verdicts, unplayed) in files.items():
+        name = file.as_posix()
+        suite = ElementTree.SubElement(root, "testsuite", {"name": name, "file": name, **_counts(verdicts, unplayed)})
+        _properties(suite, properties)
+        for verdict in verdicts:
+            _case(suite, verdict, report.rtl, places)
+        for left in unplayed:
+            case = _empty_case(suite, _classname(file), "not played")
+            ElementTree.SubElement(case, "skipped", {"type": "interrupted", "message": left.text}).text = left.text
+    if report.stopped:
+        _interrupted(root, report, properties)
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in root)))
+    root.set("time", duration(sum(float(suite.attrib["time"]) for suite in root)))
+    return written(root)
 
 
 def place(verdict: Verdict, failure: Failure) -> str:
@@ -47,24 +58,31 @@ def place(verdict: Verdict, failure: Failure) -> str:
     return f"{verdict.file.as_posix()}{line}: {kind}{failure.text}"
 
 
-def clean(text: str) -> str:
-    """The text without what XML 1.0 can't hold."""
-    return "".join(c if _allowed(c) else f"\\x{ord(c):02x}" for c in text)
-
-
-def _allowed(c: str) -> bool:
-    code = ord(c)
-    return c in "\t\n\r" or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code > 0xFFFF
-
-
-def _counts(results: tuple[Verdict, ...]) -> dict[str, str]:
+def _counts(verdicts: Sequence[Verdict], unplayed: Sequence[Unplayed]) -> dict[str, str]:
     return {
-        "tests": str(len(results)),
-        "failures": str(sum(v.state == VerdictWord.FAIL for v in results)),
-        "errors": str(sum(v.state == VerdictWord.ERROR for v in results)),
-        "skipped": "0",
-        "time": f"{sum(v.seconds for v in results):.6f}",
+        "tests": str(len(verdicts) + len(unplayed)),
+        "failures": str(sum(v.state == VerdictWord.FAIL for v in verdicts)),
+        "errors": str(sum(v.state == VerdictWord.ERROR for v in verdicts)),
+        "skipped": str(len(unplayed)),
+        "time": duration(sum(float(duration(v.seconds)) for v in verdicts)),
     }
+
+
+def _interrupted(root: ElementTree.Element, report: VerifyReport, properties: dict[str, str]) -> None:
+    counts = {"tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": duration(0)}
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil verify", **counts})
+    _properties(suite, properties)
+    case = _empty_case(suite, "ringhil.verify", "all was played")
+    error = {"type": "interrupted", "message": report.interruption}
+    ElementTree.SubElement(case, "error", error).text = report.interruption
+
+
+def _empty_case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": duration(0)})
+
+
+def _classname(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts).lstrip("./")
 
 
 def _properties(parent: ElementTree.Element, values: dict[str, str]) -> None:
@@ -73,28 +91,25 @@ def _properties(parent: ElementTree.Element, values: dict[str, str]) -> None:
         ElementTree.SubElement(element, "property", {"name": name, "value": value})
 
 
-def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str) -> None:
-    attributes = {
-        "classname": ".".join(verdict.file.with_suffix("").parts).lstrip("./"),
-        "name": verdict.name,
-        "file": verdict.file.as_posix(),
-        "line": str(verdict.line),
-        "time": f"{verdict.seconds:.6f}",
-    }
+def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) -> None:
+    attributes = {"classname": _classname(verdict.file), "name": verdict.name, "time": duration(verdict.seconds)}
+    if places:
+        attributes |= {"file": verdict.file.as_posix(), "line": str(verdict.line)}
     case = ElementTree.SubElement(suite, "testcase", attributes)
+    if verdict.state != VerdictWord.PASS:
+        kinds = ", ".join(dict.fromkeys(f.kind for f in verdict.failures))
+        element = "failure" if verdict.state == VerdictWord.FAIL else "error"
+        first = verdict.failures[0]
+        details = ElementTree.SubElement(case, element, {"type": kinds, "message": first.text})
+        details.text = "\n".join(lines(verdict))
     values = {"id": verdict.id, "cycles": str(verdict.cycles), "rtl": rtl, "replay": verdict.replay}
     if verdict.seed is not None:
         values["seed"] = str(verdict.seed)
     if verdict.left is not None:
         values["left"] = verdict.left.as_posix()
-    _properties(case, values | {f"parameter.{name}": value for name, value in verdict.parameters})
-    if verdict.state == VerdictWord.PASS:
-        return
-    kinds = ", ".join(dict.fromkeys(f.kind for f in verdict.failures))
-    element = "failure" if verdict.state == VerdictWord.FAIL else "error"
-    first = verdict.failures[0]
-    details = ElementTree.SubElement(case, element, {"type": kinds, "message": first.text})
-    details.text = "\n".join(lines(verdict))
+    values |= {f"parameter.{name}": value for name, value in verdict.parameters}
+    said = (f"{name}: {value}".replace("\r", "\\r").replace("\n", "\\n") for name, value in values.items())
+    ElementTree.SubElement(case, "system-out").text = "\n".join(said)
 
 
 def lines(verdict: Verdict) -> list[str]:

@@ -26,6 +26,8 @@ class Output:
         try:
             self._file.file.write(text)
             self._file.commit()
+        except BrokenPipeError:
+            raise
         except OSError as error:
             raise _unwritable(self._path, error) from None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.campaign.verify.verdict import Verdict
@@ -9,14 +10,30 @@ from ringhil.emulator.judge.outcome import VerdictWord
 
 
 @dataclass(frozen=True)
+class Unplayed:
+    """A file of which an interrupted run has not played all. `variants` were left; None: the file was not read yet."""
+
+    file: Path
+    variants: int | None
+
+    @property
+    def text(self) -> str:
+        """What was left, in words."""
+        left = "" if self.variants is None else f": {_plural(self.variants, 'variant')}"
+        return f"not played, the run was interrupted{left}"
+
+
+@dataclass(frozen=True)
 class VerifyReport:
-    """`results` in the order of files and variants. `stopped`: what ended the run early, else None."""
+    """`results` in the order of files and variants. `stopped`: what ended the run early, else None; `unplayed`:
+    what it left, in the order of the files."""
 
     results: tuple[Verdict, ...]
     rtl: str
     version: str
     seconds: float
     stopped: BaseException | None = None
+    unplayed: tuple[Unplayed, ...] = ()
 
     def count(self, word: VerdictWord) -> int:
         """How many have this verdict."""
@@ -38,8 +55,10 @@ class VerifyReport:
 
     @property
     def verdict(self) -> VerdictWord:
-        """FAIL goes before ERROR."""
-        return next((word for word in (VerdictWord.FAIL, VerdictWord.ERROR) if self.count(word)), VerdictWord.PASS)
+        """FAIL goes before ERROR. A run that was interrupted has not passed."""
+        if self.count(VerdictWord.FAIL):
+            return VerdictWord.FAIL
+        return VerdictWord.ERROR if self.count(VerdictWord.ERROR) or self.stopped else VerdictWord.PASS
 
     @property
     def exit_code(self) -> int:
@@ -54,7 +73,15 @@ class VerifyReport:
         variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
         text = f"{passed:,} passed, {failed:,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"
-        return text + (" (interrupted: not all were played)" if self.stopped else "")
+        return text + (f" ({self.interruption})" if self.stopped else "")
+
+    @property
+    def interruption(self) -> str:
+        """What an interrupted run has left."""
+        known = sum(left.variants or 0 for left in self.unplayed)
+        unread = sum(left.variants is None for left in self.unplayed)
+        words = [_plural(known, "variant")] * bool(known) + [_plural(unread, "unread file")] * bool(unread)
+        return f"interrupted: not played: {' and '.join(words)}" if words else "interrupted"
 
     def to_json(self) -> dict[str, Any]:
         """The document of `ringhil verify --json`."""
@@ -67,6 +94,7 @@ class VerifyReport:
             "failed": self.count(VerdictWord.FAIL),
             "errors": self.count(VerdictWord.ERROR),
             "variants": len(self.results),
+            "not_played": [{"file": u.file.as_posix(), "variants": u.variants} for u in self.unplayed],
             "files": self.files,
             "cycles": self.cycles,
             "seconds": round(self.seconds, 3),

@@ -8,6 +8,7 @@ import heapq
 import logging
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
 from ringhil.emulator.campaign.pool.fork import SIGNALS, ForkedError, forked
 from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.report import VerifyReport
+from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport
 from ringhil.emulator.campaign.verify.tasks import LOAD, Loaded, Task, TaskPlayer
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.judge.outcome import VerdictWord
@@ -49,7 +50,8 @@ def run_all(plan: VerifyPlan, on_progress: Progress = lambda done, total: None) 
         stopped = interrupt
     finally:
         results = run.end()
-    return VerifyReport(results, plan.player.library.rtl, plan.version, time.perf_counter() - began, stopped)
+    unplayed = run.unplayed() if stopped is not None else ()
+    return VerifyReport(results, plan.player.library.rtl, plan.version, time.perf_counter() - began, stopped, unplayed)
 
 
 @dataclass
@@ -59,8 +61,8 @@ class _Run:
     on_progress: Progress
     waiting: list[Task] = field(default_factory=list)  # a heap
     verdicts: dict[Task, Verdict] = field(default_factory=dict)
-    loaded: int = 0  # files
-    known: int = 0  # variants of the files that have been loaded
+    variants: dict[int, int] = field(default_factory=dict)  # of the files that have been read
+    known: int = 0  # all of these
     first_bad: Task | None = None
 
     @property
@@ -75,7 +77,7 @@ class _Run:
                 self.pool.give(self._batch())
             for heard in self.pool.hear():
                 self._hear(heard)
-            self.on_progress(len(self.verdicts), self.known + len(files) - self.loaded)
+            self.on_progress(len(self.verdicts), self.known + len(files) - len(self.variants))
 
     def end(self) -> tuple[Verdict, ...]:
         """The verdicts in order; what lies behind the first failure isn't there when that was to be the end. No process
@@ -94,6 +96,19 @@ class _Run:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
+    def unplayed(self) -> tuple[Unplayed, ...]:
+        """What was left, when nothing more is played; not what lies behind a first failure that was to be the end."""
+        end = self.first_bad if self.plan.fail_fast else None
+        played = Counter(task.file for task in self.verdicts if end is None or task < end)
+        left = []
+        for number, file in enumerate(self.plan.player.files):
+            variants = self.variants.get(number)
+            if end is not None and number >= end.file:
+                variants = end.place if number == end.file else 0
+            if variants is None or variants > played[number]:
+                left.append(Unplayed(file, None if variants is None else variants - played[number]))
+        return tuple(left)
+
     def _batch(self) -> list[Task]:
         """The next, with others of the same file: whoever plays them has read it."""
         size = min(len(self.waiting) // (self.plan.jobs * _BATCHES), _MOST_BATCH)
@@ -106,8 +121,8 @@ class _Run:
         task = heard.task
         answer = self._lost(task, heard.why) if isinstance(heard, Lost) else heard.answer
         if task.place == LOAD:
-            self.loaded += 1
-            self.known += answer.variants if isinstance(answer, Loaded) else 1
+            self.variants[task.file] = answer.variants if isinstance(answer, Loaded) else 1
+            self.known += self.variants[task.file]
         if isinstance(answer, Loaded):
             for place in range(answer.variants):
                 self._wait(Task(task.file, place))

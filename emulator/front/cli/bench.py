@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from ringhil.emulator.bench import suite
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.pages.tables import print_table, table
 
 
 @click.command("bench")
@@ -69,21 +69,13 @@ def _show(document: dict[str, Any]) -> None:
     console.print(f"peak memory {document['peak_memory_bytes'] / 2**20:,.0f} MiB")
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in columns:
-        table.add_column(name, justify="right")
-    return table
-
-
 def _show_census(console: Console, rows: list[dict[str, Any]]) -> None:
-    table = _table("GPUs", "messages/s", "cycles/s", "with records: messages/s", "bare Verilator cycles/s", "ratio")
-    table.add_column("cocotb cycles/s", justify="right")
-    table.add_column("ratio", justify="right")
+    columns = ("GPUs", "messages/s", "cycles/s", "with records: messages/s", "bare Verilator cycles/s", "ratio")
+    shown = table(*columns, "cocotb cycles/s", "ratio")
     for row in rows:
         bare, cocotb = row.get("bare"), row.get("cocotb")
         estimated = " (from " + str(bare["extrapolated_from"]) + ")" if bare and bare["extrapolated_from"] else ""
-        table.add_row(
+        shown.add_row(
             str(row["gpus"]),
             f"{row['messages_per_second']:,.0f}",
             f"{row['cycles_per_second']:,.0f}",
@@ -93,7 +85,7 @@ def _show_census(console: Console, rows: list[dict[str, Any]]) -> None:
             f"{cocotb['cycles_per_second']:,.0f}" if cocotb else "-",
             f"{cocotb['ratio']:,.0f}" if cocotb else "-",
         )
-    console.print(table)
+    print_table(console, shown)
 
 
 _COCOTB = {"kit": "cocotb, the kit's monitors", "naive": "cocotb, monitors at every clock edge"}
@@ -105,13 +97,13 @@ def _show_scenarios(console: Console, found: dict[str, Any]) -> None:
         f"{found['schedules']} fault schedules of a card of {found['gpus']}, {found['cycles']:,} cycles from power-up; "
         f"the same counts everywhere (load {load['before']:.1f} before, {load['after']:.1f} after)"
     )
-    table = _table("", "schedules/s", "cycles each", "cycles/s", "ms of processor each", "ratio", "of processor time")
-    table.columns[0].justify = "left"
+    columns = ("schedules/s", "cycles each", "cycles/s", "ms of processor each", "ratio", "of processor time")
+    shown = table("", *columns, left=("",))
     rows = [(f"explore, {jobs} at a time", rate) for jobs, rate in found["explore"].items()]
     rows += [(f"verify, {jobs} at a time", rate) for jobs, rate in found["verify"].items()]
     rows += [(_COCOTB[monitors], rate) for monitors, rate in found["cocotb"].items()]
     for name, rate in rows:
-        table.add_row(
+        shown.add_row(
             name,
             f"{rate['schedules_per_second']:,.2f}",
             f"{rate['cycles'] / rate['schedules']:,.0f}",
@@ -120,5 +112,5 @@ def _show_scenarios(console: Console, found: dict[str, Any]) -> None:
             f"{rate['ratio']:,.1f}",
             f"{rate['processor_ratio']:,.1f}",
         )
-    console.print(table)
+    print_table(console, shown)
     console.print(f"explore's warm state, once for a campaign: {found['settling_seconds']:.2f} s")

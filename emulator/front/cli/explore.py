@@ -20,6 +20,7 @@ from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, shrin
 from ringhil.emulator.campaign.explore.plan import PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.files import STDOUT
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
@@ -159,6 +160,7 @@ def command(**options: Any) -> int:
     Every case is played from one warm state: settled, at the beginning of a round. The file's own timeline and
     expectations are left out.
     """
+    results = terminal.beside(options["as_json"], report=options["report"])
     with explained(), explored():
         scenario = load(options["server"])
         plan = _plan(scenario, options)
@@ -187,7 +189,7 @@ def command(**options: Any) -> int:
             if options["as_json"]:
                 click.echo(json.dumps(result))
             else:
-                show(result, terminal.output())
+                show(result, results)
     return 0 if result["verdict"] == VerdictWord.PASS else 1
 
 
@@ -236,7 +238,7 @@ def _failing(store: Store, campaign: int, library: Library, options: dict[str, A
 
 def _writable(report: Path | None) -> None:
     """Said before hours are spent on what the report is to show."""
-    if report is not None and (report.is_dir() or not os.access(report.parent, os.W_OK)):
+    if report is not None and report != STDOUT and (report.is_dir() or not os.access(report.parent, os.W_OK)):
         raise ExploreError(f"{report}: cannot be written; name a file in a folder that can be written to")
 
 
@@ -244,7 +246,4 @@ def _report(store: Store, campaign: int, path: Path) -> None:
     # Loaded when it is asked for.
     from ringhil.emulator.campaign.explore.report_html import write_report
 
-    try:
-        write_report(store, campaign, path)
-    except OSError as error:
-        raise ExploreError(f"{error.filename or path}: cannot be written: {error.strerror}") from error
+    write_report(store, campaign, path)

@@ -9,25 +9,18 @@ from rich.table import Table
 
 from ringhil.emulator.campaign.explore.summary import rate_bound
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.pages.tables import print_table, table
 
 _MOST_SHOWN = 10  # failing cases
 _LONGEST = 40  # characters of a case's key in a table
 _MOST_CLASSES = 30  # of more than one fault
 
 
-def _table(*columns: str, left: Sequence[str] = ()) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in columns:
-        # What is too long for the terminal is cut; --json and `query` have it whole.
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
-    return table
-
-
 def show(document: dict[str, Any], console: Console) -> None:
     """The summary of a campaign."""
     d = document
     console.print(f"[bold]{escape(d['name'])}[/bold]  campaign {d['campaign']}, seed {d['seed']}")
-    console.print(_classes(d))
+    print_table(console, _classes(d))
     parts = ", ".join(f"{size:,} {part}" for part, size in d["space"].items())
     console.print(f"space: {parts}; covered {d['done']:,} of {d['cases']:,} cases ({100 * d['covered']:.4g} %)")
     console.print(_run(d["run"]))
@@ -45,11 +38,12 @@ def show(document: dict[str, Any], console: Console) -> None:
     if not failed:
         console.print(_meaning(d["total"]))
     colour = "green" if d["verdict"] == VerdictWord.PASS else "red"
-    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]")
+    so_far = f", as far as it was played: {d['done']:,} of {d['cases']:,} cases" if d["done"] < d["cases"] else ""
+    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
 
 
 def _classes(document: dict[str, Any]) -> Table:
-    table = _table(
+    found = table(
         "class",
         "cases",
         "detected",
@@ -71,7 +65,7 @@ def _classes(document: dict[str, Any]) -> Table:
     for c in (*shown, {**document["total"], "class": "all"}):
         failed = c["failed"] + c["errors"]
         bound = c["failure_rate_bound"]
-        table.add_row(
+        found.add_row(
             escape(c["class"]),
             f"{c['cases']:,}",
             *(_of(c[done], c[wanted]) for done, wanted in _COUNTS),
@@ -83,9 +77,9 @@ def _classes(document: dict[str, Any]) -> Table:
             "-" if bound is None else f"{100 * bound:.3g} %",
         )
     if len(several) > _MOST_CLASSES:
-        table.caption = f"{len(several):,} classes of several faults are in 'all'; only those with failures have a line"
-        table.caption_justify = "left"
-    return table
+        found.caption = f"{len(several):,} classes of several faults are in 'all'; only those with failures have a line"
+        found.caption_justify = "left"
+    return found
 
 
 _COUNTS = (("detected", "to_detect"), ("located", "to_locate"), ("recovered", "to_recover"))
@@ -95,9 +89,9 @@ def _of(done: int, wanted: int) -> str:
     return f"{done:,}/{wanted:,}" if wanted else "-"
 
 
-def _short(text: str) -> str:
-    """The figures beside it must stay whole."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _short(text: str, longest: int = _LONGEST) -> str:
+    """What is cut ends in a mark; --json has it whole."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _number(value: int | None) -> str:
@@ -123,25 +117,25 @@ def _meaning(total: dict[str, Any]) -> str:
 
 def show_campaigns(campaigns: Sequence[dict[str, Any]], console: Console) -> None:
     """The campaigns of a store."""
-    table = _table("campaign", "name", "seed", "results", "space", "version", "RTL", left=("name", "version", "RTL"))
+    shown = table("campaign", "name", "seed", "results", "space", "version", "RTL", left=("name", "version", "RTL"))
     for c in campaigns:
         size = sum(c["space"].values())
         row = (str(c["campaign"]), escape(c["name"]), str(c["seed"]), f"{c['cases']:,}", f"{size:,}", c["version"])
-        table.add_row(*row, c["rtl"][:19])
-    console.print(table)
+        shown.add_row(*row, _short(c["rtl"], 20))
+    print_table(console, shown)
 
 
 def show_rows(document: dict[str, Any], console: Console) -> None:
     """Cases of a campaign."""
-    table = _table(
+    shown = table(
         "case", "key", "verdict", "detected after", "recovered after", "bound", "transits", left=("key", "verdict")
     )
     for case in document["cases"]:
         verdict = case["verdict"] if case["verdict"] == VerdictWord.PASS else f"[red]{case['verdict']}[/red]"
         transits = "-" if case["transits"] is None else f"{case['transits']:g}"
         times = (_number(case[name]) for name in ("detection", "recovery", "bound"))
-        table.add_row(str(case["number"]), escape(case["key"]), verdict, *times, transits)
-    console.print(table)
+        shown.add_row(str(case["number"]), escape(case["key"]), verdict, *times, transits)
+    print_table(console, shown)
     for case in document["cases"]:
         for text in case["failures"][:3]:
             console.print(f"{case['number']}: {escape(text)}", soft_wrap=True)

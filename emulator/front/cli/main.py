@@ -5,7 +5,8 @@
 | 0 | as expected |
 | 1 | an expectation or an invariant failed |
 | 2 | bad input or environment; one line on stderr says where, what was found and what is allowed |
-| 130 | interrupted |
+| 129, 130, 143 | ended by SIGHUP, SIGINT, SIGTERM |
+| 141 | whoever read stdout is gone: ended by SIGPIPE |
 """
 
 import errno
@@ -14,8 +15,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -38,6 +40,14 @@ class _ReaderGone(Exception):
 
 
 class _Lazy(click.Group):
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError:  # --help is printed here
+            raise _ReaderGone from None
+
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
@@ -81,9 +91,21 @@ def cli(verbose: int) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    # A pipeline that cancels a job sends SIGTERM: clean up like after an interrupt.
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(_run(arguments))
+    # A pipeline that cancels a job sends SIGTERM, a terminal that is closed SIGHUP: clean up like after an interrupt.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _terminate)
+    sys.exit(_run(arguments) if _opened() else _complain("ringhil: stdout: cannot be written: it is closed"))
+
+
+def _opened() -> bool:
+    """Whether standard output is. What isn't must not be given to the next file that is opened."""
+    closed = [stream is None for stream in (sys.stdin, sys.stdout, sys.stderr)]
+    while any(closed) and (null := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(null, True)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")
+    return not closed[1]
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
@@ -102,7 +124,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         return _complain(f"ringhil: {error.format_message()}")
     except (click.Abort, KeyboardInterrupt):
-        click.echo("ringhil: interrupted", err=True)
+        _complain("ringhil: interrupted")
         return 130
     except (_ReaderGone, BrokenPipeError):
         # End as other tools do, which leave that signal as it is.
@@ -121,9 +143,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _forget_output() -> None:
     """What is still to be written to stdout would fail once more at the very end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _complain(message: str) -> int:
-    click.echo(" ".join(message.split()), err=True)
+    with suppress(OSError):  # nobody to complain to
+        click.echo(" ".join(message.split()), err=True)
     return 2

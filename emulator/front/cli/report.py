@@ -6,18 +6,19 @@ from rich.table import Table
 
 from ringhil.emulator.front.cli.picture import ring
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
+from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
 
 
 def show(outcome: Outcome, console: Console) -> None:
     """Print it."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
-    console.print(_cards(outcome))
+    print_table(console, _cards(outcome))
     for card in outcome.cards.values():
         _ring(card, console)
-    console.print(_links(outcome))
+    print_table(console, _links(outcome))
     if outcome.recoveries:
-        console.print(_recoveries(outcome.recoveries))
+        print_table(console, _recoveries(outcome.recoveries))
     if outcome.work["units"]:
         console.print(_work(outcome))
     for expected in outcome.expect:
@@ -33,21 +34,10 @@ def show(outcome: Outcome, console: Console) -> None:
 
 
 def _cards(outcome: Outcome) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in (
-        "card",
-        "GPUs",
-        "working",
-        "break",
-        "share",
-        "done",
-        "censuses",
-        "rejected",
-        "suspects",
-    ):
-        table.add_column(name, justify="left" if name in ("card", "break", "suspects") else "right")
+    columns = ("card", "GPUs", "working", "break", "share", "done", "censuses", "rejected", "suspects")
+    shown = table(*columns, left=("card", "break", "suspects"))
     for card in outcome.cards.values():
-        table.add_row(
+        shown.add_row(
             card.name,
             str(card.size),
             str(card.count) if card.reachable else "unreachable",
@@ -58,21 +48,20 @@ def _cards(outcome: Outcome) -> Table:
             ", ".join(f"{n} {reason}" for reason, n in card.rejected.items()) or "0",
             ", ".join(card.suspects) or "-",
         )
-    return table
+    return shown
 
 
 def _links(outcome: Outcome) -> Table:
     """The logical links: each card's to the CPU, and those between cards."""
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("logical link", "members", "held by", "epoch", "elections", "frames across"):
-        table.add_column(name, justify="left" if name in ("logical link", "members", "held by") else "right")
+    columns = ("logical link", "members", "held by", "epoch", "elections", "frames across")
+    shown = table(*columns, left=columns[:3])
     for card in outcome.cards.values():
         members = ", ".join(card.host)
-        table.add_row(f"CPU - {card.name}", members, card.entry or "-", str(card.epoch), str(card.elections), "")
+        shown.add_row(f"CPU - {card.name}", members, card.entry or "-", str(card.epoch), str(card.elections), "")
     for link in outcome.links:
         name, members = " - ".join(link.cards), ", ".join(link.members)
-        table.add_row(name, members, link.active or "-", str(link.epoch), str(link.elections), f"{link.frames:,}")
-    return table
+        shown.add_row(name, members, link.active or "-", str(link.epoch), str(link.elections), f"{link.frames:,}")
+    return shown
 
 
 def _ring(card: CardOutcome, console: Console) -> None:
@@ -81,7 +70,7 @@ def _ring(card: CardOutcome, console: Console) -> None:
     boundary = {GpuRef.parse(gpu).index for gpu in card.boundary.values()}
     for number, line in enumerate(ring(card.size, set(card.members), entry, cuts, boundary)):
         label = card.name if number == 0 else ""
-        console.print(f"{label:>6} {line}", markup=False, highlight=False, no_wrap=True)
+        console.print(f"{label:>6} {line}", markup=False, highlight=False, soft_wrap=True)
     for what, gpus in (
         ("cut off from the entry GPU", card.stranded),
         ("healthy but isolated by their own switch", card.isolated),
@@ -90,24 +79,14 @@ def _ring(card: CardOutcome, console: Console) -> None:
         ("link that damages messages", (card.noisy_link,) if card.noisy_link else ()),
     ):
         if gpus:
-            console.print(f"{'':>6} {what}: {', '.join(gpus)}", markup=False, highlight=False)
+            console.print(f"{'':>6} {what}: {', '.join(gpus)}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in (
-        "event",
-        "where",
-        "at",
-        "detected after",
-        "switched after",
-        "recovered after",
-        "bound",
-        "ring transits",
-    ):
-        table.add_column(name, justify="left" if name in ("event", "where") else "right")
+    after = ("detected after", "switched after", "recovered after")
+    shown = table("event", "where", "at", *after, "bound", "ring transits", left=("event", "where"))
     for r in recoveries:
-        table.add_row(
+        shown.add_row(
             r.fault if r.action == EventAction.FAULT else f"clear {r.fault}",
             r.where,
             f"{r.at:,}",
@@ -117,7 +96,7 @@ def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
             f"{r.bound:,}",
             "-" if r.transits is None else f"{r.transits:g}",
         )
-    return table
+    return shown
 
 
 def _since(cycle: int | None, at: int) -> str:

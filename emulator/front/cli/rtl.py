@@ -80,9 +80,9 @@ def check(
     """Check a node against the contract: ports, lint, and every rule in the simulator.
 
     Exit code 0: no rule is broken; 1: one is; 2: it can't be checked (it doesn't compile, its ports are wrong, it has
-    a combinational loop, a tool is missing).
+    a combinational loop, a tool is missing); 129, 130, 143: it was interrupted, and nothing is judged.
     """
-    from ringhil.emulator.conformance.check import CheckSettings
+    from ringhil.emulator.conformance.check import CheckSettings, interrupted_check
     from ringhil.emulator.conformance.check import check as run_check
     from ringhil.emulator.conformance.rule import all_rules
     from ringhil.emulator.conformance.show import junit as as_junit
@@ -98,8 +98,12 @@ def check(
             "icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage
         )
         with _report(junit) as write:
-            with terminal.working("checking") as progress:
-                report = run_check(rtl, top, chosen, progress)
+            try:
+                with terminal.working("checking") as progress:
+                    report = run_check(rtl, top, chosen, progress)
+            except (KeyboardInterrupt, SystemExit):  # a report of an earlier check must not speak for this one
+                write(as_junit(interrupted_check(rtl, top, chosen)))
+                raise
             write(as_junit(report))
     if as_json:
         click.echo(json.dumps(report.to_json()))
@@ -147,8 +151,8 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
 
 
 @contextmanager
-def _report(path: Path | None) -> Iterator[Callable[[str], object]]:
-    """What writes a report, if one is wanted; refused before anything is played if it can't."""
+def _report(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """What writes a report whole, if one is wanted; refused before anything is played if it can't."""
     from ringhil.emulator.files import AtomicFile
 
     if path is None:
@@ -156,17 +160,23 @@ def _report(path: Path | None) -> Iterator[Callable[[str], object]]:
         return
     with _cannot_be_written(path):
         file = AtomicFile(path)
-    with file:
+
+    def write(text: str) -> None:
         assert file.file is not None
-        yield file.file.write
         with _cannot_be_written(path):
+            file.file.write(text)
             file.commit()
+
+    with file:
+        yield write
 
 
 @contextmanager
 def _cannot_be_written(path: Path) -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         why = "it is a folder; name a file" if path.is_dir() else error.strerror
         raise click.ClickException(f"{path}: cannot be written: {why}") from error

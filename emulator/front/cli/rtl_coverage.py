@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from ringhil.emulator.coverage import CoverageError, waivers
 from ringhil.emulator.coverage.hdl import Tally
@@ -13,6 +12,7 @@ from ringhil.emulator.coverage.report import FORMATS, gather, write
 from ringhil.emulator.coverage.result import CoverageReport, share
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.pages.tables import print_table, table
 
 
 @click.command("coverage")
@@ -49,25 +49,19 @@ def coverage(
 
 
 def _show(report: CoverageReport) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("")
-    for name in ("reached", "of", "share", "left out"):
-        table.add_column(name, justify="right")
+    totals = table("", "reached", "of", "share", "left out", left=("",))
     for name, tally in report.totals:
-        table.add_row(name, f"{tally.reached:,}", f"{tally.wanted:,}", share(tally), f"{tally.waived:,}")
+        totals.add_row(name, f"{tally.reached:,}", f"{tally.wanted:,}", share(tally), f"{tally.waived:,}")
     console = terminal.output()
-    console.print(table)
+    print_table(console, totals)
     if report.hdl is None:
         return
-    files = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    files.add_column("file")
-    for name in ("lines", "of", "share", "toggles", "of", "share"):
-        files.add_column(name, justify="right")
+    files = table("file", "lines", "of", "share", "toggles", "of", "share", left=("file",))
     for source in report.hdl.sources:
         lines, toggles = source.line_tally, source.toggle_tally
         counts = (f"{lines.reached:,}", f"{lines.wanted:,}", share(lines), f"{toggles.reached:,}")
         files.add_row(source.name, *counts, f"{toggles.wanted:,}", share(toggles))
-    console.print(files)
+    print_table(console, files)
     if report.hdl.absent:
         console.print(f"not built, or nothing to count: {', '.join(report.hdl.absent)}", soft_wrap=True)
 

@@ -1,6 +1,8 @@
 """Progress on a terminal, silence in a pipe. All of it goes to stderr."""
 
+import errno
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,15 @@ from rich.progress import (
 
 from ringhil.emulator.files import STDOUT
 
-errors = Console(stderr=True, highlight=False)
+
+class _Console(Console):
+    """Whoever reads it may go: that is for the command line to deal with; rich makes exit code 1 of it."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+errors: Console = _Console(stderr=True, highlight=False)
 _log = logging.getLogger(__name__)
 
 _PIPE_WIDTH = 140  # characters; tables must not be folded where nobody sees them
@@ -26,8 +36,8 @@ _PIPE_WIDTH = 140  # characters; tables must not be folded where nobody sees the
 
 def output() -> Console:
     """Results, on stdout."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    console = _Console(highlight=False)
+    return console if console.is_terminal else _Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def beside(as_json: bool, **reports: Path | None) -> Console:

@@ -21,6 +21,7 @@ from ringhil.emulator.campaign.verify.listing import listed
 from ringhil.emulator.campaign.verify.outputs import Output, append
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
@@ -76,7 +77,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     type=click.Choice(["auto", "github", "gitlab", "none"]),
     default="auto",
     show_default=True,
-    help="Show failures beside lines of files; auto: on GitHub.",
+    help="Show failures beside lines of files, also by --junit; auto: on GitHub.",
 )
 @click.option(
     "--codequality",
@@ -109,9 +110,10 @@ def command(
     """Play every scenario at and below the paths, each variant of a sweep, and judge them all.
 
     Exit code 0: all passed; 1: one failed; 2: no scenario failed, but one could not be used or played; 130: it was
-    interrupted, and the report has what was played until then.
+    interrupted (129, 143: by SIGHUP, SIGTERM), and the reports say what was played until then, and what wasn't.
     """
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
+    how = "github" if annotate == "auto" and _on_github() else annotate
     with _refused(), explained():
         files = discover(paths)
         _log.info("%d scenario files", len(files))
@@ -124,22 +126,29 @@ def command(
             xml = opened.enter_context(Output(junit)) if junit else None
             name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
             quality = opened.enter_context(Output(name)) if name else None
-            with terminal.building() as progress:
-                library = cells_library(rtl or RTL, top=top, progress=progress)
-            player = Player(files, library, selection, seed, replay, evidence)
-            with terminal.counting("scenarios") as on_progress:
-                report = run_all(VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil")), on_progress)
+            try:
+                with terminal.building() as progress:
+                    library = cells_library(rtl or RTL, top=top, progress=progress)
+                player = Player(files, library, selection, seed, replay, evidence)
+                plan = VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil"))
+                with terminal.counting("scenarios") as on_progress:
+                    report = run_all(plan, on_progress)
+            except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
+                left = tuple(Unplayed(file, None) for file in files)
+                report = VerifyReport((), "", version("ringhil"), 0.0, stopped, left)
             if not report.results and report.stopped is None:
                 raise VerifyError(nothing(selection))
-            if as_json:
-                click.echo(json.dumps(report.to_json()))
-            else:
-                show(report, results)
-            if xml is not None:
-                xml.write(as_junit(report))
-            if quality is not None:
-                quality.write(code_quality(report, workspace(os.environ)))
-            _annotate(report, annotate)
+            try:
+                if as_json:
+                    click.echo(json.dumps(report.to_json()))
+                else:
+                    show(report, results)
+            finally:  # files are written also when the terminal, or who reads stdout, is gone
+                if xml is not None:
+                    xml.write(as_junit(report, places=how in ("github", "gitlab")))
+                if quality is not None:
+                    quality.write(code_quality(report, workspace(os.environ)))
+                _annotate(report, how)
     if report.stopped is not None:
         raise report.stopped
     errors = [v for v in report.results if v.state == VerdictWord.ERROR]
@@ -170,10 +179,13 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:
     return 0
 
 
+def _on_github() -> bool:
+    return os.environ.get("GITHUB_ACTIONS", "").lower() not in ("", "0", "false")
+
+
 def _annotate(report: VerifyReport, how: str) -> None:
     """GitHub takes commands from either stream; ours go where they can't spoil a document."""
-    on_github = os.environ.get("GITHUB_ACTIONS") == "true"
-    if how == "github" or (how == "auto" and on_github):
+    if how == "github":
         for line in github(report, workspace(os.environ)):
             click.echo(line, err=True)
         page = os.environ.get("GITHUB_STEP_SUMMARY")

@@ -3,12 +3,14 @@
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
+import time
 from pathlib import Path
 
 import pytest
+from tests.junit_schema import assert_valid
 
 from ringhil.emulator.conformance.check import CheckSettings, check
 from ringhil.emulator.conformance.rule import all_rules, cases_of
@@ -120,7 +122,7 @@ def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_p
     assert broken["state"] == "broken"
     assert "flit 2" in broken["found"]
     assert Path(broken["waves"]).stat().st_size > 1000
-    case = next(c for c in ElementTree.parse(junit).iter("testcase") if c.get("name") == "count")
+    case = next(c for c in assert_valid(junit.read_text()).iter("testcase") if c.get("name") == "count")
     failure = case.find("failure")
     assert failure is not None
     assert failure.get("message") == f"cycle {broken['cycle']}: {broken['found']}"
@@ -141,6 +143,29 @@ def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) 
     assert (tmp_path / "0.xml").read_bytes() == (tmp_path / "1.xml").read_bytes()
     other = run(*arguments, "--seed", "2")
     assert other.stdout != first.stdout
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_an_interrupted_check_judges_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    junit = tmp_path / "node.xml"
+    junit.write_text("<testsuites/>")  # of an earlier check
+    command = [sys.executable, "-m", "ringhil.emulator", "-v", "rtl", "check", "--effort", "100", "--json"]
+    command += ["--junit", str(junit), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(line.endswith("checking: rules\n") for line in iter(process.stderr.readline, ""))
+        time.sleep(1)  # the simulation has begun
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert output == ""
+    assert errors.strip() == ("ringhil: interrupted" if number == signal.SIGINT else "")
+    root = assert_valid(junit.read_text())
+    assert (root.attrib["failures"], root.attrib["errors"]) == ("0", "1")
+    cases = list(root.iter("testcase"))
+    assert [case.attrib["name"] for case in cases if case.find("skipped") is None] == ["all was checked"]
+    assert len(cases) > len(all_rules())
+    assert [file.name for file in tmp_path.iterdir()] == ["node.xml"]
 
 
 def test_the_rules_are_listed() -> None:

@@ -85,6 +85,9 @@ def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) 
     for words in ("detected", "located", "rate below", "covered 25 of 25 cases (100 %)", "verdict: pass"):
         assert words in done.stdout
     assert "with 95 % confidence" in done.stdout
+    assert done.stdout.endswith("verdict: pass\n")
+    part = ringhil(ring, *SMALL, "--number", 10)
+    assert part.stdout.endswith("verdict: pass, as far as it was played: 10 of 25 cases\n")
 
 
 def test_it_stops_by_number_and_says_how_much_is_covered_and_goes_on_later(ring: Path, tmp_path: Path) -> None:
@@ -119,13 +122,18 @@ def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
     assert sorted(parts) == results(whole)
 
 
-def test_an_interrupt_keeps_what_is_done(ring: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_an_interrupt_keeps_what_is_done_and_says_nothing_of_it(
+    ring: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     store = tmp_path / "s.sqlite"
-    running = started(ring, store)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert errors.strip() == "ringhil: interrupted"
+    running = started(ring, store, "--report", str(tmp_path / "r.html"))
+    running.send_signal(number)
+    output, errors = running.communicate(timeout=60)
+    assert running.returncode == code
+    assert output == ""
+    assert errors.strip() == ("ringhil: interrupted" if number == signal.SIGINT else "")
+    assert not list(tmp_path.glob("*.html")) + list(tmp_path.glob(".*"))
     assert_goes_on(ring, store)
 
 
@@ -141,9 +149,9 @@ def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path
     assert_goes_on(ring, store)
 
 
-def started(ring: Path, store: Path) -> subprocess.Popen[str]:
+def started(ring: Path, store: Path, *options: str) -> subprocess.Popen[str]:
     """A long campaign that has committed some results."""
-    command = [*COMMAND, str(ring), *LONG, "--store", str(store)]
+    command = [*COMMAND, str(ring), *LONG, "--store", str(store), *options]
     running = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -1,10 +1,19 @@
 """The report says what a campaign has found, alone, for all readers, and nothing more than that."""
 
+import html
+import itertools
+import json
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, filled, played, space
+import pytest
+from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, drawn, filled, played, space
 from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.campaign.explore.plan import Plan
@@ -12,7 +21,8 @@ from ringhil.emulator.campaign.explore.report_cases import replay
 from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, report, write_report
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Store
-from ringhil.emulator.campaign.explore.summary import by_class
+from ringhil.emulator.campaign.explore.summary import by_class, joined
+from ringhil.emulator.scenario import FAULTS
 
 
 def test_the_page_stands_alone_and_is_the_same_bytes_again(tmp_path: Path) -> None:
@@ -47,18 +57,102 @@ def test_its_figures_are_those_of_the_summary() -> None:
     with played() as store:
         page = Page(report(store, 1))
         classes = by_class(store.rows(1))
-    rows = {row[0]: row for caption in ("Classes", "Classes of several") for row in classes_table(page, caption)}
-    assert len(rows) == len(classes) + 1
+    rows = [row for caption in ("Classes", "Classes of several") for row in classes_table(page, caption)]
     for c in classes:
-        cells = rows[c.cls]
-        assert cells[1] == f"{c.cases:,}"
-        assert cells[2] == (f"{c.detected:,} of {c.to_detect:,}" if c.to_detect else "-")
-        assert cells[5].removeprefix("✗ ") == f"{c.failed + c.errors:,}"
-        assert cells[6:8] == ["-" if n is None else f"{n:,}" for n in (c.recovery, c.bound)]
-        assert cells[10] == (c.worst or "-")
-        rate = c.failure_rate_bound
-        assert cells[11] == ("-" if rate is None else f"{100 * rate:.3g} %")
-    assert int(rows["all"][1].replace(",", "")) == sum(c.cases for c in classes)
+        mine = [row for row in rows if row[0] == c.cls]
+        assert sum(int(row[2].replace(",", "")) for row in mine) == c.cases
+        assert added(row[3] for row in mine) == (c.detected, c.to_detect)
+        assert added(row[5].removeprefix("✗ ") for row in mine) == (c.recovered, c.to_recover)
+        assert sum(int(row[6].removeprefix("✗ ").replace(",", "")) for row in mine) == c.failed + c.errors
+        if c.worst is not None:
+            (worst,) = (row for row in mine if row[10] == c.worst)
+            assert worst[7] == f"{c.recovery:,} of {c.bound:,}"
+    (every,) = (row for row in rows if row[0] == "all")
+    total = joined("all", classes)
+    assert every[2] == f"{total.cases:,}"
+    assert every[11] == "-"
+
+
+def added(cells: Iterable[str]) -> tuple[int, int]:
+    """The sum of cells such as "1,000 of 1,200"."""
+    pairs = [cell.replace(",", "").split(" of ") for cell in cells if cell != "-"]
+    return sum(int(done) for done, _ in pairs), sum(int(wanted) for _, wanted in pairs)
+
+
+def test_what_is_left_and_what_is_cleared_are_told_apart() -> None:
+    """A kind that recovers when it is cleared, and never when it isn't: no figure speaks for both."""
+    lost = replace(PASSED, verdict="fail", violated="bounded_recovery", recovered=False, recovery=None, bound=None)
+    near = replace(PASSED, recovery=910)
+    cases = [case for case in space(PLAN) if case.cls == "hang"]
+    with Store(":memory:") as store:
+        filled(store, campaign(PLAN), ((c, lost if c.key.endswith("left") else near) for c in cases))
+        page = Page(report(store, 1))
+    cleared, left, _ = classes_table(page, "Classes")
+    assert (cleared[:3], cleared[5:9]) == (["hang", "cleared", "16"], ["16 of 16", "0", "910 of 1,000", "91.0 %"])
+    assert (left[:3], left[5:9]) == (["hang", "left", "16"], ["✗ 0 of 16", "✗ 16", "-", "-"])
+    rows = {tuple(row[:2]): row for row in page.table("Recovery")[1:]}
+    assert rows["hang", "cleared"][2:4] == ["16", "0"]
+    assert rows["hang", "left"][2:4] == ["0", "✗ 16"]
+
+
+def test_a_case_that_recovers_from_one_event_and_not_from_the_other_has_no_recovery_time() -> None:
+    half = replace(PASSED, verdict="fail", violated="bounded_recovery", recovered=False, recovery=10, bound=1000)
+    late = replace(half, recovery=1100)
+    cases = [case for case in space(PLAN) if case.cls == "hang"][:2]
+    with Store(":memory:") as store:
+        filled(store, campaign(PLAN), zip(cases, (half, late), strict=True))
+        page = Page(report(store, 1))
+    assert [row[1] for row in page.table("Worst recoveries")[1:]] == ["✗ 110.0 %"]
+    assert sum(int(row[2]) for row in page.table("Recovery")[1:] if row[0] == "hang") == 1
+
+
+def test_failures_come_first() -> None:
+    wrong = replace(PASSED, verdict="fail", violated="one_grant")
+    with Store(":memory:") as store:
+        filled(store, campaign(PLAN), ((c, wrong if c.cls == "link_cut" else PASSED) for c in space(PLAN)))
+        text = report(store, 1)
+    page = Page(text)
+    assert page.texts["h2"][0] == "Failures"
+    assert page.texts["a"][0] == "Failures"
+    assert [row[0] for row in classes_table(page, "Classes")][:3] == ["link_cut", "link_cut", "no fault"]
+
+
+def test_a_campaign_that_is_not_done_says_how_much_was_played() -> None:
+    with played(number=50) as store:
+        verdict = Page(report(store, 1)).table("Campaign")[0][1]
+    assert verdict.endswith(f", as far as it was played: 50 of {sum(campaign(PLAN).space.values()):,} cases")
+    with played() as store:
+        assert Page(report(store, 1)).table("Campaign")[0][1] == "✗ fail"
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium isn't installed: apt-get install chromium")
+def test_no_table_is_wider_than_a_window_of_1100_pixels(tmp_path: Path) -> None:
+    server = "server: {cards: {a: {gpus: 64, host_links: [0, 1, 2]}}}\n"
+    plan = Plan(tuple(FAULTS), depth=3, phases=100, random=1000, pairs="together", lasts=(None, 9, 99))
+    cases, rng = space(plan, server, a=268), random.Random(3)
+    with Store(":memory:") as store:
+        some = itertools.chain(itertools.islice(cases, 0, 60_000, 40), itertools.islice(cases, 100_000, 200_000, 40))
+        filled(store, campaign(plan, server, a=268), ((case, drawn(rng)) for case in some))
+        text = report(store, 1)
+    # The page forbids scripts; this one measures, and has nothing else on its page.
+    measured = re.sub("<meta http-equiv[^>]*>", "", text).replace("</body>", f"<script>{_MEASURE}</script></body>")
+    (tmp_path / "page.html").write_text(measured)
+    command = ["chromium", "--headless", "--no-sandbox", "--window-size=1100,1600", "--dump-dom", "page.html"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    (found,) = re.findall("<pre>(.*?)</pre>", done.stdout)
+    widths = json.loads(html.unescape(found))
+    assert len(widths) == 1 + text.count('class="wide"') > 10
+    assert [name for name, needed, there in widths if needed > there] == []
+
+
+_MEASURE = """
+for (const folded of document.querySelectorAll("details")) folded.open = true;
+const found = [["page", document.documentElement.scrollWidth, window.innerWidth]];
+for (const wide of document.querySelectorAll(".wide"))
+  found.push([wide.querySelector("caption").textContent, wide.scrollWidth, wide.clientWidth]);
+document.body.innerHTML = "<pre></pre>";
+document.querySelector("pre").textContent = JSON.stringify(found);
+"""
 
 
 def classes_table(page: Page, caption: str) -> list[list[str]]:

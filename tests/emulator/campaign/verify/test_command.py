@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from .files import BAD, GOOD, SWEEP, WRONG, ringhil, write, write_all
-from .strict_junit import check, properties
+from .strict_junit import check, facts, properties
 
 SWEPT = [f"deep/sweep.yaml[gpu=a.{gpu},at={at}]" for gpu in (1, 2, 3) for at in (3000, 3100)]
 STATES = ["fail", *["fail"] * 4, "pass", "pass", "pass", "error"]
@@ -144,22 +144,32 @@ def test_junit_is_whole_and_has_all_that_is_promised(tmp_path: Path) -> None:
     write_all(tmp_path)
     ringhil(tmp_path, "verify", ".", "--junit", "out.xml")
     root = check((tmp_path / "out.xml").read_text())
-    cases = {properties(case)["id"]: case for case in root.iter("testcase")}
+    cases = {facts(case)["id"]: case for case in root.iter("testcase")}
     assert list(cases) == ["bad.yaml", *SWEPT, "good.yaml", "wrong.yaml"]
     bad = cases["bad.yaml"]
-    assert (bad.attrib["name"], bad.attrib["file"], bad.attrib["line"]) == ("two mistakes", "bad.yaml", "5")
-    facts = properties(bad)
-    assert facts["cycles"] == "4000"
-    assert facts["seed"] == "1"
-    assert facts["rtl"].startswith("sha256:")
-    assert facts["replay"] == "ringhil verify bad.yaml"
-    assert (tmp_path / facts["left"] / "replay.json").exists()
+    assert bad.attrib["name"] == "two mistakes"
+    said = facts(bad)
+    assert said["cycles"] == "4000"
+    assert said["seed"] == "1"
+    assert said["rtl"].startswith("sha256:")
+    assert said["replay"] == "ringhil verify bad.yaml"
+    assert (tmp_path / said["left"] / "replay.json").exists()
     failure = bad.find("failure")
     assert failure is not None
     assert failure.attrib["message"] == "expected at 3500: count of card a is 3; found count 4"
-    assert properties(cases[SWEPT[0]])["parameter.gpu"] == "a.1"
-    assert cases["wrong.yaml"].find("error") is not None
-    assert cases["wrong.yaml"].attrib["line"] == "3"
+    assert facts(cases[SWEPT[0]])["parameter.gpu"] == "a.1"
+    error = cases["wrong.yaml"].find("error")
+    assert error is not None
+    assert (error.text or "").startswith("wrong.yaml:3:34: ")
+
+
+def test_for_gitlab_and_github_test_cases_have_their_place(tmp_path: Path) -> None:
+    write(tmp_path, bad=BAD)
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path)}
+    for options, environment in ((["--annotate", "gitlab"], {}), ([], github)):
+        ringhil(tmp_path, "verify", ".", "--junit", "out.xml", *options, **environment)
+        (case,) = ElementTree.parse(tmp_path / "out.xml").iter("testcase")
+        assert (case.attrib["file"], case.attrib["line"]) == ("bad.yaml", "5")
 
 
 def refusal(folder: Path, *arguments: str) -> str:
@@ -202,6 +212,12 @@ def test_on_github_failures_stand_at_their_lines_and_on_the_page(tmp_path: Path)
     assert quiet.stderr == ""
 
 
+@pytest.mark.parametrize(("value", "on"), [("1", True), ("TRUE", True), ("false", False), ("0", False), ("", False)])
+def test_on_github_is_what_the_variable_says(tmp_path: Path, value: str, on: bool) -> None:
+    write(tmp_path, bad=BAD)
+    assert ringhil(tmp_path, "verify", ".", GITHUB_ACTIONS=value).stderr.startswith("::error ") == on
+
+
 def test_gitlab_gets_a_code_quality_report(tmp_path: Path) -> None:
     write(tmp_path, bad=BAD)
     ringhil(tmp_path, "verify", "bad.yaml", "--annotate", "gitlab")
@@ -211,27 +227,81 @@ def test_gitlab_gets_a_code_quality_report(tmp_path: Path) -> None:
     assert [issue["location"]["lines"]["begin"] for issue in json.loads(texts[0])] == [5, 7]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=lambda value: str(value),
+)
 def test_an_interrupted_run_reports_what_it_has(tmp_path: Path, number: signal.Signals, code: int) -> None:
     long = "server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n"
     write(tmp_path, a=BAD, b=long)
     command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json", "--junit", "out.xml"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     for _ in range(600):
         if (tmp_path / "ringhil-verify" / "a").exists():
             break
         time.sleep(0.1)
     time.sleep(0.3)  # the verdict follows the folder
-    os.kill(process.pid, number)
+    if number == signal.SIGTERM:
+        os.kill(process.pid, number)
+    else:  # a terminal sends it to the whole group
+        os.killpg(process.pid, number)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == code, errors
     document = json.loads(output)
     assert document["interrupted"] is True
     assert [r["id"] for r in document["results"]] == ["a.yaml"]
-    assert "Traceback" not in errors
+    assert [entry["file"] for entry in document["not_played"]] == ["b.yaml"]
+    assert errors.strip() == ("ringhil: interrupted" if number == signal.SIGINT else "")
     root = check((tmp_path / "out.xml").read_text())
-    assert [properties(suite)["interrupted"] for suite in root] == ["true"]
+    assert [properties(suite)["interrupted"] for suite in root] == ["true"] * 3
+    assert [case.attrib["classname"] for case in root.iter("testcase") if case.find("skipped") is not None] == ["b"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b.yaml", "out.xml", "ringhil-verify"]
+
+
+def test_nohup_keeps_it_going_when_the_terminal_is_closed(tmp_path: Path) -> None:
+    write(tmp_path, a=BAD, b=GOOD.replace("until: 9000", "until: 3000000"))
+    command = ["nohup", sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not (tmp_path / "ringhil-verify" / "a").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGHUP)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert [r["verdict"] for r in json.loads(output)["results"]] == ["fail", "pass"]
+
+
+def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> None:
+    long = "server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n"
+    write(tmp_path, a=long, b=GOOD)
+    command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--jobs", "1", "--junit", "out.xml"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob(".out.xml.*")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()  # it is about to load or to play
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert output.startswith("0 passed, 0 failed: 0 variants of 0 files, ")
+    assert "(interrupted: not played: " in output
+    root = check((tmp_path / "out.xml").read_text())
+    assert (root.attrib["tests"], root.attrib["errors"]) == ("3", "1")
+
+
+def test_reports_are_written_when_nobody_reads_standard_output(tmp_path: Path) -> None:
+    write(tmp_path, bad=BAD)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--junit", "out.xml"]
+    done = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=300)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+    assert check((tmp_path / "out.xml").read_text()).attrib["failures"] == "1"
 
 
 def test_a_full_disk_is_said_and_leaves_no_half_report(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from hypothesis import given
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
 from ringhil.emulator.campaign.verify.junit import junit
+from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.judge.outcome import VerdictWord
 
-from .strict_junit import check, properties
+from .strict_junit import check, facts, properties
 
 TEXT = st.text(st.characters(), max_size=30)
 STATES = [VerdictWord.PASS, VerdictWord.FAIL, VerdictWord.ERROR]
@@ -46,12 +48,15 @@ def test_junit_is_well_formed_and_complete(report: VerifyReport) -> None:
     cases = list(root.iter("testcase"))
     assert len(cases) == len(report.results)
     for case, verdict in zip(cases, report.results, strict=True):
-        facts = properties(case)
-        assert (facts["cycles"], facts["seed"], facts["rtl"]) == ("10", "1", "sha256:00")
-        assert facts["id"] == verdict.id
+        said = facts(case)
+        assert (said["cycles"], said["seed"], said["rtl"]) == ("10", "1", "sha256:00")
+        assert said["id"] == verdict.id
         assert (case.find("failure") is not None) == (verdict.state == "fail")
         assert (case.find("error") is not None) == (verdict.state == "error")
-        assert case.attrib["line"] == str(verdict.line)
+    for case, verdict in zip(
+        ElementTree.fromstring(junit(report, places=True)).iter("testcase"), report.results, strict=True
+    ):
+        assert (case.attrib["file"], case.attrib["line"]) == (verdict.file.as_posix(), str(verdict.line))
 
 
 def report(*failures: Failure, file: str = "s/x.yaml", replay: str = "again") -> VerifyReport:
@@ -71,12 +76,37 @@ def test_control_characters_are_written_out_and_text_is_kept() -> None:
     assert "replay: again" in (failure.text or "")
 
 
-def test_an_interrupted_run_says_so() -> None:
-    stopped = VerifyReport(report(Failure("expectation", "x")).results, "r", "1", 1.0, KeyboardInterrupt())
+def test_an_interrupted_run_has_not_passed_in_any_report() -> None:
+    passed = Verdict(Path("s/x.yaml"), 0, "n=0", (), "x", VerdictWord.PASS, 1, 10, 0.5, (), "again")
+    left = (Unplayed(Path("s/x.yaml"), 3), Unplayed(Path("s/y.yaml"), None))
+    stopped = VerifyReport((passed,), "r", "1", 1.0, KeyboardInterrupt(), left)
+    assert stopped.verdict is VerdictWord.ERROR
+    document = stopped.to_json()
+    assert (document["verdict"], document["passed"], document["interrupted"]) == ("error", 1, True)
+    assert document["not_played"] == [{"file": "s/x.yaml", "variants": 3}, {"file": "s/y.yaml", "variants": None}]
+    assert stopped.summary.startswith("1 passed, 0 failed: 1 variant of 1 file, ")
+    assert stopped.summary.endswith("(interrupted: not played: 3 variants and 1 unread file)")
     root = check(junit(stopped))
-    assert "not all" in (root.findtext(".//system-err") or "")
-    assert [properties(suite)["interrupted"] for suite in root] == ["true"]
-    check(junit(VerifyReport((), "r", "1", 1.0, KeyboardInterrupt())))
+    assert [properties(suite)["interrupted"] for suite in root] == ["true"] * 3
+    assert (root.attrib["tests"], root.attrib["errors"]) == ("4", "1")
+    states = {
+        (c.attrib["classname"], c.attrib["name"]): [e.tag for e in c if e.tag != "system-out"]
+        for c in root.iter("testcase")
+    }
+    assert states == {
+        ("s.x", "x"): [],
+        ("s.x", "not played"): ["skipped"],
+        ("s.y", "not played"): ["skipped"],
+        ("ringhil.verify", "all was played"): ["error"],
+    }
+    assert "### ringhil verify: error" in summary(stopped)
+    assert [parse_command(line)[0]["file"] for line in github(stopped, None)] == ["s/x.yaml", "s/y.yaml"]
+    assert [issue["location"]["path"] for issue in json.loads(code_quality(stopped, None))] == ["s/x.yaml", "s/y.yaml"]
+    failed = VerifyReport(report(Failure("expectation", "x")).results, "r", "1", 1.0, KeyboardInterrupt(), left)
+    assert failed.verdict is VerdictWord.FAIL
+    nothing = VerifyReport((), "r", "1", 1.0, KeyboardInterrupt())
+    assert nothing.verdict is VerdictWord.ERROR
+    assert check(junit(nothing)).attrib["errors"] == "1"
 
 
 def parse_command(line: str) -> tuple[dict[str, str], str]:

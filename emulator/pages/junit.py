@@ -1,0 +1,30 @@
+"""JUnit XML within the rules of all its readers: those of Jenkins's xunit plug-in (junit-10.xsd) are the strictest.
+
+A test case has no other attributes than `classname`, `name` and `time`, and no properties; a time has three decimals;
+only a test suite says how many were skipped.
+"""
+
+import xml.etree.ElementTree as ElementTree
+
+
+def written(root: ElementTree.Element) -> str:
+    """The document; characters that XML can't hold are written as `\\x1b`."""
+    for element in root.iter():
+        element.attrib = {name: _clean(value) for name, value in element.attrib.items()}
+        element.text = _clean(element.text) if element.text else None
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def duration(seconds: float) -> str:
+    """As a `time` is written."""
+    return f"{seconds:.3f}"
+
+
+def _clean(text: str) -> str:
+    return "".join(c if _allowed(c) else f"\\x{ord(c):02x}" for c in text)
+
+
+def _allowed(c: str) -> bool:
+    code = ord(c)
+    return c in "\t\n\r" or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code > 0xFFFF

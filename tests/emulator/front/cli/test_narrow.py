@@ -1,0 +1,94 @@
+"""Tables on a narrow terminal and in a pipe have the same words: all headers, and every value whole."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.emulator.campaign.explore.servers import RING
+
+from ringhil.emulator.coverage.cross import Cross
+from ringhil.emulator.coverage.functional_json import save
+
+MANY = """\
+server: {cards: {a-card-with-a-long-name: {gpus: 40, host_links: [0, 1, 2, 3, 4, 5, 6, 7]}}}
+timeline:
+  - {at: 60000, fault: switch_stuck_bypass, gpu: a-card-with-a-long-name.12}
+until: 61000
+"""
+EXPLORE = "explore ring.yaml --faults dead,slow --phases 2"
+COMMANDS = [
+    "run many.yaml",
+    "verify many.yaml",
+    f"{EXPLORE} --store store",
+    "explore query store",
+    "explore query store --campaigns",
+    "explore compare store store",
+    "rtl check --rule control.own --no-waves",
+    "rtl coverage functional.json",
+]
+TOOL = [sys.executable, "-m", "ringhil.emulator"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("narrow")
+    (made / "many.yaml").write_text(MANY)
+    (made / "ring.yaml").write_text(RING)
+    save(made / "functional.json", [Cross("crossed", {"a": ("x", "y")})], {"crossed": {("x",): 1}})
+    subprocess.run(
+        [*TOOL, *EXPLORE.split(), "--store", "store"], cwd=made, capture_output=True, check=True, timeout=300
+    )
+    return made
+
+
+def on_a_terminal(folder: Path, command: str, columns: int) -> str:
+    """What it prints on a terminal of this width, without colours."""
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    process = subprocess.Popen(
+        [*TOOL, *command.split()], cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
+    )
+    os.close(theirs)
+    said = b""
+    try:
+        while chunk := os.read(ours, 1 << 16):
+            said += chunk
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait(timeout=300) in (0, 1)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode())
+
+
+def words(text: str) -> list[str]:
+    """Without what differs from run to run: times and rates."""
+    return re.sub(r"[0-9.,]+ (s|a second)\b", "", text).split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_word_is_lost_on_a_narrow_terminal(folder: Path, command: str) -> None:
+    piped = subprocess.run(
+        [*TOOL, *command.split()],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "40"},
+        timeout=300,
+        check=False,
+    )
+    assert words(on_a_terminal(folder, command, 40)) == words(piped.stdout)
+
+
+def test_a_row_stays_a_line_in_a_pipe_however_long(folder: Path) -> None:
+    done = subprocess.run(
+        [*TOOL, "run", "many.yaml"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    lines = done.stdout.splitlines()
+    assert lines[1].split() == ["card", "GPUs", "working", "break", "share", "done", "censuses", "rejected", "suspects"]
+    (members,) = (line for line in lines if line.startswith("CPU - "))
+    assert ", ".join(f"a-card-with-a-long-name.{gpu}" for gpu in range(8)) in members
+    assert len(members) > 200
