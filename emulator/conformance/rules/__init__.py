@@ -13,6 +13,7 @@ _MODULES = (
     "data",
     "compute",
     "crossing",
+    "phases",
     "timers",
     "crowded",
     "babbling",
