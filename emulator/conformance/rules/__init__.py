@@ -14,6 +14,7 @@ _MODULES = (
     "compute",
     "crossing",
     "phases",
+    "turns",
     "timers",
     "crowded",
     "babbling",

@@ -1,5 +1,6 @@
 """Phases: a link, a fault or a setting changes in whatever cycle of a frame, a credit or a unit of work."""
 
+import itertools
 import random
 from collections.abc import Iterable
 from functools import partial
@@ -7,13 +8,17 @@ from functools import partial
 from ringhil.emulator.conformance.credit_check import uses
 from ringhil.emulator.conformance.data_frames import CCW, Place, roles
 from ringhil.emulator.conformance.data_judge import judge_data
-from ringhil.emulator.conformance.frames import other_control
+from ringhil.emulator.conformance.frames import other_control, statistics
 from ringhil.emulator.conformance.rule import RuleCase, rule
+from ringhil.emulator.conformance.rules.control import RECORDS
 from ringhil.emulator.conformance.rules.data import START, settings
+from ringhil.emulator.conformance.rules.switch import AT_ONCE
 from ringhil.emulator.conformance.steady import judge_control
+from ringhil.emulator.conformance.timeline import bit, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import IN
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Send, Stimulus
@@ -145,3 +150,48 @@ def moment(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             stimulus = Stimulus.of(actions, tail=4 * after + 60, **place.straps)
             name = f"{'slow' if slow else 'well'} from then on {index}"
             yield RuleCase(name, stimulus, partial(_one_moment, "compute.moment"))
+
+
+# ---------------------------------------------------------------------------------------------------------- lanes
+
+
+def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """While the status says that one lane only is past the GPU: nothing from outside the ring is handed over, and when
+    that lasts longer than the watchdog the switch is stuck."""
+    watchdog, breaches = setting(stimulus, "watchdog"), []
+    changes = [*observed.status, (stimulus.cycles, 0)]
+    since = -1
+    for (cycle, value), (until, _) in itertools.pairwise(changes):
+        well = bit(value, "healthy") and not any(bit(value, name) for name in ("tripped", "muted", "restoring"))
+        if bit(value, "bypass_cw") == bit(value, "bypass_ccw") or not well:
+            since = -1
+            continue
+        since = cycle if since < 0 else since
+        late = since + watchdog + 2 * AT_ONCE
+        if until > late and not bit(value, "stuck") and max(cycle, late) < until - 1:
+            text = f"status 0x{value:03X}: stuck must be 1, one lane has not followed since cycle {since}"
+            breaches.append(Breach(rule_name, max(cycle, late), f"{text}, watchdog is {watchdog}"))
+        for mail in observed.mail:
+            begins = mail.ended - len(mail.data) // wire.FLIT_BYTES
+            if mail.port >= wire.Link.HOST.code and since + 2 * AT_ONCE < begins and mail.ended < until:
+                text = f"mailbox {mail.port}: a frame was handed over, and one lane is past the GPU since cycle {since}"
+                breaches.append(Breach(rule_name, mail.ended, text))
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+@rule("switch.half", "while one lane only is past the GPU, nothing else reaches it; a lane that doesn't follow is stuck", "R6")
+def half(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        for lane, link in enumerate(IN):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary")})
+            watchdog = rng.randrange(20, 60)
+            actions: list[Action] = [*settings(place, heartbeat=0, watchdog=watchdog, gpu_restore=4)]
+            # A frame that has begun past the GPU ends there, and until then its lane can't follow.
+            long = statistics(rng, card=2, origin=4, ttl=4, flags=RECORDS, records=8)
+            actions += [Fault(30, "dead", True), Send(50, link, RingFrame.of(long)), Pause(58, link, True)]
+            actions += [Fault(70 + rng.randrange(9), "dead", False), Pause(300, link, False)]
+            for at in range(90, 500, 40):
+                mail = other_control(rng, card=2, home=1, ttl=3)
+                actions.append(Send(at + rng.randrange(9), ("host", "boundary")[at // 40 % 2], RingFrame.of(mail)))
+            stimulus = Stimulus.of(actions, tail=100, **place.straps)
+            yield RuleCase(f"lane {lane} {index}", stimulus, partial(_half, "switch.half"))
