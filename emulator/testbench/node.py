@@ -32,6 +32,7 @@ class NodeBench:
         self.leaped = 0
         self._now = 0
         self.quiescent, self._wake_at = self.pins.pin("quiescent_o", 1), self.pins.pin("wake_at_o", 64)
+        self.moved = self.pins.pin("moved_o", 3)  # at the last edge, although the node rested: see node_bench.sv
         self.edge = RisingEdge(self.clock.handle)
         self._running: Clock | None = None
         self.ports: dict[str, RingPort] = {}

@@ -26,6 +26,12 @@ from ringhil.emulator.testbench.stimulus import (
 )
 from ringhil.protocol import registers, wire
 
+# What a node may not do while it rests, by bits of moved_o.
+_MOVES = (
+    "the node changed an output of a link, or handed its firmware something",
+    "the node changed `mtx_ready_o` or the register that was being read",
+    "the node stopped resting, or changed the time at which it will",
+)
 _LEVELS = BIT["up"] | BIT["fault"]
 
 
@@ -44,7 +50,7 @@ class Observed:
     | `done` | (cycle, action): when each action was begun |
     | `status` | (cycle, value) of that register whenever it was seen to change |
     | `registers` | all registers after the last cycle |
-    | `breaches` | rules of the link that the node broke |
+    | `breaches` | rules of the link and of its rest that the node broke |
     | `unfinished` | (link, channel) into which a frame was begun and not ended |
     | `rests` | it said after the last cycle that it is quiescent |
     """
@@ -112,13 +118,14 @@ class StimulusPlayer:
             port.sink.monitor.on_bits.append(_Watch(observed, link))
         for reader in bench.mailbox.readers:
             reader.on_mail.append(observed.mail.append)
-        watch = cocotb.start_soon(self._watch_status(observed))
+        watches = [cocotb.start_soon(watch(observed)) for watch in (self._watch_status, self._watch_rest)]
         for action in stimulus.actions:
             await self._until(action.at, leap)
             observed.done.append((bench.cycle(), action))
             await self._do(action, observed)
         await self._until(stimulus.cycles, leap)
-        watch.cancel()
+        for watch in watches:
+            watch.cancel()
         observed.rests = bool(bench.quiescent.read())
         for link, port in bench.ports.items():
             observed.unfinished |= {(link, c) for c in ("control", "data") if port.arriving.unfinished(c)}
@@ -143,6 +150,15 @@ class StimulusPlayer:
                 observed.status.append((bench.cycle(), value))
             else:
                 await change
+
+    async def _watch_rest(self, observed: Observed) -> None:
+        bench, change = self._bench, ValueChange(self._bench.moved.handle)
+        while True:
+            await change
+            moved = bench.moved.read()
+            for bit, what in enumerate(_MOVES):
+                if moved >> bit & 1:
+                    observed.breaches.append(Breach("quiescence.still", bench.cycle(), f"{what}, although it rested"))
 
     async def _do(self, action: Action, observed: Observed) -> None:
         bench = self._bench

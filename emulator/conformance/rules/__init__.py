@@ -13,6 +13,8 @@ _MODULES = (
     "data",
     "compute",
     "crossing",
+    "phases",
+    "turns",
     "timers",
     "crowded",
     "babbling",

@@ -199,9 +199,19 @@ def refuse(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             short = place.unit(40, source=source)[0].data
             longer = short[:24] + (41).to_bytes(4, "big") + short[28:-8]
             units.append((way, [_sealed(longer)]))
+            done = place.unit(rng.choice([8, 300]), source=source)
+            units.append((way, [*done, _one_more(done[-1], 8)]))
         rng.shuffle(units)
         sent = sum(length(frames) for _, frames in units)
         yield played("compute.refuse", f"refuse {index}", [*settings(place), *all_of(units, 60)], place, sent + 600)
+
+
+def _one_more(last: RingFrame, size: int) -> RingFrame:
+    """A segment behind the last one of a unit, which is over: number and sum of bytes are as if it were not."""
+    data = last.data
+    number, length = int.from_bytes(data[20:22], "big") + 1, int.from_bytes(data[24:28], "big") + size
+    head = data[:20] + number.to_bytes(2, "big") + size.to_bytes(2, "big") + length.to_bytes(4, "big") + data[28:32]
+    return _sealed(head + bytes(range(size)))
 
 
 def _sealed(body: bytes) -> RingFrame:
@@ -219,13 +229,29 @@ def streams(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         for way, link in enumerate(WAYS):
             # Of this card and of three others, their segments in any order between each other.
             froms = [(cards[3 * way + i], rng.randrange(1024)) for i in range(3)]
-            given = froms if way == 3 else [None, *froms]
+            given = [None, *froms]
             units = [place.unit(rng.choice([40, 300, 520, 700]), source=source) for source in given]
             sent += sum(length(frames) for frames in units)
             while any(units):
                 frames = rng.choice([frames for frames in units if frames])
                 actions.append(Send(START, link, frames.pop(0)))
         yield played("compute.streams", f"streams {index}", actions, place, 2 * sent + 900)
+    # All streams at once: each has a unit in the middle while all others begin and end. Two places, so that every card
+    # is another one's.
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry", "boundary"))
+        place.card = (rng.randrange(8), rng.randrange(8, 16))[index % 2]
+        ways = [(way, None) for way in range(4)]
+        ways += [(rng.randrange(4), (c, rng.randrange(1024))) for c in range(16) if c != place.card]
+        rng.shuffle(ways)
+        units = [(way, place.unit(rng.choice([24, 30]), source=source, segment=16)) for way, source in ways]
+        actions = settings(place)
+        for number in (0, 1):
+            # A segment is computed before the next one comes: at no time are there more units than find room.
+            rng.shuffle(units)
+            for turn, (way, frames) in enumerate(units):
+                actions.append(Send(START + 40 * (turn + len(units) * number), WAYS[way], frames[number]))
+        yield played("compute.streams", f"all at once {index}", actions, place, 900)
 
 
 @rule("compute.interrupted", "of two units that one stream mixes, the one that was interrupted is refused", "R7")
@@ -279,6 +305,9 @@ def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 )
                 units.append((way, frames))
             units.append((way, place.unit(300, source=source)))
+            # Its CRCs are right, but it has no whole header: it mustn't be taken for the last segment of the one before.
+            whole = place.unit(8, source=source)[0]
+            units += [(way, [whole, _sealed(whole.data[: 8 * flits])]) for flits in (1, 2, 3)]
         # What isn't work passes through the engine without a trace.
         units += [(0, [place.answer(place.card, place.node, flags=0)]) for _ in range(2)]
         rng.shuffle(units)

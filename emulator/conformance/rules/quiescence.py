@@ -12,6 +12,7 @@ from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import IN
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Poke, Post, Send, Stimulus
+from ringhil.protocol import registers
 
 NAME = "quiescence.leap"
 
@@ -167,3 +168,35 @@ def timers(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             place = Place(rng, 2, 3, 8, {"control": roles("entry")})
             stimulus = Stimulus.of(_timed(rng, place, chosen), tail=4200, **place.straps)
             yield RuleCase(f"{' and '.join(chosen)} {index}", stimulus, nothing, partial(same, TIMERS))
+
+
+# --------------------------------------------------------------------------------------------------------- writes
+
+WRITES = "quiescence.writes"
+_BETWEEN = 30  # cycles from one write to the next
+# What a node may be in the middle of while it rests.
+_STATES: dict[str, tuple[Action, ...]] = {
+    "well": (),
+    "dead": (Fault(20, "dead", True),),
+    "hangs": (Fault(20, "hang", True),),
+    "dark": tuple(Carrier(20, link, False) for link in (*IN, "host", "boundary")),
+    "stuck": (Fault(18, "switch_stuck_through", True), Fault(20, "dead", True)),
+    "stuck in bypass": (Fault(20, "switch_stuck_bypass", True),),
+}
+
+
+@rule(WRITES, "what a register write brings about is done before the node rests, or at a time that it names")
+def writes(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for state, begins in _STATES.items():
+        for index in range(effort):
+            place = straps(rng)
+            actions: list[Action] = [*begins, Poke(2, "watchdog", 8), Poke(4, "heartbeat", 0), Poke(6, "gpu_restore", 0)]
+            settings = [r for r in registers.REGISTERS if r.access == "rw"]
+            at = 100
+            # Each one away from zero and back: what waits for a value begins then, or ends.
+            for setting in rng.sample(settings, len(settings)):
+                for value in (rng.randrange(40, 200), 0, rng.randrange(40, 200)):
+                    actions.append(Poke(at, setting.name, value))
+                    at += _BETWEEN + rng.randrange(8)
+            stimulus = Stimulus.of(actions, tail=500, **place)
+            yield RuleCase(f"{state} {index}", stimulus, nothing, partial(same, WRITES))

@@ -61,7 +61,7 @@ module other_engine
   logic ended, good;
   assign e2e_in = e_sof_i ? CRC_INITIAL : e2e_q;
   assign ended  = e_valid_i && e_eof_i && !frozen_i && !flush_i && !spoiled_q && !e_sof_i;
-  assign good   = ended && !e_bad_i && ~e2e_q == e_data_i[63:32];
+  assign good   = ended && !e_bad_i && at_q > 6'd3 && ~e2e_q == e_data_i[63:32];  // its header is whole
   assign bad_o  = ended && !good && work_q;
 
   // ---- outcome of a segment

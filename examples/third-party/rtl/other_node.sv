@@ -161,8 +161,8 @@ module other_node
   logic [63:0] mute_until;
   // To the CPU and another card: a frame begins only while the GPU takes part, and is then sent to its end.
   logic [3:2] sending_q, goes;
-  assign goes = q_valid[3:2] & (sending_q | {2{!out}});
-  assign q_clear = {{2{out}} & ~sending_q, stands};
+  assign goes = q_valid[3:2] & (sending_q | {2{!out && !moved}});
+  assign q_clear = {{2{out || moved}} & ~sending_q, stands};
   other_mailbox u_mailbox (
       .clk_i, .rst_i, .now_i, .card_id_i, .ring_size_i,
       .my_id_i    (my_id),
@@ -389,7 +389,8 @@ module other_node
     assign seen[2*i+:2] = rx_ctl[8*i+6+:2];
   end
   assign seen[23:8] = fault_i;
-  assign at_rest = &p_idle && &lane_idle && mail_idle && router_idle && engine_idle;
+  assign at_rest = &p_idle && &lane_idle && mail_idle && router_idle && engine_idle
+      && !mrx2_ctl_o[0] && !mrx3_ctl_o[0];
   assign stirs = seen != seen_q || !at_rest || reg_we_i || mtx_valid_i || now_i >= wake_at_o;
   always_ff @(posedge clk_i) begin
     if (rst_i) settle_q <= 3'd7;

@@ -1,0 +1,197 @@
+"""Phases: a link, a fault or a setting changes in whatever cycle of a frame, a credit or a unit of work."""
+
+import itertools
+import random
+from collections.abc import Iterable
+from functools import partial
+
+from ringhil.emulator.conformance.credit_check import uses
+from ringhil.emulator.conformance.data_frames import CCW, Place, roles
+from ringhil.emulator.conformance.data_judge import judge_data
+from ringhil.emulator.conformance.frames import other_control, statistics
+from ringhil.emulator.conformance.rule import RuleCase, rule
+from ringhil.emulator.conformance.rules.control import RECORDS
+from ringhil.emulator.conformance.rules.data import START, settings
+from ringhil.emulator.conformance.rules.switch import AT_ONCE
+from ringhil.emulator.conformance.steady import judge_control
+from ringhil.emulator.conformance.timeline import bit, setting
+from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.control import IN
+from ringhil.emulator.testbench.reference.data import WAYS
+from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Send, Stimulus
+from ringhil.protocol import wire
+from ringhil.protocol.wire import DATA_SLOTS
+
+_PHASES = 8  # more than the flits of a frame that is played here
+
+
+def _fresh(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Whatever became of frames that were on their way: every slot's credit is given, and none twice.
+
+    Only said of a play at whose end no receiver holds back its slots, and of links at which no frame was cut."""
+    held = {a.link: a.cycles < 0 for a in stimulus.actions if isinstance(a, Hold)}
+    if any(held.values()):
+        return []
+    breaches = []
+    for link in WAYS:
+        used = uses(observed, link)
+        if len(used) < 2 or used[-1].last < stimulus.cycles:
+            continue
+        frames = [f for f in observed.arrived[link] if f.channel == "data" and f.began >= used[-1].first]
+        if any(not (f.sof and f.eof) for f in frames) or (link, "data") in observed.unfinished:
+            continue
+        given, wanted = sum(c >= used[-1].first for c in observed.credits[link]), DATA_SLOTS + len(frames)
+        if given != wanted:
+            text = f"{link}: {given} credits given since cycle {used[-1].first}, must be {wanted}: all frames have left"
+            breaches.append(Breach(rule_name, stimulus.cycles, text))
+    return breaches
+
+
+@rule("data.phases", "in whatever cycle of a frame or credit a link is used again, credits start afresh", "R6")
+def phases(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    judge = partial(_fresh, "data.phases")
+    for phase in range(_PHASES):
+        # Frames leave the buffer of a link in the very cycle in which it is used again, or goes.
+        for link, goes in (("p1", "p2"), ("p2", "p1"), ("host", "p2"), ("boundary", "p1")):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary")})
+            actions: list[Action] = [*settings(place, link_restore=20), Hold(10, goes, -1)]
+            flags = CCW if goes == "p1" else 0
+            actions += [Send(START, link, place.answer(2, 4, ttl=4, flags=flags)) for _ in range(6)]
+            actions += [Carrier(150, link, False), Carrier(160, link, True)]
+            actions += [Hold(170 + phase, goes, 0)]
+            actions += [Send(260, link, place.answer(2, 4, ttl=4, flags=flags)) for _ in range(5)]
+            yield RuleCase(f"{link} drains {phase}", Stimulus.of(actions, tail=500, **place.straps), judge)
+        # What a dead ring link turns round goes through its buffer, and the link comes back meanwhile: at first nobody
+        # gives a slot back, so that a credit too many is a frame too many.
+        for link, came in (("p2", "p1"), ("p1", "p2")):
+            place = Place(rng, 2, 1, 8)
+            actions = [*settings(place, link_restore=20), Carrier(6, link, False)]
+            actions += [Send(60 + phase, came, place.answer(2, 4, ttl=4)) for _ in range(12)]
+            actions += [Carrier(90, link, True), Hold(91, link, -1)]
+            actions += [Send(220, came, place.answer(2, 4, ttl=4)) for _ in range(5)]
+            actions.append(Hold(330, link, 0))
+            yield RuleCase(f"{link} wraps {phase}", Stimulus.of(actions, tail=500, **place.straps), judge)
+
+
+def _unharmed(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Both channels follow their models, the control channel's that of a corrupt GPU."""
+    faults = frozenset(a.name for a in stimulus.actions if isinstance(a, Fault) and a.on)
+    breaches = judge_control(rule_name, stimulus, observed, NodeView(faults=faults))
+    return sorted([*breaches, *judge_data(rule_name, enough, stimulus, observed)], key=lambda b: b.cycle)
+
+
+@rule("data.unharmed", "a corrupt GPU leaves data frames on their way as they are, also in the gaps of control frames")
+def unharmed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for link, flags in (("p1", 0), ("p2", CCW)):
+        for index in range(8 * effort):
+            # The control frames make pauses behind any of their flits.
+            place = Place(rng, 2, 1, 8, {"control": roles("entry")})
+            actions: list[Action] = [*settings(place, heartbeat=0), Fault(9, "corrupt", True)]
+            actions += [Send(30, "host", place.answer(2, 4, ttl=4, flags=flags)) for _ in range(6)]
+            actions += [Send(30, link, RingFrame.of(other_control(rng, card=2, home=4, ttl=4))) for _ in range(3)]
+            at = 30
+            while at < 90:
+                at += rng.randrange(1, 5)
+                actions.append(Pause(at, link, True))
+                at += rng.randrange(1, 12)
+                actions.append(Pause(at, link, False))
+            stimulus = Stimulus.of(actions, tail=500, **place.straps)
+            judge = partial(_unharmed, "data.unharmed", stimulus.cycles)
+            yield RuleCase(f"{link} {index}", stimulus, judge)
+
+
+# ----------------------------------------------------------------------------------------------------------- units
+
+
+_CYCLES = slice(36, 40)  # bytes of a result: what its unit took
+_UNIT = slice(8, 16)  # epoch and unit
+
+
+def _one_moment(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """The time of each unit follows from settings and `slow` as they were in one and the same cycle."""
+    times = {0}
+    setup, slow = 0, 1
+    for cycle in range(stimulus.cycles):
+        for action in (a for a in stimulus.actions if a.at == cycle):
+            if isinstance(action, Poke) and action.register == "compute_setup":
+                setup = action.value
+            elif isinstance(action, Fault):
+                slow = 4 if action.on else 1
+        # A write holds from the cycle behind it, a fault at once: they are begun one after the other.
+        if not any(isinstance(a, Poke) for a in stimulus.actions if a.at == cycle):
+            times.add(setup * slow)
+    breaches = []
+    for link in WAYS:
+        for frame in (f for f in observed.left[link] if f.kind == "result" and f.good):
+            took = int.from_bytes(frame.data[_CYCLES], "big")
+            if took not in times:
+                text = f"{link}: unit 0x{frame.data[_UNIT].hex()} took {took} cycles, which it does in no cycle's state"
+                breaches.append(Breach(rule_name, frame.ended, f"{text} ({', '.join(map(str, sorted(times)))} are)"))
+    return breaches
+
+
+@rule("compute.moment", "what a unit takes follows from settings and `slow` in the one cycle in which it begins", "R7")
+def moment(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        for slow in (True, False):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry"), "compute_per_flit": 0})
+            before, after = rng.randrange(30, 50), rng.randrange(51, 90)
+            actions: list[Action] = settings(place)
+            at = 40
+            for phase in range(24):
+                # Both change together, so that a mixture of the two states shows.
+                actions += [Poke(at, "compute_setup", before), Fault(at + 1, "slow", not slow)]
+                actions += [Send(at + 10, "p1", frame) for frame in place.unit(8)]
+                actions += [Poke(at + 12 + phase, "compute_setup", after), Fault(at + 13 + phase, "slow", slow)]
+                at += 4 * after + 60
+            stimulus = Stimulus.of(actions, tail=4 * after + 60, **place.straps)
+            name = f"{'slow' if slow else 'well'} from then on {index}"
+            yield RuleCase(name, stimulus, partial(_one_moment, "compute.moment"))
+
+
+# ---------------------------------------------------------------------------------------------------------- lanes
+
+
+def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """While the status says that one lane only is past the GPU: nothing from outside the ring is handed over, and when
+    that lasts longer than the watchdog the switch is stuck."""
+    watchdog, breaches = setting(stimulus, "watchdog"), []
+    changes = [*observed.status, (stimulus.cycles, 0)]
+    since = -1
+    for (cycle, value), (until, _) in itertools.pairwise(changes):
+        well = bit(value, "healthy") and not any(bit(value, name) for name in ("tripped", "muted", "restoring"))
+        if bit(value, "bypass_cw") == bit(value, "bypass_ccw") or not well:
+            since = -1
+            continue
+        since = cycle if since < 0 else since
+        late = since + watchdog + 2 * AT_ONCE
+        if until > late and not bit(value, "stuck") and max(cycle, late) < until - 1:
+            text = f"status 0x{value:03X}: stuck must be 1, one lane has not followed since cycle {since}"
+            breaches.append(Breach(rule_name, max(cycle, late), f"{text}, watchdog is {watchdog}"))
+        for mail in observed.mail:
+            begins = mail.ended - len(mail.data) // wire.FLIT_BYTES
+            if mail.port >= wire.Link.HOST.code and since + 2 * AT_ONCE < begins and mail.ended < until:
+                text = f"mailbox {mail.port}: a frame was handed over, and one lane is past the GPU since cycle {since}"
+                breaches.append(Breach(rule_name, mail.ended, text))
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+@rule("switch.half", "while one lane only is past the GPU, nothing else reaches it; a lane that doesn't follow is stuck", "R6")
+def half(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        for lane, link in enumerate(IN):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary")})
+            watchdog = rng.randrange(20, 60)
+            actions: list[Action] = [*settings(place, heartbeat=0, watchdog=watchdog, gpu_restore=4)]
+            # A frame that has begun past the GPU ends there, and until then its lane can't follow.
+            long = statistics(rng, card=2, origin=4, ttl=4, flags=RECORDS, records=8)
+            actions += [Fault(30, "dead", True), Send(50, link, RingFrame.of(long)), Pause(58, link, True)]
+            actions += [Fault(70 + rng.randrange(9), "dead", False), Pause(300, link, False)]
+            for at in range(90, 500, 40):
+                mail = other_control(rng, card=2, home=1, ttl=3)
+                actions.append(Send(at + rng.randrange(9), ("host", "boundary")[at // 40 % 2], RingFrame.of(mail)))
+            stimulus = Stimulus.of(actions, tail=100, **place.straps)
+            yield RuleCase(f"lane {lane} {index}", stimulus, partial(_half, "switch.half"))
