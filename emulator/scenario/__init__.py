@@ -29,7 +29,7 @@ from ringhil.emulator.scenario.faults import (
     having,
 )
 from ringhil.emulator.scenario.invariants import INVARIANTS
-from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
+from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants, read_text
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
 from ringhil.emulator.scenario.settings import Settings
@@ -83,4 +83,5 @@ __all__ = [
     "loads",
     "loads_variants",
     "longest_delay",
+    "read_text",
 ]

@@ -34,16 +34,17 @@ def load_variants(path: str | os.PathLike[str]) -> Variants:
     Raises ScenarioError.
     """
     path = Path(path)
-    return Variants(path, parse(_read(path), str(path)), name=printable(path.stem), folder=path.parent)
+    return Variants(path, parse(read_text(path), str(path)), name=printable(path.stem), folder=path.parent)
 
 
-def loads_variants(text: str, name: str = "<string>") -> Variants:
-    """The variants of the file whose text is `text`; otherwise as `load_variants`."""
+def loads_variants(text: str, name: str = "<string>", folder: Path = Path()) -> Variants:
+    """The variants of the file whose text is `text`, which lies in `folder`; otherwise as `load_variants`."""
     path = Path(name)
-    return Variants(path, parse(text, name), name=printable(path.stem), folder=Path())
+    return Variants(path, parse(text, name), name=printable(path.stem), folder=folder)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file, for `loads_variants`. Raises ScenarioError."""
     try:
         with open_input(path) as file:
             data = file.read(MAX_BYTES + 1)  # one more shows that there is more; what is behind it isn't read

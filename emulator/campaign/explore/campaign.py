@@ -28,9 +28,13 @@ def local(
 ) -> CasePool:
     """Processes of this machine that play from `warm`. `limit`: seconds for a case; `rounds`: see play.py; `started`
     is told the process id of each."""
-    # A case has a limit of its own; this one is for the way to it.
-    patience = 2 * limit + 60
-    return LocalPool(CasePlayer(warm, limit, rounds), jobs, once=True, patience=patience, started=started)
+    player = CasePlayer(warm, limit, rounds)
+    return LocalPool(player, jobs, once=True, patience=patience(limit), started=started)
+
+
+def patience(limit: float) -> float:
+    """Seconds for a case with the way to it; `limit` is for the case alone."""
+    return 2 * limit + 60
 
 
 def run(pool: CasePool, cases: Iterable[Numbered], until: float | None = None) -> Results:

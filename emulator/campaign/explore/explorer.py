@@ -2,36 +2,29 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 
-from ringhil.emulator.campaign.explore.campaign import local, run
+from ringhil.emulator.campaign.explore.campaign import CasePool, local, run
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
-from ringhil.emulator.campaign.explore.space import CLEAN, Space
+from ringhil.emulator.campaign.explore.space import CLEAN, Round, Space
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
-from ringhil.emulator.campaign.explore.warm import PATIENCE
+from ringhil.emulator.campaign.explore.version import version_and_sources
+from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps
 
 _COMMIT = 1.0  # seconds after which results are committed
 _MOST_OPEN = 500  # results that are not committed
-# What results follow from, beside the RTL.
-_SOURCES = (
-    "protocol",
-    "firmware",
-    *(f"emulator/{name}" for name in ("build", "campaign", "engine", "host", "judge", "kernel", "scenario", "server")),
-)
 
 Progress = Callable[[int, int], None]
+Players = Callable[[Scenario, Mapping[str, Round]], CasePool]  # of a settled server, with the rounds of its cards
 
 
 @dataclass(frozen=True)
@@ -69,8 +62,12 @@ def explore(
     store: Store,
     conditions: Conditions,
     progress: Progress = lambda done, total: None,
+    players: Players | None = None,
 ) -> Explored:
-    """Play what has no result yet. Raises ExploreError and DataError; what is done is kept, also at an interrupt."""
+    """Play what has no result yet. Raises ExploreError and DataError; what is done is kept, also at an interrupt.
+
+    `players` makes those who play, None: processes of this machine, forked from the warm server.
+    """
     base = bare(scenario)
     plan.spots(base.server)  # what is wrong with the plan is said before anything is played
     began = time.monotonic()
@@ -85,7 +82,7 @@ def explore(
         part, parts = conditions.shard
         cases = (len(space) - part) // parts + 1
         before = len(done)
-        pool = local(warm, jobs=conditions.jobs, limit=conditions.limit, rounds=conditions.rounds)
+        pool = players(warm.scenario, rounds) if players else _processes(warm, conditions)
         until = None if conditions.seconds is None else began + conditions.seconds
         waiting = _waiting(space, conditions, done)
         goal = cases - before if conditions.number is None else min(conditions.number, cases - before)
@@ -104,6 +101,10 @@ def explore(
         return Explored(number, cases, before, played, time.monotonic() - began, stopped)
     finally:
         warm.close()
+
+
+def _processes(warm: Warm, conditions: Conditions) -> CasePool:
+    return local(warm, jobs=conditions.jobs, limit=conditions.limit, rounds=conditions.rounds)
 
 
 def _waiting(space: Space, conditions: Conditions, done: set[str]) -> Iterator[Numbered]:
@@ -140,17 +141,7 @@ def _kept(
         "shard": list(conditions.shard),
         "rounds": conditions.rounds,
     }
-    return StoredCampaign(base.name, hash_, text, library.rtl, _version(), plan.seed, arguments, space)
-
-
-@cache
-def _version() -> str:
-    """The version, and a hash of the sources: results of other firmware, or of another judge, are other results."""
-    root, found = Path(__file__).resolve().parents[3], hashlib.sha256()
-    for folder in _SOURCES:
-        for file in sorted((root / folder).rglob("*.py")):
-            found.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes() + b"\n")
-    return f"{version('ringhil')} {found.hexdigest()[:12]}"
+    return StoredCampaign(base.name, hash_, text, library.rtl, version_and_sources(), plan.seed, arguments, space)
 
 
 class _Keeper:

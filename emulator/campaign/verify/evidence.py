@@ -15,7 +15,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,6 +67,31 @@ class Evidence:
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
         except (OSError, WaveError) as error:
+            return _not_written(verdict, target, error)
+        return replace(verdict, left=target)
+
+    def take(self, verdict: Verdict) -> dict[str, bytes]:
+        """The files that `draft` has written, by name; they are gone then."""
+        if verdict.left is None:
+            return {}
+        draft = _draft(verdict.left)
+        files = {file.name: file.read_bytes() for file in sorted(draft.iterdir())}
+        shutil.rmtree(draft, ignore_errors=True)
+        return files
+
+    def put(self, verdict: Verdict, files: Mapping[str, bytes]) -> Verdict:
+        """What `take` has given, on another machine, written as `draft` would have done it here."""
+        if verdict.left is None:
+            return verdict
+        target = self.out / verdict.left.name
+        draft = _draft(target)
+        try:
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(parents=True)
+            for name, data in files.items():
+                (draft / Path(name).name).write_bytes(data)
+        except OSError as error:
+            shutil.rmtree(draft, ignore_errors=True)
             return _not_written(verdict, target, error)
         return replace(verdict, left=target)
 

@@ -35,25 +35,30 @@ class Player:
     def load(self, file: int) -> tuple[Variants, Sequence[int]]:
         """A file's variants and the numbers of those that are to be played. Raises ScenarioError."""
         if file not in self._loaded:
-            variants = load_variants(self.files[file])
+            variants = self.read(file)
             self._loaded[file] = (variants, chosen(self.files[file], file, variants, self.selection))
             if len(self._loaded) > _FILES_KEPT:
                 self._loaded.popitem(last=False)
         self._loaded.move_to_end(file)
         return self._loaded[file]
 
+    def read(self, file: int) -> Variants:
+        """All variants of a file. Raises ScenarioError."""
+        return load_variants(self.files[file])
+
     def play(self, file: int, place: int) -> Verdict:
         """The verdict on the variant that stands at `place` among those chosen of the file."""
         variants, chosen = self.load(file)
         began = time.perf_counter()
         try:
-            return self._played(file, len(variants), variants[chosen[place]], began)
+            return self.played(file, len(variants), variants[chosen[place]], began)
         except ScenarioError as error:
             return self.refused(file, error, chosen[place] if len(variants) > 1 else None)
         except DataError as error:
             return self.broken(file, place, Failure("input", str(error)))
 
-    def _played(self, file: int, variants: int, variant: Variant, began: float) -> Verdict:
+    def played(self, file: int, variants: int, variant: Variant, began: float) -> Verdict:
+        """The verdict on one of so many variants. Raises ScenarioError and DataError."""
         scenario = variant.scenario if self.seed is None else replace(variant.scenario, seed=self.seed)
         server = Run(scenario, self.library)
         try:

@@ -39,10 +39,17 @@ class VerifyPlan:
     version: str
 
 
-def run_all(plan: VerifyPlan, on_progress: Progress = lambda done, total: None) -> VerifyReport:
-    """Play everything. An interrupt (KeyboardInterrupt, SystemExit) ends it early and is in the report."""
+def run_all(
+    plan: VerifyPlan,
+    on_progress: Progress = lambda done, total: None,
+    pool: Pool[Task, Loaded | Verdict] | None = None,
+) -> VerifyReport:
+    """Play everything. An interrupt (KeyboardInterrupt, SystemExit) ends it early and is in the report.
+
+    `pool` plays, and is closed in the end; None: processes of this machine.
+    """
     began = time.perf_counter()
-    run = _Run(plan, LocalPool(TaskPlayer(plan.player), plan.jobs), on_progress)
+    run = _Run(plan, pool or LocalPool(TaskPlayer(plan.player), plan.jobs), on_progress)
     stopped: BaseException | None = None
     try:
         run.play()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import click
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.testbench.stimulus import StimulusError
@@ -18,5 +19,5 @@ def explained() -> Iterator[None]:
     """Turn what may be wrong with input and environment into a message for the user."""
     try:
         yield
-    except (ScenarioError, DataError, BuildError, RecordingError, StimulusError, WaveError) as error:
+    except (ScenarioError, DataError, BuildError, ClusterError, RecordingError, StimulusError, WaveError) as error:
         raise click.ClickException(str(error)) from error

@@ -21,7 +21,7 @@ from ringhil.emulator.campaign.explore.plan import PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.files import STDOUT
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
@@ -141,6 +141,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     help="Longest time for a case, in seconds.",
 )
 @click.option("--jobs", "-j", type=_JOBS, help="Number of processes.  [default: one for each processor]")
+@cluster.option
 @click.option(
     "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, for N machines."
 )
@@ -162,6 +163,8 @@ def command(**options: Any) -> int:
     """
     results = terminal.beside(options["as_json"], report=options["report"])
     with explained(), explored():
+        where = options["cluster"]
+        cluster.check_options(where, options["jobs"])
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"])
@@ -180,7 +183,10 @@ def command(**options: Any) -> int:
                 library = cells_library(options["rtl"] or RTL, top=options["top"], progress=progress)
             with terminal.counting("cases") as on_progress:
                 _log.info("exploring %s with %d processes", options["server"], conditions.jobs)
-                found = explore(scenario, library, plan, store, conditions, on_progress)
+                players = None
+                if where is not None:
+                    players = cluster.explorers(where, conditions, library, options["rtl"], options["top"])
+                found = explore(scenario, library, plan, store, conditions, on_progress, players)
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options)
             if options["report"] is not None:

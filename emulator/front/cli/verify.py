@@ -25,6 +25,7 @@ from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.judge.outcome import VerdictWord
@@ -47,6 +48,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 @click.option(
     "--jobs", "-j", type=click.IntRange(1, 256), help="Number of processes.  [default: one for each processor]"
 )
+@clusters.option
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 @click.option(
@@ -93,6 +95,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 def command(
     paths: tuple[Path, ...],
     jobs: int | None,
+    cluster: str | None,
     junit: Path | None,
     as_json: bool,
     fail_fast: bool,
@@ -115,6 +118,7 @@ def command(
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
     how = "github" if annotate == "auto" and _on_github() else annotate
     with _refused(), explained():
+        clusters.check_options(cluster, jobs)
         files = discover(paths)
         _log.info("%d scenario files", len(files))
         selection = Selection(select, *shard)
@@ -132,7 +136,7 @@ def command(
                 player = Player(files, library, selection, seed, replay, evidence)
                 plan = VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil"))
                 with terminal.counting("scenarios") as on_progress:
-                    report = run_all(plan, on_progress)
+                    report = clusters.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
                 left = tuple(Unplayed(file, None) for file in files)
                 report = VerifyReport((), "", version("ringhil"), 0.0, stopped, left)

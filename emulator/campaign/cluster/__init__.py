@@ -1,0 +1,1 @@
+"""Campaigns on several machines: Dask workers play, each through a process of its own that was checked before."""

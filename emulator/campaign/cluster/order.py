@@ -1,0 +1,125 @@
+"""What a worker is told before it plays: who it has to be, which RTL, and what kind of campaign.
+
+All of it is JSON: nothing that arrives is run.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from pydantic import TypeAdapter
+
+from ringhil.emulator.build.node_rtl import NODE, sources
+from ringhil.emulator.campaign.cluster.facts import Facts
+from ringhil.emulator.engine.library import RTL, Library, cells_library
+
+T_contra = TypeVar("T_contra", contravariant=True)
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Refused(Exception):
+    """A worker can't play for this campaign: why, as the end of a line that begins with the worker."""
+
+
+class Codec(Protocol[T_contra, A_co]):
+    """Between a campaign's tasks and answers, and text that travels."""
+
+    def encode(self, task: T_contra) -> str:
+        """A task as JSON."""
+        ...
+
+    def decode(self, text: str) -> A_co:
+        """The answer that a worker has sent. Raises ValueError when it is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class SentRtl:
+    """`top`: the node. `files`: a directory's sources in base64, by name; None: ringhil's own RTL. `shown`: which file
+    is named when an assertion of one of that name fails."""
+
+    top: str
+    files: dict[str, str] | None
+    hash: str
+    shown: dict[str, str]
+
+    @classmethod
+    def of(cls, library: Library, rtl: Path | None, top: str = NODE) -> "SentRtl":
+        """That of `library`, which was built from directory `rtl`. Raises BuildError."""
+        shown = {name: str(path) for name, path in library.sources.items()}
+        files = None if rtl is None else {f.name: packed(f.read_bytes()) for f in sources(rtl) if f.parent == rtl}
+        return cls(top, files, library.rtl, shown)
+
+    def library(self, folder: Path) -> Library:
+        """Built here, in this machine's cache; `folder` takes the files. Raises BuildError, and Refused when it is
+        another RTL."""
+        where = RTL
+        if self.files is not None:
+            where = folder / "rtl"
+            where.mkdir(parents=True)
+            for name, text in self.files.items():
+                (where / Path(name).name).write_bytes(unpacked(text))
+        library = cells_library(where, top=self.top)
+        if library.rtl != self.hash:
+            raise Refused(f"it has RTL {library.rtl}; allowed is {self.hash}, as here")
+        return replace(library, sources={name: Path(path) for name, path in self.shown.items()})
+
+
+@dataclass(frozen=True)
+class Order:
+    """`kind`: explore or verify; `campaign`: JSON of that kind. `lanes`: batches that are played at a time. `shared`:
+    the worker is on this machine and finds its files."""
+
+    facts: Facts
+    rtl: SentRtl
+    kind: str
+    campaign: str
+    shared: bool = False
+    lanes: int = 1
+
+    def to_json(self) -> str:
+        """See `facts_of` and `from_json`."""
+        return _ORDER.dump_json(self).decode()
+
+    @staticmethod
+    def facts_of(text: str) -> Facts:
+        """The only part that every version of ringhil has to understand."""
+        return TypeAdapter(_Stamped).validate_json(text).facts
+
+    @staticmethod
+    def from_json(text: str) -> "Order":
+        """The order in `text`. Raises ValueError."""
+        return _ORDER.validate_json(text)
+
+
+@dataclass(frozen=True)
+class _Stamped:
+    facts: Facts
+
+
+_ORDER = TypeAdapter(Order)
+
+
+@dataclass(frozen=True)
+class Crew:
+    """How a worker plays: `work` makes an answer's text from a task's. `once`, `patience`: see LocalPool."""
+
+    work: Callable[[str], str]
+    once: bool = False
+    patience: float | None = None
+
+
+def packed(data: bytes) -> str:
+    """Bytes as text."""
+    return base64.b64encode(data).decode()
+
+
+def unpacked(text: str) -> bytes:
+    """The bytes that `packed` was given. Raises ValueError."""
+    return base64.b64decode(text, validate=True)
+
+
+Kinds = Mapping[str, Callable[[Order, Library, Path], Crew]]
+Plain = dict[str, Any]

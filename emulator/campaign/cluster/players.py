@@ -1,0 +1,56 @@
+"""Pools on a cluster, for the two kinds of campaign."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.cluster.dask_pool import DaskPool
+from ringhil.emulator.campaign.cluster.errors import ClusterError
+from ringhil.emulator.campaign.cluster.exploring import CaseCodec, ExploreCampaign
+from ringhil.emulator.campaign.cluster.facts import Facts
+from ringhil.emulator.campaign.cluster.order import Order, SentRtl
+from ringhil.emulator.campaign.cluster.verifying import NOT_SENT, TaskCodec, VerifyCampaign
+from ringhil.emulator.campaign.cluster.where import LOCAL, connect
+from ringhil.emulator.campaign.explore.explorer import Conditions, Players
+from ringhil.emulator.campaign.explore.player import Numbered
+from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.campaign.explore.space import Round
+from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.tasks import Loaded, Task
+from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.scenario import Scenario, dumps
+
+
+def explorers(
+    where: str,
+    conditions: Conditions,
+    library: Library,
+    rtl: Path | None,
+    top: str = NODE,
+    refused: Callable[[str], None] = lambda line: None,
+) -> Players:
+    """Who plays cases for `explore`. `where`: see `connect`; `rtl`, `top`: what the library was built from; `refused`:
+    see Cluster. Calling it raises ClusterError."""
+
+    def start(scenario: Scenario, settled: Mapping[str, Round]) -> DaskPool[Numbered, CaseResult]:
+        work = scenario.workload
+        if work is not None and work.data is not None and where != LOCAL:
+            raise ClusterError(f"{work.data}: {NOT_SENT}")
+        campaign = ExploreCampaign(
+            dumps(scenario), conditions.after, conditions.limit, conditions.rounds, dict(settled)
+        )
+        order = Order(Facts.here(), SentRtl.of(library, rtl, top), "explore", campaign.to_json(), where == LOCAL)
+        return DaskPool(connect(where, conditions.jobs, refused), order, CaseCodec())
+
+    return start
+
+
+def verifiers(
+    where: str, player: Player, jobs: int, version: str, refused: Callable[[str], None] = lambda line: None
+) -> DaskPool[Task, Loaded | Verdict]:
+    """Who plays for `verify` what `player` would play here. Raises ClusterError."""
+    rtl, top = player.replay.rtl or (None, NODE)
+    campaign = VerifyCampaign.of(player, version)
+    order = Order(Facts.here(), SentRtl.of(player.library, rtl, top), "verify", campaign.to_json(), where == LOCAL)
+    return DaskPool(connect(where, jobs, refused), order, TaskCodec(player.evidence))
