@@ -179,7 +179,11 @@ def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach
     return sorted(breaches, key=lambda b: b.cycle)
 
 
-@rule("switch.half", "while one lane only is past the GPU, nothing else reaches it; a lane that doesn't follow is stuck", "R6")
+@rule(
+    "switch.half",
+    "while one lane only is past the GPU, nothing else reaches it; a lane that doesn't follow is stuck",
+    "R6",
+)
 def half(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for lane, link in enumerate(IN):

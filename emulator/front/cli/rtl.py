@@ -147,7 +147,7 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
 
 
 @contextmanager
-def _report(path: Path | None) -> Iterator[Callable[[str], None]]:
+def _report(path: Path | None) -> Iterator[Callable[[str], object]]:
     """What writes a report, if one is wanted; refused before anything is played if it can't."""
     from ringhil.emulator.files import AtomicFile
 
