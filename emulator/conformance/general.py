@@ -60,5 +60,7 @@ def _too_many(observed: Observed, link: str) -> Iterator[Breach]:
         for number, cycle in enumerate(given, start=1):
             if number > DATA_SLOTS + sum(b <= cycle for b in began) + more:
                 text = f"{link}: {number} credits given since cycle {use.first}, when the link was used again"
-                yield Breach("link.credit", cycle, f"{text}, for {DATA_SLOTS} slots and {number - DATA_SLOTS - 1} frames")
+                yield Breach(
+                    "link.credit", cycle, f"{text}, for {DATA_SLOTS} slots and {number - DATA_SLOTS - 1} frames"
+                )
                 break

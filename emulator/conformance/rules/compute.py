@@ -241,16 +241,16 @@ def streams(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"))
         place.card = (rng.randrange(8), rng.randrange(8, 16))[index % 2]
-        ways = [(way, None) for way in range(4)]
+        ways: list[tuple[int, tuple[int, int] | None]] = [(way, None) for way in range(4)]
         ways += [(rng.randrange(4), (c, rng.randrange(1024))) for c in range(16) if c != place.card]
         rng.shuffle(ways)
-        units = [(way, place.unit(rng.choice([24, 30]), source=source, segment=16)) for way, source in ways]
+        begun = [(way, place.unit(rng.choice([24, 30]), source=source, segment=16)) for way, source in ways]
         actions = settings(place)
         for number in (0, 1):
             # A segment is computed before the next one comes: at no time are there more units than find room.
-            rng.shuffle(units)
-            for turn, (way, frames) in enumerate(units):
-                actions.append(Send(START + 40 * (turn + len(units) * number), WAYS[way], frames[number]))
+            rng.shuffle(begun)
+            for turn, (way, segments) in enumerate(begun):
+                actions.append(Send(START + 40 * (turn + len(begun) * number), WAYS[way], segments[number]))
         yield played("compute.streams", f"all at once {index}", actions, place, 900)
 
 
@@ -305,7 +305,7 @@ def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 )
                 units.append((way, frames))
             units.append((way, place.unit(300, source=source)))
-            # Its CRCs are right, but it has no whole header: it mustn't be taken for the last segment of the one before.
+            # Its CRCs are right, but its header isn't whole: it mustn't be taken for the end of the one before.
             whole = place.unit(8, source=source)[0]
             units += [(way, [whole, _sealed(whole.data[: 8 * flits])]) for flits in (1, 2, 3)]
         # What isn't work passes through the engine without a trace.

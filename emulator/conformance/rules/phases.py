@@ -18,6 +18,7 @@ from ringhil.emulator.conformance.timeline import bit, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference import compute
 from ringhil.emulator.testbench.reference.control import IN
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.reference.view import NodeView
@@ -112,17 +113,18 @@ _UNIT = slice(8, 16)  # epoch and unit
 
 def _one_moment(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """The time of each unit follows from settings and `slow` as they were in one and the same cycle."""
-    times = {0}
-    setup, slow = 0, 1
+    state = {name: NodeView().register(name) for name in ("compute_setup", "compute_per_flit")}
+    slow, times = 1, set()
     for cycle in range(stimulus.cycles):
-        for action in (a for a in stimulus.actions if a.at == cycle):
-            if isinstance(action, Poke) and action.register == "compute_setup":
-                setup = action.value
+        begun = [a for a in stimulus.actions if a.at == cycle]
+        for action in begun:
+            if isinstance(action, Poke) and action.register in state:
+                state[str(action.register)] = action.value
             elif isinstance(action, Fault):
-                slow = 4 if action.on else 1
+                slow = compute.SLOW if action.on else 1
         # A write holds from the cycle behind it, a fault at once: they are begun one after the other.
-        if not any(isinstance(a, Poke) for a in stimulus.actions if a.at == cycle):
-            times.add(setup * slow)
+        if not any(isinstance(a, Poke) for a in begun):
+            times.add(sum(state.values()) * slow)  # of a unit of one flit
     breaches = []
     for link in WAYS:
         for frame in (f for f in observed.left[link] if f.kind == "result" and f.good):
@@ -179,7 +181,11 @@ def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach
     return sorted(breaches, key=lambda b: b.cycle)
 
 
-@rule("switch.half", "while one lane only is past the GPU, nothing else reaches it; a lane that doesn't follow is stuck", "R6")
+@rule(
+    "switch.half",
+    "while one lane only is past the GPU, nothing else reaches it; a lane that doesn't follow is stuck",
+    "R6",
+)
 def half(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for lane, link in enumerate(IN):

@@ -190,7 +190,12 @@ def writes(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for state, begins in _STATES.items():
         for index in range(effort):
             place = straps(rng)
-            actions: list[Action] = [*begins, Poke(2, "watchdog", 8), Poke(4, "heartbeat", 0), Poke(6, "gpu_restore", 0)]
+            actions: list[Action] = [
+                *begins,
+                Poke(2, "watchdog", 8),
+                Poke(4, "heartbeat", 0),
+                Poke(6, "gpu_restore", 0),
+            ]
             settings = [r for r in registers.REGISTERS if r.access == "rw"]
             at = 100
             # Each one away from zero and back: what waits for a value begins then, or ends.

@@ -1,4 +1,4 @@
-"""Turns on the data channel: how many others go before a frame that waits, and for how long it is held back (R5, R8)."""
+"""Turns on the data channel: how many others go before a frame that waits, how long it is held back (R5, R8)."""
 
 import itertools
 import random
@@ -75,10 +75,12 @@ def _frame(place: Place, came: str, goes: str) -> RingFrame:
             return place.answer(_CARD, 4, ttl=4, flags=CCW * (goes == "p1"))
 
 
-@rule("data.turns", "whoever competes for a way out: no one waits for more than three frames of each other way in", "R5")
+@rule(
+    "data.turns", "whoever competes for a way out: no one waits for more than three frames of each other way in", "R5"
+)
 def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for goes in ("p2", "p1", "host", "boundary", "engine"):
-        competing = [link for link in WAYS if link != {"p2": "p2", "p1": "p1"}.get(goes, goes)]
+        competing: list[str] = [link for link in WAYS if link != {"p2": "p2", "p1": "p1"}.get(goes, goes)]
         competing += [OWN] if goes != "engine" else []
         for who in competing:
             for endless in itertools.combinations([c for c in competing if c != who], 2):
@@ -125,13 +127,15 @@ def held(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions.append(Send(60, came, place.answer(_CARD, 4, ttl=4)))
             # Half of the cycles belong to control frames.
             for i in range(16 * effort):
-                data = statistics(rng, card=_CARD, origin=4, ttl=4, flags=WRAPPED)  # five flits, and no more behind here
+                data = statistics(rng, card=_CARD, origin=4, ttl=4, flags=WRAPPED)
                 actions.append(Send(70 + phase + 11 * i, came, RingFrame.of(data)))
             stimulus = Stimulus.of(actions, tail=100, **place.straps)
             yield RuleCase(f"{goes} {phase}", stimulus, partial(_held, "data.held", came, goes))
 
 
-@rule("crossing.busy", "frames for another card that wait in turn, but go on, are never dropped, however long that lasts")
+@rule(
+    "crossing.busy", "frames for another card that wait in turn, but go on, are never dropped, however long that lasts"
+)
 def busy(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = place_at(rng, "entry")
     actions: list[Action] = [*settings(place), Hold(10, "boundary", _SLOW)]

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bug:
-    """One wrong line. `rules`: those of which at least one must be broken, the nearest first."""
+    """One wrong line. `rules`: those of which at least one must be broken, the nearest first. `actions`: the most that
+    its small stimulus may have."""
 
     name: str
     file: str
     before: str
     after: str
     rules: tuple[str, ...]
+    actions: int = 12
 
 
 BUGS = (
@@ -92,5 +94,103 @@ BUGS = (
         "~crc_half(crc, edited[63:32]) ^ {32{bad}}}",
         "~crc_half(crc, edited[63:32])}",
         ("link.crc",),
+    ),
+    Bug(
+        "slow is looked at a cycle after the settings",
+        "work_timer.sv",
+        "assign cost      = slow_q ? base << 2 : base;",
+        "assign cost      = slow_q && slow_i ? base << 2 : base;",
+        ("compute.moment",),
+    ),
+    Bug(
+        "a card shares a stream with a way in",
+        "work_streams.sv",
+        "5'(WAYS) + {1'b0, data_i[19:16]}",
+        "5'(WAYS - 1) + {1'b0, data_i[19:16]}",
+        ("compute.streams",),
+    ),
+    Bug(
+        "a unit that is over goes on",
+        "work_streams.sv",
+        "last_i ? 16'h0 : segment_i + 16'h1;",
+        "last_i && bytes_i == 16'h0 ? 16'h0 : segment_i + 16'h1;",
+        ("compute.refuse",),
+    ),
+    Bug(
+        "a segment needs no whole header",
+        "work_parser.sv",
+        "!bad_i && place_q == PAYLOAD && ~e2e_q",
+        "!bad_i && ~e2e_q",
+        ("compute.damaged",),
+    ),
+    Bug(
+        "time in which a frame crosses counts as waiting",
+        "data_route.sv",
+        "want_o[WAY_CARD] && !pop_o ? waited_q",
+        "want_o[WAY_CARD] ? waited_q",
+        ("crossing.busy",),
+        160,
+    ),
+    Bug(
+        "two take turns and forget the others",
+        "stream_arbiter.sv",
+        "able[2] ? 2'd2 : able[3] ? 2'd3 : able[0] ? 2'd0 : 2'd1;",
+        "able[0] ? 2'd0 : able[2] ? 2'd2 : able[3] ? 2'd3 : 2'd1;",
+        ("data.turns",),
+        24,
+    ),
+    Bug(
+        "mail is handed over when one lane is back",
+        "control_path.sv",
+        "assign out_of_ring = bypassed_o != 2'b00;",
+        "assign out_of_ring = bypassed_o == 2'b11;",
+        ("switch.half",),
+    ),
+    Bug(
+        "a corrupt GPU damages data frames beside control frames",
+        "link_tx.sv",
+        "c_valid_i && c_flip_i ?",
+        "c_flip_i ?",
+        (
+            "data.unharmed",
+            "link.crc",
+        ),
+    ),
+    Bug(
+        "a slot that becomes free as a link comes back is forgotten",
+        "data_fifo.sv",
+        "if (restart_i) owed_d = SLOTS_L - frames_d;",
+        "if (restart_i) owed_d = SLOTS_L - frames_q;",
+        ("data.phases",),
+    ),
+    Bug(
+        "a credit of the time before counts",
+        "credit_counter.sv",
+        "else if (restart_i) credits_q <= 3'h0;",
+        "else if (restart_i) credits_q <= 3'(credit_i);",
+        ("link.spent",),
+        18,
+    ),
+    Bug(
+        "rests in the cycle behind a write",
+        "rest_monitor.sv",
+        "!written_q && !busy_i;",
+        "!(written_q && busy_i) && !busy_i;",
+        ("quiescence.still",),
+    ),
+    Bug(
+        "frames on their way are let go for one cycle only",
+        "injection_turn.sv",
+        "if (rst_i || begin_i) held_q <= 7'd0;",
+        "if (rst_i || begin_i || !hold_o) held_q <= 7'd0;",
+        ("data.held",),
+        24,
+    ),
+    Bug(
+        "a switch of which one lane doesn't follow isn't stuck",
+        "switch_position.sv",
+        "assign differs   = bypassed_i != {2{bypass_i}};",
+        "assign differs   = bypassed_i == {2{!bypass_i}};",
+        ("switch.half",),
     ),
 )

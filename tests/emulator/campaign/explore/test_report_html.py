@@ -125,6 +125,7 @@ def test_a_campaign_that_is_not_done_says_how_much_was_played() -> None:
         assert Page(report(store, 1)).table("Campaign")[0][1] == "✗ fail"
 
 
+@pytest.mark.slow(part="benches")
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium isn't installed: apt-get install chromium")
 def test_no_table_is_wider_than_a_window_of_1100_pixels(tmp_path: Path) -> None:
     server = "server: {cards: {a: {gpus: 64, host_links: [0, 1, 2]}}}\n"

@@ -51,6 +51,18 @@ COMMANDS = [
     "--version",
     "explore query --help",
 ]
+DAILY = {
+    "run good.yaml",
+    "run good.yaml --record -",
+    "verify good.yaml --json",
+    "verify good.yaml --junit -",
+    f"{EXPLORE} --report -",
+    "schema",
+    "rtl check --rule control.own --no-waves --junit -",
+    "--help",
+}
+# Two processes each: the others are for `make soak`.
+EACH = [c if c in DAILY else pytest.param(c, marks=pytest.mark.slow(part="benches")) for c in COMMANDS]
 TOOL = [sys.executable, "-m", "ringhil.emulator"]
 
 
@@ -80,7 +92,7 @@ def printed_to(descriptor: int, folder: Path, command: str) -> subprocess.Comple
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EACH)
 def test_no_room_is_one_line_and_code_2(folder: Path, command: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = printed_to(full.fileno(), folder, command)
@@ -91,7 +103,7 @@ def test_no_room_is_one_line_and_code_2(folder: Path, command: str) -> None:
     assert not table or command.endswith(" -"), "where a report is on standard output, tables are on the other"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", EACH)
 def test_a_reader_that_goes_ends_it_as_other_tools_are_ended(folder: Path, command: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
