@@ -9,9 +9,6 @@ from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Par
 from ringhil.emulator.scenario import PartKind
 from ringhil.firmware.observations import Counted
 
-_MISCOUNTS = frozenset({"skip_count", "double_count"})
-
-
 class CardTruth(CardFaults):
     """The truth of a ring of `size` GPUs. Every change is kept until the hardware must have settled to it."""
 
@@ -19,7 +16,6 @@ class CardTruth(CardFaults):
         super().__init__(size)
         self._bounds = bounds
         self._past: dict[Part, list[tuple[int, PartState]]] = {}  # until when, and the state that it was in
-        self._lied: set[tuple[int, int]] = set()  # GPUs that have counted wrongly, and until when
         self._masked: dict[int, int] = {}  # GPU -> until when it has used its predecessor's number
 
     def change(self, part: Part, fault: str, on: bool, kind: str, now: int) -> None:
@@ -37,8 +33,6 @@ class CardTruth(CardFaults):
         if kind == "link_delay" and not on:
             # What was under way is gone: both ends start afresh, and until then the link is out.
             past.append((now + self._bounds.settling("link_cut"), CUT))
-        if kind in _MISCOUNTS and not on:
-            self._lied.add((part[1], now))
         if kind == "duplicate_id" and not on:
             self._masked[part[1]] = now
         if kind == "flap":
@@ -64,10 +58,6 @@ class CardTruth(CardFaults):
             counted = replace(counted, members=None)
         told = (counted, *self._unmasked(counted))
         return any(self._fits(t, entry, settled, passing) for t in told for passing in self._passing(t, settled))
-
-    def _liars_since(self, since: int) -> int:
-        """GPUs that may have made a count too high or too low by one since then."""
-        return len({gpu for gpu, kind in self.liars if kind in _MISCOUNTS} | {g for g, at in self._lied if at >= since})
 
     def _unmasked(self, counted: Counted) -> Iterator[Counted]:
         """A GPU that uses its predecessor's number can't be told from it when that one is out: the count is right,
@@ -108,8 +98,5 @@ class CardTruth(CardFaults):
         must = {g for g in reached if states[g] == {OK}}
         may = {g for g in reached if OK in states[g]} | {entry}
         if counted.members is None:
-            times = self._bounds.times
-            proven = times.records and times.refresh == 1
-            believed = 0 if proven else self._liars_since(counted.sent_at)
-            return len(must) - believed <= counted.count <= len(may) + believed
+            return len(must) <= counted.count <= len(may)
         return len(counted.members) == counted.count and must <= set(counted.members) <= may
