@@ -168,6 +168,8 @@ class DaskPool(Pool[T, A]):
             opening = any(member.state == _State.OPENING for member in self._members.values())
             if self.lanes and not opening and len(self._members) >= self._cluster.expected:
                 self._gathered = True
+                for line in self._refused.values():
+                    self._cluster.refused(line)
                 return
 
     def _look(self) -> list[Heard[T, A]]:
@@ -198,7 +200,7 @@ class DaskPool(Pool[T, A]):
         client = self._cluster.client
         try:
             identity = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER)
-        except (OSError, TimeoutError, RuntimeError) as error:
+        except Exception as error:  # a client that has given up raises one thing or another
             if time.monotonic() - self._answered > _NO_SCHEDULER:
                 raise ClusterError(f"--cluster {self._cluster.name}: its scheduler doesn't answer any more") from error
             return {address: _as_before(member) for address, member in self._members.items()}
@@ -235,7 +237,8 @@ class DaskPool(Pool[T, A]):
         if why is not None:
             name = "" if member.name == member.address else f" ({member.name})"
             self._refused[member.address] = line = f"worker {member.address}{name}: {why}"
-            self._cluster.refused(line)
+            if self._gathered:
+                self._cluster.refused(line)
 
     def _gone(self, member: _Member, how: str) -> list[Heard[T, A]]:
         """It is not among us any more; should it answer again, it is checked as if it was new."""
@@ -306,8 +309,12 @@ class DaskPool(Pool[T, A]):
         if opening:
             self._opened(flight.member, found)
             return []
+        answers = json.loads(found)
+        if isinstance(answers, str):
+            self._flights[future.key] = flight
+            return self._gone(flight.member, answers)
         flight.member.flights -= 1
-        return self._answers(flight, json.loads(found))
+        return self._answers(flight, answers)
 
     def _answers(self, flight: _Flight[T], found: list[list[Any]]) -> list[Heard[T, A]]:
         heard: list[Heard[T, A]] = []

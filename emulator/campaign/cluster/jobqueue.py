@@ -9,6 +9,7 @@ Arguments go into a script that a shell runs. So only those of the tables below 
 and words without anything that a shell, or a second line of the script, could make of them.
 """
 
+import signal
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from ringhil.emulator.campaign.cluster.errors import ClusterError
+from ringhil.emulator.campaign.pool.fork import SIGNALS
 from ringhil.emulator.documents import Document, explained
 from ringhil.emulator.scenario import ScenarioError, read_text
 from ringhil.emulator.scenario.yaml_source import parse
@@ -72,6 +74,16 @@ class _Lsf(Document):
 _KINDS: dict[object, type[_Slurm] | type[_Lsf]] = {"slurm": _Slurm, "lsf": _Lsf}
 
 
+def _classes() -> dict[str, Any]:
+    # dask-jobqueue makes an exit of every interrupt as soon as it is loaded.
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    from dask_jobqueue import LSFCluster, SLURMCluster
+
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    return {"slurm": SLURMCluster, "lsf": LSFCluster}
+
+
 class JobQueue:
     """What a file asks for. `jobs`: of the batch system; `wait`: in seconds."""
 
@@ -98,9 +110,7 @@ class JobQueue:
 
     def start(self, opened: ExitStack) -> Any:
         """The cluster, with its jobs asked for; they are taken back when `opened` closes. Raises ClusterError."""
-        import dask_jobqueue
-
-        kinds = {"slurm": dask_jobqueue.SLURMCluster, "lsf": dask_jobqueue.LSFCluster}
+        kinds = _classes()
         try:
             cluster = kinds[self.system](scheduler_options={"dashboard": False}, **self.arguments)
             opened.callback(cluster.close)

@@ -121,7 +121,10 @@ def open_station(token: str, order: str) -> str | None:
         if token in _ended:
             return "the campaign is over"
         station = _stations[token] = Station(get_worker().local_directory)
-    why = station.open(order)
+    try:
+        why = station.open(order)
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
     if why is not None:
         with _lock:
             if _stations.get(token) is station:
@@ -131,11 +134,15 @@ def open_station(token: str, order: str) -> str | None:
 
 
 def play_batch(token: str, batch: list[tuple[int, str]]) -> str:
-    """The answers to a batch, as JSON. Raises NoStationError."""
+    """The answers to a batch as JSON, or why it was not played: an error that is sent as an object could be one that
+    can't be read."""
     station = _stations.get(token)
     if station is None:
-        raise NoStationError("this worker was not checked")
-    return json.dumps(station.play(batch))
+        return json.dumps("it was not checked")
+    try:
+        return json.dumps(station.play(batch))
+    except Exception as error:
+        return json.dumps(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 def drop_tasks(token: str, numbers: list[int]) -> None:

@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +47,9 @@ def check(where: str) -> None:
         if "://" in where:
             raise ClusterError(f"--cluster: found {where!r}; allowed is tcp://HOST:PORT or tls://HOST:PORT")
         JobQueue.read(Path(where))
-    try:
-        import dask_jobqueue  # noqa: F401
-        import distributed  # noqa: F401
-    except ImportError as error:
-        raise ClusterError(f"--cluster {_NEEDED.format(error.name)}") from error
+    missing = [name for name in ("distributed", "dask_jobqueue") if find_spec(name) is None]
+    if missing:
+        raise ClusterError(f"--cluster {_NEEDED.format(', '.join(missing))}")
 
 
 def connect(where: str, jobs: int, refused: Callable[[str], None] = lambda line: None) -> Cluster:
@@ -108,6 +108,8 @@ def _closed(client: Any) -> None:
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
+    # It unblocks them where it is started.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

@@ -1,0 +1,154 @@
+"""Workers that die, hang or leave, and campaigns that are ended: nothing is lost, found twice or left behind."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.emulator.campaign.cluster.commands import RINGHIL, SMALL, explored, rows
+from tests.emulator.campaign.cluster.dask_processes import gone, machines, marked, played_by
+from tests.emulator.campaign.explore.servers import RING
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")
+
+LONG = ("--faults", "dead,slow,link_cut,hang", "--phases", "all", "--lasts", "left")
+KILLS = 10
+# Run by a worker when it begins: it does something when it is given a certain case.
+TROUBLE = """
+import os, pathlib, signal
+from ringhil.emulator.campaign.cluster import on_worker
+def play(self, batch, _play=on_worker.Station.play):
+    if any("dead a.2" in text for _, text in batch):
+        with (pathlib.Path(os.environ["HOME"]) / "met").open("a") as met:
+            met.write("x")
+        {act}
+    return _play(self, batch)
+on_worker.Station.play = play
+"""
+KILL = TROUBLE.replace("{act}", "os.kill(os.getpid(), signal.SIGKILL)")
+STOP = TROUBLE.replace("{act}", "os.kill(os.getpid(), signal.SIGSTOP)")
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    file = tmp_path / "ring.yaml"
+    file.write_text(RING)
+    return file
+
+
+def started(*arguments: object, **more: str) -> "subprocess.Popen[str]":
+    command = [*RINGHIL, *map(str, arguments)]
+    environment = {**os.environ, **more}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=environment)
+
+
+@pytest.mark.slow(part="benches")
+def test_workers_that_are_killed_at_random_cost_nothing(ring: Path, tmp_path: Path) -> None:
+    here, there, rng = tmp_path / "here", tmp_path / "there", random.Random(1)
+    plain = explored(here, ring, *LONG)
+    with machines(tmp_path) as two:
+        nannies = [two.worker("one"), two.worker("two")]
+        campaign = started("explore", ring, *LONG, "--json", "--store", there, "--cluster", two.address)
+        killed = 0
+        while killed < KILLS and campaign.poll() is None:
+            time.sleep(rng.uniform(0.5, 2.5))
+            worker = played_by(rng.choice(nannies))
+            if worker is not None:
+                os.kill(worker, signal.SIGKILL)
+                killed += 1
+        _, errors = campaign.communicate(timeout=300)
+    assert (campaign.returncode, errors) == (0, "")
+    assert killed == KILLS, "the campaign was over too soon"
+    assert rows(there) == rows(here)
+    assert explored(there, ring, *LONG)["run"]["played"] == 0
+    assert plain["run"]["played"] == plain["cases"]
+
+
+@pytest.mark.slow(part="benches")
+def test_a_case_that_kills_its_worker_is_an_error_and_the_others_are_not(ring: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    arguments = (ring, "--faults", "dead", "--phases", "1", "--lasts", "left")
+    explored(here, *arguments)
+    with machines(tmp_path) as one:
+        one.worker("one", preload=KILL)
+        explored(there, *arguments, "--cluster", one.address, code=1)
+        met = (tmp_path / "one" / "met").stat().st_size
+    assert 2 <= met <= 3, "once in a batch, if it wasn't alone, and twice alone"
+    different = [(old, new) for old, new in zip(rows(here), rows(there), strict=True) if old != new]
+    ((_, bad),) = different
+    assert "dead a.2" in bad[2]
+    assert "error" in bad
+    assert '["the worker that played it was lost, twice"]' in bad
+
+
+@pytest.mark.slow(part="benches")
+def test_a_worker_that_hangs_is_left_alone_and_its_cases_are_played(ring: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    explored(here, ring, *SMALL)
+    with machines(tmp_path) as two:
+        two.worker("hangs", preload=STOP)
+        two.worker("well")
+        explored(there, ring, *SMALL, "--cluster", two.address)
+        well = tmp_path / "well"
+        assert well.is_dir()
+    assert rows(there) == rows(here)
+
+
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize("after", [2.0, 3.0, 4.0, 6.0])
+def test_an_interrupt_of_all_leaves_nobody(after: float, ring: Path, tmp_path: Path) -> None:
+    """Ctrl-C reaches all processes of a terminal: while the cluster starts, while it is checked, while it plays."""
+    store = tmp_path / "s"
+    arguments = ("explore", ring, *LONG, "--store", store, "--cluster", "local", "--jobs", 2)
+    campaign = started(*arguments, MARK=str(tmp_path))
+    time.sleep(after)
+    os.killpg(campaign.pid, signal.SIGINT)
+    out, errors = campaign.communicate(timeout=60)
+    assert (campaign.returncode, out, errors.strip()) == (130, "", "ringhil: interrupted")
+    assert marked(f"MARK={tmp_path}") == []
+    before = len(rows(store)) - 1 if store.exists() else 0
+    again = explored(store, ring, *LONG, "--number", 3)
+    assert again["run"]["already_done"] == max(0, before)
+
+
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_campaign_that_is_ended_outright_leaves_nobody(number: signal.Signals, ring: Path, tmp_path: Path) -> None:
+    campaign = started("explore", ring, *LONG, "--cluster", "local", "--jobs", 2, MARK=str(tmp_path))
+    until = time.monotonic() + 60
+    while not any("cluster.station" in Path(f"/proc/{pid}/cmdline").read_text() for pid in marked(f"MARK={tmp_path}")):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    campaign.send_signal(number)
+    campaign.communicate(timeout=60)
+    assert gone(f"MARK={tmp_path}", 30)
+
+
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize("lose", ["worker", "scheduler"])
+def test_when_nobody_is_left_it_ends_in_one_line_and_keeps_what_it_has(lose: str, ring: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    with machines(tmp_path) as one:
+        worker = one.worker("one")
+        campaign = started("explore", ring, *LONG, "--store", store, "--cluster", one.address)
+        wait_for(lambda: store.exists() and len(rows(store)) > 10)
+        os.killpg(worker.pid if lose == "worker" else one.scheduler.pid, signal.SIGKILL)
+        out, errors = campaign.communicate(timeout=90)
+    assert (campaign.returncode, out) == (2, "")
+    (line,) = errors.splitlines()
+    words = "nobody is there to play" if lose == "worker" else "its scheduler doesn't answer any more"
+    assert f"--cluster {one.address}: {words}" in line
+    assert len(rows(store)) > 10
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.1)
