@@ -14,7 +14,7 @@ def horizon(
     one that an expectation speaks of; `bounds`: by card."""
     if scenario.until is not None:
         return scenario.until
-    end = max(scenario.server.settings.census_period, *(2 * b.times.timeout for b in bounds))
+    end = max(scenario.server.settings.census_period, *(b.power_up + b.times.refreshed + 1 for b in bounds))
     across = bool(wiring.links)
     if across:
         end = max(end, *(b.return_bound(2, across=True) for b in bounds))

@@ -9,6 +9,7 @@ from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Par
 from ringhil.emulator.scenario import PartKind
 from ringhil.firmware.observations import Counted
 
+
 class CardTruth(CardFaults):
     """The truth of a ring of `size` GPUs. Every change is kept until the hardware must have settled to it."""
 

@@ -16,7 +16,7 @@ TWO = f"""server:
   settings: {SHORT}
 """
 WORKING = TWO + "workload: {units: 60, size: 300, across: 30}\n"
-# Without records a GPU that counts itself twice is believed: every such case fails.
+# Without records a GPU that does not count itself is believed: every such case fails.
 LYING = RING.replace("census_period", "records: never, census_period")
 
 

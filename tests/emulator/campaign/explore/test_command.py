@@ -207,12 +207,12 @@ def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: 
 def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> None:
     lying, out = tmp_path / "lying.yaml", tmp_path / "out"
     lying.write_text(LYING)
-    found = document(lying, "--faults", "double_count,dead", "--phases", 2, "--lasts", "left", "--out", out, code=1)
+    found = document(lying, "--faults", "skip_count,dead", "--phases", 2, "--lasts", "left", "--out", out, code=1)
     assert found["verdict"] == "fail"
     classes = {c["class"]: c for c in found["classes"]}
     assert classes["dead"]["failed"] == 0
-    assert classes["double_count"]["failed"] == len(found["failing"]) > 0
-    assert classes["double_count"]["failure_rate_bound"] is None
+    assert classes["skip_count"]["failed"] == len(found["failing"]) > 0
+    assert classes["skip_count"]["failure_rate_bound"] is None
     for case in (found["failing"][0], found["failing"][-1]):
         words = shlex.split(case["replay"])
         assert words[:2] == ["ringhil", "run"]
@@ -237,7 +237,7 @@ def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> 
 def test_two_campaigns_are_compared(ring: Path, tmp_path: Path) -> None:
     lying = tmp_path / "lying.yaml"
     lying.write_text(LYING)
-    arguments = ("--faults", "double_count,slow", "--phases", "2", "--lasts", "left", "--places", "a.1")
+    arguments = ("--faults", "skip_count,slow", "--phases", "2", "--lasts", "left", "--places", "a.1")
     assert ringhil(ring, *arguments, "--store", tmp_path / "good").returncode == 0
     assert ringhil(lying, *arguments, "--store", tmp_path / "bad").returncode == 1
     same = document("compare", tmp_path / "good", tmp_path / "good")
@@ -308,7 +308,7 @@ def test_a_place_for_failing_cases_that_cannot_be_written_is_refused(tmp_path: P
     lying.write_text(LYING)
     (tmp_path / "file").write_text("")
     where = tmp_path / "file" / "out"
-    line = refusal(lying, "--faults", "double_count", "--phases", 1, "--lasts", "left", "--out", where)
+    line = refusal(lying, "--faults", "skip_count", "--phases", 1, "--lasts", "left", "--out", where)
     assert f"{where}: cannot be written" in line
 
 

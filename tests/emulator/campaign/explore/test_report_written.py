@@ -82,7 +82,7 @@ def test_a_failure_is_replayed_by_the_command_of_the_report(tmp_path: Path, stor
         )
 
     where = " --store './-my [store].sqlite'" if stored else ""
-    arguments = "--faults double_count,dead --phases 2 --depth 2 --pairs together"
+    arguments = "--faults skip_count,dead --phases 2 --depth 2 --pairs together"
     done = shell(f"ringhil explore ring.yaml {arguments} --report r.html{where}")
     assert done.returncode == 1, done.stderr
     page = Page.of(folder / "r.html")
@@ -92,7 +92,8 @@ def test_a_failure_is_replayed_by_the_command_of_the_report(tmp_path: Path, stor
     for failure in (failures[0], failures[-1]):
         again = shell(failure[5])
         assert again.returncode == 1, again.stdout + again.stderr
-        for said in failure[4].splitlines():
+        told = failure[4].splitlines()  # the page tells the first ones, and how many more there are
+        for said in told[:-1] if told[-1].startswith("and ") else told:
             assert said in again.stdout
     good = shell(page.table("Worst recoveries")[1][7])
     assert good.returncode == 0, good.stdout + good.stderr
