@@ -4,7 +4,7 @@ see it again."""
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.conformance import lint, ports
+from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.general import GENERAL
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
@@ -82,9 +83,9 @@ class CheckReport:
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """`rules`: only these (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`: where files about
-    broken rules go. `waves`: record them. `coverage`: directory for Verilator's counts and for the functional coverage.
-    `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a simulation.
+    """`rules`: only these, names or groups (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`:
+    where files about broken rules go. `waves`: record them. `coverage`: directory for Verilator's counts and for the
+    functional coverage. `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a simulation.
     """
 
     simulator: Simulator = "verilator"
@@ -108,9 +109,7 @@ def check(
     doesn't compile, its ports are wrong, it has a combinational loop, or a tool is missing."""
     chosen = settings if settings is not None else CheckSettings()
     known = all_rules()
-    for name in chosen.rules:
-        if name not in known:
-            raise BuildError(f"no rule {name!r}; there are: {', '.join(known)}")
+    chosen = replace(chosen, rules=choose(chosen.rules, [*known], [*ALWAYS]))
     for folder in (chosen.out, chosen.coverage):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise BuildError(f"{folder}: it is a file; name a folder")
@@ -132,7 +131,7 @@ def check(
     for name, demands in ALWAYS.items():
         report.verdicts[name] = RuleVerdict(name, demands)
     _judge_lint(report, warned)
-    for name in chosen.rules or known:
+    for name in chosen.rules:
         report.verdicts[name] = RuleVerdict(name, known[name].demands, known[name].requirement)
     progress("rules")
     _play(report, bench, chosen, progress)
@@ -144,8 +143,9 @@ def check(
 def interrupted_check(rtl: Path, top: str, settings: CheckSettings) -> CheckReport:
     """What can be said of a check that was interrupted: of no rule is it known whether it is kept."""
     known = all_rules()
+    played = choose(settings.rules, [*known], [*ALWAYS])
     report = CheckReport(str(rtl), top, "", settings.simulator, settings.seed, settings.effort, interrupted=True)
-    for name, demands in (*ALWAYS.items(), *((name, known[name].demands) for name in settings.rules or known)):
+    for name, demands in (*ALWAYS.items(), *((name, known[name].demands) for name in played)):
         report.verdicts[name] = RuleVerdict(name, demands)
     return report
 
@@ -168,7 +168,7 @@ def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
 def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]) -> None:
     """Run the suite, and put what it wrote down into the report. After a case in which the simulation ended the other
     rules are played in a new one."""
-    waiting = list(settings.rules or all_rules())
+    waiting = list(settings.rules)
     with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
         while waiting:
             out = Path(scratch) / "results.jsonl"

@@ -43,7 +43,9 @@ def command() -> None:
 @_directory
 @_top
 @_simulator
-@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
+@click.option(
+    "--rule", "rules", multiple=True, metavar="RULE", help="Only this rule, or group of rules (link); may be repeated."
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
 @click.option("--effort", type=click.IntRange(1, 1000), default=1, show_default=True, help="More cases of each rule.")
 @click.option(
@@ -82,7 +84,7 @@ def check(
     Exit code 0: no rule is broken; 1: one is; 2: it can't be checked (it doesn't compile, its ports are wrong, it has
     a combinational loop, a tool is missing); 129, 130, 143: it was interrupted, and nothing is judged.
     """
-    from ringhil.emulator.conformance.check import CheckSettings, interrupted_check
+    from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, interrupted_check
     from ringhil.emulator.conformance.check import check as run_check
     from ringhil.emulator.conformance.rule import all_rules
     from ringhil.emulator.conformance.show import junit as as_junit
@@ -91,6 +93,8 @@ def check(
     results = terminal.beside(as_json, junit=junit)
     with explained():
         if only_list:
+            for name, demands in ALWAYS.items():
+                click.echo(f"{name:24} {demands} (watched in every case)")
             for name, rule in all_rules().items():
                 click.echo(f"{name:24} {rule.demands}" + (f" ({rule.requirement})" if rule.requirement else ""))
             return 0

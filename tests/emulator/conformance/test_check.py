@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from tests.junit_schema import assert_valid
 
-from ringhil.emulator.conformance.check import CheckSettings, check
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, check
+from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.rule import all_rules, cases_of
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.build import Simulator
@@ -170,7 +172,39 @@ def test_an_interrupted_check_judges_nothing(tmp_path: Path, number: signal.Sign
 
 def test_the_rules_are_listed() -> None:
     listed = run("check", "--list").stdout.splitlines()
-    assert [line.split()[0] for line in listed] == list(all_rules())
+    assert [line.split()[0] for line in listed] == [*ALWAYS, *all_rules()]
+
+
+def test_rules_are_chosen_by_name_by_group_and_by_what_is_watched_always() -> None:
+    rules = ["control.count", "control.home", "link.restart", "data.turns"]
+    always = ["rtl.lint", "link.crc", "link.credit"]
+
+    def chosen(*asked: str) -> list[str]:
+        return list(choose(asked, rules, always))
+
+    assert chosen() == rules
+    assert chosen("data.turns", "control.home") == ["control.home", "data.turns"]
+    assert chosen("control") == chosen("control.") == chosen("control.*") == ["control.count", "control.home"]
+    assert chosen("link.crc") == chosen("link") == ["link.restart"]
+    assert chosen("rtl.lint") == chosen("rtl") == rules
+    for name in (*always, *rules):
+        assert chosen(name)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("control.cuont", "no rule 'control.cuont'; did you mean 'control.count'"),
+        ("contrl", "did you mean 'control'"),
+        ("cont", "no rule 'cont'"),
+        ("", "no rule ''"),
+        ("*", "no rule '*'"),
+    ],
+)
+def test_a_rule_that_is_none_is_refused_with_the_nearest(asked: str, says: str) -> None:
+    with pytest.raises(BuildError, match=re.escape(says)) as refused:
+        choose([asked], ["control.count", "link.restart"], ["rtl.lint"])
+    assert str(refused.value).endswith("groups: rtl, control, link; --list shows all")
 
 
 def test_every_fault_of_the_port_has_a_rule_of_its_own() -> None:

@@ -105,7 +105,7 @@ def test_a_name_that_is_none(rtl: Path) -> None:
 
 def test_an_unknown_rule(rtl: Path) -> None:
     said = refused("check", "--rtl", rtl, "--rule", "control.cuont")
-    assert "no rule 'control.cuont'; there are: control.count" in said
+    assert "no rule 'control.cuont'; did you mean 'control.count'" in said
 
 
 def test_no_simulator(rtl: Path, tmp_path: Path) -> None:
