@@ -85,7 +85,8 @@ class CheckReport:
 class CheckSettings:
     """`rules`: only these, names or groups (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`:
     where files about broken rules go. `waves`: record them. `coverage`: directory for Verilator's counts and for the
-    functional coverage. `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a simulation.
+    functional coverage. `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a
+    simulation.
     """
 
     simulator: Simulator = "verilator"
