@@ -76,6 +76,7 @@ def test_a_member_that_cannot_renew_its_lease_leaves_the_role_to_one_that_it_can
     passes(Setup(role, 2, budget=2, faults=("mute", "part"), wait_to_restore=wait_to_restore))
 
 
+@SLOW
 def test_a_pair_alone_through_crashes_of_both_ends() -> None:
     passes(Setup(Role.BOUNDARY, 2, 2, ("crash",), dead=(("member", 1), ("warden", 1))))
 

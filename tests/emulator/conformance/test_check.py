@@ -46,8 +46,8 @@ def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> 
 
 
 def seeded(bug: Bug) -> object:
-    """Each needs a build; one is enough for every day."""
-    return pytest.param(bug, id=bug.name, marks=[] if bug is BUGS[0] else [pytest.mark.slow(part="bugs")])
+    """Each needs a build; every day the one whose stimulus and reports are looked at (below) is enough."""
+    return pytest.param(bug, id=bug.name, marks=[pytest.mark.slow(part="bugs")])
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
@@ -89,6 +89,7 @@ def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path:
     assert verdict.stimulus is not None
 
 
+@pytest.mark.slow(part="bugs")
 def test_a_few_rules_on_icarus(tmp_path: Path) -> None:
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
@@ -138,6 +139,7 @@ def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_p
     assert "forwarded 1" in text
 
 
+@pytest.mark.slow(part="bugs")
 def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) -> None:
     arguments = ("check", "--rtl", broken_rtl, "--rule", "control.count", "--no-waves", "--out", tmp_path / "out")
     first, second = (run(*arguments, "--junit", tmp_path / f"{i}.xml") for i in (0, 1))

@@ -8,6 +8,7 @@ import pytest
 PAGE = Path(__file__).parents[3] / "docs" / "hardware.md"
 
 
+@pytest.mark.slow(part="benches")
 def test_the_first_bench_fails_and_then_passes(pytester: pytest.Pytester) -> None:
     section = PAGE.read_text().split("## A first bench")[1].split("\n## ")[0]
     bench, test = re.findall(r"```python\n(.*?)```", section, re.DOTALL)

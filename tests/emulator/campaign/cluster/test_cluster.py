@@ -68,6 +68,7 @@ def test_two_machines_find_the_same_and_one_of_another_version_is_named(
     assert rows(there) == rows(here)
 
 
+@pytest.mark.slow(part="benches")
 def test_verdicts_and_what_failing_variants_leave_are_the_same(two: Machines, tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()

@@ -52,7 +52,9 @@ def some(scenario: Scenario, rounds: Any, plan: Plan, number: int) -> list[Case]
     return sorted([*by_kind, *rng.sample(several, min(number, len(several)))], key=lambda case: case.schedule.start)
 
 
-@pytest.mark.parametrize("text", [RING, WORKING], ids=["ring", "two cards at work"])
+@pytest.mark.parametrize(
+    "text", [RING, pytest.param(WORKING, marks=pytest.mark.slow(part="work"))], ids=["ring", "two cards at work"]
+)
 def test_a_warm_play_equals_a_cold_one_field_by_field(text: str) -> None:
     scenario, server, rounds = warm(text)
     plan = Plan(depth=4, random=60, phases=None, kinds=tuple(FAULTS), lasts=(None, 1500), places=("a.*",))

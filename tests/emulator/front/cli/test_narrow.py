@@ -69,7 +69,11 @@ def words(text: str) -> list[str]:
     return re.sub(r"[0-9.,]+ (s|a second)\b", "", text).split()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+# One with a report of many columns every day, the others in `make soak`.
+EACH = [c if c == "run many.yaml" else pytest.param(c, marks=pytest.mark.slow(part="benches")) for c in COMMANDS]
+
+
+@pytest.mark.parametrize("command", EACH)
 def test_no_word_is_lost_on_a_narrow_terminal(folder: Path, command: str) -> None:
     piped = subprocess.run(
         [*TOOL, *command.split()],
