@@ -77,7 +77,7 @@ class Needs:
             members = self._members(card, entry)
             if (Needed.ENTRY, card) in needs or entry is None or before[card] != self.seen(card) or kind == "flap":
                 needs.add((Needed.CENSUS, card))
-            elif not self._bounds[card].times.records:
+            elif not self._bounds[card].times.records and (on or kind not in _LIARS):
                 continue  # only records tell
             elif kind in _LIARS and gpu in members and (gpu != entry or kind == "duplicate_id"):
                 # The entry GPU itself is not counted by its own hardware, and so can't lie in its own census. Who uses

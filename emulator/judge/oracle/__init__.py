@@ -9,7 +9,7 @@ from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaul
 from ringhil.emulator.judge.oracle.ring import RingTruth, View
 from ringhil.emulator.judge.oracle.server import ServerTruth
 from ringhil.emulator.judge.oracle.shares import shares, weight
-from ringhil.emulator.judge.oracle.work import digest, digest_of_all, turned
+from ringhil.emulator.judge.oracle.work import digest, turned
 
 __all__ = [
     "BLOCKED",
@@ -25,7 +25,6 @@ __all__ = [
     "ServerTruth",
     "View",
     "digest",
-    "digest_of_all",
     "located",
     "shares",
     "turned",

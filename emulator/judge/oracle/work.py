@@ -1,7 +1,6 @@
 """What the results of all work units must come to, from the work alone (R5)."""
 
 import struct
-from collections.abc import Callable
 
 from ringhil.protocol import crc
 
@@ -21,11 +20,3 @@ def turned(one: int, unit: int) -> int:
     exclusive-or."""
     wide = one << unit % _DIGEST
     return (wide | wide >> _DIGEST) % (1 << _DIGEST)
-
-
-def digest_of_all(units: int, read: Callable[[int], bytes]) -> int:
-    """The digest of units 0 .. `units` - 1."""
-    total = 0
-    for unit in range(units):
-        total ^= turned(digest(read(unit)), unit)
-    return total

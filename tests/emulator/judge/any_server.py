@@ -7,7 +7,9 @@ may be expected by nobody, so it expects nothing.
 import itertools
 import random
 
-from ringhil.emulator.scenario import FAULTS, PARAMETERS
+from tests.emulator.server.campaign import parameters
+
+from ringhil.emulator.scenario import FAULTS
 
 Sizes = dict[str, int]
 
@@ -129,7 +131,7 @@ def _timeline(
         if f"{kind} {where}" in used:
             continue
         used.add(f"{kind} {where}")
-        lines.append(f"  - {{at: {at}, fault: {kind}, {where}{_parameter(rng, kind)}}}")
+        lines.append(f"  - {{at: {at}, fault: {kind}, {where}{parameters(kind, rng, losses=6)}}}")
         if rng.random() < 0.7:
             lasts = rng.choice(
                 [rng.randrange(1, 300), rng.randrange(300, 3000), rng.randrange(3000, 4 * period + 3001)]
@@ -137,15 +139,3 @@ def _timeline(
             lines.append(f"  - {{at: {at + lasts}, clear: {kind}, {where}}}")
         at += rng.choice([0, rng.randrange(1, 100), rng.randrange(100, 4000), rng.randrange(4000, 30_000)])
     return lines
-
-
-def _parameter(rng: random.Random, kind: str) -> str:
-    fault = FAULTS[kind]
-    if fault.counted and rng.random() < 0.7:
-        return f", count: {rng.randrange(1, 7)}"
-    if fault.parameter == "period":
-        return f", period: {rng.randrange(20, 2000)}"
-    if fault.parameter is not None:
-        known = PARAMETERS[fault.parameter]
-        return f", {fault.parameter}: {rng.randrange(known.low, min(known.high, 2000) + 1)}"
-    return ""

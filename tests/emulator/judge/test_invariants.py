@@ -90,6 +90,18 @@ def takes_a_result_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Accepting, "accept", careless)
 
 
+def forgets_what_is_done(patch: pytest.MonkeyPatch) -> None:
+    """The CPU takes every right result for the first one of its unit."""
+    accept = Accepting.accept
+
+    def forgetful(self: Accepting, card: CardView, result: Result) -> None:
+        accept(self, card, result)
+        self._done[result.unit >> 3] &= ~(1 << (result.unit & 7))
+        self._expected[result.unit] = result.digest
+
+    patch.setattr(Accepting, "accept", forgetful)
+
+
 def shares_alike(patch: pytest.MonkeyPatch) -> None:
     """The CPU gives every card the same, whatever it counts."""
     patch.setattr(
@@ -145,6 +157,18 @@ def forgets_suspects(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CardView, "update", forgetful)
 
 
+def forgets_a_slow_link(patch: pytest.MonkeyPatch) -> None:
+    """The CPU has known of it, and knows no longer."""
+    update = CardView.update
+
+    def forgetful(self: CardView, report: Report, now: int) -> tuple[int, ...]:
+        gone = update(self, report, now)
+        self.slow_link = self.slow_link if now < 50_000 else None
+        return gone
+
+    patch.setattr(CardView, "update", forgetful)
+
+
 def calls_a_link(name: str, link: int) -> Callable[[pytest.MonkeyPatch], None]:
     """The entry GPU calls a link slow or noisy, always the same one."""
 
@@ -174,8 +198,12 @@ def rotates_another_way(patch: pytest.MonkeyPatch) -> None:
 
 SLOW_AT_WORK = CLEAN.replace("units: 40", "units: 4000") + "timeline: [{at: 5300, fault: slow, gpu: a.3}]\n"
 LIAR = CLEAN + "timeline: [{at: 10300, fault: skip_count, gpu: a.3}]\n"
-LATE = CLEAN + "timeline: [{at: 10300, fault: link_delay, link: a.2-a.3, delay: 20}]\n"
+DELAYED = CLEAN.split("workload")[0] + (
+    "timeline: [{at: 10300, fault: link_delay, link: a.2-a.3, delay: 20}]\nuntil: 60000\n"
+)
 IDLE = CLEAN.split("workload")[0] + "until: 31000\n"
+# One of its results comes after the unit has been done by somebody else.
+LATE = (Path(__file__).parents[3] / "examples" / "fail-over.yaml").read_text().split("expect:")[0]
 TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 2}")
 MISTAKES = {
     "forgets a GPU once": (forgets_a_gpu_once, CLEAN + "until: 12000\n", "wrong_count", "5 [0, 1, 2, 3, 4]"),
@@ -188,6 +216,7 @@ MISTAKES = {
     "weighs all alike": (weighs_all_alike, SLOW_AT_WORK, "bounded_recovery", "weight 24, not 21"),
     "suspects a neighbour too": (suspects_a_neighbour_too, LIAR, "rightly_named", "[3, 4] are suspected, not [3]"),
     "forgets suspects": (forgets_suspects, LIAR, "rightly_named", "suspected are [], not [3]"),
+    "forgets a slow link": (forgets_a_slow_link, DELAYED, "rightly_named", "the slow link is None, not 2"),
     "calls a healthy link slow": (
         calls_a_link("slow", 1),
         IDLE,
@@ -196,6 +225,7 @@ MISTAKES = {
     ),
     "calls a healthy link noisy": (calls_a_link("noisy", 1), CLEAN, "rightly_named", "link 1 is called noisy, and"),
     "does not turn digests": (rotates_another_way, CLEAN, "work_once", "the digest of all results is"),
+    "forgets what is done": (forgets_what_is_done, LATE, "work_once", "was accepted again at cycle"),
     "sends nothing again": (sends_nothing_again, AT_WORK, "work_once", "work units were not done"),
 }
 

@@ -85,11 +85,11 @@ def place(kind: str, rng: random.Random) -> str:
     return f"gpu: {card}.{rng.randrange(SIZES[card])}"
 
 
-def parameters(kind: str, rng: random.Random) -> str:
-    """A value for the parameter of a fault that has one."""
+def parameters(kind: str, rng: random.Random, losses: int = 5) -> str:
+    """A value for the parameter of a fault that has one; up to `losses` keepalives are lost."""
     fault = FAULTS[kind]
     if fault.counted and rng.random() < 0.7:
-        return f", count: {rng.randrange(1, 6)}"
+        return f", count: {rng.randrange(1, losses + 1)}"
     if fault.parameter == "period":
         return f", period: {rng.randrange(20, 2000)}"
     if fault.parameter is not None:

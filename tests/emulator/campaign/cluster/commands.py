@@ -1,20 +1,13 @@
-"""`ringhil` as a user calls it, and what it has found."""
+"""What campaigns and verdicts have found, without what differs from run to run."""
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-RINGHIL = [sys.executable, "-m", "ringhil.emulator"]
+from tests.command import ringhil
+
 SMALL = ("--faults", "dead,slow,link_cut", "--phases", "2", "--lasts", "left")
-
-
-def ringhil(*arguments: object, **how: Any) -> "subprocess.CompletedProcess[str]":
-    """A command that has ended."""
-    command = [*RINGHIL, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **how)
 
 
 def explored(store: Path, *arguments: object, code: int = 0, said: str = "") -> dict[str, Any]:
@@ -44,12 +37,3 @@ def rows(store: Path) -> list[tuple[Any, ...]]:
         found = [*db.execute("SELECT * FROM campaigns"), *db.execute("SELECT * FROM results ORDER BY number")]
     db.close()
     return found
-
-
-def refusal(*arguments: object, **how: Any) -> str:
-    """The one line of a command that ends with exit code 2, and prints nothing."""
-    done = ringhil(*arguments, **how)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
-    return line

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.emulator.campaign.cluster.commands import SMALL, explored, refusal, rows, verified
+from tests.command import refusal
+from tests.emulator.campaign.cluster.commands import SMALL, explored, rows, verified
 from tests.emulator.campaign.cluster.dask_processes import Machines, gone, machines
 from tests.emulator.campaign.explore.servers import LYING, RING
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.emulator.campaign.cluster.commands import RINGHIL, SMALL, explored, rows
+from tests.command import RINGHIL
+from tests.emulator.campaign.cluster.commands import SMALL, explored, rows
 from tests.emulator.campaign.cluster.dask_processes import gone, machines, marked, played_by
 from tests.emulator.campaign.explore.servers import RING
 

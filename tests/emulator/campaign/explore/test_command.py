@@ -8,10 +8,12 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import command
 from tests.emulator.campaign.explore.servers import LYING, RING, library
 from tests.processes import alive
 
@@ -22,7 +24,6 @@ from ringhil.emulator.scenario import load
 
 SMALL = ("--faults", "dead,slow,link_cut", "--phases", "2", "--lasts", "left")
 LONG = ("--phases", "all", "--jobs", "2")
-COMMAND = [sys.executable, "-m", "ringhil.emulator", "explore"]
 
 
 @pytest.fixture
@@ -32,9 +33,8 @@ def ring(tmp_path: Path) -> Path:
     return file
 
 
-def ringhil(*arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **how)
+ringhil = partial(command.ringhil, "explore")
+refusal = partial(command.refusal, "explore")
 
 
 def document(*arguments: object, code: int = 0) -> dict[str, Any]:
@@ -43,15 +43,6 @@ def document(*arguments: object, code: int = 0) -> dict[str, Any]:
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)
     return found
-
-
-def refusal(*arguments: object, **how: Any) -> str:
-    """The one line that a refused command prints."""
-    done = ringhil(*arguments, **how)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
-    return line
 
 
 def results(store: Path) -> list[tuple[Any, ...]]:
@@ -151,9 +142,9 @@ def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path
 
 def started(ring: Path, store: Path, *options: str) -> subprocess.Popen[str]:
     """A long campaign that has committed some results."""
-    command = [*COMMAND, str(ring), *LONG, "--store", str(store), *options]
+    arguments = [*command.RINGHIL, "explore", str(ring), *LONG, "--store", str(store), *options]
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:

@@ -1,0 +1,46 @@
+"""What of a run can't be told is said, with the reason; it makes no run pass or fail."""
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.scenario import loads
+
+from .playing import play
+
+RING = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}, b: {gpus: 3}}}\n"
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def test_a_run_that_has_had_its_time_leaves_nothing_open(library: Library) -> None:
+    outcome = play(loads(RING), library)
+    assert (outcome.verdict, outcome.not_judged) == ("pass", ())
+
+
+def test_an_early_end_is_named_with_the_cycle_by_which_it_could_be_judged(library: Library) -> None:
+    outcome = play(loads(RING + "until: 100\n"), library)
+    assert outcome.verdict == "pass"
+    first, second = outcome.to_json()["not_judged"]
+    assert first.startswith("card a at the end: cycle 100 is too early; by cycle ")
+    assert second.startswith("card b at the end: cycle 100 is too early; by cycle ")
+    by = int(first.split("by cycle ")[1].split()[0])
+    assert play(loads(RING + f"until: {by + 1}\n"), library).not_judged == ()
+    assert len(play(loads(RING + f"until: {by - 1}\n"), library).not_judged) >= 1
+
+
+def test_a_card_with_a_liar_is_not_judged_and_the_other_one_is(library: Library) -> None:
+    outcome = play(loads(RING + "timeline: [{at: 9000, fault: skip_count, gpu: a.3}]\n"), library)
+    assert outcome.not_judged == ("card a at the end: a GPU lies or flaps, or a link is noisy",)
+
+
+def test_work_that_nobody_is_there_to_do_is_not_judged_but_work_that_is_left_is(library: Library) -> None:
+    work = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 9, size: 64}\n"
+    liar = play(loads(work + "timeline: [{at: 0, fault: corrupt, gpu: a.2}]\n"), library)
+    assert (liar.verdict, liar.work["lost"]) == ("pass", 9)
+    assert "work: no card can be counted" in liar.not_judged
+    ended = play(loads(work + "until: 100\n"), library)
+    assert [v.invariant for v in ended.violations] == ["work_once"]
+    assert "work: no card can be counted" not in ended.not_judged
