@@ -78,7 +78,8 @@ def _local(workers: int, opened: ExitStack) -> Any:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        # Its pages can't be left out, so they get any free port: a second campaign would be told that 8787 is taken.
+        dashboard_address="127.0.0.1:0",
         memory_limit=0,  # what plays is another process, which its nanny doesn't measure
         silence_logs=logging.CRITICAL,
     )
