@@ -24,7 +24,7 @@ run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
 
 test: $(VENV)/.test
-	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+	$(BIN)/pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 soak: $(VENV)/.test
 	$(BIN)/python -m tests.soak --jobs $(JOBS) $(PART)

@@ -31,6 +31,8 @@ import pytest
 
 from ringhil.emulator.build.processes import unwinding_on_termination
 
+from .command import ANEW
+
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = Path("build/soak.jsonl")
 _LAST_LINES = 15  # of a failed part's log
@@ -52,7 +54,7 @@ class Part:
 
 
 PARTS = (
-    Part("suite", "all of make test, with new examples", 30, marks="not slow"),
+    Part("suite", "all of make test, with new examples and new processes", 40, marks="not slow"),
     Part("models", "elections explored with more faults", 10),
     Part("proofs", "the long proofs of the RTL, and their broken twins", 15),
     Part("engine", "cells and card wire by wire, saturated and large servers", 10),
@@ -161,7 +163,10 @@ def _good(part: Part, record: Path) -> tuple[int, ...]:
 
 def _run(command: Sequence[str], out: int) -> int:
     """Exit code of a command, which ends with us and with all that it has started."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, process_group=0)
+    environment = {**os.environ, ANEW: "1"}
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, process_group=0, env=environment
+    )
     try:
         return process.wait()
     except BaseException:

@@ -24,7 +24,7 @@ import click
 from ringhil.emulator.front.log import configure
 
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
-_COMMANDS = {
+COMMANDS = {
     "bench": "Speed beside its peers, in one run.",
     "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
@@ -55,10 +55,10 @@ class _Lazy(click.Group):
             raise _ReaderGone from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             return None
         module = importlib.import_module(f"ringhil.emulator.front.cli.{name}")
         command = module.command
@@ -68,13 +68,13 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS:
-            raise click.UsageError(f"unknown command {args[0]!r}; there are {', '.join(sorted(_COMMANDS))}")
+        if args and args[0] not in COMMANDS:
+            raise click.UsageError(f"unknown command {args[0]!r}; there are {', '.join(sorted(COMMANDS))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(_COMMANDS.items()))
+            formatter.write_dl(sorted(COMMANDS.items()))
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

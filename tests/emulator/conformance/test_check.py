@@ -5,11 +5,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.command import RINGHIL, ringhil
 from tests.junit_schema import assert_valid
 
 from ringhil.emulator.build.errors import BuildError
@@ -99,8 +99,7 @@ def test_a_few_rules_on_icarus(tmp_path: Path) -> None:
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ringhil.emulator", "rtl", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return ringhil("rtl", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +152,7 @@ def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) 
 def test_an_interrupted_check_judges_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     junit = tmp_path / "node.xml"
     junit.write_text("<testsuites/>")  # of an earlier check
-    command = [sys.executable, "-m", "ringhil.emulator", "-v", "rtl", "check", "--effort", "100", "--json"]
+    command = [*RINGHIL, "-v", "rtl", "check", "--effort", "100", "--json"]
     command += ["--junit", str(junit), "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

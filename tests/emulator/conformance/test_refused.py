@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.command import refusal
 
 from ringhil.emulator.engine.library import RTL
 
@@ -30,12 +29,7 @@ def change(file: Path, before: str, after: str) -> None:
 def refused(*arguments: object, path: str | None = None) -> str:
     """What `ringhil rtl` says when it refuses."""
     environment = dict(os.environ) if path is None else {**os.environ, "PATH": path}
-    command = [sys.executable, "-m", "ringhil.emulator", "rtl", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr
+    return refusal("rtl", *arguments, env=environment)
 
 
 def test_what_does_not_compile(rtl: Path) -> None:

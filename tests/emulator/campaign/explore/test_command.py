@@ -6,7 +6,6 @@ import shlex
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -183,7 +182,10 @@ def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    line = refusal(ring, *LONG, "--lasts", "left", "--store", store, preexec_fn=limited)
+    arguments = [*command.RINGHIL, "explore", str(ring), *LONG, "--lasts", "left", "--store", str(store)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limited)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
     assert f"{store}: " in line
     assert "results up to the last batch are kept, the same command goes on" in line
     with sqlite3.connect(store) as db:
@@ -207,21 +209,12 @@ def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> 
     for case in (found["failing"][0], found["failing"][-1]):
         words = shlex.split(case["replay"])
         assert words[:2] == ["ringhil", "run"]
-        again = subprocess.run(
-            [sys.executable, "-m", "ringhil.emulator", *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
-        )
+        again = command.ringhil(*words[1:])
         assert again.returncode == 1, again.stdout
         for failure in case["failures"]:
             assert failure in again.stdout
     shrunk = Path(found["failing"][0]["shrunk"])
-    small = subprocess.run(
-        [sys.executable, "-m", "ringhil.emulator", "run", str(shrunk)], capture_output=True, check=False, timeout=100
-    )
-    assert small.returncode == 1
+    assert command.ringhil("run", shrunk).returncode == 1
     assert "gpus: 4" not in shrunk.read_text()
 
 

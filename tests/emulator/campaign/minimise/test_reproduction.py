@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.command import ringhil
 
 from ringhil.emulator.campaign.minimise import Shrunk, fails_in, shrink, write_reproduction
 from ringhil.emulator.engine.library import RTL, Library, cells_library
@@ -45,13 +46,15 @@ def shrunk(library: Library) -> Shrunk:
     return shrink(loads(CUT), fails_in(library), budget=60)
 
 
-def run(folder: Path, *arguments: object, rtl: Path | None) -> "subprocess.CompletedProcess[str]":
-    environment = {name: value for name, value in os.environ.items() if name != "RINGHIL_RTL"}
-    if rtl is not None:
-        environment["RINGHIL_RTL"] = str(rtl)
-    command = [sys.executable, "-m", *map(str, arguments)]
+def environment(rtl: Path | None) -> dict[str, str]:
+    others = {name: value for name, value in os.environ.items() if name != "RINGHIL_RTL"}
+    return others if rtl is None else {**others, "RINGHIL_RTL": str(rtl)}
+
+
+def run(folder: Path, *arguments: str, rtl: Path | None) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment(rtl), capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -78,8 +81,8 @@ def test_the_command_replays_it(shrunk: Shrunk, library: Library, broken: Path, 
     written = write_reproduction(tmp_path, shrunk, rtl=library.rtl)
     program, *arguments = written.command.split()
     assert program == "ringhil"
-    assert run(tmp_path, "ringhil.emulator", *arguments, "--rtl", broken, rtl=None).returncode == 1
-    assert run(tmp_path, "ringhil.emulator", *arguments, rtl=None).returncode == 0
+    assert ringhil(*arguments, "--rtl", broken, cwd=tmp_path, env=environment(None)).returncode == 1
+    assert ringhil(*arguments, cwd=tmp_path, env=environment(None)).returncode == 0
 
 
 def test_the_files_say_what_they_are_and_nothing_of_this_machine(

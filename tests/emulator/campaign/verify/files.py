@@ -2,8 +2,9 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from tests import command
 
 GOOD = """\
 server: {cards: {a: {gpus: 4}}}
@@ -62,5 +63,4 @@ _QUIET = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJE
 def ringhil(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """`ringhil ...` in `folder`."""
     env = {name: value for name, value in os.environ.items() if name not in _QUIET} | environment
-    command = [sys.executable, "-m", "ringhil.emulator", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, env=env, check=False)
+    return command.ringhil(*arguments, cwd=folder, env=env)

@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.command import ringhil
 
 GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
 
@@ -14,8 +13,7 @@ GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
 def said(folder: Path, *arguments: str) -> tuple[dict[str, object], list[str]]:
     """The one document on stdout, without what the engine tells of its speed; and the lines on stderr."""
     (folder / "s.yaml").write_text(GOOD)
-    command = [sys.executable, "-m", "ringhil.emulator", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    done = ringhil(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     document.pop("engine", None)

@@ -3,10 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.command import RINGHIL, ringhil
 from tests.emulator.campaign.explore.servers import RING
 
 from ringhil.emulator.coverage.cross import Cross
@@ -29,7 +29,6 @@ COMMANDS = [
     "rtl check --rule control.own --no-waves",
     "rtl coverage functional.json",
 ]
-TOOL = [sys.executable, "-m", "ringhil.emulator"]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "many.yaml").write_text(MANY)
     (made / "ring.yaml").write_text(RING)
     save(made / "functional.json", [Cross("crossed", {"a": ("x", "y")})], {"crossed": {("x",): 1}})
-    subprocess.run(
-        [*TOOL, *EXPLORE.split(), "--store", "store"], cwd=made, capture_output=True, check=True, timeout=300
-    )
+    assert ringhil(*EXPLORE.split(), "--store", "store", cwd=made).returncode == 0
     return made
 
 
@@ -49,7 +46,7 @@ def on_a_terminal(folder: Path, command: str, columns: int) -> str:
     ours, theirs = os.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
     process = subprocess.Popen(
-        [*TOOL, *command.split()], cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
+        [*RINGHIL, *command.split()], cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
     )
     os.close(theirs)
     said = b""
@@ -75,22 +72,12 @@ EACH = [c if c == "run many.yaml" else pytest.param(c, marks=pytest.mark.slow(pa
 
 @pytest.mark.parametrize("command", EACH)
 def test_no_word_is_lost_on_a_narrow_terminal(folder: Path, command: str) -> None:
-    piped = subprocess.run(
-        [*TOOL, *command.split()],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "40"},
-        timeout=300,
-        check=False,
-    )
+    piped = ringhil(*command.split(), cwd=folder, env={**os.environ, "COLUMNS": "40"})
     assert words(on_a_terminal(folder, command, 40)) == words(piped.stdout)
 
 
 def test_a_row_stays_a_line_in_a_pipe_however_long(folder: Path) -> None:
-    done = subprocess.run(
-        [*TOOL, "run", "many.yaml"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = ringhil("run", "many.yaml", cwd=folder)
     lines = done.stdout.splitlines()
     assert lines[1].split() == ["card", "GPUs", "working", "break", "share", "done", "censuses", "rejected", "suspects"]
     (members,) = (line for line in lines if line.startswith("CPU - "))

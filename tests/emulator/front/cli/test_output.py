@@ -3,10 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.command import RINGHIL, ringhil
 
 from ringhil.emulator.coverage.cross import Cross
 from ringhil.emulator.coverage.functional_json import save
@@ -63,7 +63,6 @@ DAILY = {
 }
 # Two processes each: the others are for `make soak`.
 EACH = [c if c in DAILY else pytest.param(c, marks=pytest.mark.slow(part="benches")) for c in COMMANDS]
-TOOL = [sys.executable, "-m", "ringhil.emulator"]
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +72,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "good.yaml").write_text(RING)
     (made / "stimulus.json").write_text(Stimulus.of([Post(5, 0, bytes(32)), Peek(20, 0)]).to_json())
     save(made / "functional.json", [Cross("c", {"a": ("x", "y")})], {"c": {("x",): 1}})
-    subprocess.run(
-        [*TOOL, *EXPLORE.split(), "--store", "store"], cwd=made, capture_output=True, check=True, timeout=300
-    )
+    assert ringhil(*EXPLORE.split(), "--store", "store", cwd=made).returncode == 0
     return made
 
 
 def printed_to(descriptor: int, folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*TOOL, *command.split()],
+        [*RINGHIL, *command.split()],
         cwd=folder,
         stdout=descriptor,
         stderr=subprocess.PIPE,
@@ -117,14 +114,14 @@ def test_a_reader_that_goes_ends_it_as_other_tools_are_ended(folder: Path, comma
 @pytest.mark.parametrize("command", ["run good.yaml", "verify good.yaml --json", "schema", "--help"])
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_output_is_code_2(folder: Path, command: str, closed: str) -> None:
-    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *TOOL, *command.split()]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *RINGHIL, *command.split()]
     done = subprocess.run(shell, cwd=folder, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert done.stderr == ("" if "2>&-" in closed else "ringhil: stdout: cannot be written: it is closed\n")
 
 
 def test_without_standard_error_the_work_is_done(folder: Path) -> None:
-    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *TOOL, "-v", "verify", "good.yaml"]
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *RINGHIL, "-v", "verify", "good.yaml"]
     done = subprocess.run(shell, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=300, check=False)
     assert done.returncode == 0
     assert done.stdout.startswith("1 passed, 0 failed: ")

@@ -4,11 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests import command
 
 ROOT = Path(__file__).resolve().parents[4]
 EXAMPLES = ROOT / "examples"
@@ -16,19 +16,12 @@ GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
 
 
 def ringhil(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ringhil.emulator", *arguments]
-    env = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=env, check=False)
+    return command.ringhil(*arguments, env={**os.environ, **environment})
 
 
 def refusal(*arguments: str, **environment: str) -> str:
     """The one line that a refused command prints."""
-    done = ringhil(*arguments, **environment)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    lines = done.stderr.splitlines()
-    assert len(lines) == 1, lines
-    return lines[0]
+    return command.refusal(*arguments, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda p: p.stem)
@@ -184,8 +177,8 @@ def test_an_interrupted_run_ends_with_130_and_leaves_nothing(tmp_path: Path) -> 
     file, record = tmp_path / "s.yaml", tmp_path / "out" / "r.jsonl"
     record.parent.mkdir()
     file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
-    command = [sys.executable, "-m", "ringhil.emulator", "run", str(file), "--record", str(record)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    interrupted = [*command.RINGHIL, "run", str(file), "--record", str(record)]
+    process = subprocess.Popen(interrupted, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         if any(record.parent.iterdir()):
             break
@@ -216,8 +209,8 @@ def test_a_terminated_run_leaves_nothing_and_says_nothing(tmp_path: Path, number
     out.mkdir()
     file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
     options = ["--record", str(out / "r.jsonl"), "--waves", str(out / "w.fst")]
-    command = [sys.executable, "-m", "ringhil.emulator", "run", str(file), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    terminated = [*command.RINGHIL, "run", str(file), *options]
+    process = subprocess.Popen(terminated, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         if len(list(out.iterdir())) > 1:
             break
