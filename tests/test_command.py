@@ -31,6 +31,9 @@ def test_a_fork_does_what_a_new_process_does(
 
 def test_each_command_has_an_environment_and_a_folder_of_its_own(tmp_path: Path) -> None:
     assert command.refusal("run", "missing.yaml", cwd=tmp_path, env={}) == MISSING
+    there = command.ringhil("--help").stdout  # of this environment, in which the process that forks was started
+    assert command.ringhil("--help", env={**os.environ, "COLUMNS": "50"}).stdout != there
+    assert command.ringhil("--help").stdout == there
     wide, narrow = (command.ringhil("--help", env={**os.environ, "COLUMNS": n}).stdout for n in ("200", "50"))
     assert max(map(len, wide.splitlines())) > 50 >= max(map(len, narrow.splitlines()))
 

@@ -1,7 +1,17 @@
 """Packages import each other as the contracts in pyproject.toml say, and docs/architecture.md shows these contracts."""
 
+from pathlib import Path
+
 import grimp
 from importlinter.cli import lint_imports
+
+import ringhil
+
+
+def test_there_is_one_ringhil() -> None:
+    """Of two, in the environment and here, the graph of imports would have one or the other."""
+    found = [Path(path).resolve() for path in ringhil.__path__]
+    assert found == [Path(__file__).resolve().parents[1] / "src" / "ringhil"]
 
 
 def test_every_import_follows_the_contracts() -> None:

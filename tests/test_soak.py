@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,28 @@ def test_what_was_run_on_a_changed_work_tree_is_not_gone_on_with(project: Path) 
     assert (soak.play(PART, 0).dirty, ran(project)) == (False, "first second")
     wrong.unlink()
     assert (soak.play(PART, 0).result, ran(project)) == ("passed", "second")
+
+
+def test_what_has_passed_on_another_commit_is_run_again_and_does_not_count(project: Path) -> None:
+    wrong = project / "build" / "wrong"
+    wrong.touch()
+    assert soak.play(PART, 0).passed == 1
+    assert ran(project) == "first second"
+    before = [soak.play(replace(PART, name="models"), 0)]
+    commit()
+    wrong.unlink()
+    assert soak.play(PART, 0).passed == 2
+    assert ran(project).endswith("first second")
+    now, _ = soak.state()
+    passed = [replace(entry, result="passed", failed=0) for entry in before]
+    assert passed[0].counts_for(passed[0].commit)
+    assert not passed[0].counts_for(now)
+    assert "models" in soak.missing(passed, now)
+    assert "models" not in soak.missing(passed, passed[0].commit)
+
+
+def commit() -> None:
+    subprocess.run([sys.executable, "-c", COMMIT], check=True)
 
 
 COMMIT = "import os; os.system('git -c user.name=x -c user.email=x@example.org commit -q --allow-empty -m x')"

@@ -22,7 +22,7 @@ class Policy(ABC):
     @abstractmethod
     def begin(self, units: int) -> None:
         """All cards have reported, or have had the time to: units 0 .. `units` - 1 are to be done. Called once; sets
-        the `share` of each card."""
+        the `share` of each card, which add up to `units`, or are all 0 while no card has a member."""
 
     @abstractmethod
     def recount(self) -> None:

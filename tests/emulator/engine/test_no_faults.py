@@ -25,10 +25,11 @@ def keepalive(gpus: int) -> bytes:
 
 
 class OutsideTrouble(Trouble):
-    """Trouble that leaves the GPUs' own faults alone."""
+    """Trouble that leaves the GPUs' own faults alone, and has firmware that sends keepalives."""
 
     def fault(self, cycle: int) -> None:
         self.census(cycle)
+        self.mail(cycle, self.cell(), self.random.randrange(4), keepalive(self.gpus))
 
 
 def bare(folder: Path, file: str = "gpu_node.sv", before: str = "", after: str = "") -> Path:
@@ -65,6 +66,7 @@ def test_it_does_the_same_on_every_wire_and_ignores_the_fault_port(tmp_path: Pat
     [
         ("gpu_node.sv", "fault = fault_i & {FAULT_PORT_WIDTH{FAULTS}};", "fault = fault_i;"),
         ("outbox.sv", "b_open, b_port, b_data} = '0;", "b_open, b_port, b_data} = '1;"),
+        ("control_path.sv", ".lose_i(fault_i[FAULT_KEEPALIVE_LOSS])", ".lose_i(1'b1)"),
     ],
 )
 def test_one_that_differs_is_found_out(file: str, before: str, after: str, tmp_path: Path) -> None:

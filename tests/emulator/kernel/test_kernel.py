@@ -47,6 +47,16 @@ def test_what_is_due_at_one_cycle_happens_in_the_order_of_asking(kernel: Kernel)
     assert kernel.now == 100
 
 
+def test_a_run_to_a_cycle_that_is_past_does_nothing(kernel: Kernel) -> None:
+    log: list[object] = []
+    kernel.run(100)
+    kernel.at(100, noting(log, "due"))
+    kernel.run(99)
+    assert (kernel.now, log) == (100, [])
+    kernel.run(100)
+    assert log == ["due"]
+
+
 def test_at_one_cycle_reminders_come_first_and_then_what_is_early(kernel: Kernel) -> None:
     log: list[object] = []
     for plan in (kernel.at, kernel.early, kernel.remind) * 2:

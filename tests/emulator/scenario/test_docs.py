@@ -17,6 +17,7 @@ from ringhil.emulator.scenario import (
     loads,
     loads_variants,
 )
+from ringhil.emulator.scenario.expect import CHECKS
 from ringhil.emulator.scenario.expression import MAX_LENGTH
 from ringhil.emulator.scenario.sweep import MAX_PARAMETERS, MAX_VARIANTS
 from ringhil.protocol.wire import GpuType
@@ -96,6 +97,13 @@ def test_the_expectations_of_the_page_load() -> None:
     (expect,) = (text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S) if text.startswith("expect:"))
     by, always, end = loads("server: {cards: {a: {gpus: 8}, b: {gpus: 8}}}\nworkload: {units: 1}\n" + expect).expect
     assert [item.kind for item in (by, always, end)] == ["by", "always", "end"]
+
+
+def test_every_expectation_stands_in_their_table() -> None:
+    """Elsewhere on the page the same word may mean something else."""
+    table = PAGE.split("\n## `expect`")[1].split("\n## ")[0]
+    assert len(CHECKS) > 5
+    assert [check.KEY for check in CHECKS if f"`{check.KEY}" not in table] == []
 
 
 def test_every_key_and_gpu_type_stands_there() -> None:
