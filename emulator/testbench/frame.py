@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
+from ringhil.emulator.testbench.naming import described
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Frame
 
@@ -50,6 +51,11 @@ class RingFrame:
     def kind(self) -> str:
         """Name of the kind, or "unknown"."""
         return KIND_NAMES.get(self.data[0], "unknown") if self.data else "unknown"
+
+    @property
+    def title(self) -> str:
+        """Kind, sender and receiver, as far as they are in it."""
+        return described(self.data) if self.sof else f"the last {len(self.data) // wire.FLIT_BYTES} flits of a frame"
 
     @property
     def ttl(self) -> int:

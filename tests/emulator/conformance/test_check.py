@@ -123,7 +123,7 @@ def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_p
     assert states["control.home"]["state"] == "kept"
     broken = states["control.count"]
     assert broken["state"] == "broken"
-    assert "flit 2" in broken["found"]
+    assert "left wrong: count is" in broken["found"]
     assert Path(broken["waves"]).stat().st_size > 1000
     case = next(c for c in assert_valid(junit.read_text()).iter("testcase") if c.get("name") == "count")
     failure = case.find("failure")
