@@ -71,7 +71,11 @@ class DataBoard:
                 f"{link}: a {frame.kind} frame that came by {stream} had lost its end or was too long, and left {how}"
             )
         why = difference(self._same_ttl(taken.leaving, frame), frame)
-        return None if why is None else f"{link}: a {frame.kind} frame that came by {stream} left wrong: {why} ({frame.title})"
+        return (
+            None
+            if why is None
+            else f"{link}: a {frame.kind} frame that came by {stream} left wrong: {why} ({frame.title})"
+        )
 
     def _exact(self, expected: Leaving, frame: RingFrame) -> bool:
         return not expected.cut and difference(self._same_ttl(expected, frame), frame) is None

@@ -24,7 +24,7 @@ _NUMBERS = ("sequence", "unit")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FrameField:
     """A field of a frame: bytes `start` up to but without `end`. `record`: its record's number, from 0."""
 
     name: str
@@ -60,18 +60,18 @@ def _shown(value: int, sub: object) -> str:
 
 
 @cache
-def _head(definition: object) -> tuple[Field, ...]:
+def _head(definition: object) -> tuple[FrameField, ...]:
     """The fixed fields before the variable one, without the trailer."""
     subs = {sub.name: sub for sub in definition.subcons}  # type: ignore[attr-defined]
     found, at = [], 0
     for name, size in fixed_fields(definition):
         if name not in _TRAILER:
-            found.append(Field(name, at, at + size, subs[name]))
+            found.append(FrameField(name, at, at + size, subs[name]))
         at += size
     return tuple(found)
 
 
-def fields_of(data: bytes) -> Iterator[Field]:
+def fields_of(data: bytes) -> Iterator[FrameField]:
     """The fields of a whole frame, in order; nothing for bytes that are of no known kind. A payload and sets of GPUs
     are one field a flit."""
     definition = _DEFINITIONS.get(data[0]) if data else None
@@ -84,14 +84,14 @@ def fields_of(data: bytes) -> Iterator[Field]:
     number = 0
     while variable is not None and at < end:
         if variable == "records" and at + record[-1].end <= end:
-            yield from (Field(f.name, at + f.start, at + f.end, f.sub, number) for f in record)
+            yield from (FrameField(f.name, at + f.start, at + f.end, f.sub, number) for f in record)
             at += record[-1].end
         else:
-            yield Field(f"{variable} flit {number}", at, at + wire.FLIT_BYTES)
+            yield FrameField(f"{variable} flit {number}", at, at + wire.FLIT_BYTES)
             at += wire.FLIT_BYTES
         number += 1
     if end >= head[-1].end:
-        yield from (Field(name, end + _CRC * i, end + _CRC * (i + 1)) for i, name in enumerate(_TRAILER))
+        yield from (FrameField(name, end + _CRC * i, end + _CRC * (i + 1)) for i, name in enumerate(_TRAILER))
 
 
 def described(data: bytes) -> str:
@@ -116,7 +116,8 @@ def described(data: bytes) -> str:
 def differing(found: bytes, wanted: bytes) -> str:
     """Where a frame differs from what it must be: "record 2: tag is 7, must be 3"; at most three fields. Check sums are
     named only if nothing else differs, since they follow from it."""
-    lines, sums = [], []
+    lines: list[str] = []
+    sums: list[str] = []
     named = {(f.title, f.start): f for f in fields_of(found)}
     for field in fields_of(wanted):
         other = named.get((field.title, field.start))

@@ -59,12 +59,14 @@ def run_bench(
     waves: bool = False,
     paths: Sequence[Path] = (),
     patience: float = PATIENCE,
+    hand: Sequence[int] = (),
 ) -> BenchRun:
     """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
 
     `settings` become environment variables of the simulation; `paths` are searched for the modules first; `waves`
-    needs a bench built with waves. Raises BuildError when the simulator can't be started or ends without results: an
-    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds.
+    needs a bench built with waves; `hand` are file descriptors that the simulation gets, by the same numbers, and that
+    are closed here. Raises BuildError when the simulator can't be started or ends without results: an assertion inside
+    the RTL failed, it crashed, or took longer than `patience` seconds.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython
@@ -96,7 +98,7 @@ def run_bench(
         environment.pop("COCOTB_TRUST_INERTIAL_WRITES", None)
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
         command += ["-fst"] if waves else ["-none"]
-    _execute(command, environment, folder, log, patience)
+    _execute(command, environment, folder, log, patience, hand)
     said = log.read_text(errors="replace")
     failed = next((found for pattern in _ASSERTION if (found := pattern.search(said))), None)
     if failed is not None:
@@ -110,7 +112,9 @@ def run_bench(
     return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
 
 
-def _execute(command: list[str], environment: dict[str, str], folder: Path, log: Path, patience: float) -> None:
+def _execute(
+    command: list[str], environment: dict[str, str], folder: Path, log: Path, patience: float, hand: Sequence[int]
+) -> None:
     with log.open("wb") as output:
         try:
             process = subprocess.Popen(
@@ -121,9 +125,13 @@ def _execute(command: list[str], environment: dict[str, str], folder: Path, log:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=hand,
             )
         except OSError as error:
             raise BuildError(f"{command[0]}: can't be started: {error.strerror}") from error
+        finally:
+            for descriptor in hand:
+                os.close(descriptor)
         try:
             process.wait(patience)
         except subprocess.TimeoutExpired:

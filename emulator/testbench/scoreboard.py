@@ -110,7 +110,7 @@ def difference(expected: Leaving, found: RingFrame) -> str | None:
     """What is wrong with `found`; None if it is what had to leave."""
     if expected.cut:
         if not _same(expected, found.data):
-            return f"it is of another message"
+            return "it is of another message"
         return None if not found.good else "it had been cut on its way in, and left as a good one"
     if found.err != expected.bad:
         return f"error mark {found.err}, must be {expected.bad}"

@@ -68,7 +68,9 @@ def test_a_record_by_its_number() -> None:
     back = codec.encode(replace(frame, records=(*others, replace(last, state=2))))
     assert differing(back, data) == "record 2: state is degraded, must be working"
     fewer = codec.encode(replace(frame, records=tuple(others), count=9))
-    assert differing(fewer, data) == "count is 9, must be 4; records_count is 2, must be 3; it has 9 flits, must have 11"
+    assert (
+        differing(fewer, data) == "count is 9, must be 4; records_count is 2, must be 3; it has 9 flits, must have 11"
+    )
 
 
 def test_flags_by_name() -> None:
