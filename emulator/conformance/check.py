@@ -143,7 +143,7 @@ def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: 
             if report.verdicts[ENDS].state != "broken":
                 stimulus = Stimulus.from_json(last["stimulus"])
                 report.verdicts[ENDS].broken_by(
-                    Finding(Breach(ENDS, 0, ended), last["begin"], last["case"], 0, stimulus)
+                    Finding(Breach(ENDS, 0, ended), last["begin"], last["case"], 0, stimulus, False)
                 )
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.conformance.report import CheckReport, RuleVerdict
+from ringhil.emulator.conformance.shown import shown
 from ringhil.emulator.testbench.build import Simulator
 from ringhil.emulator.testbench.waves import record_waves
+from ringhil.emulator.trace.waves import viewers
 
 STIMULUS, WAVES = "stimulus.json", "waves.fst"
+VIEW = "waves"  # name of the files for viewers, without suffix
 
 
 def write_evidence(
@@ -25,11 +29,11 @@ def write_evidence(
             _clear(out / verdict.rule)
             verdict.files["stimulus"] = out / verdict.rule / STIMULUS
             verdict.files["stimulus"].write_text(verdict.found.stimulus.to_json())
-    shown = [v for v in report.broken if waves and v.found is not None and v.found.breach.cycle > 0]
-    if shown:
+    recorded = [v for v in report.broken if waves and v.found is not None and v.found.ends]
+    if recorded:
         progress("waves")
     simulator: Simulator = "icarus" if report.simulator == "icarus" else "verilator"
-    for verdict in shown:
+    for verdict in recorded:
         _show(verdict, out / verdict.rule, simulator, sources, defines, progress)
 
 
@@ -49,3 +53,9 @@ def _show(
 ) -> None:
     stimulus = verdict.files["stimulus"]
     verdict.files["waves"] = record_waves(simulator, sources, defines, stimulus, folder / WAVES, progress)
+    assert verdict.found is not None
+    try:
+        viewers.write(folder, shown(verdict.found), VIEW)
+    except viewers.WaveError as error:
+        raise BuildError(str(error)) from None
+    verdict.files |= {"gtkwave": folder / f"{VIEW}.gtkw", "surfer": folder / f"{VIEW}.sucl"}

@@ -13,13 +13,15 @@ State = Literal["kept", "broken", "not claimed", "not checked"]
 
 @dataclass(frozen=True)
 class Finding:
-    """A breach and what brings it about: `stimulus` in place of that of case `number` of the rule `played`."""
+    """A breach and what brings it about: `stimulus` in place of that of case `number` of the rule `played`. `ends`: the
+    simulation comes to its end with it."""
 
     breach: Breach
     played: str
     case: str
     number: int
     stimulus: Stimulus
+    ends: bool = True
 
 
 @dataclass
@@ -96,7 +98,5 @@ class CheckReport:
         head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
         document = {**head, "verdict": "pass" if self.ok else "fail", "rules": rules}
         if self.broken:
-            document["causes"] = [
-                {"where": c.where, "what": c.what, "first": c.rules[0], "rules": list(c.rules)} for c in self.causes
-            ]
+            document["causes"] = [{"where": c.where, "what": c.what, "rules": list(c.rules)} for c in self.causes]
         return document

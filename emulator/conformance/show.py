@@ -42,7 +42,7 @@ def _show_causes(report: CheckReport, console: Console) -> None:
     """One line for each group of broken rules."""
     if not report.broken:
         return
-    console.print("\n[bold]by likely cause[/] (same output, same kind of frame, same fault; the simplest first)")
+    console.print("\n[bold]by likely cause[/] (same output, same kind of frame; the simplest first)")
     for number, cause in enumerate(report.causes, start=1):
         first, *others = cause.rules
         line = f"  {number}. {cause.where}: [bold red]{first}[/]" + (f", also {', '.join(others)}" if others else "")

@@ -27,5 +27,5 @@ def symptom(breach: Breach) -> Symptom:
     place = _PLACE.match(breach.what)
     rest = breach.what[place.end() :] if place else breach.what
     rest = _ASIDE.sub("", rest.split(";")[0])
-    kind = _KIND.search(rest)
+    kind = _KIND.search(rest) or _KIND.search(breach.what)
     return Symptom(breach.rule, place[1] if place else "", kind[1] if kind else "", _NUMBER.sub("#", rest))

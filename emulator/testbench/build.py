@@ -20,7 +20,7 @@ from ringhil.emulator.build.toolchain import plain_environment
 Simulator = Literal["verilator", "icarus"]
 SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")
 HDL = Path(__file__).resolve().parent / "hdl"
-_RECIPE = 1  # of Icarus builds; raise it when this file begins to make something else of the same sources
+_RECIPE = 2  # of Icarus builds; raise it when this file begins to make something else of the same sources
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _icarus(
 
 _DUMP = """module ringhil_dump;
   initial begin
-    $dumpfile("waves.fst");
+    $dumpfile("dump.vcd");
     $dumpvars(0, {top});
   end
 endmodule

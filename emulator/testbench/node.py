@@ -41,6 +41,11 @@ class NodeBench:
         """Number of the cycle that the last clock edge ended; 0 is the first one without reset."""
         return (get_sim_time("step") - self._began) // PERIOD + self.leaped
 
+    @property
+    def origin(self) -> int:
+        """The time of the simulation, in its steps, at which cycle 0 began."""
+        return self._began - PERIOD
+
     async def start(self, *, card: int = 0, node: int = 1, size: int = 4, now: int = 0) -> None:
         """Straps, three cycles of reset, everything idle. May be called again for a fresh start.
 

@@ -97,7 +97,7 @@ def run_bench(
     else:
         environment.pop("COCOTB_TRUST_INERTIAL_WRITES", None)
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
-        command += ["-fst"] if waves else ["-none"]
+        command += [] if waves else ["-none"]
     _execute(command, environment, folder, log, patience, hand)
     said = log.read_text(errors="replace")
     failed = next((found for pattern in _ASSERTION if (found := pattern.search(said))), None)
@@ -108,7 +108,7 @@ def run_bench(
         raise BuildError(text, said[-_TAIL:])
     if not xml.is_file():
         raise BuildError(f"{bench.simulator} ended without results; see {log}", said[-_TAIL:])
-    shown = folder / ("dump.vcd" if bench.simulator == "verilator" else "waves.fst")
+    shown = folder / "dump.vcd"
     return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
 
 
