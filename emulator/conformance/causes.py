@@ -1,10 +1,10 @@
 """Broken rules by what is likely behind them.
 
-One mistake breaks many rules. Rules that are broken at the same kind of output (a ring port, the host port, the
-mailbox, a register) for the same kind of frame belong together; where the message names no kind of frame, those with
-the same words. In a group the rule comes first whose counterexample is the simplest: fewest actions, then fewest
-cycles, and where these are about as many the earliest in the order of the rules, which go from the simplest on. Groups
-are in the order of their first rules, by the same measure; what lint says comes before all others.
+One mistake breaks many rules. Rules that are broken at the same kind of output (a ring port, the mailbox, a register)
+for the same kind of frame belong together; where the message names no kind of frame, those with the same words. In a
+group the rule comes first whose counterexample is the simplest: fewest actions, then fewest cycles, and where these are
+about as many the earliest in the order of the rules, which go from the simplest on. Groups are in the order of their
+first rules, by the same measure; what lint says, and a simulation that ended, come before all others.
 """
 
 from collections.abc import Sequence

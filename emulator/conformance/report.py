@@ -82,8 +82,14 @@ class CheckReport:
     @property
     def causes(self) -> list[Cause]:
         """The broken rules by what is likely behind them, the most telling group first."""
-        found = [v.found if v.found is not None else Breach(v.rule, 0, v.what) for v in self.broken]
-        return causes([(f, None) if isinstance(f, Breach) else (f.breach, f.stimulus) for f in found])
+        return causes(
+            [
+                (v.found.breach, v.found.stimulus if v.found.ends else None)
+                if v.found is not None
+                else (Breach(v.rule, 0, v.what), None)
+                for v in self.broken
+            ]
+        )
 
     def to_json(self) -> dict[str, Any]:
         """One document; paths as text, empty fields left out."""

@@ -25,7 +25,8 @@ _RECIPE = 2  # of Icarus builds; raise it when this file begins to make somethin
 
 @dataclass(frozen=True)
 class Bench:
-    """A built bench: `directory` holds what the simulator of that name runs."""
+    """A built bench: `directory` holds what `simulator` runs, `top` is its module. `rtl` is the digest of the sources,
+    "sha256:..."; `from_cache`: it had been built before."""
 
     simulator: Simulator
     top: str

@@ -25,7 +25,8 @@ _NUMBERS = ("sequence", "unit")
 
 @dataclass(frozen=True, slots=True)
 class FrameField:
-    """A field of a frame: bytes `start` up to but without `end`. `record`: its record's number, from 0."""
+    """A field of a frame, `name`: bytes `start` up to but without `end`. `sub` is its part of the definition, `record`
+    its record's number, from 0."""
 
     name: str
     start: int

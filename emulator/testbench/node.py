@@ -16,9 +16,17 @@ from ringhil.protocol.wire import Link
 
 
 class NodeBench:
-    """Drives `node_bench` (hdl/node_bench.sv). Make it, then `await start(...)`.
+    """Drives `node_bench` (hdl/node_bench.sv), the top `dut`. Make it, then `await start(...)`.
 
     The number of a cycle is that of clock edges since reset was released; `leaped` cycles are in it.
+
+    | attribute | |
+    |---|---|
+    | `ports` | by link (`wire.Link`): a RingPort |
+    | `mailbox`, `registers` | the firmware's side |
+    | `pins`, `clock` | makes pins; the clock's |
+    | `edge` | awaits the clock's rising edge |
+    | `quiescent`, `moved` | pins of the node's rest: what it says, and what changed all the same |
     """
 
     def __init__(self, dut: Any) -> None:

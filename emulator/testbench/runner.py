@@ -24,7 +24,7 @@ _ASSERTION = (
 
 @dataclass(frozen=True)
 class TestResult:
-    """One cocotb test: `failure` is None or what it said; `seed` replays it."""
+    """One cocotb test, `name`: `failure` is None or what it said; `seed` replays it; `skipped`: it wasn't run."""
 
     __test__ = False  # not a test of pytest's
 
@@ -36,7 +36,8 @@ class TestResult:
 
 @dataclass(frozen=True)
 class BenchRun:
-    """All tests of one run, the results file, and the simulator's output."""
+    """All tests of one run: `results`, the results file `xml`, the simulator's output `log`, and `waves` (VCD) if they
+    were taken."""
 
     results: tuple[TestResult, ...]
     xml: Path
@@ -45,6 +46,7 @@ class BenchRun:
 
     @property
     def failed(self) -> tuple[TestResult, ...]:
+        """Those of the results that are failures."""
         return tuple(r for r in self.results if r.failure is not None)
 
 

@@ -256,3 +256,4 @@ def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     assert ends.case.startswith("control.own")
     assert ends.stimulus is not None
     assert report.verdicts["control.home"].state == "kept", "the check goes on with the next rule"
+    assert report.causes[0].rules == ("rtl.ends",), "it comes before all others"
