@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ringhil.emulator.conformance.report import Finding
 from ringhil.emulator.conformance.symptom import symptom
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Mark, Pause, Peek, Poke, Post, Send
-from ringhil.emulator.trace.waves.viewers import View
+from ringhil.emulator.trace.waves.viewers import WaveView
 from ringhil.emulator.trace.waves.viewers.signals import Group, link_signals, pins
 from ringhil.protocol.wire import BY_PORT, LINKS, Link
 
@@ -15,13 +15,13 @@ _MAIL = ("mtx_valid_i", "mtx_ready_o", "mtx_sof_i", "mtx_eof_i", "mtx_port_i", "
 _REGISTERS = ("reg_we_i", "reg_addr_i", "reg_wdata_i", "reg_rdata_o")
 
 
-def shown(found: Finding) -> View:
+def shown(found: Finding) -> WaveView:
     """What goes into the node in the stimulus, where the breach shows, and what rules of its group look at."""
     breach, actions = found.breach, found.stimulus.actions
     first = max(0, breach.cycle - _BEFORE)
     last = min(max(breach.cycle + _BEHIND, first + _BEFORE), max(found.stimulus.cycles, breach.cycle + 1))
     note = f"{breach.rule}, cycle {breach.cycle}: {breach.what.split(';')[0]}"
-    return View(list(_groups(found)), _marks(breach.cycle, actions), (first, last), note)
+    return WaveView(list(_groups(found)), _marks(breach.cycle, actions), (first, last), note)
 
 
 def _marks(cycle: int, actions: tuple[Action, ...]) -> tuple[tuple[str, int], ...]:

@@ -6,12 +6,12 @@ from ringhil.emulator.files import write_whole
 from ringhil.emulator.trace.waves.fst import WaveError
 from ringhil.emulator.trace.waves.vcd import ValueNames
 from ringhil.emulator.trace.waves.viewers import gtkwave, surfer
-from ringhil.emulator.trace.waves.viewers.signals import View
+from ringhil.emulator.trace.waves.viewers.signals import WaveView
 from ringhil.emulator.trace.waves.viewers.texts import controls, events, faults, flags, kinds, register_names
 
 __all__ = [
-    "View",
     "WaveError",
+    "WaveView",
     "controls",
     "events",
     "faults",
@@ -24,13 +24,13 @@ __all__ = [
 ]
 
 
-def files(view: View | None = None, name: str = "ringhil") -> dict[str, str]:
+def files(view: WaveView | None = None, name: str = "ringhil") -> dict[str, str]:
     """Name, below one directory -> text, for GTKWave and Surfer; the same for the same protocol and view (all of the
     bench, if None). `name`: of the save file and the command file, without their suffixes."""
     return {**gtkwave.files(view, f"{name}.gtkw"), **surfer.files(view, f"{name}.sucl")}
 
 
-def write(directory: Path, view: View | None = None, name: str = "ringhil") -> list[Path]:
+def write(directory: Path, view: WaveView | None = None, name: str = "ringhil") -> list[Path]:
     """Write them; each file appears whole. Raises WaveError."""
     written = []
     for relative, text in files(view, name).items():

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Mapping
 from math import log2
 
-from ringhil.emulator.trace.waves.viewers.signals import NODE, TOP, Show, Signal, View, groups
+from ringhil.emulator.trace.waves.viewers.signals import NODE, TOP, Show, Signal, WaveView, groups
 from ringhil.emulator.trace.waves.viewers.texts import controls, events, faults, flags, kinds, register_names
 
 SAVE = "ringhil.gtkw"
@@ -35,10 +35,10 @@ _NOTE = 42  # characters of a line
 _LETTERS = 26  # marks that have names
 
 
-def files(view: View | None = None, save: str = SAVE) -> dict[str, str]:
+def files(view: WaveView | None = None, save: str = SAVE) -> dict[str, str]:
     """Name -> text; the filters must lie beside the save file. Without a view all of the bench is shown."""
     return {
-        save: _save(view if view is not None else View(groups()), save),
+        save: _save(view if view is not None else WaveView(groups()), save),
         FILTERS["control"]: _filter(controls(), "02X", coloured=True),
         FILTERS["event"]: _filter(events(), "04b", coloured=True),
         FILTERS["kind"]: _filter(kinds(), "08b", coloured=True),
@@ -60,7 +60,7 @@ def _colour(text: str) -> str:
     return "?orange4?" if "fault" in words else ""
 
 
-def _save(view: View, save: str) -> str:
+def _save(view: WaveView, save: str) -> str:
     lines = ["[*]", "[*] Signals of a node's bench; made by `ringhil rtl`.", "[*]"]
     lines += [f'[savefile] "{_ELSEWHERE}/{save}"', *_place(view), f"[treeopen] {TOP}.", f"[treeopen] {NODE}."]
     whole = not view.marks
@@ -78,7 +78,7 @@ def _save(view: View, save: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _place(view: View) -> list[str]:
+def _place(view: WaveView) -> list[str]:
     """Where in time it begins, and how much of it is in sight: GTKWave counts that in powers of two, of time units a
     frame. Then the primary marker, which decides the values beside the names, and the named ones."""
     lines = ["[timestart] 0", "[size] 1600 1000", "[pos] -1 -1"]

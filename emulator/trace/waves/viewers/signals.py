@@ -29,7 +29,7 @@ Group = tuple[str, list[Signal]]
 
 
 @dataclass(frozen=True)
-class View:
+class WaveView:
     """What a viewer shows: `groups` of signals; `marks`: names and cycles, the first one is where it begins;
     `window`: the first and the last cycle in sight (all of the file, if None); `note`: a text above all."""
 

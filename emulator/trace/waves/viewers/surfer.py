@@ -8,7 +8,7 @@ the file is in sight they can't say, so it is all of it.
 from collections.abc import Mapping
 
 from ringhil.emulator.trace.waves.viewers.gtkwave import CYCLE
-from ringhil.emulator.trace.waves.viewers.signals import Show, View, groups
+from ringhil.emulator.trace.waves.viewers.signals import Show, WaveView, groups
 from ringhil.emulator.trace.waves.viewers.texts import controls, events, faults, flags, kinds, register_names
 
 COMMANDS = "ringhil.sucl"
@@ -26,7 +26,7 @@ _COLOURED = {MAPPINGS[show] for show in ("control", "event", "kind")}  # what is
 _TROUBLE = {"down", "err", "bad", "single", "unknown", "fault"}
 
 
-def files(view: View | None = None, commands: str = COMMANDS) -> dict[str, str]:
+def files(view: WaveView | None = None, commands: str = COMMANDS) -> dict[str, str]:
     """Name, below the directory that Surfer is started in -> text. Without a view all of the bench is shown."""
     tables: dict[Show, tuple[Mapping[int, str], int]] = {
         "control": (controls(), 8),
@@ -36,7 +36,7 @@ def files(view: View | None = None, commands: str = COMMANDS) -> dict[str, str]:
         "fault": (faults(), 16),
         "register": (register_names(), 8),
     }
-    found = {commands: _commands(view if view is not None else View(groups()))}
+    found = {commands: _commands(view if view is not None else WaveView(groups()))}
     for show, (texts, width) in tables.items():
         found[f".surfer/mappings/{MAPPINGS[show]}.txt"] = _mapping(MAPPINGS[show], texts, width)
     return found
@@ -50,7 +50,7 @@ def _mapping(name: str, texts: Mapping[int, str], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _commands(view: View) -> str:
+def _commands(view: WaveView) -> str:
     """All items are added first: a number that an item has then, it keeps."""
     lines = ["# Signals of a node's bench, made by `ringhil rtl`."]
     formats: list[str] = []

@@ -223,11 +223,11 @@ def test_mappings_of_surfer(name: str, bits: int, texts: dict[int, str]) -> None
     assert bool(trouble) == (name in ("ringhil_ctl", "ringhil_event", "ringhil_kind"))
 
 
-BREACH = viewers.View(groups()[:2], (("breach", 14), ("last action", 2)), (4, 24), "p2: count is 4, must be 3 " * 5)
+BREACH = viewers.WaveView(groups()[:2], (("breach", 14), ("last action", 2)), (4, 24), "p2: count is 4, must be 3 " * 5)
 
 
 @pytest.mark.parametrize("view", [None, BREACH])
-def test_the_commands_of_surfer_format_the_item_that_they_name(view: viewers.View | None) -> None:
+def test_the_commands_of_surfer_format_the_item_that_they_name(view: viewers.WaveView | None) -> None:
     lines = surfer.files(view)[surfer.COMMANDS].splitlines()
     assert not [line for line in lines if ";" in line or "#" in line[1:]]  # Surfer would split or cut it there
     items: list[str] = []
