@@ -105,31 +105,25 @@ class Minimiser:
     # ---------------------------------------------------------------------------------------------------- cycles
 
     async def _end(self) -> None:
-        """Nothing after the breach; where something never comes, not much longer than our node takes for it."""
+        """Nothing after the breach; where something never comes, or comes too late, not much longer than it takes."""
         best, at = self.best, self.breach.cycle
         if at < best.cycles:
             kept = [a for a in best.actions if a.at <= at]
             last = max([at, *(a.at for a in kept)])
-            if last + AFTER < best.cycles:
-                await self._try(replace(best.with_actions(kept), cycles=last + AFTER))
-            return
-        last = max([0, *(a.at for a in best.actions)])
-        most = best.cycles - last
-
-        def ending(tail: int) -> Stimulus:
-            return replace(self.best, cycles=last + tail)
-
-        low, high = 0, most
+            if last + AFTER >= best.cycles or await self._try(replace(best.with_actions(kept), cycles=last + AFTER)):
+                return
         if self._passes is None:  # a node may need all of it
             return
+        last = max([0, *(a.at for a in self.best.actions)])
+        low, high, most = last, self.best.cycles, self.best.cycles
         while high - low > MARGIN // 2:
             middle = (low + high) // 2
-            if await self._try(ending(middle)):
+            if await self._try(replace(self.best, cycles=middle)):
                 high = middle
             else:
                 low = middle
         if high < most:
-            await self._try(ending(min(high + MARGIN, most)))
+            await self._try(replace(self.best, cycles=min(high + MARGIN, most)))
 
     async def _times(self) -> None:
         """Shorter pauses between actions, and before the first one."""
