@@ -41,15 +41,16 @@ def _groups(found: Finding) -> Iterator[Group]:
     ports = {a.port for a in actions if isinstance(a, Post)}
     if not wrong.place:
         out |= {BY_PORT[port] for port in ports}
-    for way, links in (("rx", into), ("tx", out)):
-        for link in (link for link in LINKS if link in links):
-            yield f"{link} {way}", link_signals(link, way, _channels(found, link, way))
+    for link in (link for link in LINKS if link in into):
+        yield f"{link} rx", link_signals(link, "rx", _channels(found, link, "rx"))
     handed = [wrong.place.split()[1]] if wrong.place.startswith("mailbox") else []
     mail = [*(_MAIL if ports else ()), *(f"mrx{port}_{name}_o" for port in handed for name in ("ctl", "data"))]
     if mail:
         yield "mailbox", pins(*mail)
     if any(isinstance(a, Poke | Peek) for a in actions) or wrong.place.startswith(("register", "status")):
         yield "registers", pins(*_REGISTERS)
+    for link in (link for link in LINKS if link in out):
+        yield f"{link} tx", link_signals(link, "tx", _channels(found, link, "tx"))
 
 
 def _channels(found: Finding, link: str, way: str) -> str:
