@@ -40,6 +40,11 @@ class Referee:
         self._socket = socket.socket(fileno=descriptor)
         self._answers = self._socket.makefile("r", encoding="utf-8")
 
+    def close(self) -> None:
+        """No more questions: the other simulation comes to its end."""
+        self._answers.close()
+        self._socket.close()
+
     def passes(self, rule: str, number: int, stimulus: Stimulus) -> bool:
         """Our node breaks no rule in this case when `stimulus` is played in place of the case's own. False, too, when
         the other simulation has gone."""

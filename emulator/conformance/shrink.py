@@ -24,7 +24,6 @@ _SHRINKING = "ringhil.emulator.conformance.shrinking"
 _REFEREE = "ringhil.emulator.conformance.referee"
 _FULL = 10  # rules for each of which all plays may be spent; where more are broken they share as many
 _LEAST = 20  # plays for each
-_CYCLES = 1000  # of simulation a play, on the average
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def _simulated(
     breaches.write_text(json.dumps([_asked(f) for f in waiting]))
     plays = max(_LEAST, effort.plays * _FULL // max(broken, _FULL))
     given = {"OUT": str(out), "BREACHES": str(breaches), "SEED": str(effort.seed), "EFFORT": str(effort.effort)}
-    given |= {"PLAYS": str(plays), "CYCLES": str(plays * _CYCLES)}
+    given["PLAYS"] = str(plays)
     settings = {f"RINGHIL_CHECK_{k}": v for k, v in given.items()}
     with ThreadPoolExecutor(1) as pool:
         hand: tuple[int, ...] = ()

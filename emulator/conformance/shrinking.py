@@ -23,6 +23,9 @@ from ringhil.emulator.testbench.node import NodeBench
 from ringhil.emulator.testbench.player import StimulusPlayer
 from ringhil.emulator.testbench.stimulus import Stimulus
 
+CYCLES = 1000  # of simulation a play, on the average
+LEAST = 50  # plays that a long stimulus may cost at least, as long as it is
+
 
 @cocotb.test()
 async def shrinking(dut: Any) -> None:
@@ -49,7 +52,8 @@ async def shrinking(dut: Any) -> None:
                 assert asked is not None
                 return asked.passes(rule, number, stimulus)
 
-            budget = Budget(int(setting("PLAYS")), int(setting("CYCLES")))
+            plays = int(setting("PLAYS"))
+            budget = Budget(plays, max(plays * CYCLES, LEAST * case.stimulus.cycles))
             small = Minimiser(
                 case.stimulus, Breach(*entry["breach"]), play, budget, passes if asked is not None else None
             )

@@ -61,7 +61,7 @@ def test_a_seeded_bug_has_its_place(bug: Bug) -> None:
 def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     (rtl / bug.file).write_text((rtl / bug.file).read_text().replace(bug.before, bug.after))
-    report = check(rtl, settings=CheckSettings(out=tmp_path / "out", waves=False, shrink=60))
+    report = check(rtl, settings=CheckSettings(out=tmp_path / "out", waves=False))
     broken = {v.rule: v for v in report.verdicts.values() if v.state == "broken"}
     named = [broken[rule] for rule in bug.rules if rule in broken]
     assert named, f"broken: {sorted(broken)}"
