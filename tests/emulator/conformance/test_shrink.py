@@ -4,7 +4,6 @@ import shutil
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from ringhil.emulator.conformance.referee import SOCKET, Cases, Referee
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.build import HDL, build_bench
 from ringhil.emulator.testbench.runner import run_bench
-from ringhil.emulator.testbench.stimulus import Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Poke, Stimulus
 
 from .bugs import BUGS
 
@@ -40,11 +39,10 @@ def asked(tmp_path: Path) -> Iterator[Referee]:
 def test_our_node_passes_what_the_contract_allows_and_nothing_else(asked: Referee) -> None:
     case = Cases(1, 1)(RULE, 0)
     assert asked.passes(RULE, 0, case.stimulus)
-    last = case.stimulus.actions[-1]
-    assert isinstance(last, Send)
-    came = last.at + 2 + len(last.frame.data) // 8
-    assert not asked.passes(RULE, 0, replace(case.stimulus, cycles=came)), "the last frame has no time to leave"
-    assert asked.passes(RULE, 0, replace(case.stimulus, cycles=came + 10))
+    late = Poke(case.stimulus.actions[-1].at + 50, "weight", 999)
+    changed = case.stimulus.with_actions([*case.stimulus.actions, late])
+    assert not asked.passes(RULE, 0, changed), "the rule is about settings that are written before the frames"
+    assert asked.passes(RULE, 0, case.stimulus), "it is asked again and again"
 
 
 def test_a_simulation_that_has_gone_passes_nothing() -> None:
