@@ -40,7 +40,8 @@ def write_evidence(
 def _clear(folder: Path) -> None:
     """Waves of an earlier check must not stand beside the stimulus of this one."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WAVES).unlink(missing_ok=True)
+    for name in (WAVES, f"{VIEW}.gtkw", f"{VIEW}.sucl"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _show(
