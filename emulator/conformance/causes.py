@@ -30,11 +30,12 @@ class Cause:
 
 def causes(broken: Sequence[tuple[Breach, Stimulus | None]]) -> list[Cause]:
     """Groups of the broken rules, given in the order of the rules with the smallest stimulus of each; every rule is in
-    one group."""
+    one group, those without a stimulus each in its own."""
     ranked = sorted(range(len(broken)), key=lambda i: (*_size(broken[i][1]), i))
     groups: dict[tuple[str, str], list[int]] = {}
     for place in ranked:
-        groups.setdefault(_key(symptom(broken[place][0])), []).append(place)
+        breach, stimulus = broken[place]
+        groups.setdefault(_key(symptom(breach)) if stimulus is not None else ("", breach.rule), []).append(place)
     return [
         Cause(where or "the node", broken[places[0]][0].what, tuple(broken[p][0].rule for p in places))
         for (where, _), places in groups.items()

@@ -55,9 +55,11 @@ def test_one_output_and_one_fault_are_one_cause_with_the_simplest_rule_first() -
 
 
 def test_what_needs_no_simulation_comes_first_and_nothing_is_left_out() -> None:
-    broken: list[tuple[Breach, Stimulus | None]] = [(Breach("rtl.lint", 0, "WIDTH: a.sv:1: text"), None)]
+    broken: list[tuple[Breach, Stimulus | None]] = [
+        (Breach(rule, 0, "a data frame"), None) for rule in ("rtl.lint", "rtl.ends")
+    ]
     broken += [(Breach(f"g.r{i}", 1, f"p1: fault {'abc'[i % 3]}"), stimulus(i + 1, 9)) for i in range(9)]
     found = causes(list(reversed(broken)))
-    assert found[0].rules == ("rtl.lint",)
+    assert [c.rules for c in found[:2]] == [("rtl.ends",), ("rtl.lint",)]
     assert sorted(rule for c in found for rule in c.rules) == sorted(b.rule for b, _ in broken)
-    assert len(found) == 4
+    assert len(found) == 5
