@@ -47,10 +47,16 @@ def test_one_output_and_one_fault_are_one_cause_with_the_simplest_rule_first() -
         (wrong("control.count", "p2", 0, 6), stimulus(1, 24)),
         (Breach("mailbox.mute", 3, "register mutes is 2, must be 1"), stimulus(3, 20)),
         (wrong("control.long", "p2", 0, 7), stimulus(1, 300)),
+        (Breach("switch.dies", 9, "p2: a statistics frame of 'lane 0' never left"), stimulus(2, 9)),
+        (Breach("data.order", 9, "p2: a work frame that came by p1 left wrong: ttl is 2, must be 1"), stimulus(4, 9)),
     ]
     found = causes(broken)
-    assert [c.rules for c in found] == [("control.count", "control.long", "control.traffic"), ("mailbox.mute",)]
-    assert [c.where for c in found] == ["ring port", "register mutes"]
+    assert [c.rules for c in found] == [
+        ("control.count", "control.long", "switch.dies", "control.traffic"),
+        ("mailbox.mute",),
+        ("data.order",),
+    ]
+    assert [c.where for c in found] == ["ring port", "register mutes", "ring port"]
     assert found[0].what == broken[1][0].what
 
 

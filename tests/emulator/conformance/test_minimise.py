@@ -87,7 +87,7 @@ def test_another_breach_is_not_the_same() -> None:
 
 def test_a_breach_beyond_the_end_of_the_play_does_not_count() -> None:
     def judge(stimulus: Stimulus) -> list[Breach]:
-        return [Breach("r", 300, "p2: a frame was lost")]
+        return [Breach("r", 300, "p2: a frame was lost")] if third_frame(stimulus) else []
 
     assert found(judge, lambda stimulus: True).best.cycles >= 300
 
@@ -106,10 +106,10 @@ def test_something_that_never_comes_is_waited_for() -> None:
         return [Breach("r", stimulus.cycles, "p2: a frame never left")]
 
     best = found(judge, lambda stimulus: stimulus.cycles > 50 + max([0, *(a.at for a in stimulus.actions)])).best
-    assert 55 < best.cycles - max([0, *(a.at for a in best.actions)]) < 90
+    assert 70 < best.cycles - max([0, *(a.at for a in best.actions)]) < 85
 
 
-@pytest.mark.parametrize("budget", [Budget(30, 10_000_000), Budget(1000, 9000)])
+@pytest.mark.parametrize("budget", [Budget(30, 10_000_000), Budget(1000, 900)])
 def test_the_budget_is_kept_and_the_result_is_the_same_each_time(budget: Budget) -> None:
     plays = []
 
