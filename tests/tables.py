@@ -11,7 +11,7 @@ from ringhil.emulator.scenario.faults import FaultTarget
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
 from ringhil.protocol.registers import FaultBit
 
-from . import rooms
+from . import kit, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -80,6 +80,7 @@ TABLES = (
     Table("architecture.md", "pyproject.toml", rooms.table),
     Table("conformance.md", "emulator/conformance/rules/", _rules),
     Table("hardware.md", "emulator/scenario/faults.py", _fault_port),
+    Table("kit.md", "emulator/testbench/", kit.rows),
     Table("reliability.md", "emulator/scenario/faults.py", _reactions),
     Table("scenarios.md", "emulator/scenario/faults.py", _faults),
 )

@@ -1,7 +1,10 @@
 """The tables of docs/ that follow from definitions stand there as `make generate` writes them."""
 
+from pathlib import Path
+
 import pytest
 
+from .kit import modules, public
 from .tables import DOCS, TABLES, Table
 
 
@@ -14,3 +17,23 @@ def test_the_page_shows_what_is_defined(table: Table) -> None:
 def test_a_page_without_marks_is_refused() -> None:
     with pytest.raises(ValueError, match=r"scenarios\.md: no lines"):
         TABLES[-1].put("no marks")
+
+
+def test_every_attribute_of_the_kit_is_explained() -> None:
+    """Its classes' docstrings, which are on the page, name each public attribute; those of the reference model, which
+    benches only read, needn't."""
+    unsaid = {
+        f"{module}.{name.name.partition('(')[0]}.{attribute}"
+        for module, path in modules()
+        if not module.startswith("reference")
+        for name in public(path)
+        for attribute in name.attributes
+        if f"`{attribute}`" not in name.text and attribute != "at"
+    }
+    assert sorted(unsaid) == []
+
+
+def test_a_public_name_without_a_docstring_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text('"""A module."""\n\nclass Thing:\n    """One."""\n\n    def go(self): ...\n')
+    with pytest.raises(ValueError, match=r"new\.py: Thing\.go has no docstring"):
+        list(public(tmp_path / "new.py"))

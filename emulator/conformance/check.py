@@ -4,9 +4,9 @@ see it again."""
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
@@ -14,12 +14,15 @@ from ringhil.emulator.build.node_rtl import NODE, defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.choosing import choose
+from ringhil.emulator.conformance.evidence import write_evidence
 from ringhil.emulator.conformance.general import GENERAL
+from ringhil.emulator.conformance.report import CheckReport, Finding, RuleVerdict
 from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.conformance.shrink import Effort, shrunk
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
+from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.runner import PATIENCE, run_bench
 from ringhil.emulator.testbench.stimulus import Stimulus
-from ringhil.emulator.testbench.waves import record_waves
 
 TOP = "node_bench"
 SUITE = "ringhil.emulator.conformance.suite"
@@ -30,63 +33,14 @@ ALWAYS = {
     ENDS: "the simulation goes on: no endless loop within a cycle, no crash, no assertion in the RTL that fails",
     **GENERAL,
 }
-State = Literal["kept", "broken", "not claimed", "not checked"]
-
-
-@dataclass
-class RuleVerdict:
-    """What came of one rule. `cycle`, `what`, `case`: the first breach; `stimulus`, `waves`: files that show it."""
-
-    rule: str
-    demands: str
-    requirement: str = ""
-    state: State = "not checked"
-    cases: int = 0
-    cycles: int = 0
-    case: str = ""
-    cycle: int | None = None
-    what: str = ""
-    stimulus: Path | None = None
-    waves: Path | None = None
-
-
-@dataclass
-class CheckReport:
-    """The result of a check. `ok`: no rule is broken, and it was not interrupted."""
-
-    rtl: str
-    top: str
-    hash: str
-    simulator: str
-    seed: int
-    effort: int
-    verdicts: dict[str, RuleVerdict] = field(default_factory=dict)
-    interrupted: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return not self.interrupted and all(v.state != "broken" for v in self.verdicts.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """One document; paths as text, empty fields left out."""
-        rules = []
-        for v in self.verdicts.values():
-            entry: dict[str, Any] = {"rule": v.rule, "state": v.state, "demands": v.demands}
-            entry |= {"requirement": v.requirement, "cases": v.cases, "cycles": v.cycles}
-            if v.state == "broken":
-                entry |= {"case": v.case, "cycle": v.cycle, "found": v.what}
-                entry |= {name: str(p) for name, p in (("stimulus", v.stimulus), ("waves", v.waves)) if p is not None}
-            rules.append(entry)
-        head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
-        return {**head, "verdict": "pass" if self.ok else "fail", "rules": rules}
 
 
 @dataclass(frozen=True)
 class CheckSettings:
     """`rules`: only these, names or groups (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`:
-    where files about broken rules go. `waves`: record them. `coverage`: directory for Verilator's counts and for the
-    functional coverage. `shrink`: plays that may be spent on making a stimulus small. `patience`: seconds for a
-    simulation.
+    where files about broken rules go, a folder for each. `waves`: record them. `coverage`: directory for Verilator's
+    counts and for the functional coverage. `shrink`: plays that may be spent on making the stimulus of a rule small;
+    where more than ten rules are broken, they share ten times as many. `patience`: seconds for a simulation.
     """
 
     simulator: Simulator = "verilator"
@@ -96,7 +50,7 @@ class CheckSettings:
     out: Path = Path("ringhil-check")
     waves: bool = True
     coverage: Path | None = None
-    shrink: int = 100
+    shrink: int = 200
     patience: float = PATIENCE
 
 
@@ -135,9 +89,13 @@ def check(
     for name in chosen.rules:
         report.verdicts[name] = RuleVerdict(name, known[name].demands, known[name].requirement)
     progress("rules")
-    _play(report, bench, chosen, progress)
-    if chosen.waves:
-        _record(report, bench_files, defines, chosen, progress)
+    findings = _play(report, bench, chosen, progress)
+    if findings:
+        progress("counterexamples")
+        effort = Effort(chosen.shrink, chosen.patience, chosen.seed, chosen.effort)
+        for finding in shrunk(bench, findings, effort, progress).values():
+            report.verdicts[finding.breach.rule].broken_by(finding)
+    write_evidence(report, bench_files, defines, chosen.out, chosen.waves, progress)
     return report
 
 
@@ -166,54 +124,66 @@ def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
         verdict.what = warned[0] + (f" (and {len(warned) - 1} more)" if len(warned) > 1 else "")
 
 
-def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]) -> None:
+def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]) -> list[Finding]:
     """Run the suite, and put what it wrote down into the report. After a case in which the simulation ended the other
-    rules are played in a new one."""
+    rules are played in a new one. The first breach of each rule that a simulation came to the end with, to be made
+    small."""
     waiting = list(settings.rules)
+    found: dict[str, Finding] = {}
     with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
         while waiting:
-            out = Path(scratch) / "results.jsonl"
-            out.write_text("")
-            given = {"OUT": str(out), "SEED": str(settings.seed), "EFFORT": str(settings.effort)}
-            given |= {"RULES": ",".join(waiting), "SHRINK": str(settings.shrink)}
-            if settings.coverage is not None:
-                settings.coverage.mkdir(parents=True, exist_ok=True)
-                given["COVERAGE"] = str((settings.coverage / f"functional-{report.seed}.json").absolute())
-            ended = ""
-            try:
-                run = run_bench(
-                    bench,
-                    [SUITE],
-                    Path(scratch) / "run",
-                    seed=settings.seed,
-                    settings={f"RINGHIL_CHECK_{k}": v for k, v in given.items()},
-                    patience=settings.patience,
-                )
-                if run.failed:
-                    raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text())
-            except BuildError as error:
-                ended = str(error)
-            counts = Path(scratch) / "run" / "coverage.dat"
-            if settings.coverage is not None and counts.is_file():
-                (settings.coverage / f"lines-{report.seed}.dat").write_bytes(counts.read_bytes())
-            lines = [json.loads(line) for line in out.read_text().splitlines()]
-            done = [entry for entry in lines if "rule" in entry]
-            for entry in done:
-                _take(report, entry, settings)
+            lines, ended = _simulated(bench, waiting, settings, Path(scratch))
+            for entry in (entry for entry in lines if "rule" in entry):
+                _take(report, entry, found)
             if not ended:
                 break
             if not lines or "rule" in lines[-1]:
                 raise BuildError(ended)
             last = lines[-1]
-            _breach(report, ENDS, last, 0, ended, Stimulus.from_json(last["stimulus"]), settings)
+            if report.verdicts[ENDS].state != "broken":
+                stimulus = Stimulus.from_json(last["stimulus"])
+                report.verdicts[ENDS].broken_by(
+                    Finding(Breach(ENDS, 0, ended), last["begin"], last["case"], 0, stimulus, False)
+                )
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]
     for verdict in report.verdicts.values():
         if verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
             verdict.state = "kept"
+    return [found[rule] for rule in report.verdicts if rule in found]
 
 
-def _take(report: CheckReport, entry: dict[str, Any], settings: CheckSettings) -> None:
+def _simulated(
+    bench: Bench, waiting: Sequence[str], settings: CheckSettings, scratch: Path
+) -> tuple[list[dict[str, Any]], str]:
+    """What the suite wrote down, and why the simulation ended before its time ("" if it didn't)."""
+    out, ended = scratch / "results.jsonl", ""
+    out.write_text("")
+    given = {"OUT": str(out), "SEED": str(settings.seed), "EFFORT": str(settings.effort), "RULES": ",".join(waiting)}
+    if settings.coverage is not None:
+        settings.coverage.mkdir(parents=True, exist_ok=True)
+        given["COVERAGE"] = str((settings.coverage / f"functional-{settings.seed}.json").absolute())
+    try:
+        run = run_bench(
+            bench,
+            [SUITE],
+            scratch / "run",
+            seed=settings.seed,
+            settings={f"RINGHIL_CHECK_{k}": v for k, v in given.items()},
+            patience=settings.patience,
+        )
+        if run.failed:
+            raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text())
+    except BuildError as error:
+        ended = str(error)
+    counts = scratch / "run" / "coverage.dat"
+    if settings.coverage is not None and counts.is_file():
+        (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(counts.read_bytes())
+    return [json.loads(line) for line in out.read_text().splitlines()], ended
+
+
+def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, Finding]) -> None:
+    """The result of one case; `found` gets the rules that it is the first to break."""
     verdict = report.verdicts[entry["rule"]]
     verdict.cases += 1
     verdict.cycles += entry["cycles"]
@@ -221,46 +191,8 @@ def _take(report: CheckReport, entry: dict[str, Any], settings: CheckSettings) -
         verdict.state = "kept"
     if entry.get("claimed") is False and verdict.state == "kept":
         verdict.state = "not claimed"
-    seen = set()
     for rule, cycle, what in entry.get("breaches", ()):
-        if rule not in seen:
-            seen.add(rule)
-            _breach(report, rule, entry, cycle, what, Stimulus.from_json(entry["small"]), settings)
-
-
-def _breach(
-    report: CheckReport,
-    rule: str,
-    entry: dict[str, Any],
-    cycle: int,
-    what: str,
-    stimulus: Stimulus,
-    settings: CheckSettings,
-) -> None:
-    verdict = report.verdicts[rule]
-    if verdict.state == "broken":
-        return
-    verdict.state, verdict.cycle, verdict.what = "broken", cycle, what
-    verdict.case = f"{entry.get('rule', entry.get('begin'))}, {entry['case']}"
-    settings.out.mkdir(parents=True, exist_ok=True)
-    verdict.stimulus = settings.out / f"{rule}.json"
-    verdict.stimulus.write_text(stimulus.to_json())
-
-
-def _record(
-    report: CheckReport,
-    files: Sequence[Path],
-    defines: dict[str, str],
-    settings: CheckSettings,
-    progress: Callable[[str], None],
-) -> None:
-    """Waves of every broken rule's small stimulus."""
-    broken = [v for v in report.verdicts.values() if v.state == "broken" and v.stimulus is not None and v.rule != ENDS]
-    if not broken:
-        return
-    progress("waves")
-    for verdict in broken:
-        assert verdict.stimulus is not None
-        verdict.waves = record_waves(
-            settings.simulator, files, defines, verdict.stimulus, verdict.stimulus.with_suffix(".fst"), progress
-        )
+        if rule not in found:
+            stimulus = Stimulus.from_json(entry["stimulus"])
+            found[rule] = Finding(Breach(rule, cycle, what), entry["rule"], entry["case"], entry["number"], stimulus)
+            report.verdicts[rule].broken_by(found[rule])

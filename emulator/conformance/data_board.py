@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.reference.control import AHEAD, Leaving
 from ringhil.emulator.testbench.reference.data import LONGEST
 from ringhil.emulator.testbench.scoreboard import difference
-
-_SHOWN = 32  # bytes of a frame in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class DataBoard:
                 for index, expected in enumerate(waiting):
                     if fits(expected.leaving, frame):
                         return stream, self._take(link, stream, index, frame)
-        return "", f"{link}: a {frame.kind} frame left that nothing asked for ({_hex(frame.data)})"
+        return "", f"{link}: a {frame.kind} frame left that nothing asked for ({frame.title})"
 
     def awaits(self, link: str, frame: RingFrame) -> bool:
         """A frame like this one must leave by `link`."""
@@ -62,7 +61,7 @@ class DataBoard:
         del waiting[: index + 1]
         self.gone[stream, taken.place] = frame.ended
         if skipped:
-            lost = _hex(skipped[0].leaving.data)
+            lost = described(skipped[0].leaving.data)
             return f"{link}: a {frame.kind} frame that came by {stream} overtook another, or that was lost ({lost})"
         if taken.leaving.cut:
             if self._remains(taken.leaving, frame):
@@ -72,7 +71,11 @@ class DataBoard:
                 f"{link}: a {frame.kind} frame that came by {stream} had lost its end or was too long, and left {how}"
             )
         why = difference(self._same_ttl(taken.leaving, frame), frame)
-        return None if why is None else f"{link}: a {frame.kind} frame that came by {stream} left wrong: {why}"
+        return (
+            None
+            if why is None
+            else f"{link}: a {frame.kind} frame that came by {stream} left wrong: {why} ({frame.title})"
+        )
 
     def _exact(self, expected: Leaving, frame: RingFrame) -> bool:
         return not expected.cut and difference(self._same_ttl(expected, frame), frame) is None
@@ -93,7 +96,3 @@ class DataBoard:
         if expected.link in AHEAD or len(frame.data) < 8 or frame.ttl > self._longest:
             return expected
         return replace(expected, data=expected.data[:4] + frame.data[4:6] + expected.data[6:])
-
-
-def _hex(data: bytes) -> str:
-    return data[:_SHOWN].hex() + ("..." if len(data) > _SHOWN else "")

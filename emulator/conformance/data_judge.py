@@ -8,6 +8,7 @@ from ringhil.emulator.conformance.credit_check import INTO_RING, ONWARD, credits
 from ringhil.emulator.conformance.data_board import DataBoard
 from ringhil.emulator.conformance.steady import view_of
 from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, data
 from ringhil.emulator.testbench.reference.control import AHEAD
@@ -118,7 +119,7 @@ def _at_rest(rule: str, judged: Judged, stimulus: Stimulus, observed: Observed) 
     for stream in sorted(board.streams):
         for leaving in board.missing(stream):
             if not _held(judged, observed, stream, leaving.link):
-                text = f"{leaving.link}: a frame that came by {stream} never left ({leaving.data[:32].hex()})"
+                text = f"{leaving.link}: a frame that came by {stream} never left ({described(leaving.data)})"
                 lines.append(text)
                 continue
             blocked.add(stream)

@@ -5,7 +5,8 @@ import xml.etree.ElementTree as ElementTree
 from rich.console import Console
 from rich.markup import escape
 
-from ringhil.emulator.conformance.check import CheckReport, RuleVerdict
+from ringhil.emulator.conformance.causes import Cause
+from ringhil.emulator.conformance.report import CheckReport, RuleVerdict
 from ringhil.emulator.pages.junit import written
 from ringhil.emulator.pages.tables import print_table, table
 
@@ -20,14 +21,13 @@ def show(report: CheckReport, console: Console) -> None:
         state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
         rules.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
     print_table(console, rules)
-    broken = [v for v in report.verdicts.values() if v.state == "broken"]
-    for verdict in broken:
+    for verdict in report.broken:
         console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
         where = f"cycle {verdict.cycle}: " if verdict.cycle is not None else ""
         console.print(f"  {where}{escape(verdict.what)}", soft_wrap=True)
-        for what, path in (("stimulus", verdict.stimulus), ("waves", verdict.waves)):
-            if path is not None:
-                console.print(f"  {what} {path}", soft_wrap=True)
+        for what, path in verdict.files.items():
+            console.print(f"  {what} {path}", soft_wrap=True)
+    _show_causes(report, console)
     kept = sum(v.state == "kept" for v in report.verdicts.values())
     text = f"{report.rtl} ({report.top}) on {report.simulator}, seed {report.seed}: {kept} rules kept"
     others = [
@@ -38,9 +38,20 @@ def show(report: CheckReport, console: Console) -> None:
     console.print("\n" + text)
 
 
+def _show_causes(report: CheckReport, console: Console) -> None:
+    """One line for each group of broken rules."""
+    if not report.broken:
+        return
+    console.print("\n[bold]by likely cause[/] (same output, same kind of frame; the simplest first)")
+    for number, cause in enumerate(report.causes, start=1):
+        first, *others = cause.rules
+        line = f"  {number}. {cause.where}: [bold red]{first}[/]" + (f", also {', '.join(others)}" if others else "")
+        console.print(f"{line}: {escape(cause.what)}", soft_wrap=True)
+
+
 def junit(report: CheckReport) -> str:
     """JUnit XML: a test case for each rule. No times are told: the same check gives the same file."""
-    broken = sum(v.state == "broken" for v in report.verdicts.values())
+    broken = len(report.broken)
     skipped = sum(v.state.startswith("not") for v in report.verdicts.values())
     errors = int(report.interrupted)
     counts = {"tests": str(len(report.verdicts) + errors), "failures": str(broken)}
@@ -50,13 +61,14 @@ def junit(report: CheckReport) -> str:
     properties = ElementTree.SubElement(suite, "properties")
     for name in ("rtl", "top", "hash", "simulator", "seed", "effort"):
         ElementTree.SubElement(properties, "property", {"name": name, "value": str(getattr(report, name))})
+    behind = {rule: (number, cause) for number, cause in enumerate(report.causes, start=1) for rule in cause.rules}
     for verdict in report.verdicts.values():
         group, _, name = verdict.rule.partition(".")
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"{report.top}.{group}", "name": name})
         if verdict.state == "broken":
             message = (f"cycle {verdict.cycle}: " if verdict.cycle is not None else "") + verdict.what
             ElementTree.SubElement(case, "failure", {"type": "broken", "message": message}).text = _details(
-                verdict, report
+                verdict, report, *behind[verdict.rule]
             )
         elif verdict.state != "kept":
             ElementTree.SubElement(case, "skipped", {"type": verdict.state, "message": verdict.state})
@@ -66,9 +78,10 @@ def junit(report: CheckReport) -> str:
     return written(root)
 
 
-def _details(verdict: RuleVerdict, report: CheckReport) -> str:
+def _details(verdict: RuleVerdict, report: CheckReport, number: int, cause: Cause) -> str:
     lines = [f"rule: {verdict.rule}: {verdict.demands}", f"found: {verdict.what}"]
     if verdict.case:
         lines.append(f"case: {verdict.case}, seed {report.seed}, effort {report.effort}")
-    lines += [f"{what}: {path}" for what, path in (("stimulus", verdict.stimulus), ("waves", verdict.waves)) if path]
+    lines.append(f"likely cause {number}: {cause.where}; broken by it: {', '.join(cause.rules)}")
+    lines += [f"{what}: {path}" for what, path in verdict.files.items()]
     return "\n".join(lines)

@@ -3,9 +3,9 @@
 | line | says |
 |---|---|
 | `{"begin": rule, "case": ...}` | a case begins; if no result follows, the simulation ended in it |
-| `{"rule": ..., "case": ..., "cycles": ...}` | its result; with `breaches` and two stimuli if it is broken |
+| `{"rule": ..., "case": ..., "cycles": ...}` | its result; with `breaches`, one of each rule, if it is broken |
 
-Settings come by environment variables, see `check.py`. A failing case is made small before the next rule begins.
+Settings come by environment variables, see `check.py`.
 """
 
 import json
@@ -15,17 +15,12 @@ from typing import Any
 
 import cocotb
 
-from ringhil.emulator.conformance.coverage import collector, sample
-from ringhil.emulator.conformance.general import general_breaches
-from ringhil.emulator.conformance.minimise import minimise
-from ringhil.emulator.conformance.rule import RuleCase, all_rules, cases_of
-from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.conformance.case_judge import CaseJudge
+from ringhil.emulator.conformance.rule import all_rules, cases_of
 from ringhil.emulator.testbench.node import NodeBench
 from ringhil.emulator.testbench.player import StimulusPlayer
-from ringhil.emulator.testbench.stimulus import Stimulus
 
 PREFIX = "RINGHIL_CHECK_"
-_MOST = 20  # breaches of one case that are written down
 
 
 def setting(name: str, otherwise: str = "") -> str:
@@ -33,32 +28,11 @@ def setting(name: str, otherwise: str = "") -> str:
     return os.environ.get(PREFIX + name, otherwise)
 
 
-class CaseJudge:
-    """Plays a case and judges it; remembers whether the node ever claimed to rest."""
-
-    def __init__(self, player: StimulusPlayer) -> None:
-        self._player = player
-        self.rested = False
-        self.coverage = collector()
-
-    async def __call__(self, case: RuleCase, stimulus: Stimulus) -> list[Breach]:
-        """Play `stimulus` in place of the case's own; what is wrong, earliest first."""
-        observed = await self._player.play(stimulus)
-        sample(self.coverage, stimulus, observed)
-        self.rested |= observed.rests
-        breaches = [*case.judge(stimulus, observed), *general_breaches(stimulus, observed)]
-        if case.compare is not None and not breaches:
-            leaping = await self._player.play(stimulus, leap=True)
-            self.rested |= leaping.leaped > 0
-            breaches = case.compare(observed, leaping)
-        return sorted(breaches, key=lambda b: b.cycle)
-
-
 @cocotb.test()
 async def conformance(dut: Any) -> None:
     """Every chosen rule, each until its first broken case."""
     out = Path(setting("OUT"))
-    seed, effort, shrink = (int(setting(name, "1")) for name in ("SEED", "EFFORT", "SHRINK"))
+    seed, effort = (int(setting(name, "1")) for name in ("SEED", "EFFORT"))
     chosen = [name for name in setting("RULES").split(",") if name]
     rules = all_rules()
     with out.open("a", encoding="utf-8") as lines:
@@ -69,7 +43,7 @@ async def conformance(dut: Any) -> None:
 
         judge = CaseJudge(StimulusPlayer(NodeBench(dut)))
         for name in chosen or rules:
-            for case in cases_of(rules[name], seed, effort):
+            for number, case in enumerate(cases_of(rules[name], seed, effort)):
                 write({"begin": name, "case": case.name, "stimulus": case.stimulus.to_json()})
                 judge.rested = False
                 breaches = await judge(case, case.stimulus)
@@ -77,9 +51,9 @@ async def conformance(dut: Any) -> None:
                 if case.compare is not None:
                     entry["claimed"] = judge.rested
                 if breaches:
-                    small, found = await minimise(case, breaches, judge, shrink)
-                    entry["breaches"] = [[b.rule, b.cycle, b.what] for b in found[:_MOST]]
-                    entry |= {"small": small.to_json(), "stimulus": case.stimulus.to_json()}
+                    first = {b.rule: b for b in reversed(breaches)}
+                    entry["breaches"] = [[b.rule, b.cycle, b.what] for b in breaches if first[b.rule] is b]
+                    entry |= {"number": number, "stimulus": case.stimulus.to_json()}
                 write(entry)
                 if breaches:
                     break

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome, Leaving
@@ -85,7 +86,7 @@ def _judge_lane(lane: _Lane, stimulus: Stimulus, observed: Observed, moves: Move
             if mine is None:
                 again = any(due.seen and due.leaves_as(found) for due in dues)
                 why = "that had gone on already" if again else "as none that arrived may leave"
-                lane.wrong(found.ended, f"{link}: a {found.kind} frame left {why} ({found.data[:24].hex()}...)")
+                lane.wrong(found.ended, f"{link}: a {found.kind} frame left {why} ({found.title})")
             else:
                 mine.seen = 1
             continue
@@ -100,7 +101,7 @@ def _judge_lane(lane: _Lane, stimulus: Stimulus, observed: Observed, moves: Move
     for due in dues:
         if due.must and not due.seen and due.frame.ended + SETTLE < stimulus.cycles:
             text = f"{link}: a {due.frame.kind} frame of {len(due.frame.data) // 8} flits was lost"
-            lane.wrong(due.frame.ended, f"{text} ({due.frame.data[:24].hex()}...)")
+            lane.wrong(due.frame.ended, f"{text} ({described(due.frame.data)})")
 
 
 def _judge_mail(lane: _Lane, observed: Observed, dues: Sequence[_Due], spoilt: int) -> None:
@@ -116,14 +117,14 @@ def _judge_mail(lane: _Lane, observed: Observed, dues: Sequence[_Due], spoilt: i
         if due is None or not mail.whole:
             twice = any(d.delivered_as(mail.data) for d in dues)
             why = "has gone on already" if twice else "is none that arrived"
-            lane.wrong(mail.ended, f"mailbox {mail.port}: a frame handed over {why} ({mail.data[:24].hex()}...)")
+            lane.wrong(mail.ended, f"mailbox {mail.port}: a frame handed over {why} ({described(mail.data)})")
         else:
             due.seen = 1
 
 
 def _judge_remainder(lane: _Lane, link: str, found: RingFrame, dues: Sequence[_Due], spoilt: bool) -> None:
     if not (found.sof and found.eof and found.err):
-        lane.wrong(found.ended, f"{link}: a frame left damaged and without the mark ({found.data[:24].hex()}...)")
+        lane.wrong(found.ended, f"{link}: a frame left damaged and without the mark ({found.title})")
     elif not spoilt and not any(due.begins_as(found) for due in dues):
         lane.wrong(found.ended, f"{link}: a marked frame left that begins as none that was there")
 

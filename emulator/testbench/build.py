@@ -20,12 +20,13 @@ from ringhil.emulator.build.toolchain import plain_environment
 Simulator = Literal["verilator", "icarus"]
 SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")
 HDL = Path(__file__).resolve().parent / "hdl"
-_RECIPE = 1  # of Icarus builds; raise it when this file begins to make something else of the same sources
+_RECIPE = 2  # of Icarus builds; raise it when this file begins to make something else of the same sources
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A built bench: `directory` holds what the simulator of that name runs."""
+    """A built bench: `directory` holds what `simulator` runs, `top` is its module. `rtl` is the digest of the sources,
+    "sha256:..."; `from_cache`: it had been built before."""
 
     simulator: Simulator
     top: str
@@ -155,7 +156,7 @@ def _icarus(
 
 _DUMP = """module ringhil_dump;
   initial begin
-    $dumpfile("waves.fst");
+    $dumpfile("dump.vcd");
     $dumpvars(0, {top});
   end
 endmodule

@@ -11,7 +11,7 @@ _Shadow = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """`width` bits from bit `lsb` of a simulator's signal.
+    """`width` bits from bit `lsb` of a simulator's signal, `handle`.
 
     Slices of one input share `shadow`: a vector can only be written whole.
     """
@@ -46,7 +46,7 @@ class Pin:
 @dataclass(frozen=True, slots=True)
 class Pins:
     """Makes pins: of a node's bench, or of cell `cell` in a card's or server's top, where every port is a vector of
-    all cells' ports. Pass the same `shadow` for all cells of one top."""
+    all cells' ports. `dut`: the top as the simulator shows it. Pass the same `shadow` for all cells of one top."""
 
     dut: Any
     cell: int | None = None
@@ -67,7 +67,8 @@ class Pins:
 
 @dataclass(frozen=True, slots=True)
 class RingBus:
-    """One link of a node, seen from the node: `rx_*` are its inputs, `tx_*` its outputs (64 data, 8 control bits).
+    """One link of a node, seen from the node: `rx_data` and `rx_ctl` are its inputs, `tx_data` and `tx_ctl` its outputs
+    (64 data, 8 control bits); `name` is the link's, `log` its logger.
 
     Where only outputs are wired out, as at the ring ports of a card, the inputs are None.
     """

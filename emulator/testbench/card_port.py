@@ -29,9 +29,11 @@ class BenchCardPort(CardPort):
 
     @property
     def now(self) -> int:
+        """The cycle that the next clock edge ends."""
         return self._bench.cycle() + 1
 
     def at(self, cycle: int, act: Callable[[], None]) -> None:
+        """Have something done in a cycle; in the next one, if that has begun."""
         cycle = max(cycle, self.now + 1)
         if cycle not in self._due:
             self._due[cycle] = []
@@ -39,6 +41,7 @@ class BenchCardPort(CardPort):
         self._due[cycle].append(act)
 
     def send(self, cell: int, frames: Sequence[bytes]) -> None:
+        """Send frames (wire bytes) over a GPU's link with the CPU, now; their link CRCs are written here."""
         for frame in frames:
             sealed = frame[:-4] + crc.link_crc(frame).to_bytes(4, "big")
             self._bench.gpus[cell].host.source.send_nowait(RingFrame.of(sealed))

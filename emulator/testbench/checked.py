@@ -24,7 +24,8 @@ class NodeScoreboard:
     | control frames on the ring, mail by the ring ports | reference.control |
     | data frames on their way (not the node's own answers to work) | reference.data |
 
-    `complaints` are there as soon as they are seen; `check` raises AssertionError with them, and with what is missing.
+    `complaints` are there as soon as they are seen, `compared` counts frames; `check` raises AssertionError with them,
+    and with what is missing.
     """
 
     def __init__(self, bench: NodeBench, view: NodeView) -> None:

@@ -18,7 +18,8 @@ _CODES = Port.codes()
 
 
 class FirmwareDriver:
-    """One GPU's processor. `latency` is the time (cycles) from a frame's end to the reaction to it.
+    """One GPU's processor, which runs `firmware`. `latency` is the time (cycles) from a frame's end to the reaction to
+    it.
 
     Every action is shown to the functions in `observers` before it is done.
     """

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
+from ringhil.emulator.testbench.naming import described
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Frame
 
@@ -16,7 +17,8 @@ _EPOCH = slice(8, 12)
 
 
 class Flit(NamedTuple):
-    """What one cycle carries: 64 bits and how they stand in their frame."""
+    """What one cycle carries: `data`, 64 bits, and how they stand in their frame: first flit (`sof`), last flit
+    (`eof`), with the error mark (`err`)."""
 
     data: int
     sof: bool
@@ -26,7 +28,8 @@ class Flit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RingFrame:
-    """`data`: whole flits, most significant byte first. `err`: an earlier hop's mark, carried with the last flit.
+    """`data`: whole flits, most significant byte first. `channel`: control or data. `err`: an earlier hop's mark,
+    carried with the last flit.
 
     `sof` and `eof` are false for a frame that lost its beginning or its end on the way (or is to lose it). `began`
     and `ended` are the cycles of the first and last flit, filled in by monitors.
@@ -52,7 +55,13 @@ class RingFrame:
         return KIND_NAMES.get(self.data[0], "unknown") if self.data else "unknown"
 
     @property
+    def title(self) -> str:
+        """Kind, sender and receiver, as far as they are in it."""
+        return described(self.data) if self.sof else f"the last {len(self.data) // wire.FLIT_BYTES} flits of a frame"
+
+    @property
     def ttl(self) -> int:
+        """Hops that it has left."""
         return int.from_bytes(self.data[_TTL], "big")
 
     @property

@@ -19,6 +19,7 @@ class LinkModel:
     | `owed` | credits that we have to give, one a cycle |
     | `up`, `fault` | our carrier and our remote-fault mark |
     | `peer_up`, `peer_fault` | the node's, as last seen |
+    | `woken` | is called when there may be something to send |
 
     When the node takes the link down both ends forget their credits; when it uses it again, each gives the other one
     credit for each free slot.
@@ -30,7 +31,7 @@ class LinkModel:
     fault: bool = False
     peer_up: bool = True
     peer_fault: bool = False
-    woken: list[Callable[[], None]] = field(default_factory=list)  # called when there may be something to send
+    woken: list[Callable[[], None]] = field(default_factory=list)
 
     def wake(self) -> None:
         """Something changed that the source should look at."""

@@ -17,7 +17,8 @@ _VALID, _SOF, _EOF, _BAD = 1, 2, 4, 8
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A frame for the firmware: by which port it came, whether its link CRC or mark was bad, cycle of its end."""
+    """A frame for the firmware: `data` that came by mailbox port `port` (`Port.code`) and ended in cycle `ended`;
+    `bad`: its link CRC was wrong or it had the error mark; `whole`: it had a beginning."""
 
     port: int
     data: bytes
@@ -27,7 +28,8 @@ class Mail:
 
 
 class MailReader:
-    """Collects what the node hands to its firmware by one port; sleeps until something comes."""
+    """Collects what the node hands to its firmware by one port; sleeps until something comes. `on_mail` is
+    called with each Mail."""
 
     def __init__(self, pins: Pins, port: int, clock: Pin, cycle: Cycle, frames: Queue[Mail]) -> None:
         self._port, self._clock, self._cycle, self._frames = port, clock, cycle, frames
@@ -63,7 +65,8 @@ class MailReader:
 
 
 class Mailbox:
-    """`send_nowait` writes frames while the node is ready; what it hands over arrives in `frames`.
+    """`send_nowait` writes frames while the node is ready; what it hands over arrives in `frames`, a queue of Mail, by
+    way of `readers`, one a port.
 
     The node has a single valid pin for all cells' firmware in a card's top; there it lies in `mtx_ctl_i`.
     """

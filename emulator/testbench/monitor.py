@@ -27,7 +27,7 @@ LONGEST: dict[Channel, int] = {"control": wire.MAX_FRAME_FLITS, "data": wire.DAT
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A rule of the link that was broken: in which cycle, and what was seen."""
+    """A rule of the link that was broken: its name `rule`, in which `cycle`, and `what` was seen."""
 
     rule: str
     cycle: int
@@ -46,7 +46,8 @@ class RingMonitor:
     | `on_bits` | the control bits of each cycle that was looked at |
     | `on_breach` | each Breach |
 
-    `cycle` answers the number of the cycle that the last clock edge ended.
+    `cycle` answers the number of the cycle that the last clock edge ended. `name` stands before what is said of
+    `breaches`, a list of all; `samples` counts clock edges that were looked at.
     """
 
     def __init__(self, name: str, data: Pin, ctl: Pin, clock: Pin, cycle: Cycle) -> None:
@@ -61,7 +62,7 @@ class RingMonitor:
         self.on_bits: list[Callable[[int, int], None]] = []
         self.on_breach: list[Callable[[Breach], None]] = []
         self.breaches: list[Breach] = []
-        self.samples = 0  # clock edges that were looked at
+        self.samples = 0
         self._task = cocotb.start_soon(self._run())
 
     async def recv(self) -> RingFrame:

@@ -16,9 +16,17 @@ from ringhil.protocol.wire import Link
 
 
 class NodeBench:
-    """Drives `node_bench` (hdl/node_bench.sv). Make it, then `await start(...)`.
+    """Drives `node_bench` (hdl/node_bench.sv), the top `dut`. Make it, then `await start(...)`.
 
     The number of a cycle is that of clock edges since reset was released; `leaped` cycles are in it.
+
+    | attribute | |
+    |---|---|
+    | `ports` | by link (`wire.Link`): a RingPort |
+    | `mailbox`, `registers` | the firmware's side |
+    | `pins`, `clock` | makes pins; the clock's |
+    | `edge` | awaits the clock's rising edge |
+    | `quiescent`, `moved` | pins of the node's rest: what it says, and what changed all the same |
     """
 
     def __init__(self, dut: Any) -> None:
@@ -40,6 +48,11 @@ class NodeBench:
     def cycle(self) -> int:
         """Number of the cycle that the last clock edge ended; 0 is the first one without reset."""
         return (get_sim_time("step") - self._began) // PERIOD + self.leaped
+
+    @property
+    def origin(self) -> int:
+        """The time of the simulation, in its steps, at which cycle 0 began."""
+        return self._began - PERIOD
 
     async def start(self, *, card: int = 0, node: int = 1, size: int = 4, now: int = 0) -> None:
         """Straps, three cycles of reset, everything idle. May be called again for a fresh start.

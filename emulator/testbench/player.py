@@ -53,6 +53,7 @@ class Observed:
     | `breaches` | rules of the link and of its rest that the node broke |
     | `unfinished` | (link, channel) into which a frame was begun and not ended |
     | `rests` | it said after the last cycle that it is quiescent |
+    | `leaped` | cycles that were passed over |
     """
 
     arrived: dict[str, list[RingFrame]] = field(default_factory=lambda: {link: [] for link in wire.LINKS})

@@ -82,8 +82,5 @@ def _kept(recorded: Path | None, folder: Path | None, name: str) -> Path | None:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".fst")
-    if recorded.suffix == ".vcd":
-        convert(recorded, target, names=value_names())
-    elif target != recorded:
-        target.write_bytes(recorded.read_bytes())
+    convert(recorded, target, names=value_names())
     return target

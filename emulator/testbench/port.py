@@ -8,7 +8,8 @@ from ringhil.emulator.testbench.source import RingSource
 
 
 class RingPort:
-    """`source` drives into the link, `sink` takes what comes out, `arriving` watches the way in."""
+    """`source` drives into the link, `sink` takes what comes out, `arriving` watches the way in; `link` is what our end
+    knows of the other one."""
 
     def __init__(self, bus: RingBus, clock: Pin, cycle: Cycle) -> None:
         self.link = LinkModel()

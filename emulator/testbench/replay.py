@@ -15,9 +15,13 @@ from ringhil.emulator.testbench.stimulus import Stimulus
 
 @cocotb.test()
 async def replay(dut: Any) -> None:
-    """$RINGHIL_STIMULUS, from reset; what was observed goes to $RINGHIL_OBSERVED."""
+    """$RINGHIL_STIMULUS, from reset; what was observed goes to $RINGHIL_OBSERVED, the time of cycle 0 to
+    $RINGHIL_ORIGIN."""
     stimulus = Stimulus.read(Path(os.environ["RINGHIL_STIMULUS"]))
-    observed = await StimulusPlayer(NodeBench(dut)).play(stimulus)
+    bench = NodeBench(dut)
+    observed = await StimulusPlayer(bench).play(stimulus)
+    if "RINGHIL_ORIGIN" in os.environ:
+        Path(os.environ["RINGHIL_ORIGIN"]).write_text(str(bench.origin))
     if "RINGHIL_OBSERVED" in os.environ:
         Path(os.environ["RINGHIL_OBSERVED"]).write_text(json.dumps(as_data(observed)))
 

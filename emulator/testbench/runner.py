@@ -24,7 +24,7 @@ _ASSERTION = (
 
 @dataclass(frozen=True)
 class TestResult:
-    """One cocotb test: `failure` is None or what it said; `seed` replays it."""
+    """One cocotb test, `name`: `failure` is None or what it said; `seed` replays it; `skipped`: it wasn't run."""
 
     __test__ = False  # not a test of pytest's
 
@@ -36,7 +36,8 @@ class TestResult:
 
 @dataclass(frozen=True)
 class BenchRun:
-    """All tests of one run, the results file, and the simulator's output."""
+    """All tests of one run: `results`, the results file `xml`, the simulator's output `log`, and `waves` (VCD) if they
+    were taken."""
 
     results: tuple[TestResult, ...]
     xml: Path
@@ -45,6 +46,7 @@ class BenchRun:
 
     @property
     def failed(self) -> tuple[TestResult, ...]:
+        """Those of the results that are failures."""
         return tuple(r for r in self.results if r.failure is not None)
 
 
@@ -59,12 +61,14 @@ def run_bench(
     waves: bool = False,
     paths: Sequence[Path] = (),
     patience: float = PATIENCE,
+    hand: Sequence[int] = (),
 ) -> BenchRun:
     """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
 
     `settings` become environment variables of the simulation; `paths` are searched for the modules first; `waves`
-    needs a bench built with waves. Raises BuildError when the simulator can't be started or ends without results: an
-    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds.
+    needs a bench built with waves; `hand` are file descriptors that the simulation gets, by the same numbers, and that
+    are closed here. Raises BuildError when the simulator can't be started or ends without results: an assertion inside
+    the RTL failed, it crashed, or took longer than `patience` seconds.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython
@@ -95,8 +99,8 @@ def run_bench(
     else:
         environment.pop("COCOTB_TRUST_INERTIAL_WRITES", None)
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
-        command += ["-fst"] if waves else ["-none"]
-    _execute(command, environment, folder, log, patience)
+        command += [] if waves else ["-none"]
+    _execute(command, environment, folder, log, patience, hand)
     said = log.read_text(errors="replace")
     failed = next((found for pattern in _ASSERTION if (found := pattern.search(said))), None)
     if failed is not None:
@@ -106,11 +110,13 @@ def run_bench(
         raise BuildError(text, said[-_TAIL:])
     if not xml.is_file():
         raise BuildError(f"{bench.simulator} ended without results; see {log}", said[-_TAIL:])
-    shown = folder / ("dump.vcd" if bench.simulator == "verilator" else "waves.fst")
+    shown = folder / "dump.vcd"
     return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
 
 
-def _execute(command: list[str], environment: dict[str, str], folder: Path, log: Path, patience: float) -> None:
+def _execute(
+    command: list[str], environment: dict[str, str], folder: Path, log: Path, patience: float, hand: Sequence[int]
+) -> None:
     with log.open("wb") as output:
         try:
             process = subprocess.Popen(
@@ -121,9 +127,13 @@ def _execute(command: list[str], environment: dict[str, str], folder: Path, log:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=hand,
             )
         except OSError as error:
             raise BuildError(f"{command[0]}: can't be started: {error.strerror}") from error
+        finally:
+            for descriptor in hand:
+                os.close(descriptor)
         try:
             process.wait(patience)
         except subprocess.TimeoutExpired:

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.mailbox import Mail
+from ringhil.emulator.testbench.naming import described, differing
 from ringhil.emulator.testbench.reference.control import Delivered, Leaving, stamped
-
-_SHOWN = 48  # bytes of a frame in a message
 
 
 class Scoreboard:
@@ -51,9 +50,9 @@ class Scoreboard:
                 if why is None and not skipped:
                     return None
                 if why is None:
-                    return f"{link}: a {frame.kind} frame of '{name}' overtook another ({_hex(skipped[0].data)})"
-                return f"{link}: a {frame.kind} frame of '{name}' left wrong: {why}"
-        return f"{link}: a {frame.kind} frame left that nothing asked for ({_hex(frame.data)})"
+                    return f"{link}: a {frame.kind} frame of '{name}' overtook another ({described(skipped[0].data)})"
+                return f"{link}: a {frame.kind} frame of '{name}' left wrong: {why} ({frame.title})"
+        return f"{link}: a {frame.kind} frame left that nothing asked for ({frame.title})"
 
     def saw_mail(self, mail: Mail) -> str | None:
         """A frame was handed to the firmware; None if it had to be."""
@@ -61,14 +60,14 @@ class Scoreboard:
         while waiting and waiting[0].optional and not _may_be(waiting[0], mail):
             waiting.popleft()
         if not waiting:
-            return f"mailbox {mail.port}: a frame ({_hex(mail.data)}) was handed over that nothing asked for"
+            return f"mailbox {mail.port}: a frame ({described(mail.data)}) was handed over that nothing asked for"
         expected = waiting.popleft()
         if expected.optional and waiting and _may_be(waiting[0], mail) and mail.bad == waiting[0].bad:
             waiting[0] = replace(waiting[0], optional=True)  # it may be this one, and the other one is lost
         if mail.bad != expected.bad:
-            return f"mailbox {mail.port}: bad is {mail.bad}, must be {expected.bad} ({_hex(mail.data)})"
+            return f"mailbox {mail.port}: bad is {mail.bad}, must be {expected.bad} ({described(mail.data)})"
         if not expected.bad and mail.data[:-4] != expected.data[:-4]:
-            return f"mailbox {mail.port}: {_differing(mail.data, expected.data)}"
+            return f"mailbox {mail.port}: {differing(mail.data, expected.data)} ({described(mail.data)})"
         return None
 
     def missing(self, open_lanes: Iterable[str] = ()) -> list[str]:
@@ -80,13 +79,13 @@ class Scoreboard:
                 if link in open_lanes and name.startswith("own"):
                     continue
                 lines += [
-                    f"{link}: a {channel} frame of '{name}' never left ({_hex(f.data)})"
+                    f"{link}: a {channel} frame of '{name}' never left ({described(f.data)})"
                     for f in waiting
                     if not f.optional
                 ]
         for port, mails in self._mail.items():
             lines += [
-                f"mailbox {port}: a frame was never handed over ({_hex(m.data)})" for m in mails if not m.optional
+                f"mailbox {port}: a frame was never handed over ({described(m.data)})" for m in mails if not m.optional
             ]
         return lines
 
@@ -111,7 +110,7 @@ def difference(expected: Leaving, found: RingFrame) -> str | None:
     """What is wrong with `found`; None if it is what had to leave."""
     if expected.cut:
         if not _same(expected, found.data):
-            return f"it is of another message ({_hex(found.data)})"
+            return "it is of another message"
         return None if not found.good else "it had been cut on its way in, and left as a good one"
     if found.err != expected.bad:
         return f"error mark {found.err}, must be {expected.bad}"
@@ -124,17 +123,4 @@ def difference(expected: Leaving, found: RingFrame) -> str | None:
             return f"time stamp {stamp} is of no cycle from {expected.since} to {found.began}"
     later = sum(expected.since < end <= found.ended for end in expected.bad_ends) if expected.record_at else 0
     wanted = [stamped(expected, stamp, more) for more in range(later + expected.more_bad + 1)]
-    return None if found.data in wanted else _differing(found.data, wanted[0])
-
-
-def _differing(found: bytes, wanted: bytes) -> str:
-    if len(found) != len(wanted):
-        return f"{len(found) // 8} flits, must be {len(wanted) // 8} ({_hex(found)}, must be {_hex(wanted)})"
-    for i in range(0, len(found), 8):
-        if found[i : i + 8] != wanted[i : i + 8]:
-            return f"flit {i // 8} is {found[i : i + 8].hex()}, must be {wanted[i : i + 8].hex()}"
-    return "the same"
-
-
-def _hex(data: bytes) -> str:
-    return data[:_SHOWN].hex() + ("..." if len(data) > _SHOWN else "")
+    return None if found.data in wanted else differing(found.data, wanted[0])

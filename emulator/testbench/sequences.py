@@ -54,7 +54,8 @@ class Constraints:
 
 
 class RandomSequence:
-    """An endless sequence of (gap in cycles, frame). `seed` is what it was drawn from; `drawn` counts frames."""
+    """An endless sequence of (gap in cycles, frame) within `constraints`. `seed` is what it was drawn from; `drawn`
+    counts frames."""
 
     def __init__(self, constraints: Constraints | None = None, seed: int | None = None) -> None:
         self.constraints = constraints if constraints is not None else Constraints()

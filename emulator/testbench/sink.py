@@ -18,6 +18,7 @@ class RingSink:
 
     A data frame keeps its slot of the receiver's buffer for as many cycles as the hold generator says (0 without
     one), and as long as `pause` is set: that is the back-pressure of this channel. The control channel has none.
+    `monitor` watches the way out, `link` is what our end knows, `taken` counts data frames.
     """
 
     def __init__(self, bus: RingBus, clock: Pin, cycle: Cycle, link: LinkModel | None = None) -> None:
@@ -30,7 +31,7 @@ class RingSink:
         self._held: deque[int] = deque()
         self._wake = Event()
         self.pause = False
-        self.taken = 0  # data frames
+        self.taken = 0
         self._timing = False
         self._task = cocotb.start_soon(self._run())
 

@@ -43,7 +43,8 @@ class RingSource:
     """Drives the inputs of one port: at most one flit a cycle, control first, a data frame only with a credit.
 
     A pause generator answers, for each cycle in which something could be sent, whether the source pauses. While the
-    node doesn't use the link nothing is sent, and the frame on its way is lost, as with a real far end.
+    node doesn't use the link nothing is sent, and the frame on its way is lost, as with a real far end. While `pause`
+    is set it sends nothing; `link` is what our end knows, `began` counts data frames.
     """
 
     def __init__(self, bus: RingBus, clock: Pin, link: LinkModel | None = None) -> None:
@@ -56,7 +57,7 @@ class RingSource:
         self._pauses: Iterator[bool] = repeat(False)
         self.pause = False
         self._asleep = False
-        self.began = 0  # data frames, so that a test can compare with the credits it gave
+        self.began = 0
         self._data.write(0)
         self._ctl.write(self.link.levels)
         self.link.woken.append(self.refresh)

@@ -25,7 +25,7 @@ class StimulusError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A frame into a link (`wire.Link`)."""
+    """`frame` into `link` (`wire.Link`). `at`, here and below: the cycle in which it is begun."""
 
     at: int
     link: str
@@ -34,8 +34,8 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Whole flits into the mailbox for a port (`wire.Port.code`); `begun`, `finished`: with a beginning, with an
-    end."""
+    """Whole flits, `data`, into the mailbox for `port` (`wire.Port.code`); `begun`, `finished`: with a beginning, with
+    an end."""
 
     at: int
     port: int
@@ -46,7 +46,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of the GPU on or off (see registers.FaultBit)."""
+    """The fault `name` of the GPU (see registers.FaultBit) begins or, without `on`, ends."""
 
     at: int
     name: str
@@ -55,7 +55,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Poke:
-    """A register write, by name or word address."""
+    """`value` is written to `register`, a name or a word address."""
 
     at: int
     register: str | int
@@ -64,7 +64,7 @@ class Poke:
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """A register read, by name or word address; the answer is in `Observed.peeks`."""
+    """`register`, a name or a word address, is read; the answer is in `Observed.peeks`."""
 
     at: int
     register: str | int
@@ -72,7 +72,7 @@ class Peek:
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """The carrier into a link goes or comes back."""
+    """The carrier into `link` goes or, with `up`, comes back."""
 
     at: int
     link: str
@@ -81,7 +81,7 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The far end's remote-fault mark on a link: while it is on, that end doesn't use the link."""
+    """The far end's remote-fault mark on `link`: while it is `on`, that end doesn't use the link."""
 
     at: int
     link: str
@@ -90,8 +90,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Each data frame that leaves by a link from here on keeps its slot at the receiver for this number of cycles; a
-    negative number: until the next Hold."""
+    """Each data frame that leaves by `link` from here on keeps its slot at the receiver for `cycles`; a negative
+    number: until the next Hold."""
 
     at: int
     link: str
@@ -100,7 +100,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The source of a link sends nothing from here on (or goes on)."""
+    """The source of `link` sends nothing from here on or, without `on`, goes on."""
 
     at: int
     link: str
@@ -115,7 +115,8 @@ _KINDS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Straps, actions in order of their cycles, and how many cycles are played in all.
+    """Straps (`card`, `node`, ring `size`), `actions` in order of their cycles, and how many `cycles` are played in
+    all.
 
     `start` is the node's time in cycle 0, a multiple of 256 so that time stamps (its low byte) are those of cycles.
     """

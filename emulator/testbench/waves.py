@@ -21,7 +21,8 @@ def record_waves(
     target: Path,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Play the stimulus in file `stimulus` to the bench of `files` and write all its signals to `target` (FST)."""
+    """Play the stimulus in file `stimulus` to the bench of `files` and write all its signals to `target` (FST), from
+    the end of reset on: cycle n begins at n nanoseconds."""
     views = HDL / "ring_view.sv"
     bench = build_bench(
         simulator,
@@ -32,12 +33,10 @@ def record_waves(
         progress=progress,
     )
     with tempfile.TemporaryDirectory(prefix="ringhil-waves-") as scratch:
-        settings = {"RINGHIL_STIMULUS": str(stimulus.absolute())}
+        origin = Path(scratch) / "origin"
+        settings = {"RINGHIL_STIMULUS": str(stimulus.absolute()), "RINGHIL_ORIGIN": str(origin)}
         run = run_bench(bench, [_REPLAY], Path(scratch), settings=settings, waves=True)
         if run.failed or run.waves is None:
             raise BuildError(f"{stimulus}: no waves: {run.failed[0].failure if run.failed else 'none were written'}")
-        if run.waves.suffix == ".fst":
-            target.write_bytes(run.waves.read_bytes())
-        else:
-            convert(run.waves, target, names=value_names())
+        convert(run.waves, target, start=int(origin.read_text()), rebase=True, names=value_names())
     return target

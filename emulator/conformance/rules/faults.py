@@ -71,7 +71,9 @@ def _keepalives(stimulus: Stimulus, observed: Observed) -> list[Breach]:
         wanted = [a.data[6:16] for a in kept if isinstance(a, Post) and a.port == port]
         found = [frame.data[6:16] for frame in observed.left[link]]
         if found != wanted:
-            text = f"{link}: {len(found)} frames left ({[f.hex() for f in found]}), must be {len(wanted)}"
+            text = f"{link}: {len(found)} frames left, must be {len(wanted)}"
+            other = next((i for i, (f, w) in enumerate(zip(found, wanted, strict=False)) if f != w), None)
+            text += "" if other is None else f"; number {other} is {observed.left[link][other].title}"
             breaches.append(Breach(name, stimulus.cycles, text))
     return breaches
 
@@ -129,7 +131,7 @@ def _babbling(stimulus: Stimulus, observed: Observed) -> list[Breach]:
         if not spans or frame.began < spans[0].begin:
             breaches.append(Breach(name, frame.ended, "a frame of the GPU's own that its firmware has not sent"))
         elif frame.data[0] != STATISTICS or frame.data[6:8] != stimulus.node.to_bytes(2, "big"):
-            breaches.append(Breach(name, frame.ended, f"it babbles what is no census of its own ({frame.data.hex()})"))
+            breaches.append(Breach(name, frame.ended, f"it babbles what is no census of its own ({frame.title})"))
         if i >= allowance and frame.began < mine[i - allowance].began + period - LONGEST:
             text = f"{allowance + 1} frames of its own left in {frame.began - mine[i - allowance].began} cycles"
             breaches.append(Breach(name, frame.ended, f"{text}, the allowance is {allowance} in {period}"))

@@ -17,6 +17,7 @@ from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import Span, bit, readings, refused, setting, silent
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, control, data
 from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD, ControlOutcome
@@ -178,12 +179,12 @@ def _cut(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> l
         if not found.good:
             spoilt += 1
             if not (found.sof and found.eof and found.err):
-                text = f"{OUT[lane]}: a cut frame left damaged and without the mark ({found.data[:24].hex()}...)"
+                text = f"{OUT[lane]}: a cut frame left damaged and without the mark ({found.title})"
                 breaches.append(Breach(rule_name, found.ended, text))
             continue
         place = next((i for i in waiting if _same(ways[i], found)), None)
         if place is None:
-            text = f"{OUT[lane]}: a good frame left that did not arrive as one ({found.data[:24].hex()}...)"
+            text = f"{OUT[lane]}: a good frame left that did not arrive as one ({found.title})"
             breaches.append(Breach(rule_name, found.ended, text))
         else:
             waiting.remove(place)
@@ -195,7 +196,7 @@ def _cut(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> l
             continue
         place = next((i for i in waiting if any(m.data[:-4] == mail.data[:-4] for m in ways[i].mail)), None)
         if place is None or not mail.whole:
-            text = f"mailbox {lane}: a frame handed over as good that did not arrive so ({mail.data[:24].hex()}...)"
+            text = f"mailbox {lane}: a frame handed over as good that did not arrive so ({described(mail.data)})"
             breaches.append(Breach(rule_name, mail.ended, text))
         else:
             waiting.remove(place)
@@ -270,7 +271,7 @@ def _ends_alone(rule_name: str, link: str, stimulus: Stimulus, observed: Observe
             if complaint is not None:
                 breaches.append(Breach(rule_name, frame.ended, complaint))
     for leaving in board.missing(link):
-        text = f"{leaving.link}: a frame that came by {link} has not left, or not ended ({leaving.data[:32].hex()})"
+        text = f"{leaving.link}: a frame that came by {link} has not left, or not ended ({described(leaving.data)})"
         breaches.append(Breach(rule_name, stimulus.cycles, text))
     for taken in outcome.engine:
         engine.take(taken)
@@ -373,11 +374,11 @@ def _turn(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> 
             if link == here and int.from_bytes(found.data[2:4], "big") & wrapped:
                 if _heard(observed, link, found.began):
                     text = f"{link}: a frame left with the flag wrapped, by a link that both ends use"
-                    breaches.append(Breach(rule_name, found.began, f"{text} ({found.data[:24].hex()}...)"))
+                    breaches.append(Breach(rule_name, found.began, f"{text} ({found.title})"))
                 continue  # else nobody hears it
             matches = [i for i, way in enumerate(ways) if any(difference(leaving, found) is None for leaving in way)]
             if not matches or (link == there and matches[0] in gone):
-                text = f"{link}: a good frame left that should not, or not again ({found.data[:24].hex()}...)"
+                text = f"{link}: a good frame left that should not, or not again ({found.title})"
                 breaches.append(Breach(rule_name, found.ended, text))
             gone.update(matches)
     for i, frame in enumerate(whole):
@@ -436,7 +437,7 @@ def _lost(stimulus: Stimulus, observed: Observed) -> list[Breach]:
                 text = f"{link}: a frame of cycle {post.at} left in cycle {frame.began}, after the link had come back"
                 breaches.append(Breach(name, frame.began, text))
             if heard and not touched and frame is None and post.at + 300 < stimulus.cycles:
-                text = f"{link}: a frame of cycle {post.at} never left ({post.data[:16].hex()}...)"
+                text = f"{link}: a frame of cycle {post.at} never left ({described(post.data)})"
                 breaches.append(Breach(name, stimulus.cycles, text))
     for mail in observed.mail:
         breaches.append(Breach(name, mail.ended, f"mailbox {mail.port}: a frame was handed over that nobody sent"))

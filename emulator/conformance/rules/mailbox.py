@@ -15,6 +15,7 @@ from ringhil.emulator.conformance.timeline import bit, faulty, readings, setting
 from ringhil.emulator.conformance.transition import Moves, judge_moving
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD, ControlOutcome, Leaving
@@ -203,17 +204,17 @@ def in_order(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
             ahead = [i for i in range(place, len(wanted)) if difference(_leaving(wanted[i], link, view), frame) is None]
             if not ahead:
                 text = f"{link}: a frame of {len(frame.data) // 8} flits left that was not written so, or not then"
-                breaches.append(Breach(rule_name, frame.ended, f"{text} ({frame.data[:24].hex()}...)"))
+                breaches.append(Breach(rule_name, frame.ended, f"{text} ({frame.title})"))
                 continue
             breaches += [
-                Breach(rule_name, frame.ended, f"{link}: a frame never left ({p.data[:24].hex()}...)")
+                Breach(rule_name, frame.ended, f"{link}: a frame never left ({described(p.data)})")
                 for p in wanted[place : ahead[0]]
                 if id(p) in due
             ]
             place = ahead[0] + 1
         lost = [p for p in wanted[place:] if due.get(id(p), stimulus.cycles) < stimulus.cycles]
         if lost:
-            text = f"{link}: {len(lost)} frames of the firmware never left, the first is {lost[0].data[:24].hex()}..."
+            text = f"{link}: {len(lost)} frames of the firmware never left, the first is a {described(lost[0].data)}"
             breaches.append(Breach(rule_name, stimulus.cycles, text))
     return sorted(breaches, key=lambda b: b.cycle)
 
@@ -379,7 +380,7 @@ def _ended(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
                 waiting.remove(post)
             elif not (frame.sof and frame.eof and frame.err):
                 text = f"{link}: {len(frame.data) // 8} flits of a frame left, and neither its end nor a marked one"
-                breaches.append(Breach(rule_name, frame.ended, f"{text} ({frame.data[:24].hex()}...)"))
+                breaches.append(Breach(rule_name, frame.ended, f"{text} ({frame.title})"))
         posts = _posts(stimulus)
         if len(posts) > setting(stimulus, "allowance"):
             continue
@@ -436,7 +437,7 @@ def _handed(rule_name: str, link: str, stimulus: Stimulus, observed: Observed) -
             text = (
                 f"mailbox {port}: a frame that is {'bad' if mail.bad else 'good'} was handed over, or handed over so,"
             )
-            breaches.append(Breach(rule_name, mail.ended, f"{text} that did not come ({mail.data[:24].hex()}...)"))
+            breaches.append(Breach(rule_name, mail.ended, f"{text} that did not come ({described(mail.data)})"))
             return breaches
         del waiting[: place + 1]
     if any(not mail.optional for mail in waiting):

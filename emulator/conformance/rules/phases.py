@@ -130,7 +130,8 @@ def _one_moment(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[
         for frame in (f for f in observed.left[link] if f.kind == "result" and f.good):
             took = int.from_bytes(frame.data[_CYCLES], "big")
             if took not in times:
-                text = f"{link}: unit 0x{frame.data[_UNIT].hex()} took {took} cycles, which it does in no cycle's state"
+                unit = int.from_bytes(frame.data[_UNIT], "big")
+                text = f"{link}: unit {unit} took {took} cycles, which it does in no cycle's state"
                 breaches.append(Breach(rule_name, frame.ended, f"{text} ({', '.join(map(str, sorted(times)))} are)"))
     return breaches
 

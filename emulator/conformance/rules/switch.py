@@ -60,7 +60,7 @@ def _dead(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     if not dead:
         return breaches
     breaches += [
-        Breach(name, frame.ended, f"{link}: a frame of the dead GPU left ({frame.data[:24].hex()}...)")
+        Breach(name, frame.ended, f"{link}: a frame of the dead GPU left ({frame.title})")
         for link in ("host", "boundary")
         for frame in observed.left[link]
     ]

@@ -76,13 +76,14 @@ def convert(
     end: int | None = None,
     names: Sequence[ValueNames] = (),
     shell: str = "TOP",
+    rebase: bool = False,
 ) -> Converted:
     """Write `fst`, which appears whole or not at all; raises WaveError with the line of the VCD.
 
     With `start` or `end` (in time units of the VCD, both included) only this window is written; it begins with the
-    values that held then. An outermost scope called `shell` isn't written, nor are the variables right in it: Verilator
-    puts one around the top module and shows its pins twice. A last line without its end is left out: whoever wrote it
-    was stopped.
+    values that held then. With `rebase` time counts from `start` on. An outermost scope called `shell` isn't written,
+    nor are the variables right in it: Verilator puts one around the top module and shows its pins twice. A last line
+    without its end is left out: whoever wrote it was stopped.
     """
     if end is not None and end < start:
         raise WaveError(f"the window ends at {end:,}; allowed is its start, {start:,}, or later")
@@ -99,7 +100,7 @@ def convert(
         try:
             if not context or not file.partial.exists():
                 raise WaveError(f"{fst}: cannot be written")
-            converter = _Converter(_Words(source), context, names, shell, start, end)
+            converter = _Converter(_Words(source), context, names, shell, start, end, start if rebase else 0)
             try:
                 converter.header()
                 converter.changes()
@@ -152,6 +153,7 @@ class _Converter:
     shell: str
     start: int
     end: int | None
+    origin: int  # time of the VCD that is 0 in the FST
     now: int = 0
     variables: int = 0
     written: int = 0
@@ -296,7 +298,7 @@ class _Converter:
             self._stamp(time)
 
     def _stamp(self, time: int) -> None:
-        lib.fstWriterEmitTimeChange(self.context, time)
+        lib.fstWriterEmitTimeChange(self.context, time - self.origin)
         self._stamped = True
 
     def _time(self, word: bytes) -> int:
@@ -325,7 +327,7 @@ class _Converter:
         if not variable.handle:
             return
         if not self._stamped:  # values may come before the first time: they hold from the beginning
-            self._stamp(0)
+            self._stamp(self.start)
         self.written += 1
         if variable.width:
             lib.fstWriterEmitValueChange(self.context, variable.handle, value)

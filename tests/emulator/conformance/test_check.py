@@ -7,9 +7,11 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.command import RINGHIL, ringhil
+from tests.emulator.trace.waves.played import fst
 from tests.junit_schema import assert_valid
 
 from ringhil.emulator.build.errors import BuildError
@@ -19,7 +21,7 @@ from ringhil.emulator.conformance.rule import all_rules, cases_of
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.build import Simulator
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
-from ringhil.protocol import registers
+from ringhil.protocol import registers, wire
 
 from .bugs import BUGS, Bug
 
@@ -59,7 +61,7 @@ def test_a_seeded_bug_has_its_place(bug: Bug) -> None:
 def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     (rtl / bug.file).write_text((rtl / bug.file).read_text().replace(bug.before, bug.after))
-    report = check(rtl, settings=CheckSettings(out=tmp_path / "out", waves=False, shrink=60))
+    report = check(rtl, settings=CheckSettings(out=tmp_path / "out", waves=False))
     broken = {v.rule: v for v in report.verdicts.values() if v.state == "broken"}
     named = [broken[rule] for rule in bug.rules if rule in broken]
     assert named, f"broken: {sorted(broken)}"
@@ -122,11 +124,16 @@ def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_p
     assert states["control.home"]["state"] == "kept"
     broken = states["control.count"]
     assert broken["state"] == "broken"
-    assert "flit 2" in broken["found"]
-    assert Path(broken["waves"]).stat().st_size > 1000
+    assert "left wrong: count is" in broken["found"]
+    assert document["causes"] == [{"where": "ring port", "what": broken["found"], "rules": ["control.count"]}]
+    stimulus = Stimulus.read(Path(broken["stimulus"]))
+    assert (len(stimulus.actions), stimulus.start, stimulus.card) == (1, 0, 0)
+    assert stimulus.cycles < 40
+    _shown(broken)
     case = next(c for c in assert_valid(junit.read_text()).iter("testcase") if c.get("name") == "count")
     failure = case.find("failure")
     assert failure is not None
+    assert "likely cause 1: ring port; broken by it: control.count" in (failure.text or "")
     assert failure.get("message") == f"cycle {broken['cycle']}: {broken['found']}"
     # What it left can be played again, to the broken node and to ours.
     wrong = run("play", broken["stimulus"], "--rtl", broken_rtl, "--json")
@@ -136,6 +143,25 @@ def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_p
     text = run("play", broken["stimulus"]).stdout
     assert "control statistics until" in text
     assert "forwarded 1" in text
+
+
+def _shown(broken: dict[str, Any]) -> None:
+    """The cycle of the message is on the axis of the waves (a cycle is a nanosecond), and marked there; all signals
+    that are shown are in the file."""
+    waves = fst(Path(broken["waves"]))
+    names = {re.sub(r" \[\d+:0\]$", "", name): name for name in waves.changes}
+    ends = wire.LinkBit.VALID | wire.LinkBit.EOF
+    times = [time for time, value in waves.changes[names["node_bench.p2_tx_ctl_o"]] if int(value, 2) & ends == ends]
+    assert times == [1000 * broken["cycle"]]
+    saved = Path(broken["gtkwave"]).read_text().splitlines()
+    (marks,) = [line.split() for line in saved if line.startswith("*")]
+    assert marks[1:3] == [str(times[0])] * 2
+    signals = [line.split("[")[0] for line in saved if line.startswith("node_bench.")]
+    assert {"node_bench.u_view_p1_rx.c_kind", "node_bench.u_view_p2_tx.c_flags"} < set(signals) <= set(names)
+    assert not any("host" in name or "p2_rx" in name for name in signals), "they don't matter for this breach"
+    filters = {line.rpartition("/")[2] for line in saved if line.startswith("^1 ")}
+    assert filters <= {path.name for path in Path(broken["gtkwave"]).parent.iterdir()}
+    assert f"marker_set breach {times[0]}" in Path(broken["surfer"]).read_text()
 
 
 @pytest.mark.slow(part="bugs")
@@ -229,3 +255,4 @@ def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     assert ends.case.startswith("control.own")
     assert ends.stimulus is not None
     assert report.verdicts["control.home"].state == "kept", "the check goes on with the next rule"
+    assert report.causes[0].rules == ("rtl.ends",), "it comes before all others"

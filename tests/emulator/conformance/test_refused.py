@@ -1,6 +1,7 @@
 """RTL that can't be checked at all is refused in one line, exit code 2."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -80,6 +81,20 @@ def test_a_combinational_loop(rtl: Path) -> None:
     assert "combinational loop: " in said
     assert NODE in said
     assert "every output must be registered" in said
+
+
+@pytest.mark.parametrize(
+    ("logic", "loop"),
+    [
+        ("assign pass_o = !mute_o && !muted_q", "pass_o -> mute_o -> pass_o"),
+        ("logic again;\n  assign again = !again && fresh;\n  assign pass_o = again && !muted_q", "again -> again"),
+    ],
+)
+def test_a_combinational_loop_is_reported_in_its_file(rtl: Path, logic: str, loop: str) -> None:
+    """Also one that Verilator, which joins modules, tells of their parent."""
+    change(rtl / "guardian.sv", "assign pass_o = !muted_q", logic)
+    said = refused("check", "--rtl", rtl)
+    assert re.search(rf"combinational loop: {re.escape(str(rtl / 'guardian.sv'))}:\d+:\d+: {loop} in gpu_node\.", said)
 
 
 @pytest.mark.parametrize("command", ["check", "build"])

@@ -6,21 +6,35 @@ from ringhil.emulator.files import write_whole
 from ringhil.emulator.trace.waves.fst import WaveError
 from ringhil.emulator.trace.waves.vcd import ValueNames
 from ringhil.emulator.trace.waves.viewers import gtkwave, surfer
-from ringhil.emulator.trace.waves.viewers.texts import controls, events, kinds
+from ringhil.emulator.trace.waves.viewers.signals import WaveView
+from ringhil.emulator.trace.waves.viewers.texts import controls, events, faults, flags, kinds, register_names
 
-__all__ = ["controls", "events", "files", "kinds", "value_names", "write"]
+__all__ = [
+    "WaveError",
+    "WaveView",
+    "controls",
+    "events",
+    "faults",
+    "files",
+    "flags",
+    "kinds",
+    "register_names",
+    "value_names",
+    "write",
+]
 
 
-def files() -> dict[str, str]:
-    """Name, below one directory -> text, for GTKWave and Surfer; the same for the same protocol."""
-    return {**gtkwave.files(), **surfer.files()}
+def files(view: WaveView | None = None, name: str = "ringhil") -> dict[str, str]:
+    """Name, below one directory -> text, for GTKWave and Surfer; the same for the same protocol and view (all of the
+    bench, if None). `name`: of the save file and the command file, without their suffixes."""
+    return {**gtkwave.files(view, f"{name}.gtkw"), **surfer.files(view, f"{name}.sucl")}
 
 
-def write(directory: Path) -> list[Path]:
+def write(directory: Path, view: WaveView | None = None, name: str = "ringhil") -> list[Path]:
     """Write them; each file appears whole. Raises WaveError."""
     written = []
-    for name, text in files().items():
-        path = directory / name
+    for relative, text in files(view, name).items():
+        path = directory / relative
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, text)

@@ -1,6 +1,8 @@
 """Short words for what is on a link: the control byte, the kind of a frame, the events of `ring_view`."""
 
-from ringhil.protocol import wire
+from itertools import combinations
+
+from ringhil.protocol import registers, wire
 
 NO_FRAME, UNKNOWN = 0x00, 0xFF  # kinds of `ring_view`, beside those of the protocol
 
@@ -23,6 +25,31 @@ def kinds() -> dict[int, str]:
 def events() -> dict[int, str]:
     """Value of `link_event` -> its name."""
     return dict(enumerate(EVENTS))
+
+
+def flags() -> dict[int, str]:
+    """Every value of a frame's flags that can occur -> its words, and how many boundary links it has crossed."""
+    found = {}
+    for crossed in range(wire.MAX_CROSSINGS + 1):
+        for value in range(1 << len(wire.Flag)):
+            bits = [flag for place, flag in enumerate(wire.Flag) if value >> place & 1]
+            words = [bit.word for bit in bits] + ([f"crossed {crossed}"] if crossed else [])
+            found[sum(bits) | crossed << wire.CROSSINGS_SHIFT] = " ".join(words) or "none"
+    return dict(sorted(found.items()))
+
+
+def faults() -> dict[int, str]:
+    """Values of the fault port with at most two faults at once -> their names."""
+    found = {0: "none"}
+    for count in (1, 2):
+        for bits in combinations(registers.FaultBit, count):
+            found[sum(bits)] = " ".join(bit.word for bit in bits)
+    return dict(sorted(found.items()))
+
+
+def register_names() -> dict[int, str]:
+    """Word address -> name of the register."""
+    return {address: name for name, address in registers.ADDRESS.items()}
 
 
 def controls() -> dict[int, str]:

@@ -17,7 +17,7 @@ from ringhil.emulator.trace.waves import WaveError, viewers
 from ringhil.emulator.trace.waves.vcd import convert
 from ringhil.emulator.trace.waves.viewers import gtkwave, surfer
 from ringhil.emulator.trace.waves.viewers.signals import NODE, TOP, groups
-from ringhil.protocol import wire
+from ringhil.protocol import registers, wire
 
 from .played import CYCLE, SHOWN, SOURCES, VIEW, VerilatorBench, Waves, expected, fst, icarus, traffic
 
@@ -186,6 +186,9 @@ def test_the_save_file_of_gtkwave_has_all_signals_with_their_filters() -> None:
         ("ctl.txt", 16, 2, viewers.controls()),
         ("event.txt", 2, 4, viewers.events()),
         ("kind.txt", 2, 8, viewers.kinds()),
+        ("flags.txt", 16, 4, viewers.flags()),
+        ("fault.txt", 16, 4, viewers.faults()),
+        ("register.txt", 16, 2, viewers.register_names()),
     ],
 )
 def test_filters_of_gtkwave(name: str, base: int, digits: int, texts: dict[int, str]) -> None:
@@ -204,6 +207,9 @@ def test_filters_of_gtkwave(name: str, base: int, digits: int, texts: dict[int, 
         ("ringhil_ctl", 8, viewers.controls()),
         ("ringhil_event", 4, viewers.events()),
         ("ringhil_kind", 8, viewers.kinds()),
+        ("ringhil_flags", 16, viewers.flags()),
+        ("ringhil_fault", 16, viewers.faults()),
+        ("ringhil_register", 8, viewers.register_names()),
     ],
 )
 def test_mappings_of_surfer(name: str, bits: int, texts: dict[int, str]) -> None:
@@ -214,11 +220,15 @@ def test_mappings_of_surfer(name: str, bits: int, texts: dict[int, str]) -> None
     assert len(matches) == len(texts)
     trouble = {match[3] for match in matches if match and match[2]}
     assert trouble <= set(texts.values())
-    assert bool(trouble)
+    assert bool(trouble) == (name in ("ringhil_ctl", "ringhil_event", "ringhil_kind"))
 
 
-def test_the_commands_of_surfer_format_the_item_that_they_name() -> None:
-    lines = surfer.files()[surfer.COMMANDS].splitlines()
+BREACH = viewers.WaveView(groups()[:2], (("breach", 14), ("last action", 2)), (4, 24), "p2: count is 4, must be 3 " * 5)
+
+
+@pytest.mark.parametrize("view", [None, BREACH])
+def test_the_commands_of_surfer_format_the_item_that_they_name(view: viewers.WaveView | None) -> None:
+    lines = surfer.files(view)[surfer.COMMANDS].splitlines()
     assert not [line for line in lines if ";" in line or "#" in line[1:]]  # Surfer would split or cut it there
     items: list[str] = []
     focus = ""
@@ -234,13 +244,39 @@ def test_the_commands_of_surfer_format_the_item_that_they_name() -> None:
         elif word == "item_set_format":
             formats[focus] = rest
         else:
-            assert word in ("#", "item_unfocus", "zoom_fit")
-    signals = [signal for _, found in groups() for signal in found]
-    assert {signal.path for signal in signals} <= set(items)
-    mapped = {"control": "ringhil_ctl", "event": "ringhil_event", "kind": "ringhil_kind"}
+            assert word in ("#", "item_unfocus", "zoom_fit", "cursor_set", "marker_set")
+    signals = [signal for _, found in (view.groups if view else groups()) for signal in found]
+    assert {signal.path for signal in signals} == {item for item in items if "." in item}
+    mapped = {show: f"ringhil_{name.removesuffix('.txt')}" for show, name in gtkwave.FILTERS.items()}
     assert {s.path: formats[s.path] for s in signals if s.show in mapped} == {
         s.path: mapped[s.show] for s in signals if s.show in mapped
     }
+
+
+def test_a_view_has_its_signals_marks_and_window() -> None:
+    lines = gtkwave.files(BREACH)[gtkwave.SAVE].splitlines()
+    shown = [line for line in lines if line.startswith(TOP)]
+    assert shown == [signal.ranged for _, signals in BREACH.groups for signal in signals]
+    (marks,) = [line.split() for line in lines if line.startswith("*")]
+    assert [int(time) for time in marks[1:]] == [14_000, 14_000, 2_000, *[-1] * 24]  # the primary one, A, B ...
+    assert [line for line in lines if line.startswith("[markername]")] == [
+        "[markername] Abreach",
+        "[markername] Blast action",
+    ]
+    assert "[timestart] 4000" in lines
+    # 200 pixels are 2 to the power of minus the zoom.
+    assert 200 * 20_000 / 2 ** -float(marks[0][1:]) == pytest.approx(950, abs=1)
+    notes = [line[1:] for line in lines if line.startswith("-p2") or "must" in line]
+    assert len(notes) > 2
+    assert max(map(len, notes)) <= 42  # else there is no room for the waves
+    commands = surfer.files(BREACH)[surfer.COMMANDS].splitlines()
+    assert commands[-3:] == ["cursor_set 14000", "marker_set breach 14000", "marker_set last_action 2000"]
+
+
+def test_words_of_flags_and_faults() -> None:
+    assert viewers.flags()[wire.Flag.CCW | wire.Flag.WRAPPED] == "ccw wrapped"
+    assert viewers.flags()[wire.Flag.LAST | 2 << wire.CROSSINGS_SHIFT] == "last crossed 2"
+    assert viewers.faults()[registers.FaultBit.DEAD | registers.FaultBit.SLOW] == "dead slow"
 
 
 def test_all_files_are_written_and_are_the_same_each_time(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""Broken rules by what is likely behind them.
+
+One mistake breaks many rules. Rules that are broken at the same kind of output (a ring port, the mailbox, a register)
+for the same kind of frame belong together; where the message names no kind of frame, those with the same words. In a
+group the rule comes first whose counterexample is the simplest: fewest actions, then fewest cycles, and where these are
+about as many the earliest in the order of the rules, which go from the simplest on. Groups are in the order of their
+first rules, by the same measure; what lint says, and a simulation that ended, come before all others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ringhil.emulator.conformance.symptom import Symptom, symptom
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.stimulus import Stimulus
+
+_ABOUT = 16  # cycles
+_PORTS = {"p1": "ring port", "p2": "ring port", "host": "host port", "boundary": "boundary port"}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """`where` it shows, `what` it is there, in the words of the first rule's breach; `rules`: the most telling one
+    first."""
+
+    where: str
+    what: str
+    rules: tuple[str, ...]
+
+
+def causes(broken: Sequence[tuple[Breach, Stimulus | None]]) -> list[Cause]:
+    """Groups of the broken rules, given in the order of the rules with the smallest stimulus of each; every rule is in
+    one group, those without a stimulus each in its own."""
+    ranked = sorted(range(len(broken)), key=lambda i: (*_size(broken[i][1]), i))
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place in ranked:
+        breach, stimulus = broken[place]
+        groups.setdefault(_key(symptom(breach)) if stimulus is not None else ("", breach.rule), []).append(place)
+    return [
+        Cause(where or "the node", broken[places[0]][0].what, tuple(broken[p][0].rule for p in places))
+        for (where, _), places in groups.items()
+    ]
+
+
+def _size(stimulus: Stimulus | None) -> tuple[int, int]:
+    return (len(stimulus.actions), stimulus.cycles // _ABOUT) if stimulus is not None else (-1, 0)
+
+
+def _key(found: Symptom) -> tuple[str, str]:
+    where = _PORTS.get(found.place, found.place.split(" ")[0] if found.place.startswith("mailbox") else found.place)
+    return where, found.kind or found.nature

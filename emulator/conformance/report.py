@@ -1,0 +1,108 @@
+"""What a check comes to: a verdict for each rule, and what is likely behind the broken ones."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ringhil.emulator.conformance.causes import Cause, causes
+from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.stimulus import Stimulus
+
+State = Literal["kept", "broken", "not claimed", "not checked"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A breach and what brings it about: `stimulus` in place of that of case `number` of the rule `played`. `ends`: the
+    simulation comes to its end with it."""
+
+    breach: Breach
+    played: str
+    case: str
+    number: int
+    stimulus: Stimulus
+    ends: bool = True
+
+
+@dataclass
+class RuleVerdict:
+    """What came of one rule. `cycle`, `what`, `case`: the first breach, as it is in the files that show it."""
+
+    rule: str
+    demands: str
+    requirement: str = ""
+    state: State = "not checked"
+    cases: int = 0
+    cycles: int = 0
+    case: str = ""
+    cycle: int | None = None
+    what: str = ""
+    found: Finding | None = None
+    files: dict[str, Path] = field(default_factory=dict)
+
+    def broken_by(self, found: Finding) -> None:
+        """The rule is broken, as `found` shows."""
+        self.state, self.found = "broken", found
+        self.cycle, self.what = found.breach.cycle, found.breach.what
+        self.case = f"{found.played}, {found.case}"
+
+    @property
+    def stimulus(self) -> Path | None:
+        """The file that can be played again."""
+        return self.files.get("stimulus")
+
+    @property
+    def waves(self) -> Path | None:
+        """The FST file."""
+        return self.files.get("waves")
+
+
+@dataclass
+class CheckReport:
+    """The result of a check. `ok`: no rule is broken, and it was not interrupted."""
+
+    rtl: str
+    top: str
+    hash: str
+    simulator: str
+    seed: int
+    effort: int
+    verdicts: dict[str, RuleVerdict] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.interrupted and not self.broken
+
+    @property
+    def broken(self) -> list[RuleVerdict]:
+        """Verdicts of the broken rules, in the order of the rules."""
+        return [v for v in self.verdicts.values() if v.state == "broken"]
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The broken rules by what is likely behind them, the most telling group first."""
+        return causes(
+            [
+                (v.found.breach, v.found.stimulus if v.found.ends else None)
+                if v.found is not None
+                else (Breach(v.rule, 0, v.what), None)
+                for v in self.broken
+            ]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """One document; paths as text, empty fields left out."""
+        rules = []
+        for v in self.verdicts.values():
+            entry: dict[str, Any] = {"rule": v.rule, "state": v.state, "demands": v.demands}
+            entry |= {"requirement": v.requirement, "cases": v.cases, "cycles": v.cycles}
+            if v.state == "broken":
+                entry |= {"case": v.case, "cycle": v.cycle, "found": v.what}
+                entry |= {name: str(path) for name, path in v.files.items()}
+            rules.append(entry)
+        head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
+        document = {**head, "verdict": "pass" if self.ok else "fail", "rules": rules}
+        if self.broken:
+            document["causes"] = [{"where": c.where, "what": c.what, "rules": list(c.rules)} for c in self.causes]
+        return document
