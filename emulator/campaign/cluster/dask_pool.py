@@ -221,7 +221,7 @@ class DaskPool(Pool[T, A]):
         where = f"--cluster {self._cluster.name}"
         if self._refused:
             raise ClusterError(f"{where}: nobody may play: {'; '.join(self._refused.values())}")
-        raise ClusterError(f"{where}: nobody is there to play, for {self._cluster.wait:g} seconds; start a worker")
+        raise ClusterError(f"{where}: {self._cluster.missing}")
 
     def _open(self, member: _Member) -> None:
         _log.info("worker %s: checking", member.address)

@@ -19,19 +19,21 @@ LOCAL = "local"
 _ADDRESS = re.compile(r"(tcp|tls)://[^\s/:]+:[0-9]{1,5}|(tcp|tls)://\[[0-9a-fA-F:.]+\]:[0-9]{1,5}")
 _CONNECT = 10.0  # seconds
 _WAIT = 30.0  # seconds for a first worker, or for another one when all are gone
+_MISSING = "nobody is there to play, for {:g} seconds; start a worker"
 _NEEDED = "needs packages that are not installed ({}): pip install 'ringhil[cluster]'"
 
 
 @dataclass
 class Cluster:
     """`client`: of Dask. `expected`: workers that are waited for before anything is played; `wait`: seconds without any
-    worker after which it ends. `shared`: the workers are on this machine. `refused` is told each worker that may not
-    play, in one line."""
+    worker after which it ends, and `missing` what is said then. `shared`: the workers are on this machine. `refused` is
+    told each worker that may not play, in one line."""
 
     name: str
     client: Any
     expected: int
     wait: float
+    missing: str
     shared: bool
     refused: Callable[[str], None]
     opened: ExitStack
@@ -46,7 +48,7 @@ def check(where: str) -> None:
     if where != LOCAL and not _ADDRESS.fullmatch(where):
         if "://" in where:
             raise ClusterError(f"--cluster: found {where!r}; allowed is tcp://HOST:PORT or tls://HOST:PORT")
-        JobQueue.read(Path(where))
+        JobQueue.read(Path(where)).check()
     missing = [name for name in ("distributed", "dask_jobqueue") if find_spec(name) is None]
     if missing:
         raise ClusterError(f"--cluster {_NEEDED.format(', '.join(missing))}")
@@ -61,13 +63,15 @@ def connect(where: str, jobs: int, refused: Callable[[str], None] = lambda line:
             # Python's spawn inherits what is blocked: Ctrl-C, which reaches all processes of a terminal, is ours alone.
             with _interrupts_later():
                 client = _client(_local(jobs, opened), where, opened)
-            return Cluster(where, client, jobs, 2 * _WAIT, True, refused, opened.pop_all())
+            return Cluster(where, client, jobs, 2 * _WAIT, _MISSING.format(2 * _WAIT), True, refused, opened.pop_all())
         if _ADDRESS.fullmatch(where):
-            return Cluster(where, _client(where, where, opened), 0, _WAIT, False, refused, opened.pop_all())
+            client = _client(where, where, opened)
+            return Cluster(where, client, 0, _WAIT, _MISSING.format(_WAIT), False, refused, opened.pop_all())
         queue = JobQueue.read(Path(where))
         with _interrupts_later():
             client = _client(queue.start(opened), where, opened)
-        return Cluster(where, client, 1, queue.wait, False, refused, opened.pop_all())
+        queue.submit(refused)
+        return Cluster(where, client, 1, queue.wait, queue.missing, False, refused, opened.pop_all())
 
 
 def _local(workers: int, opened: ExitStack) -> Any:

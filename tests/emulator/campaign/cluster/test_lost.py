@@ -3,21 +3,17 @@
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL
-from tests.emulator.campaign.cluster.commands import SMALL, explored, rows
+from tests.emulator.campaign.cluster.commands import LONG, SMALL, explored, rows, started, wait_for
 from tests.emulator.campaign.cluster.dask_processes import gone, machines, marked, played_by
 from tests.emulator.campaign.explore.servers import RING
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")
 
-LONG = ("--faults", "dead,slow,link_cut,hang", "--phases", "all", "--lasts", "left")
 KILLS = 10
 # Run by a worker when it begins: it does something when it is given a certain case.
 TROUBLE = """
@@ -40,13 +36,6 @@ def ring(tmp_path: Path) -> Path:
     file = tmp_path / "ring.yaml"
     file.write_text(RING)
     return file
-
-
-def started(*arguments: object, **more: str) -> "subprocess.Popen[str]":
-    command = [*RINGHIL, *map(str, arguments)]
-    environment = {**os.environ, **more}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=environment)
 
 
 @pytest.mark.slow(part="benches")
@@ -146,10 +135,3 @@ def test_when_nobody_is_left_it_ends_in_one_line_and_keeps_what_it_has(lose: str
     words = "nobody is there to play" if lose == "worker" else "its scheduler doesn't answer any more"
     assert f"--cluster {one.address}: {words}" in line
     assert len(rows(store)) > 10
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.1)
