@@ -50,6 +50,14 @@ def rows(store: Path) -> list[tuple[Any, ...]]:
     return found
 
 
+def kept(store: Path) -> int:
+    """The number of results that a store has by now."""
+    try:
+        return len(rows(store)) - 1 if store.exists() else 0
+    except sqlite3.OperationalError:  # its tables are still to come
+        return 0
+
+
 def started(*arguments: object, **more: str) -> "subprocess.Popen[str]":
     """A command in a session of its own, with `more` in its environment."""
     command = [*RINGHIL, *map(str, arguments)]

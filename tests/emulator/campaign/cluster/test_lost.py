@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.emulator.campaign.cluster.commands import LONG, SMALL, explored, rows, started, wait_for
+from tests.command import ringhil
+from tests.emulator.campaign.cluster.commands import LONG, SMALL, explored, kept, rows, started, wait_for
 from tests.emulator.campaign.cluster.dask_processes import gone, machines, marked, played_by
 from tests.emulator.campaign.explore.servers import RING
 
@@ -26,6 +27,16 @@ def play(self, batch, _play=on_worker.Station.play):
         {act}
     return _play(self, batch)
 on_worker.Station.play = play
+"""
+# Run by each Python of a worker: a certain case ends all processes of its group.
+GROUP = """
+import os, signal
+from ringhil.emulator.campaign.explore import player
+def play(server, events, _play=player.play, **how):
+    if any(event.kind == "dead" and str(event.target) == "a.2" for event in events):
+        os.killpg(0, signal.SIGKILL)
+    return _play(server, events, **how)
+player.play = play
 """
 KILL = TROUBLE.replace("{act}", "os.kill(os.getpid(), signal.SIGKILL)")
 STOP = TROUBLE.replace("{act}", "os.kill(os.getpid(), signal.SIGSTOP)")
@@ -78,6 +89,24 @@ def test_a_case_that_kills_its_worker_is_an_error_and_the_others_are_not(ring: P
 
 
 @pytest.mark.slow(part="benches")
+def test_a_case_that_ends_its_process_group_costs_no_worker(ring: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    arguments = (ring, "--faults", "dead", "--phases", "1", "--lasts", "left")
+    explored(here, *arguments)
+    with machines(tmp_path) as one:
+        one.worker("one", site=GROUP)
+        done = ringhil("-v", "explore", *arguments, "--store", there, "--cluster", one.address)
+    assert done.returncode == 1
+    assert [line.rpartition(": ")[2] for line in done.stderr.splitlines() if " worker tcp:" in line] == [
+        "checking",
+        "ready",
+    ]
+    ((_, bad),) = [(old, new) for old, new in zip(rows(here), rows(there), strict=True) if old != new]
+    assert "dead a.2" in bad[2]
+    assert '["the process that played it was ended by SIGKILL (out of memory?), twice"]' in bad
+
+
+@pytest.mark.slow(part="benches")
 def test_a_worker_that_hangs_is_left_alone_and_its_cases_are_played(ring: Path, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     explored(here, ring, *SMALL)
@@ -102,9 +131,9 @@ def test_an_interrupt_of_all_leaves_nobody(after: float, ring: Path, tmp_path: P
     out, errors = campaign.communicate(timeout=60)
     assert (campaign.returncode, out, errors.strip()) == (130, "", "ringhil: interrupted")
     assert marked(f"MARK={tmp_path}") == []
-    before = len(rows(store)) - 1 if store.exists() else 0
+    before = kept(store)
     again = explored(store, ring, *LONG, "--number", 3)
-    assert again["run"]["already_done"] == max(0, before)
+    assert again["run"]["already_done"] == before
 
 
 @pytest.mark.slow(part="benches")
@@ -127,7 +156,7 @@ def test_when_nobody_is_left_it_ends_in_one_line_and_keeps_what_it_has(lose: str
     with machines(tmp_path) as one:
         worker = one.worker("one")
         campaign = started("explore", ring, *LONG, "--store", store, "--cluster", one.address)
-        wait_for(lambda: store.exists() and len(rows(store)) > 10)
+        wait_for(lambda: kept(store) > 10)
         os.killpg(worker.pid if lose == "worker" else one.scheduler.pid, signal.SIGKILL)
         out, errors = campaign.communicate(timeout=90)
     assert (campaign.returncode, out) == (2, "")
