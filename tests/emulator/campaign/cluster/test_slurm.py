@@ -14,6 +14,7 @@ from tests.emulator.campaign.cluster.commands import (
     SWEEP,
     ended,
     explored,
+    kept,
     rows,
     started,
     verified,
@@ -89,13 +90,13 @@ def test_verify_finds_the_same_and_brings_what_failing_variants_leave(queue: Pat
 def test_an_interrupt_takes_the_jobs_back(when: str, one: Slurm, queue: Path, ring: Path, tmp_path: Path) -> None:
     store = tmp_path / "s"
     campaign = started("explore", ring, *LONG, "--store", store, "--cluster", queue)
-    wait_for(lambda: bool(one.jobs()) if when == "asked" else store.exists() and len(rows(store)) > 5)
+    wait_for(lambda: bool(one.jobs()) if when == "asked" else kept(store) > 5)
     os.killpg(campaign.pid, signal.SIGINT)
     assert ended(campaign) == (130, "", "\nringhil: interrupted\n")
     wait_for(lambda: one.jobs() == [])
-    before = len(rows(store)) - 1 if store.exists() else 0
+    before = kept(store)
     again = explored(store, ring, *LONG, "--number", 3, "--cluster", queue)
-    assert again["run"] == {"played": 3, "already_done": max(0, before), "stopped": "number"}
+    assert again["run"] == {"played": 3, "already_done": before, "stopped": "number"}
 
 
 def test_a_campaign_that_is_killed_leaves_jobs_that_end(
@@ -113,7 +114,7 @@ def test_a_job_that_is_cancelled_costs_nothing(one: Slurm, queue: Path, ring: Pa
     here, there = tmp_path / "here", tmp_path / "there"
     explored(here, ring, *LONG, "--number", 120)
     campaign = started("explore", ring, *LONG, "--number", 120, "--store", there, "--cluster", queue)
-    wait_for(lambda: there.exists() and len(rows(there)) > 5)
+    wait_for(lambda: kept(there) > 5)
     first, _ = one.jobs()
     one.say("scancel", first)
     code, _, errors = ended(campaign)
