@@ -72,15 +72,18 @@ def test_workers_that_are_killed_at_random_cost_nothing(ring: Path, tmp_path: Pa
 
 
 @pytest.mark.slow(part="benches")
-def test_a_case_that_kills_its_worker_is_an_error_and_the_others_are_not(ring: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_case_that_kills_its_worker_is_an_error_and_the_others_are_not(
+    threads: int, ring: Path, tmp_path: Path
+) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     arguments = (ring, "--faults", "dead", "--phases", "1", "--lasts", "left")
     explored(here, *arguments)
     with machines(tmp_path) as one:
-        one.worker("one", preload=KILL)
+        one.worker("one", preload=KILL, threads=threads)
         explored(there, *arguments, "--cluster", one.address, code=1)
         met = (tmp_path / "one" / "met").stat().st_size
-    assert 2 <= met <= 3, "once in a batch, if it wasn't alone, and twice alone"
+    assert 2 <= met <= 3, "once in a batch, if it wasn't by itself, once by itself, and once with nothing beside it"
     different = [(old, new) for old, new in zip(rows(here), rows(there), strict=True) if old != new]
     ((_, bad),) = different
     assert "dead a.2" in bad[2]
