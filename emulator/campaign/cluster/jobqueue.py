@@ -81,6 +81,8 @@ class _Lsf(Document):
 _KINDS: dict[object, type[_Slurm] | type[_Lsf]] = {"slurm": _Slurm, "lsf": _Lsf}
 
 
+# Without pages, but not without a port for them: any, as a second campaign would be told that 8787 is taken.
+_SCHEDULER = {"dashboard": False, "dashboard_address": ":0"}
 _COMMANDS = {"slurm": ("sbatch", "scancel"), "lsf": ("bsub", "bkill")}
 _SHOWS = {"slurm": "squeue", "lsf": "bjobs"}
 
@@ -129,7 +131,7 @@ class JobQueue:
         cluster_class, job_class = _classes(self.system)
         try:
             cluster = cluster_class(
-                job_cls=_telling(job_class, self._told), scheduler_options={"dashboard": False}, **self.arguments
+                job_cls=_telling(job_class, self._told), scheduler_options=_SCHEDULER, **self.arguments
             )
             opened.callback(lambda: _closed(cluster))
             cluster.scale(jobs=self.jobs)
