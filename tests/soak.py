@@ -74,7 +74,7 @@ PARTS = (
     Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 35),
     Part("mutants", "400 mutants of the node", 45),
     Part("coverage", "what cocotb reaches of rtl/", 10, ("-m", "benchmarks.coverage")),
-    Part("benches", "what rtl check reaches of the node; cocotb, explore and verify find the same", 10),
+    Part("benches", "what rtl check reaches of the node; cocotb, explore, verify and clusters find the same", 20),
     Part("recovery", "tables of docs/reliability.md, fewer runs", 10, ("-m", "benchmarks.recovery", "100", "2")),
 )
 NAMES = tuple(part.name for part in PARTS)

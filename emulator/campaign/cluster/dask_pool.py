@@ -1,9 +1,12 @@
 """A pool whose batches are Dask tasks, each on a worker that was checked before it got any.
 
 A worker is opened once for a campaign: it starts a process of its own (station.py), which is checked, builds the engine
-and loads what it needs. Only then is it given batches, as many at a time as it has threads. A worker that is gone, or
-silent for `SILENCE` seconds, gets nothing more, and what it had is done by others, each task alone; a task that was
-alone on its worker when that one was lost, twice, is lost. What a worker answers after that is not heard.
+and loads what it needs. Only then is it given batches: `ahead` for each of its threads. With two, it goes on with one
+while the answers of the other travel; with one, no task waits behind another while there is a free thread.
+
+A worker that is gone, or silent for `SILENCE` seconds, gets nothing more, and what it had is done by others, each task
+by itself. A task by itself whose worker is lost as well is done once more, on a worker that has nothing else; when that
+one is lost, too, the task is. What a worker answers after it was taken for lost is not heard.
 """
 
 import contextlib
@@ -48,35 +51,39 @@ class _State(Enum):
 
 @dataclass
 class _Member:
-    """A worker. `seen` is what its scheduler says of its last sign of life, which came here at `heard`."""
+    """A worker. `room`: batches that it may have. `seen` is what its scheduler says of its last sign of life, which
+    came here at `heard`. `alone`: it has a task that nothing else may be beside."""
 
     address: str
     name: str
     lanes: int
+    room: int
     seen: float
     heard: float
     state: _State = _State.OPENING
     flights: int = 0
+    alone: bool = False
 
     @property
     def free(self) -> int:
-        return self.lanes - self.flights if self.state == _State.READY else 0
+        return self.room - self.flights if self.state == _State.READY and not self.alone else 0
 
 
 @dataclass
 class _Flight(Generic[T]):
-    """A batch on its way, or, without tasks, the opening of a worker."""
+    """A batch on its way, or, without tasks, the opening of a worker. `alone`: nothing else is on that worker."""
 
     future: Any
     member: _Member
     tasks: dict[int, T] = field(default_factory=dict)
+    alone: bool = False
 
 
 class DaskPool(Pool[T, A]):
     """Plays `order` on a cluster, which is closed with it. Raises ClusterError when nobody can be found to play."""
 
-    def __init__(self, cluster: Cluster, order: Order, codec: Codec[T, A]) -> None:
-        self._cluster, self._order, self._codec = cluster, order, codec
+    def __init__(self, cluster: Cluster, order: Order, codec: Codec[T, A], ahead: int = 1) -> None:
+        self._cluster, self._order, self._codec, self._ahead = cluster, order, codec, ahead
         self._token = uuid.uuid4().hex
         self._numbers, self._keys = itertools.count(), itertools.count()
         self._members: dict[str, _Member] = {}
@@ -182,7 +189,8 @@ class DaskPool(Pool[T, A]):
         for address, info in there.items():
             member = self._members.get(address)
             if member is None:
-                self._open(_Member(address, str(info["name"]), info["nthreads"], info["last_seen"], now))
+                lanes = info["nthreads"]
+                self._open(_Member(address, str(info["name"]), lanes, self._ahead * lanes, info["last_seen"], now))
             elif member.seen != info["last_seen"]:
                 member.seen, member.heard = info["last_seen"], now
         for member in list(self._members.values()):
@@ -221,7 +229,7 @@ class DaskPool(Pool[T, A]):
         where = f"--cluster {self._cluster.name}"
         if self._refused:
             raise ClusterError(f"{where}: nobody may play: {'; '.join(self._refused.values())}")
-        raise ClusterError(f"{where}: nobody is there to play, for {self._cluster.wait:g} seconds; start a worker")
+        raise ClusterError(f"{where}: {self._cluster.missing}")
 
     def _open(self, member: _Member) -> None:
         _log.info("worker %s: checking", member.address)
@@ -255,11 +263,11 @@ class DaskPool(Pool[T, A]):
         return heard
 
     def _again(self, flight: _Flight[T]) -> list[Heard[T, A]]:
-        """Each task of a lost batch is done once more, alone: then it is known which one costs a worker."""
+        """Each task of a lost batch is done once more, by itself: then it is known which one costs a worker."""
         if len(flight.tasks) == 1:
             ((number, task),) = flight.tasks.items()
             self._died[number] += 1
-            if self._died[number] > 1:
+            if self._died[number] > 1 and flight.alone:
                 return [Lost(task, LOST)]
         self._waiting.extendleft([one] for one in reversed(flight.tasks.items()))
         return []
@@ -267,17 +275,31 @@ class DaskPool(Pool[T, A]):
     # ---------------------------------------------------------------------------------------- what is on its way
 
     def _send(self) -> None:
-        while self._waiting:
-            member = max(self._members.values(), key=lambda member: member.free, default=None)
-            if member is None or member.free <= 0:
-                return
-            batch = self._waiting.popleft()
+        waiting, self._waiting = self._waiting, deque()
+        kept = set[str]()  # workers that are to have nothing, soon
+        for batch in waiting:
+            alone = len(batch) == 1 and self._died[batch[0][0]] > 0
+            open_ = [member for member in self._members.values() if member.free > 0 and member.address not in kept]
+            member = max(open_, key=lambda one: -one.flights if alone else one.free, default=None)
+            if member is None or (alone and member.flights):
+                self._waiting.append(batch)
+                if member is not None:
+                    kept.add(member.address)
+                continue
             _log.debug("worker %s does %d tasks from %s on", member.address, len(batch), batch[0][1])
-            member.flights += 1
+            member.flights, member.alone = member.flights + 1, alone
             plain = [(number, self._codec.encode(task)) for number, task in batch]
-            self._submit(member, dict(batch), on_worker.play_batch, plain)
+            self._submit(member, dict(batch), on_worker.play_batch, plain, alone=alone)
 
-    def _submit(self, member: _Member, tasks: dict[int, T], function: Callable[..., Any], argument: object) -> None:
+    def _submit(
+        self,
+        member: _Member,
+        tasks: dict[int, T],
+        function: Callable[..., Any],
+        argument: object,
+        *,
+        alone: bool = False,
+    ) -> None:
         key = f"ringhil-{self._token}-{next(self._keys)}"
         future = self._cluster.client.submit(
             function,
@@ -289,7 +311,7 @@ class DaskPool(Pool[T, A]):
             pure=False,
             retries=0,
         )
-        self._flights[key] = _Flight(future, member, tasks)
+        self._flights[key] = _Flight(future, member, tasks, alone)
         future.add_done_callback(self._told.put)
 
     def _hear(self, future: Any) -> list[Heard[T, A]]:
@@ -314,6 +336,7 @@ class DaskPool(Pool[T, A]):
             self._flights[future.key] = flight
             return self._gone(flight.member, answers)
         flight.member.flights -= 1
+        flight.member.alone = False
         return self._answers(flight, answers)
 
     def _answers(self, flight: _Flight[T], found: list[list[Any]]) -> list[Heard[T, A]]:

@@ -41,7 +41,7 @@ def explorers(
             dumps(scenario), conditions.after, conditions.limit, conditions.rounds, dict(settled)
         )
         order = Order(Facts.here(), SentRtl.of(library, rtl, top), "explore", campaign.to_json(), where == LOCAL)
-        return DaskPool(connect(where, conditions.jobs, refused), order, CaseCodec())
+        return DaskPool(connect(where, conditions.jobs, refused), order, CaseCodec(), ahead=2)
 
     return start
 

@@ -3,8 +3,9 @@
     python -m ringhil.emulator.campaign.cluster.station DESCRIPTOR WORKER FOLDER
 
 Cases are played in forked processes, and a Dask worker, which has threads and connections, is no process to fork: this
-one has neither. It is a LocalPool of its own machine, so that a case that kills its process costs no more there than
-here. DESCRIPTOR is one end of a pair of sockets, WORKER the process id at the other end, FOLDER for files.
+one has neither. It is a LocalPool of its own machine, so that a case that kills its process, or its process group,
+costs no more there than here. DESCRIPTOR is one end of a pair of sockets, WORKER the process id at the other end,
+FOLDER for files.
 
 | from the worker | from here |
 |---|---|
@@ -81,7 +82,8 @@ def serve(connection: "Connection[Any, Any]", folder: Path) -> None:
     except Refused as why:
         send(connection, {"refused": " ".join(str(why).split())})
         return
-    with LocalPool[_Given, str](_second(crew.work), lanes, once=crew.once, patience=crew.patience) as pool:
+    work = _second(crew.work)
+    with LocalPool[_Given, str](work, lanes, once=crew.once, patience=crew.patience, apart=True) as pool:
         send(connection, {"ready": True})
         _Desk(connection, pool).serve()
 

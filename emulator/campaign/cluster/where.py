@@ -12,6 +12,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.campaign.cluster import tls
 from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.campaign.cluster.jobqueue import JobQueue
 
@@ -19,19 +20,28 @@ LOCAL = "local"
 _ADDRESS = re.compile(r"(tcp|tls)://[^\s/:]+:[0-9]{1,5}|(tcp|tls)://\[[0-9a-fA-F:.]+\]:[0-9]{1,5}")
 _CONNECT = 10.0  # seconds
 _WAIT = 30.0  # seconds for a first worker, or for another one when all are gone
+_MISSING = "nobody is there to play, for {:g} seconds; start a worker"
+# What Dask does by the clock, for pages that nobody looks at. Without it, a worker that waits for the end of a batch
+# takes 0.4 % of a processor, not 4 %.
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 _NEEDED = "needs packages that are not installed ({}): pip install 'ringhil[cluster]'"
 
 
 @dataclass
 class Cluster:
     """`client`: of Dask. `expected`: workers that are waited for before anything is played; `wait`: seconds without any
-    worker after which it ends. `shared`: the workers are on this machine. `refused` is told each worker that may not
-    play, in one line."""
+    worker after which it ends, and `missing` what is said then. `shared`: the workers are on this machine. `refused` is
+    told each worker that may not play, in one line."""
 
     name: str
     client: Any
     expected: int
     wait: float
+    missing: str
     shared: bool
     refused: Callable[[str], None]
     opened: ExitStack
@@ -46,7 +56,7 @@ def check(where: str) -> None:
     if where != LOCAL and not _ADDRESS.fullmatch(where):
         if "://" in where:
             raise ClusterError(f"--cluster: found {where!r}; allowed is tcp://HOST:PORT or tls://HOST:PORT")
-        JobQueue.read(Path(where))
+        JobQueue.read(Path(where)).check()
     missing = [name for name in ("distributed", "dask_jobqueue") if find_spec(name) is None]
     if missing:
         raise ClusterError(f"--cluster {_NEEDED.format(', '.join(missing))}")
@@ -57,17 +67,22 @@ def connect(where: str, jobs: int, refused: Callable[[str], None] = lambda line:
     check(where)
     _be_silent()
     with ExitStack() as opened:
+        import dask
+
+        opened.enter_context(dask.config.set(_QUIET))
         if where == LOCAL:
             # Python's spawn inherits what is blocked: Ctrl-C, which reaches all processes of a terminal, is ours alone.
             with _interrupts_later():
                 client = _client(_local(jobs, opened), where, opened)
-            return Cluster(where, client, jobs, 2 * _WAIT, True, refused, opened.pop_all())
+            return Cluster(where, client, jobs, 2 * _WAIT, _MISSING.format(2 * _WAIT), True, refused, opened.pop_all())
         if _ADDRESS.fullmatch(where):
-            return Cluster(where, _client(where, where, opened), 0, _WAIT, False, refused, opened.pop_all())
+            client = _client(where, where, opened, tls.security(where) if where.startswith("tls:") else None)
+            return Cluster(where, client, 0, _WAIT, _MISSING.format(_WAIT), False, refused, opened.pop_all())
         queue = JobQueue.read(Path(where))
         with _interrupts_later():
             client = _client(queue.start(opened), where, opened)
-        return Cluster(where, client, 1, queue.wait, False, refused, opened.pop_all())
+        queue.submit(refused)
+        return Cluster(where, client, 1, queue.wait, queue.missing, False, refused, opened.pop_all())
 
 
 def _local(workers: int, opened: ExitStack) -> Any:
@@ -87,14 +102,14 @@ def _local(workers: int, opened: ExitStack) -> Any:
     return cluster
 
 
-def _client(cluster: Any, name: str, opened: ExitStack) -> Any:
+def _client(cluster: Any, name: str, opened: ExitStack, security: Any = None) -> Any:
     import dask
     from distributed import Client
 
     # What every worker is told once is larger than Dask likes a task to be.
     opened.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}))
     try:
-        client = Client(cluster, timeout=_CONNECT, set_as_default=False)
+        client = Client(cluster, timeout=_CONNECT, set_as_default=False, security=security)
     except (OSError, TimeoutError, TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise ClusterError(f"--cluster {name}: no Dask scheduler can be reached there: {reason}") from error

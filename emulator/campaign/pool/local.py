@@ -7,6 +7,7 @@ process takes no other with it. When that one dies too, the task is lost; the re
 import logging
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,7 +24,8 @@ _log = logging.getLogger(__name__)
 class LocalPool(Pool[T, A]):
     """Does `work` in `jobs` processes. It raises what costs a task its answer; what it leaves behind in the process is
     there for the next task. `once`: a process does one batch. `patience`: seconds that a task may take, None: for
-    ever. `started` is told the process id of every process."""
+    ever. `started` is told the process id of every process. `apart`: each is a process group of its own, so that what
+    ends its own group ends one task (on Linux, where a process ends with its parent whatever its group)."""
 
     def __init__(
         self,
@@ -33,8 +35,10 @@ class LocalPool(Pool[T, A]):
         once: bool = False,
         patience: float | None = None,
         started: Callable[[int], None] = lambda pid: None,
+        apart: bool = False,
     ) -> None:
         self._work, self._jobs, self._once, self._patience, self._started = work, jobs, once, patience, started
+        self._apart = apart and sys.platform == "linux"
         self._workers: list[Worker[T]] = []
         self._again: deque[T] = deque()
         self._died: set[T] = set()
@@ -55,7 +59,7 @@ class LocalPool(Pool[T, A]):
         if idle:
             worker = idle[0]
         else:
-            worker = Worker.start(self._work, once=self._once, others=self._workers)
+            worker = Worker.start(self._work, once=self._once, others=self._workers, apart=self._apart)
             self._workers.append(worker)
             _log.info("process %d started", worker.pid)
         _log.debug("process %d does %d tasks from %s on", worker.pid, len(batch), batch[0])

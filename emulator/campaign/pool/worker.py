@@ -42,11 +42,14 @@ class Worker(Generic[T]):
     heard: float = 0.0
 
     @classmethod
-    def start(cls, work: Work, *, once: bool, others: Iterable["Worker[T]"]) -> "Worker[T]":
-        """A new process. `once`: it ends after a batch; `others`: those whose connections it must not hold open."""
+    def start(cls, work: Work, *, once: bool, others: Iterable["Worker[T]"], apart: bool = False) -> "Worker[T]":
+        """A new process. `once`: it ends after a batch; `others`: those whose connections it must not hold open;
+        `apart`: in a process group of its own."""
         ours, theirs = Pipe()
         pid = fork()
         if pid == 0:
+            if apart:
+                os.setpgid(0, 0)
             _child(work, once, theirs, [ours, *(other.connection for other in others)])
         theirs.close()
         return cls(pid, ours)

@@ -182,7 +182,7 @@ def command(**options: Any) -> int:
             with terminal.building() as progress:
                 library = cells_library(options["rtl"] or RTL, top=options["top"], progress=progress)
             with terminal.counting("cases") as on_progress:
-                _log.info("exploring %s with %d processes", options["server"], conditions.jobs)
+                _log.info("exploring %s with %s", options["server"], where or f"{conditions.jobs} processes")
                 players = None
                 if where is not None:
                     players = cluster.explorers(where, conditions, library, options["rtl"], options["top"])

@@ -19,16 +19,17 @@ DASK = [sys.executable, "-m", "dask"]
 
 
 class Machines:
-    """A scheduler at `address`, and workers below `folder`."""
+    """A scheduler at `address`, and workers below `folder`. `protocol`: tcp or tls."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, protocol: str = "tcp") -> None:
         self._folder, self._all = folder, list[subprocess.Popen[bytes]]()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{port}"
+        self.address = f"{protocol}://127.0.0.1:{port}"
         self.scheduler = self._start(
-            "scheduler", [*DASK, "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+            "scheduler",
+            [*DASK, "scheduler", "--host", f"{protocol}://127.0.0.1", "--port", str(port), "--no-dashboard"],
         )
 
     def worker(
@@ -73,9 +74,9 @@ class Machines:
 
 
 @contextmanager
-def machines(folder: Path) -> Iterator[Machines]:
+def machines(folder: Path, protocol: str = "tcp") -> Iterator[Machines]:
     """Those of a test."""
-    made = Machines(folder)
+    made = Machines(folder, protocol)
     try:
         yield made
     finally:

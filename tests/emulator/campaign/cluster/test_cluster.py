@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal
-from tests.emulator.campaign.cluster.commands import SMALL, explored, rows, verified
+from tests.emulator.campaign.cluster.commands import SMALL, SWEEP, explored, rows, verified
 from tests.emulator.campaign.cluster.dask_processes import Machines, gone, machines
 from tests.emulator.campaign.explore.servers import LYING, RING
 
@@ -18,12 +18,6 @@ OTHER_VERSION = """
 import importlib.metadata
 _version = importlib.metadata.version
 importlib.metadata.version = lambda name: "0.3.9" if name == "ringhil" else _version(name)
-"""
-SWEEP = """sweep: {gpu: [a.1, a.2, a.3], at: [3000, 4000]}
-name: swept
-server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
-timeline: [{at: "${at}", fault: dead, gpu: "${gpu}"}]
-expect: [{at: 20000, count: {a: 3}}, {at: 20000, members: {a: [0, 1, 3]}}]
 """
 
 

@@ -3,21 +3,18 @@
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL
-from tests.emulator.campaign.cluster.commands import SMALL, explored, rows
+from tests.command import ringhil
+from tests.emulator.campaign.cluster.commands import LONG, SMALL, explored, kept, rows, started, wait_for
 from tests.emulator.campaign.cluster.dask_processes import gone, machines, marked, played_by
 from tests.emulator.campaign.explore.servers import RING
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")
 
-LONG = ("--faults", "dead,slow,link_cut,hang", "--phases", "all", "--lasts", "left")
 KILLS = 10
 # Run by a worker when it begins: it does something when it is given a certain case.
 TROUBLE = """
@@ -31,6 +28,16 @@ def play(self, batch, _play=on_worker.Station.play):
     return _play(self, batch)
 on_worker.Station.play = play
 """
+# Run by each Python of a worker: a certain case ends all processes of its group.
+GROUP = """
+import os, signal
+from ringhil.emulator.campaign.explore import player
+def play(server, events, _play=player.play, **how):
+    if any(event.kind == "dead" and str(event.target) == "a.2" for event in events):
+        os.killpg(0, signal.SIGKILL)
+    return _play(server, events, **how)
+player.play = play
+"""
 KILL = TROUBLE.replace("{act}", "os.kill(os.getpid(), signal.SIGKILL)")
 STOP = TROUBLE.replace("{act}", "os.kill(os.getpid(), signal.SIGSTOP)")
 
@@ -40,13 +47,6 @@ def ring(tmp_path: Path) -> Path:
     file = tmp_path / "ring.yaml"
     file.write_text(RING)
     return file
-
-
-def started(*arguments: object, **more: str) -> "subprocess.Popen[str]":
-    command = [*RINGHIL, *map(str, arguments)]
-    environment = {**os.environ, **more}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=environment)
 
 
 @pytest.mark.slow(part="benches")
@@ -72,20 +72,41 @@ def test_workers_that_are_killed_at_random_cost_nothing(ring: Path, tmp_path: Pa
 
 
 @pytest.mark.slow(part="benches")
-def test_a_case_that_kills_its_worker_is_an_error_and_the_others_are_not(ring: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_case_that_kills_its_worker_is_an_error_and_the_others_are_not(
+    threads: int, ring: Path, tmp_path: Path
+) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     arguments = (ring, "--faults", "dead", "--phases", "1", "--lasts", "left")
     explored(here, *arguments)
     with machines(tmp_path) as one:
-        one.worker("one", preload=KILL)
+        one.worker("one", preload=KILL, threads=threads)
         explored(there, *arguments, "--cluster", one.address, code=1)
         met = (tmp_path / "one" / "met").stat().st_size
-    assert 2 <= met <= 3, "once in a batch, if it wasn't alone, and twice alone"
+    assert 2 <= met <= 3, "once in a batch, if it wasn't by itself, once by itself, and once with nothing beside it"
     different = [(old, new) for old, new in zip(rows(here), rows(there), strict=True) if old != new]
     ((_, bad),) = different
     assert "dead a.2" in bad[2]
     assert "error" in bad
     assert '["the worker that played it was lost, twice"]' in bad
+
+
+@pytest.mark.slow(part="benches")
+def test_a_case_that_ends_its_process_group_costs_no_worker(ring: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    arguments = (ring, "--faults", "dead", "--phases", "1", "--lasts", "left")
+    explored(here, *arguments)
+    with machines(tmp_path) as one:
+        one.worker("one", site=GROUP)
+        done = ringhil("-v", "explore", *arguments, "--store", there, "--cluster", one.address)
+    assert done.returncode == 1
+    assert [line.rpartition(": ")[2] for line in done.stderr.splitlines() if " worker tcp:" in line] == [
+        "checking",
+        "ready",
+    ]
+    ((_, bad),) = [(old, new) for old, new in zip(rows(here), rows(there), strict=True) if old != new]
+    assert "dead a.2" in bad[2]
+    assert '["the process that played it was ended by SIGKILL (out of memory?), twice"]' in bad
 
 
 @pytest.mark.slow(part="benches")
@@ -113,9 +134,9 @@ def test_an_interrupt_of_all_leaves_nobody(after: float, ring: Path, tmp_path: P
     out, errors = campaign.communicate(timeout=60)
     assert (campaign.returncode, out, errors.strip()) == (130, "", "ringhil: interrupted")
     assert marked(f"MARK={tmp_path}") == []
-    before = len(rows(store)) - 1 if store.exists() else 0
+    before = kept(store)
     again = explored(store, ring, *LONG, "--number", 3)
-    assert again["run"]["already_done"] == max(0, before)
+    assert again["run"]["already_done"] == before
 
 
 @pytest.mark.slow(part="benches")
@@ -138,7 +159,7 @@ def test_when_nobody_is_left_it_ends_in_one_line_and_keeps_what_it_has(lose: str
     with machines(tmp_path) as one:
         worker = one.worker("one")
         campaign = started("explore", ring, *LONG, "--store", store, "--cluster", one.address)
-        wait_for(lambda: store.exists() and len(rows(store)) > 10)
+        wait_for(lambda: kept(store) > 10)
         os.killpg(worker.pid if lose == "worker" else one.scheduler.pid, signal.SIGKILL)
         out, errors = campaign.communicate(timeout=90)
     assert (campaign.returncode, out) == (2, "")
@@ -146,10 +167,3 @@ def test_when_nobody_is_left_it_ends_in_one_line_and_keeps_what_it_has(lose: str
     words = "nobody is there to play" if lose == "worker" else "its scheduler doesn't answer any more"
     assert f"--cluster {one.address}: {words}" in line
     assert len(rows(store)) > 10
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.1)

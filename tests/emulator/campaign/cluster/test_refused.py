@@ -72,6 +72,18 @@ def test_a_command_says_what_is_wrong(command: str, tmp_path: Path, capsys: pyte
     assert "--jobs is for" in said(capsys, command, ring, "--cluster", "tcp://127.0.0.1:1", "--jobs", 2)
 
 
+@pytest.mark.parametrize(("system", "needed"), [("slurm", "sbatch"), ("lsf", "bsub")])
+def test_a_batch_system_that_is_not_here_is_named(
+    system: str, needed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring, file = tmp_path / "ring.yaml", tmp_path / "queue.yaml"
+    ring.write_text(RING)
+    file.write_text(f"system: {system}\narguments: {{cores: 1, memory: 1GB}}\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = said(capsys, "verify", ring, "--cluster", file)
+    assert line == f"ringhil: --cluster {file}: no {needed} on PATH; {system} needs it here"
+
+
 @pytest.mark.parametrize("command", ["explore", "verify"])
 def test_without_the_extra_it_says_how_to_install_it(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -196,3 +196,19 @@ def _runs(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process doesn't end with its parent")
+def test_a_task_that_ends_its_process_group_ends_no_other() -> None:
+    def ends(task: Task) -> str:
+        if task[1] == "die":
+            os.killpg(0, signal.SIGKILL)
+        return "well"
+
+    def played() -> dict[Task, str]:
+        os.setsid()  # not the group of the test
+        with LocalPool(ends, 1, apart=True) as pool:
+            heard = all_heard(pool, [[(0, "die"), (1, "ok")]])
+        return {one.task: one.why if isinstance(one, Lost) else one.answer for one in heard}
+
+    assert forked(played, 60) == {(0, "die"): KILLED, (1, "ok"): "well"}
