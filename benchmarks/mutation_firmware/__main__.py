@@ -5,9 +5,9 @@
 
 N mutants, drawn from all of firmware/ and emulator/host/, or of the lines of FILE that contain TEXT. In a first pass
 `verify` plays some shipped scenarios and `explore` every 64th case; a second one plays all variants and every 4th case
-to those that neither has found. Results are kept in a file as they come, and the same command goes on there.
-Exit code 1 if less is found than is asked for, or a mutant survives that is not explained in `kept.json`; 2 if it can't
-be measured.
+to those that neither has found. Results are kept in a file as they come, and the same command goes on there; unless
+--out names it, there is one for each state of sources, tests and scenarios. Exit code 1 if less is found than is asked
+for, or a mutant survives that is not explained in `kept.json`; 2 if it can't be measured.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.mutation_firmware import kept
 from benchmarks.mutation_firmware.campaign import FINDERS, Campaign, plays, run
 from benchmarks.mutation_firmware.mutant import ROOT, Mutant
-from benchmarks.mutation_firmware.points import choose, sources
+from benchmarks.mutation_firmware.points import choose, everything, sources
 from benchmarks.mutation_firmware.report import Report
 from benchmarks.mutation_firmware.results import Results, ResultsError, fingerprint
 
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("number", metavar="N", type=_positive, nargs="?", default=220)
     parser.add_argument("--seed", type=int, default=1, help="of the choice of mutants (default 1)")
     parser.add_argument("--at", type=_place, action="append", default=[], metavar="FILE:TEXT")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutation-firmware.jsonl", metavar="FILE")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="of the results (default: in build/)")
     parser.add_argument("--quick", action="store_true", help="only the first pass; the exit code judges nothing")
     parser.add_argument("--again", action="store_true", help="the second pass once more, with what is there by now")
     parser.add_argument("--jobs", type=_positive, default=1)
@@ -90,7 +90,8 @@ def main() -> int:
         mutants = choose(asked.number, asked.seed, texts, asked.at)
         if not mutants:
             raise ValueError("no mutant in these lines")
-        results = Results(asked.out, {"sources": fingerprint(texts), "finders": list(FINDERS)})
+        out = asked.out or ROOT / "build" / f"mutation-firmware-{everything()}.jsonl"
+        results = Results(out, {"sources": fingerprint(texts), "finders": list(FINDERS)})
         _play([m for m in mutants if results.fate(m) is None], texts, results, asked.jobs, deep=False)
         fates = {mutant: results.fate(mutant) for mutant in mutants}
         left = [

@@ -64,8 +64,8 @@ class Fate:
 
     @property
     def killed(self) -> bool:
-        """Something has found it."""
-        return any(one.finder for one in self.found.values())
+        """Something has found it, or comes to no end, which whoever waits for it sees."""
+        return any(one.finder or one.hung for one in self.found.values())
 
 
 def allow(seconds: int) -> None:

@@ -5,6 +5,7 @@ raised, what is logged, `__repr__` and `__str__`, and unions of types.
 """
 
 import ast
+import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -15,6 +16,8 @@ from benchmarks.mutation_firmware.mutant import ROOT, Mutant
 from benchmarks.mutation_firmware.operators import Replacement
 
 FOLDERS = ("firmware", "emulator/host")
+_FOLLOWS_FROM = ("protocol", "firmware", "emulator", "rtl", "tests", "examples", "benchmarks/mutation_firmware")
+_SUFFIXES = (".py", ".sv", ".cpp", ".h", ".yaml")
 
 # Where a list comes back from a call, of another file or together with something else.
 _LISTS = ("actions", "ended", "times")
@@ -26,6 +29,15 @@ def sources(root: Path = ROOT) -> dict[str, str]:
     """Text of every file that is mutated, by its path in the project."""
     found = (path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(found)}
+
+
+def everything(root: Path = ROOT) -> str:
+    """A hash of all that results follow from: of other sources, tests or scenarios they are other ones."""
+    found = hashlib.sha256()
+    for folder in _FOLLOWS_FROM:
+        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in _SUFFIXES):
+            found.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes() + b"\n")
+    return found.hexdigest()[:12]
 
 
 def choose(number: int, seed: int, texts: dict[str, str], at: Sequence[tuple[str, str]] = ()) -> list[Mutant]:

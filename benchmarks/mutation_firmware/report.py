@@ -77,6 +77,7 @@ class Report:
             **by,
             "verify or explore": sum(fate.judged for fate in fates),
             "all together": sum(fate.killed for fate in fates),
+            "of these only as they come to no end": sum(fate.killed and not _answered(fate) for fate in fates),
             "visible": sum(fate.visible for fate in fates),
             "survivors": len(self.survivors),
             **{f"survivors kept as {kind}": number for kind, number in sorted(kinds.items())},
@@ -134,6 +135,10 @@ class Report:
             yield f"{mutant.file}:{mutant.line} {mutant.function} ({mutant.operator}; {seen}{'; hung' if hung else ''})"
             yield from (f"  {line}" for line in mutant.diff(self.texts[mutant.file]).splitlines()[1:])
             yield f"  {'not explained' if entry is None else f'{entry.kind}: {entry.reason}'}"
+
+
+def _answered(fate: Fate) -> bool:
+    return any(found.finder for found in fate.found.values())
 
 
 def _units_alone(fate: Fate) -> bool:

@@ -19,8 +19,8 @@ BOTH = (False, True)
 class Ring:
     """A ring of which some GPUs are bypassed, and some links late; its rounds are looked at by `health`."""
 
-    def __init__(self, node: int = NODE, size: int = SIZE) -> None:
-        self.health = LinkHealth(node, size)
+    def __init__(self, node: int = NODE, size: int = SIZE, period: int = 997) -> None:
+        self.health, self.period = LinkHealth(node, size), period
         self.node, self.size = node, size
         self.bypassed: Collection[int] = ()
         self.errors: dict[tuple[int, bool], int] = {}  # bad arrivals, by GPU and direction
@@ -50,7 +50,7 @@ class Ring:
     def round(
         self, late: Mapping[int, int] | None = None, *, directions: Collection[bool] = BOTH, records: bool = True
     ) -> LinkHealth:
-        self.now += 997  # begins anywhere in the range of a stamp
+        self.now += self.period  # the usual one begins anywhere in the range of a stamp
         for ccw in directions:
             if records:
                 self.health.look(self.records(self.now, ccw, late or {}), self.now)
@@ -68,6 +68,15 @@ def test_nothing_is_named_on_a_healthy_ring() -> None:
     for _ in range(300):
         health = ring.round()
         assert (health.slow, health.noisy) == (None, None)
+
+
+@pytest.mark.parametrize("begin", range(256))
+def test_nothing_is_named_where_stamps_wrap_round_at_the_same_link_each_time(begin: int) -> None:
+    """Nor when one direction comes home alone."""
+    ring = Ring(period=1024)
+    ring.now = begin
+    ring.rounds(ROUNDS + 2, directions=(False,))
+    assert ring.health.slow is None
 
 
 # --------------------------------------------------------------------------------------------------- slow links

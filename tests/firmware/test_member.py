@@ -289,6 +289,15 @@ def test_it_leaves_a_live_holder_alone() -> None:
     assert not bench.claims()
 
 
+def test_it_leaves_a_holder_alone_that_hears_no_answers_as_long_as_the_grantor_names_it() -> None:
+    bench = Bench(boots=2)
+    for _ in range(10):
+        bench.answer(holder=1, epoch=2, state=GRANTING)
+        bench.peer(1, HOLDER, 2)
+        bench.wait(INTERVAL)
+    assert not bench.claims()
+
+
 def test_the_grantors_word_is_enough_when_the_ring_is_silent() -> None:
     bench = Bench(boots=2)
     for _ in range(10):
