@@ -17,7 +17,7 @@ import fastcrc  # noqa: F401
 import numpy  # noqa: F401
 from benchmarks.mutation_firmware import units
 from benchmarks.mutation_firmware.found import Fate, Found
-from benchmarks.mutation_firmware.loading import plant
+from benchmarks.mutation_firmware.loading import check, plant
 from benchmarks.mutation_firmware.mutant import ROOT, Mutant
 
 from ringhil.emulator.campaign.pool import LocalPool, Lost
@@ -123,14 +123,18 @@ class Campaign:
             plant(mutant, self.texts)
             found = act(mutant)
             if mutant is not None:
+                check(mutant)
                 found.hashes = {}
             return found
 
         try:
             return forked(planted, _LIMIT)
         except ForkedError as error:
-            hung = error.hung or signal.Signals.SIGXCPU.name in str(error)
-            return Found(hung=True) if hung else Found(name, str(error), differs=True)
+            if error.hung or signal.Signals.SIGXCPU.name in str(error):
+                return Found(hung=True)
+            if not str(error).startswith("the process that played it"):
+                raise RuntimeError(f"{name}: {error}") from None  # ours: a mistake ends in what its finder says
+            return Found(name, str(error), differs=True)
 
     def _units(self, mutant: Mutant | None) -> Found:
         assert mutant is not None

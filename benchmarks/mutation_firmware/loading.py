@@ -49,3 +49,10 @@ def plant(mutant: Mutant | None, texts: dict[str, str]) -> None:
         raise RuntimeError(f"loaded already: {', '.join(names)}")
     if mutant is not None:
         sys.meta_path.insert(0, _Finder(mutant.module, mutant.applied(texts[mutant.file])))
+
+
+def check(mutant: Mutant) -> None:
+    """Raises RuntimeError when this process has loaded the module without the mistake that was planted."""
+    module = sys.modules.get(mutant.module)
+    if module is not None and not isinstance(module.__loader__, _Loader):
+        raise RuntimeError(f"{mutant.module} was loaded by {type(module.__loader__).__name__}, without the mistake")

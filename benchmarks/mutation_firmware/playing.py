@@ -10,10 +10,9 @@ from itertools import islice
 
 from benchmarks.mutation_firmware.found import Found, allow
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.player import CasePlayer, start_of
-from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
+from ringhil.emulator.campaign.explore.settle import bare, settle
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.engine.library import Library
@@ -73,9 +72,9 @@ def explore(scenario: Scenario, library: Library, part: int, patience: int, befo
     allow(patience)
     try:
         warm, rounds = settle(bare(scenario), library)
-    except (UnsettledError, ExploreError) as error:
+    except Exception as error:  # UnsettledError and ExploreError are said in a line, others end it with a traceback
         found.add("settle", "unsettled", before)
-        return found.by("settle", str(error))
+        return found.by("settle", f"{type(error).__name__}: {error}")
     plan = Plan(lasts=(None, 2 * scenario.server.settings.census_period))
     player = CasePlayer(warm, float(patience), _ROUNDS)
     try:

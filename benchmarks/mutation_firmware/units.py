@@ -10,8 +10,9 @@ from benchmarks.mutation_firmware.mutant import ROOT
 
 _TESTS = {"firmware": "tests/firmware", "emulator": "tests/emulator/host"}
 _LONG = ("test_election_model.py",)  # as all others twice
-# These tests need neither workers nor a cache.
-_OPTIONS = ("-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist")
+# Where assertions are rewritten, our own modules are loaded by that, without the mistake; and these tests need neither
+# workers nor a cache.
+_OPTIONS = ("-q", "-x", "-m", "not slow", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
 def unit_tests(file: str, *, deep: bool) -> list[str]:
