@@ -228,6 +228,17 @@ def test_of_an_arm_the_links_on_this_side_of_the_cut_are_seen() -> None:
         assert ring.health.slow == named
 
 
+def test_of_an_arm_the_first_hop_is_left_out() -> None:
+    """There a message that was turned round and comes home makes the other one wait."""
+    ring = Ring()
+    for late in (0, *[5] * ROUNDS):
+        ring.now += 77
+        ring.health.look(ring.records(ring.now, False, {NODE: late})[:3], ring.now, wrapped=True)
+        ring.health.look(ring.records(ring.now, True, {NODE - 1: late})[:4], ring.now, wrapped=True)
+        ring.health.round_over()
+    assert ring.health.slow is None
+
+
 # -------------------------------------------------------------------------------------------------- noisy links
 
 

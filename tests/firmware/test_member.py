@@ -254,6 +254,14 @@ def test_a_grant_that_comes_after_its_lease_is_of_no_use() -> None:
     assert bench.member.state != "holder"
 
 
+def test_a_grant_of_an_epoch_below_one_that_is_known_elects_nobody() -> None:
+    bench = Bench()
+    first = bench.claims()[0]
+    bench.peer(1, FOLLOWER, 5)
+    answer = replace(first, operation=GRANT)
+    assert not only(bench.step(bench.member.on_election(answer, Port.CPU, bench.now)), Elected)
+
+
 def test_without_an_answer_it_asks_again_at_the_next_tick() -> None:
     bench = Bench()
     bench.wait(INTERVAL)
@@ -298,6 +306,16 @@ def test_it_leaves_a_holder_alone_that_hears_no_answers_as_long_as_the_grantor_n
     assert not bench.claims()
 
 
+def test_it_asks_although_a_better_one_that_could_does_not() -> None:
+    """In a boundary group too: it waits for those that have announced themselves, not for those that let others go."""
+    bench = Bench(rank=1, role=Role.BOUNDARY, uplink=Port.BOUNDARY, boots=2)
+    for _ in range(20):
+        bench.peer(0, FOLLOWER | UPLINK)
+        bench.answer()
+        bench.wait(INTERVAL)
+    assert bench.claims()
+
+
 def test_the_grantors_word_is_enough_when_the_ring_is_silent() -> None:
     bench = Bench(boots=2)
     for _ in range(10):
@@ -330,6 +348,10 @@ def test_without_an_uplink_it_does_not_ask() -> None:
     begin = len(bench.claims())
     bench.wait(10 * INTERVAL)
     assert len(bench.claims()) == begin
+
+
+def test_a_turn_is_two_guards_and_a_skew_for_each_member_and_one_more() -> None:
+    assert CONFIG.turn == 2 * GUARD + 4 * SKEW
 
 
 # ------------------------------------------------------------------------------------------------ leases
