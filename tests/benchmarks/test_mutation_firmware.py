@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from benchmarks.mutation_firmware import kept
 from benchmarks.mutation_firmware.found import Fate, Found
-from benchmarks.mutation_firmware.loading import plant
+from benchmarks.mutation_firmware.loading import check, plant
 from benchmarks.mutation_firmware.mutant import ROOT, Mutant
 from benchmarks.mutation_firmware.points import choose, mutants, sources
 from benchmarks.mutation_firmware.report import Report
@@ -209,6 +209,38 @@ def test_a_mistake_is_not_planted_where_it_would_come_too_late() -> None:
     assert ringhil.firmware.liveness.__name__ in sys.modules
     with pytest.raises(RuntimeError, match=r"loaded already: .*ringhil\.firmware\.liveness"):
         plant(None, {})
+
+
+def test_what_was_loaded_by_another_loader_is_no_mutant() -> None:
+    """Or a finder that loads the source by itself would find nothing, and nobody would know."""
+    with pytest.raises(RuntimeError, match=r"ringhil\.firmware\.liveness was loaded by .*, without the mistake"):
+        check(mutant())
+
+
+@pytest.mark.slow(part="bugs")
+def test_the_command_plays_what_has_no_result_yet(tmp_path: Path) -> None:
+    """A mistake in what a GPU answers is found by all three; the second time nothing is played."""
+    out = tmp_path / "results.jsonl"
+    options = (
+        "3",
+        "--at",
+        "emulator/host/workload.py:return crc.crc32(padded)",
+        "--quick",
+        "--json",
+        "--out",
+        str(out),
+    )
+    reports = []
+    for words in (("mutants; without a mistake",), ()):
+        command = [sys.executable, "-m", "benchmarks.mutation_firmware", *options]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert all(word in done.stderr for word in words)
+        assert bool(done.stderr) == bool(words)
+        reports.append(json.loads(done.stdout))
+    assert reports[0] == reports[1]
+    assert reports[0]["mutants"] == reports[0]["verify"] == reports[0]["explore"] == 3
+    assert len(out.read_text().splitlines()) == 4
 
 
 # ------------------------------------------------------------------------------------------------------------ results
