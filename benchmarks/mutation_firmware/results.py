@@ -58,7 +58,7 @@ class Results:
     def add(self, fate: Fate, text: str, seconds: float) -> None:
         """Write one down; `text`: of its file, without the mistake; `seconds` of processor time."""
         mutant = fate.mutant
-        line = {
+        line: dict[str, Any] = {
             "mutant": mutant.key,
             "line": mutant.line,
             "function": mutant.function,
@@ -69,7 +69,7 @@ class Results:
             "seconds": round(seconds, 1),
         }
         self.lines[mutant.key] = line
-        self.seconds += seconds
+        self.seconds += line["seconds"]
         with self._path.open("a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
 
