@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--at", type=_place, action="append", default=[], metavar="FILE:TEXT")
     parser.add_argument("--out", type=Path, metavar="FILE", help="of the results (default: in build/)")
     parser.add_argument("--quick", action="store_true", help="only the first pass; the exit code judges nothing")
-    parser.add_argument("--again", action="store_true", help="the second pass once more, with what is there by now")
+    parser.add_argument("--again", action="store_true", help="what is left once more, with what is there by now")
     parser.add_argument("--jobs", type=_positive, default=1)
     parser.add_argument("--json", action="store_true", help="one document, with every mutant")
     return parser
@@ -92,18 +92,21 @@ def main() -> int:
             raise ValueError("no mutant in these lines")
         out = asked.out or ROOT / "build" / f"mutation-firmware-{everything()}.jsonl"
         results = Results(out, {"sources": fingerprint(texts), "finders": list(FINDERS)})
-        _play([m for m in mutants if results.fate(m) is None], texts, results, asked.jobs, deep=False)
-        fates = {mutant: results.fate(mutant) for mutant in mutants}
-        left = [
-            mutant
-            for mutant, fate in fates.items()
-            if fate is not None
-            and not fate.judged
-            and (asked.again or not fate.deep)
-            and kept.reason(mutant, texts, known) is None
-        ]
+
+        def left(*, deep: bool) -> list[Mutant]:
+            """What is to be played: what has no result, and what isn't judged and not explained."""
+            found = []
+            for mutant in mutants:
+                fate = results.fate(mutant)
+                if fate is None:
+                    found.append(mutant)
+                elif (asked.again or (deep and not fate.deep)) and not fate.judged:
+                    found += [mutant] if kept.reason(mutant, texts, known) is None else []
+            return found
+
+        _play(left(deep=False), texts, results, asked.jobs, deep=False)
         if not asked.quick:
-            _play(left, texts, results, asked.jobs, deep=True)
+            _play(left(deep=True), texts, results, asked.jobs, deep=True)
     ended = [fate for mutant in mutants if (fate := results.fate(mutant)) is not None]
     report = Report(ended, texts, known, results.seconds)
     print(json.dumps(report.to_json(), indent=1) if asked.json else "\n".join(report.lines()))

@@ -40,6 +40,12 @@ LONG = (
     "examples/ring-of-64.yaml",
     "examples/two-cards-faults.yaml",
 )
+# In which roles move more than once, so that most of the elections' code has its effect.
+ALSO = (
+    "tests/scenarios/boundary_link_cut/role-across-from-the-entry-gpu.yaml",
+    "tests/scenarios/boundary_link_cut/role-on-the-entry-gpu.yaml",
+    "tests/scenarios/dead/back-and-needed.yaml",
+)
 EXPLORED = Path(__file__).with_name("server.yaml")
 PART, DEEP_PART = 64, 4  # every so many-th case is played
 _MEMORY = 8 << 30  # bytes of address space: a mistake may fill lists for ever
@@ -60,13 +66,13 @@ class Plays:
 
 
 def plays(*, deep: bool) -> Plays:
-    """Of the shipped scenarios the first variant of the first file of each folder, the examples that are over soon, and
-    a few of the cases; `deep`: every variant of every file, and more of the cases."""
+    """Of the shipped scenarios the first variant of the first file of each folder and of some more, the examples that
+    are over soon, and a few of the cases; `deep`: every variant of every file, and more of the cases."""
     scenarios: dict[str, Scenario] = {}
     first: dict[Path, Path] = {}
     for file in sorted(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.yaml")):
         name = str(file.relative_to(ROOT))
-        one = first.setdefault(file.parent, file) == file or file.is_relative_to(ROOT / "examples")
+        one = first.setdefault(file.parent, file) == file or name in ALSO or name.startswith("examples/")
         if name in LEFT_OUT or (not deep and (not one or name in LONG)):
             continue
         variants = load_variants(file)
