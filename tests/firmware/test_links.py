@@ -62,6 +62,11 @@ class Ring:
             self.round(late, directions=directions)
 
 
+def test_the_numbers_are_those_of_the_docs() -> None:
+    """docs/firmware.md: three rounds in a row, and 16 rounds."""
+    assert (ROUNDS, FORGET) == (3, 16)
+
+
 def test_nothing_is_named_on_a_healthy_ring() -> None:
     """Wherever the stamps wrap round."""
     ring = Ring()

@@ -353,6 +353,19 @@ def test_a_turn_is_two_guards_and_a_skew_for_each_member_and_one_more() -> None:
     assert CONFIG.turn == 2 * GUARD + 4 * SKEW
 
 
+def test_it_is_a_candidate_from_its_next_claim_on_not_from_its_last() -> None:
+    """Claims for a lease that it has had say nothing any more."""
+    bench = Bench(rank=1)
+    bench.wait(2 * SKEW)
+    bench.elect()
+    bench.peer(0, HOLDER | UPLINK, 9)
+    bench.wait(1)
+    bench.peer(0, FOLLOWER | UPLINK, 9)
+    assert bench.member.state == "follower"
+    bench.wait(INTERVAL)
+    assert (bench.member.state, len(bench.claims())) == ("candidate", 2)
+
+
 # ------------------------------------------------------------------------------------------------ leases
 
 

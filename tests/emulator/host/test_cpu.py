@@ -491,6 +491,11 @@ def test_a_gpu_that_is_wrong_too_often_gets_no_work_for_a_while(desk: Desk) -> N
     assert (A, 2) in places(desk.work())
 
 
+def test_the_numbers_are_those_of_the_docs() -> None:
+    """docs/host.md: three wrong results in a row, and 20,000 cycles."""
+    assert (STRIKES, BARRED) == (3, 20_000)
+
+
 def test_a_right_result_wipes_the_strikes_out(desk: Desk) -> None:
     desk.count()
     mine = [w for w in desk.work() if (w.card, w.destination) == (A, 2)]
