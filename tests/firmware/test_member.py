@@ -217,6 +217,16 @@ def test_at_power_up_the_first_claims_at_once_and_the_others_later() -> None:
         assert bench.member.state == "candidate"
 
 
+def test_in_a_boundary_group_it_waits_three_skews_at_power_up_and_one_more_from_its_announcement() -> None:
+    bench = Bench(role=Role.BOUNDARY, uplink=Port.BOUNDARY)
+    begin = bench.now
+    while not bench.claims():
+        bench.wait(1)
+        announced = bench.now - begin >= 3 * SKEW
+        assert bench.member.state == ("candidate" if announced else "follower")
+    assert bench.now - begin == 4 * SKEW
+
+
 def test_after_a_later_boot_it_listens_first() -> None:
     bench = Bench(boots=2)
     bench.wait(INTERVAL - 1)
