@@ -235,6 +235,19 @@ def test_after_a_later_boot_it_listens_first() -> None:
     assert len(bench.claims()) == 1
 
 
+def test_after_a_later_boot_it_lets_the_others_go_first() -> None:
+    """For wait_to_restore, or a detection time from when the role was found to be vacant: then it is needed after all."""
+    for wait, first in ((200, 200), (500, INTERVAL + DETECTION)):
+        bench = Bench(boots=2, wait_to_restore=wait)
+        begin = bench.now
+        while not bench.claims():
+            if (bench.now - begin) % 50 == 0:
+                bench.peer(1, FOLLOWER | UPLINK)
+                bench.answer()
+            bench.wait(1)
+        assert bench.now - begin == first
+
+
 def test_a_grant_makes_it_the_holder_and_is_told_at_once() -> None:
     bench = Bench()
     bench.now += 7
