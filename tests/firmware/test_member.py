@@ -236,7 +236,7 @@ def test_after_a_later_boot_it_listens_first() -> None:
 
 
 def test_after_a_later_boot_it_lets_the_others_go_first() -> None:
-    """For wait_to_restore, or a detection time from when the role was found to be vacant: then it is needed after all."""
+    """For wait_to_restore, or a detection time from when it found the role vacant: then it is needed after all."""
     for wait, first in ((200, 200), (500, INTERVAL + DETECTION)):
         bench = Bench(boots=2, wait_to_restore=wait)
         begin = bench.now
