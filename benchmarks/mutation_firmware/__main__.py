@@ -4,7 +4,7 @@
                                            [--jobs N] [--json]
 
 N mutants, drawn from all of firmware/ and emulator/host/, or of the lines of FILE that contain TEXT. In a first pass
-`verify` plays some shipped scenarios and `explore` every 64th case; a second one plays all variants and every 4th case
+`verify` plays some shipped scenarios and `explore` every 64th case; a second one plays all of them and every 8th case
 to those that neither has found. Results are kept in a file as they come, and the same command goes on there; unless
 --out names it, there is one for each state of sources, tests and scenarios. Exit code 1 if less is found than is asked
 for, or a mutant survives that is not explained in `kept.json`; 2 if it can't be measured.

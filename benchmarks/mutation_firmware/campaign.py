@@ -47,7 +47,7 @@ ALSO = (
     "tests/scenarios/dead/back-and-needed.yaml",
 )
 EXPLORED = Path(__file__).with_name("server.yaml")
-PART, DEEP_PART = 64, 4  # every so many-th case is played
+PART, DEEP_PART = 64, 8  # every so many-th case is played
 _MEMORY = 8 << 30  # bytes of address space: a mistake may fill lists for ever
 _LIMIT = 3600.0  # seconds
 
@@ -67,7 +67,7 @@ class Plays:
 
 def plays(*, deep: bool) -> Plays:
     """Of the shipped scenarios the first variant of the first file of each folder and of some more, the examples that
-    are over soon, and a few of the cases; `deep`: every variant of every file, and more of the cases."""
+    are over soon, and a few of the cases; `deep`: first and last variant of every file, and more of the cases."""
     scenarios: dict[str, Scenario] = {}
     first: dict[Path, Path] = {}
     for file in sorted(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.yaml")):
@@ -76,7 +76,7 @@ def plays(*, deep: bool) -> Plays:
         if name in LEFT_OUT or (not deep and (not one or name in LONG)):
             continue
         variants = load_variants(file)
-        for number in range(len(variants)) if deep else [0]:
+        for number in sorted({0, len(variants) - 1}) if deep else [0]:
             variant = variants[number]
             scenarios[f"{name}[{variant.text}]" if variant.text else name] = variant.scenario
     return Plays(cells_library(), scenarios, load(EXPLORED), DEEP_PART if deep else PART, deep=deep)
