@@ -360,6 +360,7 @@ def test_what_is_counted() -> None:
     assert report.found == 5 / 6
     assert report.judged == 2 / 3
     assert not report.good
+    assert Report(fates[:2], texts, known, 1.0).good
     text = "\n".join(report.lines())
     assert "  +A = 50\n  not explained" in text
     assert "found 83.3 %" in text
