@@ -8,6 +8,7 @@
 # make prove   all proofs of the RTL, with their broken twins
 # make fpga    cells, memories and clock of a node in an ECP5 into docs/hardware.md (long)
 # make mutants the mutation score of the conformance check (long)
+# make mutants-firmware  that of the judges of runs (long)
 # make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the tables of docs/
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ DATA ?=
 JOBS ?= 2
 PART ?=
 
-.PHONY: run test soak soak-ledger docs lint coverage prove fpga mutants generate bench clean
+.PHONY: run test soak soak-ledger docs lint coverage prove fpga mutants mutants-firmware generate bench clean
 
 run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
@@ -52,6 +53,9 @@ fpga: $(VENV)/.run
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m benchmarks.mutation
+
+mutants-firmware: $(VENV)/.test
+	$(BIN)/python -m benchmarks.mutation_firmware --jobs $(JOBS)
 
 generate: $(VENV)/.run
 	$(BIN)/python -m ringhil.protocol.generate

@@ -36,6 +36,7 @@ from .command import ANEW
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = Path("build/soak.jsonl")
 _LAST_LINES = 15  # of a failed part's log
+_TWO = ("--jobs", "2")
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ PARTS = (
     Part("explore-4", "last quarter", 30),
     Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 35),
     Part("mutants", "400 mutants of the node", 45),
+    Part("judges-1", "220 mutants of firmware and CPU", 40, ("-m", "benchmarks.mutation_firmware", "--quick", *_TWO)),
+    Part("judges-2", "those left: all scenarios, more cases", 55, ("-m", "benchmarks.mutation_firmware", *_TWO)),
     Part("coverage", "what cocotb reaches of rtl/", 10, ("-m", "benchmarks.coverage")),
     Part("benches", "what rtl check reaches of the node; cocotb, explore, verify and clusters find the same", 20),
     Part("recovery", "tables of docs/reliability.md, fewer runs", 10, ("-m", "benchmarks.recovery", "100", "2")),

@@ -120,6 +120,8 @@ def test_both_home_give_a_count_a_report_and_the_end_of_the_timeout() -> None:
     assert counted(actions) == Counted(6, (0, 1, 2, 3, 4, 5), CensusVerdict.RING, None, None, 1, 100, (), (), 24)
     assert CancelTimer(TIMEOUT) in actions
     told = report(actions)
+    assert (told.card, told.flags, told.ttl, told.destination) == (CARD, wire.Flag.TO_HOST, 1, NODE)
+    assert (told.source, told.epoch, told.sequence, told.sent_at) == (NODE, EPOCH, 1, 100)
     assert (told.count, told.size, told.sets, told.rejected) == (6, SIZE, (0b111111, 0, 0), 0)
     assert told.verdict == wire.CensusVerdict.RING.code
     assert (told.break_after, told.break_before, told.first_suspect) == (NOBODY, NOBODY, NOBODY)

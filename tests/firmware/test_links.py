@@ -19,8 +19,8 @@ BOTH = (False, True)
 class Ring:
     """A ring of which some GPUs are bypassed, and some links late; its rounds are looked at by `health`."""
 
-    def __init__(self, node: int = NODE, size: int = SIZE) -> None:
-        self.health = LinkHealth(node, size)
+    def __init__(self, node: int = NODE, size: int = SIZE, period: int = 997) -> None:
+        self.health, self.period = LinkHealth(node, size), period
         self.node, self.size = node, size
         self.bypassed: Collection[int] = ()
         self.errors: dict[tuple[int, bool], int] = {}  # bad arrivals, by GPU and direction
@@ -50,7 +50,7 @@ class Ring:
     def round(
         self, late: Mapping[int, int] | None = None, *, directions: Collection[bool] = BOTH, records: bool = True
     ) -> LinkHealth:
-        self.now += 997  # begins anywhere in the range of a stamp
+        self.now += self.period  # the usual one begins anywhere in the range of a stamp
         for ccw in directions:
             if records:
                 self.health.look(self.records(self.now, ccw, late or {}), self.now)
@@ -62,12 +62,26 @@ class Ring:
             self.round(late, directions=directions)
 
 
+def test_the_numbers_are_those_of_the_docs() -> None:
+    """docs/firmware.md: three rounds in a row, and 16 rounds."""
+    assert (ROUNDS, FORGET) == (3, 16)
+
+
 def test_nothing_is_named_on_a_healthy_ring() -> None:
     """Wherever the stamps wrap round."""
     ring = Ring()
     for _ in range(300):
         health = ring.round()
         assert (health.slow, health.noisy) == (None, None)
+
+
+@pytest.mark.parametrize("begin", range(256))
+def test_nothing_is_named_where_stamps_wrap_round_at_the_same_link_each_time(begin: int) -> None:
+    """Nor when one direction comes home alone."""
+    ring = Ring(period=1024)
+    ring.now = begin
+    ring.rounds(ROUNDS + 2, directions=(False,))
+    assert ring.health.slow is None
 
 
 # --------------------------------------------------------------------------------------------------- slow links
@@ -217,6 +231,17 @@ def test_of_an_arm_the_links_on_this_side_of_the_cut_are_seen() -> None:
             ring.health.look(ring.records(ring.now, True, {late: 2})[:4], ring.now)
             ring.health.round_over()
         assert ring.health.slow == named
+
+
+def test_of_an_arm_the_first_hop_is_left_out() -> None:
+    """There a message that was turned round and comes home makes the other one wait."""
+    ring = Ring()
+    for late in (0, *[5] * ROUNDS):
+        ring.now += 77
+        ring.health.look(ring.records(ring.now, False, {NODE: late})[:3], ring.now, wrapped=True)
+        ring.health.look(ring.records(ring.now, True, {NODE - 1: late})[:4], ring.now, wrapped=True)
+        ring.health.round_over()
+    assert ring.health.slow is None
 
 
 # -------------------------------------------------------------------------------------------------- noisy links

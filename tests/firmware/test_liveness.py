@@ -25,6 +25,11 @@ def taken_back_after(peer: Liveness, now: int) -> int:
     return at - begin
 
 
+def test_the_numbers_are_those_of_the_docs() -> None:
+    """docs/elections.md: eight times the wait, and 64 times at most."""
+    assert (FORGIVEN_AFTER, 1 << MOST_DOUBLINGS) == (8, 64)
+
+
 def test_first_contact_counts_at_once() -> None:
     peer = Liveness(DETECTION, WAIT)
     assert not peer.up

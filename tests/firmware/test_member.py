@@ -217,12 +217,35 @@ def test_at_power_up_the_first_claims_at_once_and_the_others_later() -> None:
         assert bench.member.state == "candidate"
 
 
+def test_in_a_boundary_group_it_waits_three_skews_at_power_up_and_one_more_from_its_announcement() -> None:
+    bench = Bench(role=Role.BOUNDARY, uplink=Port.BOUNDARY)
+    begin = bench.now
+    while not bench.claims():
+        bench.wait(1)
+        announced = bench.now - begin >= 3 * SKEW
+        assert bench.member.state == ("candidate" if announced else "follower")
+    assert bench.now - begin == 4 * SKEW
+
+
 def test_after_a_later_boot_it_listens_first() -> None:
     bench = Bench(boots=2)
     bench.wait(INTERVAL - 1)
     assert not bench.claims()
     bench.wait(1)
     assert len(bench.claims()) == 1
+
+
+def test_after_a_later_boot_it_lets_the_others_go_first() -> None:
+    """For wait_to_restore, or a detection time from when it found the role vacant: then it is needed after all."""
+    for wait, first in ((200, 200), (500, INTERVAL + DETECTION)):
+        bench = Bench(boots=2, wait_to_restore=wait)
+        begin = bench.now
+        while not bench.claims():
+            if (bench.now - begin) % 50 == 0:
+                bench.peer(1, FOLLOWER | UPLINK)
+                bench.answer()
+            bench.wait(1)
+        assert bench.now - begin == first
 
 
 def test_a_grant_makes_it_the_holder_and_is_told_at_once() -> None:
@@ -250,8 +273,15 @@ def test_a_grant_that_comes_after_its_lease_is_of_no_use() -> None:
     bench = Bench()
     first = bench.claims()[0]
     bench.now += LEASE
-    bench.member.on_election(replace(first, operation=GRANT), "cpu", bench.now)
-    assert bench.member.state != "holder"
+    assert not only(bench.step(bench.member.on_election(replace(first, operation=GRANT), "cpu", bench.now)), Elected)
+
+
+def test_a_grant_of_an_epoch_below_one_that_is_known_elects_nobody() -> None:
+    bench = Bench()
+    first = bench.claims()[0]
+    bench.peer(1, FOLLOWER, 5)
+    answer = replace(first, operation=GRANT)
+    assert not only(bench.step(bench.member.on_election(answer, Port.CPU, bench.now)), Elected)
 
 
 def test_without_an_answer_it_asks_again_at_the_next_tick() -> None:
@@ -289,6 +319,25 @@ def test_it_leaves_a_live_holder_alone() -> None:
     assert not bench.claims()
 
 
+def test_it_leaves_a_holder_alone_that_hears_no_answers_as_long_as_the_grantor_names_it() -> None:
+    bench = Bench(boots=2)
+    for _ in range(10):
+        bench.answer(holder=1, epoch=2, state=GRANTING)
+        bench.peer(1, HOLDER, 2)
+        bench.wait(INTERVAL)
+    assert not bench.claims()
+
+
+def test_it_asks_although_a_better_one_that_could_does_not() -> None:
+    """In a boundary group too: it waits for those that have announced themselves, not for those that let others go."""
+    bench = Bench(rank=1, role=Role.BOUNDARY, uplink=Port.BOUNDARY, boots=2)
+    for _ in range(20):
+        bench.peer(0, FOLLOWER | UPLINK)
+        bench.answer()
+        bench.wait(INTERVAL)
+    assert bench.claims()
+
+
 def test_the_grantors_word_is_enough_when_the_ring_is_silent() -> None:
     bench = Bench(boots=2)
     for _ in range(10):
@@ -321,6 +370,23 @@ def test_without_an_uplink_it_does_not_ask() -> None:
     begin = len(bench.claims())
     bench.wait(10 * INTERVAL)
     assert len(bench.claims()) == begin
+
+
+def test_a_turn_is_two_guards_and_a_skew_for_each_member_and_one_more() -> None:
+    assert CONFIG.turn == 2 * GUARD + 4 * SKEW
+
+
+def test_it_is_a_candidate_from_its_next_claim_on_not_from_its_last() -> None:
+    """Claims for a lease that it has had say nothing any more."""
+    bench = Bench(rank=1)
+    bench.wait(2 * SKEW)
+    bench.elect()
+    bench.peer(0, HOLDER | UPLINK, 9)
+    bench.wait(1)
+    bench.peer(0, FOLLOWER | UPLINK, 9)
+    assert bench.member.state == "follower"
+    bench.wait(INTERVAL)
+    assert (bench.member.state, len(bench.claims())) == ("candidate", 2)
 
 
 # ------------------------------------------------------------------------------------------------ leases

@@ -104,6 +104,17 @@ def test_it_grants_to_its_leader_and_spreads_the_news() -> None:
     assert (bench.warden.held_epoch, bench.warden.epoch, bench.warden.state) == (1, 1, "holder")
 
 
+def test_it_looks_at_a_lease_in_the_cycle_in_which_it_runs_out() -> None:
+    """Not only when it is time for the next keepalives."""
+    bench = Bench()
+    granted = bench.now
+    bench.elect(CLAIM, 1)
+    assert bench.timers["boundary.wake"] <= granted + LEASE
+    bench.wait(LEASE - 1)
+    assert bench.warden.held_epoch == 1
+    assert only(bench.wait(1), Lapsed) == [Lapsed(Role.BOUNDARY, 1, 0, LeaseEnd.LEASE)]
+
+
 def test_it_answers_keepalives_of_its_leader() -> None:
     bench = Bench()
     bench.elect(CLAIM, 1)

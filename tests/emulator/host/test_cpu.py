@@ -288,6 +288,19 @@ def test_attempts_change_lanes() -> None:
     desk.close()
 
 
+def test_attempts_are_numbered_one_by_one() -> None:
+    desk = Desk(units=1)
+    for card in (A, B):
+        desk.claim(card, 0, 1)
+        desk.report(card, 0, 1, members=(1,) if card == A else ())
+    for attempt in range(1, 40):
+        (unit,) = desk.work()
+        assert unit.attempt == attempt
+        desk.refuse(unit)
+    assert desk.cpu.work.resent == 39
+    desk.close()
+
+
 def test_a_unit_that_is_done_while_it_waits_to_go_out_again_does_not(desk: Desk) -> None:
     desk.count()
     first, *others = desk.work()
@@ -312,6 +325,20 @@ def test_a_late_refusal_says_nothing_of_a_later_attempt_on_the_same_gpu() -> Non
     assert (again.card, again.destination, again.attempt) == (A, 1, 2)
     desk.refuse(first)
     assert (desk.work(), desk.cpu.work.refused) == ([], 1)
+    desk.close()
+
+
+@pytest.mark.parametrize("across", [0, 25, 60, 100])
+def test_so_many_percent_enter_by_the_other_card(across: int) -> None:
+    desk = Desk(units=400, across=across)
+    desk.count()
+    crossed = 0
+    while work := desk.work():
+        crossed += sum(unit.card != unit.source_card for unit in work)
+        for unit in work:
+            desk.result(unit)
+    assert abs(crossed - 4 * across) <= 8
+    assert desk.cpu.work.crossed == crossed
     desk.close()
 
 
@@ -462,6 +489,11 @@ def test_a_gpu_that_is_wrong_too_often_gets_no_work_for_a_while(desk: Desk) -> N
     assert (A, 2) not in places(desk.work())
     desk.kernel.run(BARRED + 1)
     assert (A, 2) in places(desk.work())
+
+
+def test_the_numbers_are_those_of_the_docs() -> None:
+    """docs/host.md: three wrong results in a row, and 20,000 cycles."""
+    assert (STRIKES, BARRED) == (3, 20_000)
 
 
 def test_a_right_result_wipes_the_strikes_out(desk: Desk) -> None:
