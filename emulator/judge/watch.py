@@ -209,7 +209,7 @@ class Watch:
 
     def _excused(self, o: OpenEvent) -> bool:
         """It can't be seen to be over while something else spoils messages or comes and goes."""
-        if any(what is Needed.BOUNDARY and self._uncertain(number) for what, number in o.needs):
+        if any(what is Needed.BOUNDARY and self.uncertain(number) for what, number in o.needs):
             return True
         for card in o.cards:
             truth = self.cards[card].truth
@@ -246,6 +246,10 @@ class Watch:
     def untouched(self, card: int) -> bool:
         """No event has ever struck the card."""
         return not any(card in o.cards for o in self._events)
+
+    def steady(self, cards: Iterable[int], now: int) -> bool:
+        """Nothing has happened to these cards lately, and nothing comes and goes."""
+        return all(now > self._last_event[card] and not self.cards[card].truth.disturbed for card in cards)
 
     def alone(self, card: int, now: int) -> OpenEvent | None:
         """The one event that the card still suffers from, when its bound is over and all before it was dealt with."""
@@ -298,8 +302,8 @@ class Watch:
         return [group for group in range(len(self.links)) if self._is_settled(group, now)]
 
     def _is_settled(self, group: int, now: int) -> bool:
-        lately = any(now <= self._last_event[card] for card in self._ends(group))
-        return not self._uncertain(group) and not lately and now > self._elected_by(group)
+        lately = any(now <= self._last_event[card] for card in self.ends(group))
+        return not self.uncertain(group) and not lately and now > self._elected_by(group)
 
     def settled_by(self, now: int) -> int:
         """Cycle by which all that is under way must be over: events, and elections between cards."""
@@ -312,19 +316,20 @@ class Watch:
         if role.holder is not None or not able:
             return 0
         members = len(self._wiring.links[group].from_)
-        return role.changed_at + max(self._bounds[c].return_bound(members, across=True) for c in self._ends(group))
+        return role.changed_at + max(self._bounds[c].return_bound(members, across=True) for c in self.ends(group))
 
-    def _ends(self, group: int) -> tuple[int, int]:
+    def ends(self, group: int) -> tuple[int, int]:
+        """The two cards of a link."""
         return self._wiring.ends(self._wiring.links[group])
 
-    def _uncertain(self, group: int) -> bool:
+    def uncertain(self, group: int) -> bool:
         """A noisy or flapping part makes it a matter of luck who holds the link."""
         noisy = any("link_bit_errors" in self.oracle.cross.get(ref, ()) for ref in self._wiring.links[group].refs)
-        return noisy or any(self.cards[card].truth.disturbed for card in self._ends(group))
+        return noisy or any(self.cards[card].truth.disturbed for card in self.ends(group))
 
     def known(self, role: RoleWatch, group: int, now: int) -> bool:
         """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
-        ends = self._ends(group)
+        ends = self.ends(group)
         changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]
         each = (self._bounds[card] for card in ends)
         slowest = max(b.recovery(EventAction.FAULT, "dead") + b.times.refreshed for b in each)
