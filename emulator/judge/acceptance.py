@@ -22,6 +22,7 @@ class Acceptance:
         self._wiring, self._cpu, self._roles = wiring, cpu, roles
         self._accepted: set[int] = set()
         self._fenced = 0
+        self.booked_at = 0  # cycle of the last result that counted
         self.digest = 0  # of all units accepted, as it must be
         self.unheld: list[tuple[str, int]] = []  # what counted though its sender didn't hold the role, and when
         self.wrong: list[tuple[str, int]] = []  # results that should not have counted
@@ -70,6 +71,7 @@ class Acceptance:
 
     def _book(self, booked: int, result: Result | None, now: int) -> None:
         """The CPU has booked a result."""
+        self.booked_at = now
         workload = self._cpu.workload
         if result is None or booked != 1 or workload is None:
             self.wrong.append((f"{booked} units were booked at cycle {now} for one frame", now))

@@ -8,7 +8,7 @@ from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.holding import Holding
 from ringhil.emulator.judge.ledger import Ledger
-from ringhil.emulator.judge.mail import Alive, read
+from ringhil.emulator.judge.mail import read
 from ringhil.emulator.judge.pace import Pace
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.seats import seats_of
@@ -23,6 +23,7 @@ from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Result
 from ringhil.protocol.wire import Port, Role
 
 _ELECTIONS = (Keepalive.KIND, Election.KIND)
+_UPLINKS = (Port.CPU.code, Port.BOUNDARY.code)
 _SEQUENCE = slice(12, 16)  # bytes of a statistics message
 
 
@@ -55,6 +56,18 @@ class Conduct:
         if work is not None:
             listen(FromCpu, self._from_cpu)
             listen(SharedOut, self._shared_out)
+
+        self._look_later()
+
+    def _look_later(self) -> None:
+        """Just after the CPU looks whether its cards still report: nothing else may happen before one does again."""
+        half = self.pace.silence // 2
+        self._kernel.remind((self._kernel.now // half + 1) * half + 1, self._look)
+
+    def _look(self) -> None:
+        self.pace.look(self._kernel.now)
+        self.ledger.other(self._kernel.now)
+        self._look_later()
 
     # ------------------------------------------------------------------------------------------------- firmware
 
@@ -91,7 +104,7 @@ class Conduct:
             seat = self._seats.get((o.cell, Role.BOUNDARY))
             if seat is not None and seat.grants:
                 self.grants.booted(seat, o.cycle)
-        if o.port in (Port.CPU.code, Port.BOUNDARY.code):
+        if o.port in _UPLINKS:
             message = read(o.frame)
             seat = None if message is None else self._seats.get((o.cell, message.role))
             if message is not None and seat is not None and not seat.grants and o.port == seat.uplink.code:
@@ -103,15 +116,15 @@ class Conduct:
     def _to_firmware(self, o: ToFirmware) -> None:
         if o.bad or o.frame[0] not in _ELECTIONS:
             return
+        at = o.cycle + self._firmware_latency
+        if o.port not in _UPLINKS:
+            self.peers.heard(o.cell, o.frame, at)
+            return
         message = read(o.frame)
         seat = None if message is None else self._seats.get((o.cell, message.role))
-        if message is None or seat is None:
+        if message is None or seat is None or o.port != seat.uplink.code:
             return
-        at = o.cycle + self._firmware_latency
-        if o.port != seat.uplink.code:
-            if isinstance(message, Alive):
-                self.peers.heard(o.cell, seat, message.sender, at)
-        elif seat.grants:
+        if seat.grants:
             self.grants.told(seat, message, at)
         else:
             self.holding.told(o.cell, seat, message, at)

@@ -59,7 +59,7 @@ class Ledger:
         self._out: dict[int, _Out] = {}
         self._waiting: dict[int, int] = {}  # units that are to go out again, and since when
         self._attempts: dict[int, int] = {}  # of units that have failed
-        self._failed: dict[int, set[_Gpu]] = {}
+        self._failed: dict[int, list[_Gpu]] = {}  # where each unit was, the last one last
         self._done: set[int] = set()
         self._due: list[tuple[int, int, int]] = []
         self._load: dict[_Gpu, int] = {}
@@ -116,6 +116,7 @@ class Ledger:
 
     def done(self, unit: int, gpu: _Gpu, now: int) -> None:
         """A result has been booked."""
+        self._look(now)
         # It may have gone out again in this very cycle, before the result was read.
         before = [(at, sent) for at, sent in self._judged if sent.unit == unit]
         self._judged = [(at, sent) for at, sent in self._judged if sent.unit != unit]
@@ -129,11 +130,13 @@ class Ledger:
 
     def refused(self, answer: Acknowledgement, now: int) -> None:
         """A refusal was heard."""
+        self._look(now)
         self._fail(answer, now)
         self._judge(now)
 
     def wrong_result(self, result: Result, now: int) -> None:
         """A result was heard that wasn't booked."""
+        self._look(now)
         if result.unit in self._done:
             self._judge(now)
             return
@@ -190,11 +193,7 @@ class Ledger:
         if out is None:
             return
         self._attempts[unit] = out.attempt
-        failed = self._failed.setdefault(unit, set())
-        failed.add(out.gpu)
-        if failed >= {(v.number, g) for v in self._views for g in v.members}:
-            failed.clear()  # everybody again, but not at once the one that it has just failed at
-            failed.add(out.gpu)
+        self._failed.setdefault(unit, []).append(out.gpu)
         self._waiting[unit] = now
 
     def _release(self, unit: int) -> _Out | None:
@@ -222,11 +221,12 @@ class Ledger:
         last = self._attempts.get(unit, 0) if out is None else out.attempt
         if sent.attempt != (last + 1) % 2**16:
             self._tell(now, f"{name} as attempt {sent.attempt}, after attempt {last}")
-        failed = self._failed.get(unit, set())
-        if gpu in failed and not sent.others <= failed:
+        failed = self._failed.get(unit, [])
+        # When all have failed at it the CPU begins anew: of the others it can't be told who counts.
+        if failed[-1:] == [gpu] and not sent.others <= set(failed):
             self._tell(now, f"{name}, which has failed at it; others have not")
         if not last:
-            overdue = [u for u, since in self._waiting.items() if since < now and self._fits(u, sent)]
+            overdue = [u for u, since in self._waiting.items() if since < now and gpu not in self._failed.get(u, [])]
             if overdue:
                 self._tell(now, f"{name} before unit {overdue[0]}, which was to go out again")
         load = self._load.get(gpu, 0)
@@ -238,10 +238,6 @@ class Ledger:
         self._load[gpu] = load + 1
         self._out[unit] = _Out(gpu, sent.attempt, sent.via, sent.due)
         heapq.heappush(self._due, (sent.due, unit, sent.attempt))
-
-    def _fits(self, unit: int, sent: _Sent) -> bool:
-        failed = self._failed.get(unit, set())
-        return sent.gpu not in failed or sent.others <= failed
 
     def _name(self, gpu: _Gpu) -> str:
         return f"{self._views[gpu[0]].name}.{gpu[1]}"

@@ -7,13 +7,15 @@ times that wait wipes it out.
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.seats import Seat
-from ringhil.protocol.wire import Role
+from ringhil.protocol.frames import Keepalive
 
+_SENDER, _ROLE = slice(16, 18), 24  # bytes of a keepalive
 _MOST_DOUBLINGS, _FORGIVEN_AFTER = 6, 8
 
 
 @dataclass
 class _Peer:
+    lease: int  # cycles without a keepalive after which it is down
     heard_at: int
     since: int  # heard without a gap
     up_at: int
@@ -26,20 +28,22 @@ class Peers:
     """Feed it in the order of time, by the cell that says so and its seat."""
 
     def __init__(self) -> None:
-        self._peers: dict[tuple[int, Role, int], _Peer] = {}
+        self._peers: dict[tuple[int, int, int], _Peer] = {}
         self.too_soon: list[tuple[str, int]] = []
 
-    def heard(self, cell: int, seat: Seat, gpu: int, at: int) -> None:
-        """It reads a keepalive of another GPU."""
-        peer = self._peers.get((cell, seat.role, gpu))
+    def heard(self, cell: int, frame: bytes, at: int) -> None:
+        """It reads a keepalive of another GPU, which came round the ring."""
+        if frame[0] != Keepalive.KIND:
+            return
+        peer = self._peers.get((cell, frame[_ROLE], int.from_bytes(frame[_SENDER])))
         if peer is not None:
-            if at - peer.heard_at > seat.times.lease:
+            if at - peer.heard_at > peer.lease:
                 peer.since = at
             peer.heard_at = at
 
     def down(self, cell: int, seat: Seat, gpu: int, now: int) -> None:
         """It has not heard another GPU for too long."""
-        peer = self._peers.get((cell, seat.role, gpu))
+        peer = self._peers.get((cell, seat.role.code, gpu))
         if peer is None or seat.far == gpu:  # two may have the same number, one on each card
             return
         # When it was heard last is not known here: it may have been forgiven too early, which asks for less.
@@ -53,7 +57,7 @@ class Peers:
         """It takes another GPU for up."""
         if seat.far == gpu:
             return
-        peer = self._peers.setdefault((cell, seat.role, gpu), _Peer(now, now, now))
+        peer = self._peers.setdefault((cell, seat.role.code, gpu), _Peer(seat.times.lease, now, now, now))
         if peer.down_at is not None and now - peer.since < peer.wait:
             heard = f"which it has heard for {now - peer.since} cycles; it waits for {peer.wait}"
             self.too_soon.append((f"{seat.name} takes GPU {gpu} for up at cycle {now}, {heard}", now))

@@ -286,11 +286,23 @@ class Watch:
             if card not in settled
         ]
 
-    def uncounted(self) -> bool:
-        """The CPU knows of no GPU, and rightly: none of its cards can be reached and counted."""
-        cards = enumerate(self.cards)
-        lost = (watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards)
-        return all(lost) and not any(view.members for view in self._views)
+    def undoable(self) -> str | None:
+        """Why the CPU knows of no GPU that could work, where that is right; None: it knows of one, or should."""
+        if any(view.members for view in self._views):
+            return None
+        cards = list(enumerate(self.cards))
+        lost = [watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards]
+        if all(lost):
+            return "no card can be counted"
+        # Without records a card's GPUs are known only while all of them are counted.
+        nameless = [not self._bounds[card].times.records and not self._whole(card) for card, _ in cards]
+        if all(lost[card] or nameless[card] for card, _ in cards):
+            return "no GPU is named: records are never carried, and a GPU is missing"
+        return None
+
+    def _whole(self, card: int) -> bool:
+        """All GPUs of the card must be counted by its entry GPU."""
+        return self.oracle.seen(card, self._views[card].entry).count == self.cards[card].truth.size
 
     def _why_not(self, card: int, now: int) -> str:
         if now <= self._last_event[card]:

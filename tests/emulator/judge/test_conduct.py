@@ -5,7 +5,14 @@ from tests.emulator.judge import mistakes as m
 from tests.emulator.judge.playing import play
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.grants import Grants
+from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.judge.seats import Seat, seats_of
 from ringhil.emulator.scenario import loads
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.observations import Granted
+from ringhil.protocol.wire import Role
 
 CARD = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}%s}\n"
 CLEAN = CARD % "" + "workload: {units: 40, size: 256}\nuntil: 45000\n"
@@ -25,6 +32,11 @@ WRONG = CARD % ", settings: {compute_setup: 3000}" + (
 )
 AT_WORK = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: dead, gpu: a.3}]\n"
 SLOW = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: slow, gpu: a.3}]\n"
+TWICE = CARD % "" + (
+    "timeline:\n"
+    "  - {at: 20300, fault: dead, gpu: a.0}\n  - {at: 30300, clear: dead, gpu: a.0}\n"
+    "  - {at: 45300, fault: dead, gpu: a.0}\n  - {at: 60300, clear: dead, gpu: a.0}\n"
+)
 REST = {
     "dead": "dead, gpu: a.3",
     "cut": "link_cut, link: a.2-a.3",
@@ -45,6 +57,12 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "last comes first": (m.last_comes_first, CLEAN, "best_holder", "GPU 1 was elected, not 0"),
     "preempts": (m.preempts, BACK, "best_holder", "GPU 0 was elected, not 1"),
     "is up at once": (m.is_up_at_once, BACK, "no_early_return", "takes GPU 0 for up at cycle"),
+    "never twice as long": (
+        m.never_twice_as_long,
+        TWICE,
+        "no_early_return",
+        "it waits for 8000",
+    ),
     "a GPU is back at once": (
         m.leaves_out("gpu_restore"),
         LONG % (REST["dead"], REST["dead"]),
@@ -97,3 +115,47 @@ def test_each_mistake_is_named(name: str, library: Library, monkeypatch: pytest.
     mistake(monkeypatch)
     outcome = play(scenario, library)
     assert any(says in v.text for v in outcome.broken(invariant)), outcome.violations
+
+
+LINK = loads(
+    """
+    server:
+      cards: {a: {gpus: 6}, b: {gpus: 6}}
+      boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]
+    """
+).server
+
+
+def warden(rank: int) -> tuple[Grants, Seat]:
+    """The book of a link's leases, and the seat of one of its wardens."""
+    wiring = Wiring(LINK)
+    seats = seats_of(wiring, bounds_of(LINK))
+    roles = {(role, number): RoleWatch("boundary") for role in Role for number in range(2)}
+    return Grants(list(seats.values()), roles), seats[wiring.cell(1, 2 + rank), Role.BOUNDARY]
+
+
+def test_a_warden_that_has_booted_grants_nothing_for_a_lease_and_a_guard() -> None:
+    for late, found in ((-1, 1), (0, 0)):
+        grants, seat = warden(0)
+        times = seat.times
+        grants.stopped(seat)
+        grants.booted(seat, 50_000)
+        now = 50_000 + times.lease + times.guard + late
+        grants.granted(seat, Granted(Role.BOUNDARY, 1, 0, now + times.lease), now)
+        assert (len(grants.too_soon), grants.wrong) == (found, [])
+
+
+def test_wardens_grant_no_epoch_beyond_the_next_of_their_member() -> None:
+    for epoch, says in ((1, None), (3, "the next one of its rank is 1"), (2, "which is another member's")):
+        grants, seat = warden(0)
+        now = 10 * seat.times.skew
+        grants.granted(seat, Granted(Role.BOUNDARY, epoch, 0, now + seat.times.lease), now)
+        assert [text for text, _ in grants.wrong if says is None or says not in text] == []
+        assert bool(grants.wrong) == (says is not None)
+    other, second = warden(1)
+    _, first = warden(0)
+    now = 10 * first.times.skew
+    other.granted(first, Granted(Role.BOUNDARY, 5, 0, now + first.times.lease), now)
+    assert "the next one of its rank is 1" in other.wrong.pop()[0]
+    other.granted(second, Granted(Role.BOUNDARY, 2, 1, now + first.times.lease), now)
+    assert other.wrong == [], "a warden may not have heard of a higher one"
