@@ -52,7 +52,7 @@ class RuleVerdict:
 
 @dataclass
 class CheckReport:
-    """The result of a check. `ok`: no rule is broken, and it was not interrupted."""
+    """The result of a check. `ok`: a case was played, no rule is broken, and it was not interrupted."""
 
     rtl: str
     top: str
@@ -65,7 +65,14 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        return not self.interrupted and all(v.state != "broken" for v in self.verdicts.values())
+        return self.verdict == "pass"
+
+    @property
+    def verdict(self) -> Literal["pass", "fail", "not judged"]:
+        """`not judged`: nothing is broken, and no case was played that could show it."""
+        if self.interrupted or any(v.state == "broken" for v in self.verdicts.values()):
+            return "fail"
+        return "pass" if any(v.cases for v in self.verdicts.values()) else "not judged"
 
     def to_json(self) -> dict[str, Any]:
         """One document; paths as text, empty fields left out."""
@@ -78,7 +85,7 @@ class CheckReport:
                 entry |= {name: str(p) for name, p in (("stimulus", v.stimulus), ("waves", v.waves)) if p is not None}
             rules.append(entry)
         head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
-        return {**head, "verdict": "pass" if self.ok else "fail", "rules": rules}
+        return {**head, "verdict": self.verdict, "rules": rules}
 
 
 @dataclass(frozen=True)
@@ -208,8 +215,9 @@ def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: 
             _breach(report, ENDS, last, 0, ended, Stimulus.from_json(last["stimulus"]), settings)
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]
+    played = any(verdict.cases for verdict in report.verdicts.values())
     for verdict in report.verdicts.values():
-        if verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
+        if played and verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
             verdict.state = "kept"
 
 
