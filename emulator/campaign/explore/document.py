@@ -33,7 +33,7 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
         "space": kept.space,
         "cases": explored.cases,
         "done": total.cases,
-        "covered": round(total.cases / explored.cases, 6),
+        "covered": round(total.cases / explored.cases, 6) if explored.cases else 1.0,
         "run": {
             "played": explored.played,
             "already_done": explored.before,
