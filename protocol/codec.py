@@ -104,13 +104,15 @@ def _pack_sets(sets: Sequence[int]) -> bytes:
 
 def _pack_head(frame: Frame) -> bytes:
     cls = type(frame)
-    names, values = list(_NAMES[cls]), list(_VALUES[cls](frame))
+    values = list(_VALUES[cls](frame))
     if isinstance(frame, Statistics):
-        names.insert(_RECORDS_COUNT_AT, "records_count")
         values.insert(_RECORDS_COUNT_AT, len(frame.records))
     try:
         return frame.HEAD.pack(frame.KIND, *values)
     except struct.error:
+        names = list(_NAMES[cls])
+        if isinstance(frame, Statistics):
+            names.insert(_RECORDS_COUNT_AT, "records_count")
         raise _misfit(_title(cls), names, frame.HEAD.format[2:], values) from None
 
 

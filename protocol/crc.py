@@ -19,8 +19,10 @@ POLYNOMIAL = 0xF4ACFB13
 INITIAL = 0xFFFFFFFF
 
 _STATISTICS = Kind.STATISTICS.code
-_FLIT0_MASK = bytes([0xFF, 0xFF]) + (0xFFFF & ~MUTABLE_FLAGS).to_bytes(2, "big") + b"\0\0\xff\xff"
-_FLIT2_MASK = b"\0\0\0\0\xff\xff" + (0xFFFF & ~OVERFLOW).to_bytes(2, "big")
+_FLIT0_MASK = int.from_bytes(
+    bytes([0xFF, 0xFF]) + (0xFFFF & ~MUTABLE_FLAGS).to_bytes(2, "big") + b"\0\0\xff\xff", "big"
+)
+_FLIT2_MASK = int.from_bytes(b"\0\0\0\0\xff\xff" + (0xFFFF & ~OVERFLOW).to_bytes(2, "big"), "big")
 
 
 def crc32(data: bytes) -> int:
@@ -28,8 +30,8 @@ def crc32(data: bytes) -> int:
     return int(fastcrc.crc32.autosar(data))
 
 
-def _masked(data: bytes, mask: bytes) -> bytes:
-    return (int.from_bytes(data, "big") & int.from_bytes(mask, "big")).to_bytes(len(data), "big")
+def _masked(flit: bytes, mask: int) -> bytes:
+    return (int.from_bytes(flit, "big") & mask).to_bytes(len(flit), "big")
 
 
 def link_crc(frame: bytes) -> int:

@@ -147,8 +147,9 @@ def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: 
                 )
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]
+    played = any(verdict.cases for verdict in report.verdicts.values())
     for verdict in report.verdicts.values():
-        if verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
+        if played and verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
             verdict.state = "kept"
     return [found[rule] for rule in report.verdicts if rule in found]
 

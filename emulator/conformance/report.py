@@ -59,7 +59,7 @@ class RuleVerdict:
 
 @dataclass
 class CheckReport:
-    """The result of a check. `ok`: no rule is broken, and it was not interrupted."""
+    """The result of a check. `ok`: a case was played, no rule is broken, and it was not interrupted."""
 
     rtl: str
     top: str
@@ -72,7 +72,14 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        return not self.interrupted and not self.broken
+        return self.verdict == "pass"
+
+    @property
+    def verdict(self) -> Literal["pass", "fail", "not judged"]:
+        """`not judged`: nothing is broken, and no case was played that could show it."""
+        if self.interrupted or self.broken:
+            return "fail"
+        return "pass" if any(v.cases for v in self.verdicts.values()) else "not judged"
 
     @property
     def broken(self) -> list[RuleVerdict]:
@@ -102,7 +109,7 @@ class CheckReport:
                 entry |= {name: str(path) for name, path in v.files.items()}
             rules.append(entry)
         head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
-        document = {**head, "verdict": "pass" if self.ok else "fail", "rules": rules}
+        document = {**head, "verdict": self.verdict, "rules": rules}
         if self.broken:
             document["causes"] = [{"where": c.where, "what": c.what, "rules": list(c.rules)} for c in self.causes]
         return document

@@ -221,6 +221,11 @@ class Engine:
         """
         self._calls.ringhil_watch_register(self._handle, cell, registers.ADDRESS[register], mask, on)
 
+    @property
+    def observed(self) -> int:
+        """The number of changes that `observations` has."""
+        return self._ended[_OBSERVATIONS]
+
     def observations(self) -> NDArray[np.void]:
         """How watched registers changed in the last run or trace (dtype OBSERVATION), by cycle, cell and address."""
         return self._rows(_OBSERVATIONS, OBSERVATION)

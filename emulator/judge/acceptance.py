@@ -12,7 +12,7 @@ from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.server.observations import TakenIn
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import codec
-from ringhil.protocol.frames import Report, Result
+from ringhil.protocol.frames import Acknowledgement, Report, Result
 
 
 class Acceptance:
@@ -21,6 +21,8 @@ class Acceptance:
     def __init__(self, wiring: Wiring, cpu: Cpu, roles: Sequence[RoleWatch]) -> None:
         self._wiring, self._cpu, self._roles = wiring, cpu, roles
         self._accepted: set[int] = set()
+        self._fenced = 0
+        self.booked_at = 0  # cycle of the last result that counted
         self.digest = 0  # of all units accepted, as it must be
         self.unheld: list[tuple[str, int]] = []  # what counted though its sender didn't hold the role, and when
         self.wrong: list[tuple[str, int]] = []  # results that should not have counted
@@ -30,6 +32,10 @@ class Acceptance:
         booked = self._cpu.work.completed - len(self._accepted)
         card, gpu = self._wiring.place(o.cell)
         view = self._cpu.cards[card]
+        fenced = self._cpu.work.fenced - self._fenced
+        self._fenced = self._cpu.work.fenced
+        if fenced:
+            self._refused(o, card, gpu)
         reported = o.frame[:1] == bytes([Report.KIND]) and view.known and view.reported_at == o.cycle
         if not booked and not reported:
             return
@@ -38,6 +44,22 @@ class Acceptance:
             self._fence(card, gpu, message.epoch, o.cycle)
         if booked:
             self._book(booked, message if isinstance(message, Result) else None, o.cycle)
+
+    def _refused(self, o: TakenIn, card: int, gpu: int) -> None:
+        """The CPU has fenced a message off: its sender must not hold the role under its epoch."""
+        message = codec.decode(o.frame, link=False)
+        if not isinstance(message, Report | Result | Acknowledgement):
+            return
+        if self._roles[card].holders.get(gpu) == message.epoch:
+            name = f"{self._wiring.cards[card].name}.{gpu}"
+            text = f"{name} was fenced off at cycle {o.cycle}, and holds the role under epoch {message.epoch}"
+            self.unheld.append((text, o.cycle))
+
+    def said(self, card: int, gpu: int, epoch: int, now: int) -> None:
+        """The firmware of a GPU reports to the CPU: it must hold the role."""
+        if self._roles[card].holders.get(gpu) != epoch:
+            name = f"{self._wiring.cards[card].name}.{gpu}"
+            self.unheld.append((f"{name} reported under epoch {epoch} at cycle {now}, and doesn't hold the role", now))
 
     def _fence(self, card: int, gpu: int, epoch: int, now: int) -> None:
         role = self._roles[card]
@@ -49,6 +71,7 @@ class Acceptance:
 
     def _book(self, booked: int, result: Result | None, now: int) -> None:
         """The CPU has booked a result."""
+        self.booked_at = now
         workload = self._cpu.workload
         if result is None or booked != 1 or workload is None:
             self.wrong.append((f"{booked} units were booked at cycle {now} for one frame", now))

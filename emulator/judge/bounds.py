@@ -63,7 +63,7 @@ class Bounds:
             return common + switch + extra
         if kind in _MUTED:
             # A GPU that boots again and again says so each time, until it is muted.
-            return common + 2 * s.allowance_period + switch
+            return common + 2 * self.times.allowance_period + switch
         if kind == "switch_stuck_through":
             return common + 2 * trip + t + self.times.timeout + 2 * s.link_restore
         if kind == "link_delay":
@@ -100,7 +100,7 @@ class Bounds:
         if kind in _CUTS:
             return 2 * s.link_restore + 2 * MAX_LINK_DELAY + 16
         if kind in _MUTED:
-            return 2 * s.allowance_period + s.gpu_restore + 64
+            return 2 * self.times.allowance_period + s.gpu_restore + 64
         if kind == "switch_stuck_through":
             return 2 * s.watchdog + 2 * s.link_restore + s.gpu_restore + 64
         return 2 * s.watchdog + s.gpu_restore + 16

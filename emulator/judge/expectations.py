@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import Expectation, When
+from ringhil.emulator.scenario import Expectation, GpuRef, When
 
 
 @dataclass
@@ -25,8 +26,8 @@ class _Item:
 class _Findings:
     """What the CPU knows, for checks; cards by their names."""
 
-    def __init__(self, cpu: Cpu, results: Results, differs: Callable[[int], str | None]) -> None:
-        self.work = cpu.work
+    def __init__(self, cpu: Cpu, results: Results, differs: Callable[[int], str | None], ledger: Ledger) -> None:
+        self.work, self._ledger = cpu.work, ledger
         self._cards, self._results, self._differs = {card.name: card for card in cpu.cards}, results, differs
 
     def card(self, name: str) -> CardView:
@@ -44,6 +45,12 @@ class _Findings:
     def untrue(self, card: str) -> str | None:
         return self._differs(self._cards[card].number)
 
+    def share(self, card: str) -> int:
+        return self._ledger.share(self._cards[card].number)
+
+    def sent(self, gpu: GpuRef) -> int:
+        return self._ledger.sent(self._cards[gpu.card].number, gpu.index)
+
 
 class Expectations:
     """`differs` says what of the CPU's view of a card, by number, isn't true."""
@@ -55,11 +62,12 @@ class Expectations:
         cpu: Cpu,
         results: Results,
         differs: Callable[[int], str | None],
+        ledger: Ledger,
     ) -> None:
         names = tuple(card.name for card in cpu.cards)
         self._items = [_Item(i, e, uncounted=_awaited(e, names)) for i, e in enumerate(items)]
         self._kernel, self._cpu = kernel, cpu
-        self._findings = _Findings(cpu, results, differs)
+        self._findings = _Findings(cpu, results, differs, ledger)
         for item in self._items:
             for cycle in _cycles(item.expectation):
                 kernel.remind(cycle, _Look(self, item))

@@ -2,6 +2,7 @@
 
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.expectations import Expectations
 from ringhil.emulator.judge.horizon import horizon
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
@@ -25,8 +26,10 @@ from ringhil.emulator.server.observations import (
     TakenIn,
 )
 from ringhil.firmware.observations import Counted, Deposed, Elected, Lapsed, Rejected, Suspected
-from ringhil.protocol.frames import Statistics
+from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.wire import Role
+
+_EPOCH = slice(8, 12)  # bytes of a report
 
 
 class Judge:
@@ -42,7 +45,6 @@ class Judge:
         self.names = Names(self.watch, cpu.cards, self.bounds)
         self._switchovers = SwitchOvers(server, self.bounds)
         self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans)
-        self.expectations = Expectations(server.scenario.expect, kernel, cpu, self.results, self.watch.differs)
         listen = server.observations.listen
         listen(FirmwareSaid, self._said)
         listen(FromFirmware, self._sent)
@@ -53,6 +55,10 @@ class Judge:
         listen(FirmwareStopped, self._stopped)
         listen(Flapped, self._flapped)
         listen(LossOver, self._loss_over)
+        self.conduct = Conduct(server, self.watch, self.bounds, self._switchovers)
+        self.expectations = Expectations(
+            server.scenario.expect, kernel, cpu, self.results, self.watch.differs, self.conduct.ledger
+        )
 
     # ------------------------------------------------------------------------------------------- what is observed
 
@@ -82,6 +88,9 @@ class Judge:
             # A GPU that is muted may hold its own message back.
             if self.watch.cards[card].truth.possible((PartKind.GPU, gpu), o.cycle) == {OK}:
                 self.orphans.sent(card, o.frame)
+        elif o.frame[0] == Report.KIND:
+            card, gpu = self._wiring.place(o.cell)
+            self.acceptance.said(card, gpu, int.from_bytes(o.frame[_EPOCH]), o.cycle)
 
     def _granted(self, o: CpuSaid) -> None:
         if isinstance(o.what, Lapsed):
@@ -145,7 +154,15 @@ class Judge:
     def outcome(self) -> Outcome:
         """What came of the run, which is over."""
         server = self._server
+        self.conduct.finish()
         evidence = RunEvidence(
-            server.kernel.now, self._wiring, server.cpu, self.watch, self.orphans, self.acceptance, self.names
+            server.kernel.now,
+            self._wiring,
+            server.cpu,
+            self.watch,
+            self.orphans,
+            self.acceptance,
+            self.names,
+            self.conduct,
         )
         return self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)

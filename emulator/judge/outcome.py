@@ -16,6 +16,9 @@ class VerdictWord(StrEnum):
     HUNG = "hung"  # it was given up: it took too long
 
 
+NOT_JUDGED = "not judged"  # what stands in a verdict's place where nothing was played that could have one
+
+
 @dataclass(frozen=True)
 class CardOutcome:
     """A card at the end, as its CPU sees it. `break_` is a link such as "a.5-a.6", or None."""

@@ -120,7 +120,7 @@ class Results:
             violations=tuple(violations(evidence, scenario.invariants)),
             not_judged=(
                 *watch.not_judged(now),
-                *(["work: no card can be counted"] if watch.uncounted() and work.completed != work.units else []),
+                *([f"work: {why}"] if (why := watch.undoable()) and work.completed != work.units else []),
             ),
             engine={
                 "rtl": self._kernel.engine.library.rtl,

@@ -30,6 +30,7 @@ class _Awaited:
     cells: tuple[int, ...]  # whose status tells
     status: dict[int, int]
     opened: OpenEvent
+    not_before: int  # what is restored is restored no sooner
 
     def reached(self) -> bool:
         seen = [self.status[cell] for cell in self.cells]
@@ -39,6 +40,13 @@ class _Awaited:
             return all(turned) if self.state in (CUT, BLOCKED) else not any(turned)
         return {OK: seen[0] & _BYPASSED == 0, OUT: seen[0] & _BYPASSED == _BYPASSED}[self.state]
 
+    def begun(self) -> bool:
+        """One end of a link is in use, or one lane leads through the GPU."""
+        seen = [self.status[cell] for cell in self.cells]
+        if len(seen) == 2:
+            return not (seen[0] & _BIT["wrap_port2"] and seen[1] & _BIT["wrap_port1"])
+        return seen[0] & _BYPASSED != _BYPASSED
+
 
 class SwitchOvers:
     """Notes in each open event when the hardware has switched over."""
@@ -46,6 +54,7 @@ class SwitchOvers:
     def __init__(self, server: LiveServer, bounds: Sequence[Bounds]) -> None:
         self._server, self._bounds = server, bounds
         self._awaited: list[_Awaited] = []
+        self.too_soon: list[tuple[str, int]] = []
         server.observations.listen(RegisterChanged, self._changed)
 
     def begin(self, card: int, part: Part, state: PartState, opened: OpenEvent) -> None:
@@ -54,11 +63,23 @@ class SwitchOvers:
         until = now + max(bounds.settling("switch_stuck_through"), bounds.settling(opened.event.kind))
         cells = self._cells(card, part, state)
         status = {cell: self._server.engine.peek(cell, "status") for cell in cells}
-        awaited = _Awaited(part, state, until, cells, status, opened)
+        awaited = _Awaited(part, state, until, cells, status, opened, 0)
+        if state == OK and not awaited.begun():
+            awaited.not_before = now + self._waits(card, opened)
         for cell in cells:
             self._server.engine.watch_register(cell, "status", _WATCHED)
         self._awaited.append(awaited)
         self._look(awaited, now)
+
+    def _waits(self, card: int, opened: OpenEvent) -> int:
+        """Cycles for which what is cleared must have been well before the hardware uses it again."""
+        settings = self._bounds[card].times.settings
+        return {
+            "dead": settings.gpu_restore,
+            "hang": settings.gpu_restore,
+            "link_cut": settings.link_restore,
+            "link_one_way": settings.link_restore,
+        }.get(opened.event.kind, 0)
 
     def _cells(self, card: int, part: Part, state: PartState) -> tuple[int, ...]:
         kind, number = part
@@ -76,6 +97,14 @@ class SwitchOvers:
 
     def _look(self, awaited: _Awaited, now: int) -> None:
         over = awaited.opened.superseded or now > awaited.until
+        if not over and now < awaited.not_before and awaited.begun():
+            event = awaited.opened.event
+            waits = awaited.not_before - event.at
+            text = (
+                f"{event.where} was in use again {now - event.at} cycles after its {event.kind}; it waits for {waits}"
+            )
+            self.too_soon.append((f"at cycle {now}: {text}", now))
+            awaited.not_before = 0
         if not over and awaited.reached():
             over = True
             # A role that has to move is the later part of it.

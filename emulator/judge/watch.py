@@ -209,7 +209,7 @@ class Watch:
 
     def _excused(self, o: OpenEvent) -> bool:
         """It can't be seen to be over while something else spoils messages or comes and goes."""
-        if any(what is Needed.BOUNDARY and self._uncertain(number) for what, number in o.needs):
+        if any(what is Needed.BOUNDARY and self.uncertain(number) for what, number in o.needs):
             return True
         for card in o.cards:
             truth = self.cards[card].truth
@@ -247,6 +247,10 @@ class Watch:
         """No event has ever struck the card."""
         return not any(card in o.cards for o in self._events)
 
+    def steady(self, cards: Iterable[int], now: int) -> bool:
+        """Nothing has happened to these cards lately, and nothing comes and goes."""
+        return all(now > self._last_event[card] and not self.cards[card].truth.disturbed for card in cards)
+
     def alone(self, card: int, now: int) -> OpenEvent | None:
         """The one event that the card still suffers from, when its bound is over and all before it was dealt with."""
         mine = [o for o in self._events if card in o.cards]
@@ -282,11 +286,23 @@ class Watch:
             if card not in settled
         ]
 
-    def uncounted(self) -> bool:
-        """The CPU knows of no GPU, and rightly: none of its cards can be reached and counted."""
-        cards = enumerate(self.cards)
-        lost = (watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards)
-        return all(lost) and not any(view.members for view in self._views)
+    def undoable(self) -> str | None:
+        """Why the CPU knows of no GPU that could work, where that is right; None: it knows of one, or should."""
+        if any(view.members for view in self._views):
+            return None
+        cards = list(enumerate(self.cards))
+        lost = [watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards]
+        if all(lost):
+            return "no card can be counted"
+        # Without records a card's GPUs are known only while all of them are counted.
+        nameless = [not self._bounds[card].times.records and not self._whole(card) for card, _ in cards]
+        if all(lost[card] or nameless[card] for card, _ in cards):
+            return "no GPU is named: records are never carried, and a GPU is missing"
+        return None
+
+    def _whole(self, card: int) -> bool:
+        """All GPUs of the card must be counted by its entry GPU."""
+        return self.oracle.seen(card, self._views[card].entry).count == self.cards[card].truth.size
 
     def _why_not(self, card: int, now: int) -> str:
         if now <= self._last_event[card]:
@@ -298,8 +314,8 @@ class Watch:
         return [group for group in range(len(self.links)) if self._is_settled(group, now)]
 
     def _is_settled(self, group: int, now: int) -> bool:
-        lately = any(now <= self._last_event[card] for card in self._ends(group))
-        return not self._uncertain(group) and not lately and now > self._elected_by(group)
+        lately = any(now <= self._last_event[card] for card in self.ends(group))
+        return not self.uncertain(group) and not lately and now > self._elected_by(group)
 
     def settled_by(self, now: int) -> int:
         """Cycle by which all that is under way must be over: events, and elections between cards."""
@@ -312,19 +328,20 @@ class Watch:
         if role.holder is not None or not able:
             return 0
         members = len(self._wiring.links[group].from_)
-        return role.changed_at + max(self._bounds[c].return_bound(members, across=True) for c in self._ends(group))
+        return role.changed_at + max(self._bounds[c].return_bound(members, across=True) for c in self.ends(group))
 
-    def _ends(self, group: int) -> tuple[int, int]:
+    def ends(self, group: int) -> tuple[int, int]:
+        """The two cards of a link."""
         return self._wiring.ends(self._wiring.links[group])
 
-    def _uncertain(self, group: int) -> bool:
+    def uncertain(self, group: int) -> bool:
         """A noisy or flapping part makes it a matter of luck who holds the link."""
         noisy = any("link_bit_errors" in self.oracle.cross.get(ref, ()) for ref in self._wiring.links[group].refs)
-        return noisy or any(self.cards[card].truth.disturbed for card in self._ends(group))
+        return noisy or any(self.cards[card].truth.disturbed for card in self.ends(group))
 
     def known(self, role: RoleWatch, group: int, now: int) -> bool:
         """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
-        ends = self._ends(group)
+        ends = self.ends(group)
         changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]
         each = (self._bounds[card] for card in ends)
         slowest = max(b.recovery(EventAction.FAULT, "dead") + b.times.refreshed for b in each)

@@ -108,8 +108,9 @@ class Kernel(CardPort):
         events = self.engine.run(limit, lookahead=self._lookahead)
         if self._advanced:
             self.observations.tell(Advanced(self.engine.now))
-        for cycle, cell, _, value, address in self.engine.observations().tolist():
-            self.observations.tell(RegisterChanged(cycle, cell, address, value))
+        if self.engine.observed:
+            for cycle, cell, _, value, address in self.engine.observations().tolist():
+                self.observations.tell(RegisterChanged(cycle, cell, address, value))
         if not events.raw:
             return
         for cycle, cell, kind, port, bad, _, offset, length in events:

@@ -104,7 +104,7 @@ def words(node: dict[str, Any]) -> str:
         case {"type": "integer", "minimum": low, "maximum": high}:
             return f"a whole number, {low} .. {high}"
         case {"type": "array", "items": items}:
-            return f"a list{' of at least 1 item' if node.get('minItems') else ''}, each {words(items)}"
+            return f"a list{_items(node)}, each {words(items)}"
         case {"patternProperties": patterns}:
             ((pattern, value),) = patterns.items()
             return f"a mapping{_size(node)}: {names.IN_WORDS[pattern]} to {words(value)}"
@@ -115,6 +115,12 @@ def words(node: dict[str, Any]) -> str:
         case {"type": "null"}:
             return "null"
     raise AssertionError(f"no words for the schema {node}")
+
+
+def _items(node: dict[str, Any]) -> str:
+    if "maxItems" in node:
+        return f" of {node['maxItems']} items"
+    return " of at least 1 item" if node.get("minItems") else ""
 
 
 def _size(node: dict[str, Any]) -> str:

@@ -176,6 +176,20 @@ class Invariants(Part):
     )
     work_once: bool = Field(True, description="every work unit is done, its result accepted once, and right")
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
+    lease_terms: bool = Field(
+        True,
+        description="a lease lasts neither longer nor shorter than it may, and its epoch is the next of its member",
+    )
+    best_holder: bool = Field(
+        True, description="elected is the first one listed at power-up, and nobody while a holder can keep its role"
+    )
+    no_early_return: bool = Field(True, description="what has failed is not taken back before its time")
+    steady_pace: bool = Field(
+        True, description="keepalives, rounds of a census and silence come neither sooner nor later than they must"
+    )
+    rightly_resent: bool = Field(
+        True, description="a unit goes out again for a reason, in time, elsewhere; no GPU has more than its window"
+    )
 
 
 class Scenario(Part):

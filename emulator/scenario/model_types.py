@@ -26,6 +26,10 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _as_pair(value: object) -> object:
+    return [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _true(value: bool) -> bool:
     if not value:
         raise PydanticCustomError("not_true", "only true says something")
@@ -38,6 +42,7 @@ Positive = Annotated[int, Field(ge=1, le=MAX_REGISTER)]
 Index = Annotated[int, Field(ge=0, le=MAX_RING - 1)]
 CardName = Annotated[str, Field(pattern=names.CARD)]
 GpuName = Annotated[str, Field(pattern=names.GPU)]
+CardOrGpuName = Annotated[str, Field(pattern=names.CARD_OR_GPU)]
 LinkName = Annotated[str, Field(pattern=names.LINK)]
 IndexOrDefault = Annotated[str, Field(pattern=names.INDEX_OR_DEFAULT)]
 OneLine = Annotated[str, Field(pattern=names.ONE_LINE)]
@@ -61,6 +66,15 @@ Links = Annotated[
     Field(min_length=1),
     BeforeValidator(_as_list),
     WithJsonSchema({"anyOf": [_LINK_SCHEMA, {"type": "array", "minItems": 1, "items": _LINK_SCHEMA}]}),
+]
+_NUMBER_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_UNITS}
+FewestAndMost = Annotated[
+    list[Number],
+    Field(min_length=2, max_length=2),
+    BeforeValidator(_as_pair),
+    WithJsonSchema(
+        {"anyOf": [_NUMBER_SCHEMA, {"type": "array", "minItems": 2, "maxItems": 2, "items": _NUMBER_SCHEMA}]}
+    ),
 ]
 
 

@@ -34,12 +34,12 @@ class Resolver:
             raise self.source.error(loc, problem, key=key)
         return index
 
-    def gpu(self, loc: Loc, text: str, on: Card | None = None) -> GpuRef:
-        """The GPU `text`; with `on`, only one of that card."""
+    def gpu(self, loc: Loc, text: str, on: Card | None = None, *, key: bool = False) -> GpuRef:
+        """The GPU `text`; with `on`, only one of that card. `key`: it is the last key of `loc`."""
         gpu = GpuRef.parse(text)
-        card = self._card(gpu.card, loc)
+        card = self._card(gpu.card, loc, key=key)
         if gpu.index >= card.gpus:
-            raise self.source.error(loc, f"unknown GPU {quoted(text)}; card {gpu.card} has {_range(card)}")
+            raise self.source.error(loc, f"unknown GPU {quoted(text)}; card {gpu.card} has {_range(card)}", key=key)
         if on is not None and card != on:
             raise self.source.error(loc, f"{text} is not on card {on.name}, which has {_range(on)}")
         return gpu

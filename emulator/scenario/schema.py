@@ -6,6 +6,8 @@ from typing import Any
 
 from ringhil.emulator.scenario import model, names
 from ringhil.emulator.scenario.expect import CHECKS
+from ringhil.emulator.scenario.expect.fencing import LIMITS
+from ringhil.emulator.scenario.expect.links import WORDS
 from ringhil.emulator.scenario.expect.work import RESULTS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -16,7 +18,12 @@ _EXACTLY_ONE: dict[str, list[tuple[str, ...]]] = {
     "Expectation": [model.TIMES],
 }
 _TOGETHER = {"Expectation": {"from": ["always"], "until": ["always"]}}
-_AT_LEAST_ONE = {"Work": RESULTS, "Expectation": tuple(check.KEY for check in CHECKS)}
+_AT_LEAST_ONE = {
+    "Work": RESULTS,
+    "Fencing": LIMITS,
+    "NamedLinks": WORDS,
+    "Expectation": tuple(check.KEY for check in CHECKS),
+}
 
 
 _EXPRESSION = {"type": "string", "pattern": r"\$\{"}

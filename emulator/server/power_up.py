@@ -10,7 +10,6 @@ _FROM_SETTINGS = (
     "watchdog",
     "heartbeat",
     "allowance",
-    "allowance_period",
     "link_restore",
     "gpu_restore",
     "compute_setup",
@@ -27,6 +26,7 @@ def configure(engine: Engine, wiring: Wiring, settings: Settings, times: list[Ti
             values = {name: getattr(settings, name) for name in _FROM_SETTINGS}
             values["gpu_type"] = wire.GpuType.parse(card.types[gpu]).code
             values["weight"] = card.weights[gpu]
+            values["allowance_period"] = times[number].allowance_period
             values["allowance"] = max(settings.allowance, _allowance(wiring, times, number, gpu))
             crossing = wiring.crossings.get(cell)
             if crossing is not None:
@@ -38,10 +38,6 @@ def configure(engine: Engine, wiring: Wiring, settings: Settings, times: list[Ti
 
 def _allowance(wiring: Wiring, times: list[Times], card: int, gpu: int) -> int:
     """Control frames that a GPU needs for its part in censuses and elections, in one allowance period."""
-    t, hosts = times[card], wiring.cards[card].host_links
-    frames = t.census_frames + t.keepalive_frames(len(hosts)) if gpu in hosts else 0
-    crossing = wiring.crossings.get(wiring.cell(card, gpu))
-    if crossing is not None:
-        # A warden also answers its member's keepalives.
-        frames += 2 * t.keepalive_frames(len(crossing.members))
-    return frames
+    hosts, crossing = wiring.cards[card].host_links, wiring.crossings.get(wiring.cell(card, gpu))
+    width = 0 if crossing is None else len(crossing.members)
+    return times[card].allowance(len(hosts) if gpu in hosts else 0, width)

@@ -11,6 +11,7 @@ from ringhil.firmware import timing
 ATTEMPTS = 3  # at a round of the census
 RECORDS_EVERY = 16  # rounds; `records: sometimes`
 _GUARD = 64
+_BABBLED = 6  # cycles that a babbling GPU takes for a frame at most: its flits, and what it waits for
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,14 @@ class ElectionTimes:
 
 @dataclass(frozen=True)
 class Times:
-    """Times of a ring of `size` GPUs; `records`: its statistics messages carry them."""
+    """Times of a ring of `size` GPUs; `records`: its statistics messages carry them. `hosts`, `width`: GPUs with a link
+    to the CPU, and those of its widest link to another card."""
 
     size: int
     settings: Settings
     records: bool
+    hosts: int = 1
+    width: int = 0
 
     @property
     def ring_time(self) -> int:
@@ -82,22 +86,50 @@ class Times:
         )
 
     @property
-    def census_frames(self) -> int:
-        """Most control frames that the census makes an entry GPU send in one allowance period."""
+    def allowance_period(self) -> int:
+        """The guardian's period: that of the settings, doubled until a babbling GPU sends more in it than any GPU of
+        this card is allowed to; never more than 256 times that."""
+        period = self.settings.allowance_period
+        for doublings in range(9):
+            longer = period << doublings
+            if self._frames(longer, self.hosts, self.width) * _BABBLED < longer:
+                return longer
+        return period
+
+    def allowance(self, hosts: int, width: int) -> int:
+        """Most control frames that a GPU sends in one allowance period; `hosts`, `width`: members of its groups, 0:
+        it is in none."""
+        return self._frames(self.allowance_period, hosts, width)
+
+    def _frames(self, period: int, hosts: int, width: int) -> int:
+        frames = self._census_frames(period) + self._keepalive_frames(period, hosts) if hosts else 0
+        # A warden also answers its member's keepalives.
+        return frames + (2 * self._keepalive_frames(period, width) if width else 0)
+
+    def _census_frames(self, period: int) -> int:
+        """Of an entry GPU."""
         s = self.settings
-        periods = -(-s.allowance_period // s.census_period) + 1
-        rounds = s.allowance_period // (timing.MESSAGE_FLITS + s.firmware_latency) + 2
+        periods = -(-period // s.census_period) + 1
+        rounds = period // (timing.MESSAGE_FLITS + s.firmware_latency) + 2
         # Two messages a round, and a report after the last attempt.
         return min(periods * (2 * ATTEMPTS + 1), rounds * 3)
 
-    def keepalive_frames(self, members: int) -> int:
-        """Most control frames that a member of a group sends in one allowance period."""
+    def _keepalive_frames(self, period: int, members: int) -> int:
+        """Of a member of a group."""
         times = self.election
-        rounds = self.settings.allowance_period // (times.interval - times.jitter) + 2
+        rounds = period // (times.interval - times.jitter) + 2
         # To each other member both ways round, one up, a claim, a release; and once more out of turn.
         return (rounds + 2) * (2 * (members - 1) + 3)
 
 
 def times_of(server: Server) -> list[Times]:
     """The times of every card, in their order."""
-    return [Times(card.gpus, server.settings, server.settings.records != "never") for card in server.cards]
+    widest: dict[str, int] = {}
+    for link in server.boundary_links:
+        for end in (link.from_[0].card, link.to[0].card):
+            widest[end] = max(widest.get(end, 0), len(link.from_))
+    records = server.settings.records != "never"
+    return [
+        Times(card.gpus, server.settings, records, len(card.host_links), widest.get(card.name, 0))
+        for card in server.cards
+    ]

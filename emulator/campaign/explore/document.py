@@ -1,15 +1,16 @@
 """The document of `ringhil explore --json`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ringhil.emulator.campaign.explore.explorer import Explored
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing
 from ringhil.emulator.campaign.explore.store import Row, Store
-from ringhil.emulator.campaign.explore.summary import by_class, joined
-from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined
+from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
+from ringhil.emulator.judge.sorts import sort_of
 
 
 def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
     return {
         "name": kept.name,
         "campaign": number,
-        "verdict": VerdictWord.FAIL if total.failed or total.errors else VerdictWord.PASS,
+        "verdict": verdict(total),
         "scenario": kept.scenario_hash,
         "rtl": kept.rtl,
         "version": kept.version,
@@ -32,7 +33,7 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
         "space": kept.space,
         "cases": explored.cases,
         "done": total.cases,
-        "covered": round(total.cases / explored.cases, 6),
+        "covered": round(total.cases / explored.cases, 6) if explored.cases else 1.0,
         "run": {
             "played": explored.played,
             "already_done": explored.before,
@@ -42,8 +43,26 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
         },
         "classes": [c.to_json() for c in classes],
         "total": total.to_json(),
+        "sorts": sorts(store.rows(number, "verdict != 'pass'")),
         "failing": [_failing_json(row, written.get(row.key)) for row in failed],
     }
+
+
+def sorts(failed: Iterable[Row]) -> list[dict[str, Any]]:
+    """Failing cases by the sort of their first failure, the most frequent first; `first`: key of one."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in failed:
+        r = row.result
+        sort = sort_of(r.violated or r.verdict, r.failures[0] if r.failures else "")
+        found.setdefault(sort, {"sort": sort, "cases": 0, "first": row.key})["cases"] += 1
+    return sorted(found.values(), key=lambda one: -int(one["cases"]))
+
+
+def verdict(total: ClassSummary) -> str:
+    """Of a campaign: PASS, FAIL, or NOT_JUDGED when it has no case."""
+    if not total.cases:
+        return NOT_JUDGED
+    return VerdictWord.FAIL if total.failed or total.errors else VerdictWord.PASS
 
 
 def row_json(row: Row) -> dict[str, Any]:

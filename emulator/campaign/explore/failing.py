@@ -78,13 +78,13 @@ def shrink_failing(
 
 def _shrink(folder: Path, campaign: StoredCampaign, row: Row, library: Library, limit: float) -> Path | None:
     # Imported here: it is needed by campaigns that find something, only.
-    from ringhil.emulator.campaign.minimise import fails_in, shrink, write_reproduction
+    from ringhil.emulator.campaign.minimise import CUT_SHORT, fails_in, shrink, write_reproduction
 
-    judge = fails_in(library)
+    wanted: str | None = None
 
     def fails(scenario: Scenario) -> str | None:
         try:
-            return forked(lambda: judge(scenario), limit)
+            return forked(lambda: fails_in(library, wanted)(scenario), limit)
         except ForkedError as error:
             return "hung" if error.hung else "the process died"
 
@@ -92,7 +92,11 @@ def _shrink(folder: Path, campaign: StoredCampaign, row: Row, library: Library, 
     longer = replace(scenario, until=None)
     try:
         # The end that the server finds by itself leaves more freedom; but it may heal until then.
-        start = longer if fails(longer) is not None else scenario
+        wanted = fails(scenario)
+        then = fails(longer)
+        start = scenario
+        if wanted is not None and then is not None and then == wanted.removesuffix(CUT_SHORT):
+            start, wanted = longer, then
         shrunk = shrink(start, fails, budget=_BUDGET)
         return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl).scenario_file
     except ValueError:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ringhil.emulator.campaign.explore.document import verdict
 from ringhil.emulator.campaign.explore.report_spread import Spread, joined_spread
 from ringhil.emulator.campaign.explore.rows import Row
 from ringhil.emulator.campaign.explore.space import CLEAN
@@ -92,9 +93,8 @@ class Figures:
 
     @property
     def verdict(self) -> str:
-        """pass or fail; `none` when no case was played."""
-        total = self.total
-        return VerdictWord.FAIL if total.failed or total.errors else VerdictWord.PASS if total.cases else "none"
+        """pass or fail; NOT_JUDGED when no case was played."""
+        return verdict(self.total)
 
     def add(self, row: Row) -> None:
         """Count a case in; not in `classes`, whose figures are those of every summary."""

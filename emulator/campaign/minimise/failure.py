@@ -1,9 +1,10 @@
-"""The way in which a scenario fails, as one word or a few: what a smaller scenario must fail in too.
+"""The way in which a scenario fails, as a few words: what a smaller scenario must fail in too.
 
 | class | means |
 |---|---|
-| the name of an invariant | it is violated; of several the first one in the order of `INVARIANTS` |
+| `INVARIANT: what it says` | it is violated; names, numbers and times of the message are left out |
 | the same and `at power-up` | and a fault strikes before all cards have been counted for the first time |
+| the same and `cut short` | and the file ends the run before that could be judged |
 | `expected count not found` | the file expects a count; the CPU found another one, which isn't true |
 | `expected count not true` | the CPU found another one, and the oracle says so too: the file is wrong |
 | `expected count not due` | there is no count yet, or an event before it is still within its bound |
@@ -11,50 +12,78 @@
 | `stopped by KeyError` | playing it ended in that error |
 
 Telling them apart keeps a failure of the design from turning into one of the file, when an event goes that the file
-expects to be noticed, or when less time is left to notice it.
+expects to be noticed, or when less time is left to notice it. A scenario may fail in several: each is a failure of its
+own.
 """
+
+from collections.abc import Callable, Iterator
 
 from ringhil.emulator.campaign.minimise.search import Fails
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.outcome import Outcome, Violation
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.judge.sorts import sort_of
 from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, When
 
+CUT_SHORT = " cut short"
 
-def fails_in(library: Library) -> Fails:
-    """Plays a scenario on this engine, and gives the class of its failure or None."""
+
+def fails_in(library: Library, wanted: str | None = None) -> Fails:
+    """Plays a scenario on this engine, and gives the class of its first failure or None. With `wanted`: that class, if
+    it is among all in which the scenario fails."""
 
     def fails(scenario: Scenario) -> str | None:
         try:
-            return _failure(scenario, library)
+            first = None
+            for found in _failures(scenario, library):
+                if wanted in (None, found):
+                    return found
+                first = first or found
+            return first
         except Exception as error:  # whatever it is, a smaller scenario that ends in it too is easier to look at
             return f"stopped by {type(error).__name__}"
 
     return fails
 
 
-def _failure(scenario: Scenario, library: Library) -> str | None:
+def failures_in(library: Library) -> Callable[[Scenario], tuple[str, ...]]:
+    """Plays a scenario, and gives all classes in which it fails, each once; the first is that of `fails_in`."""
+    return lambda scenario: tuple(dict.fromkeys(_failures(scenario, library)))
+
+
+def _failures(scenario: Scenario, library: Library) -> Iterator[str]:
     server = Run(scenario, library)
     try:
         outcome = server.run()
-        violated = _violated(outcome)
-        if violated is not None:
-            return violated + (" at power-up" if _too_early(scenario, server) else "")
-        failed = next((e for e in outcome.expect if not e.ok), None)
-        if failed is None:
-            return None
-        expectation = scenario.expect[failed.index]
-        if expectation.kind == When.END:
-            return _expected(expectation, server, outcome)
+        early = " at power-up" if _too_early(scenario, server) else ""
+        violations = sorted(outcome.violations, key=lambda v: INVARIANTS.index(v.invariant))
+        found = [_sort(v) + early + _cut_short(v, scenario, server, outcome) for v in violations]
+        failed = [(scenario.expect[e.index], e) for e in outcome.expect if not e.ok]
+        ends = [_expected(e, server, outcome) for e, _ in failed if e.kind == When.END]
     finally:
         server.engine.close()
-    if expectation.cycle is None:
-        return f"expected {_kinds(expectation)} not always"
-    return _expected_then(expectation, expectation.cycle, outcome, Run(scenario, library))
+    yield from found
+    for expectation, _ in failed:
+        if expectation.kind == When.END:
+            yield ends.pop(0)
+        elif expectation.cycle is None:
+            yield f"expected {_kinds(expectation)} not always"
+        else:
+            yield _expected_then(expectation, expectation.cycle, outcome, Run(scenario, library))
 
 
-def _violated(outcome: Outcome) -> str | None:
-    return min((v.invariant for v in outcome.violations), key=INVARIANTS.index, default=None)
+def _sort(violation: Violation) -> str:
+    return sort_of(violation.invariant, violation.text)
+
+
+def _cut_short(violation: Violation, scenario: Scenario, server: Run, outcome: Outcome) -> str:
+    """What is found at the end only, of a run that ended before all was dealt with, or while work still came back."""
+    if scenario.until is None or violation.at is not None:
+        return ""
+    config, last = server.cpu.config, server.judge.acceptance.booked_at
+    working = server.kernel.now - last <= 4 * (config.silence + config.patience)
+    early = any("too early" in text for text in outcome.not_judged)
+    return CUT_SHORT if early or (working and not server.cpu.finished) else ""
 
 
 def _too_early(scenario: Scenario, server: Run) -> bool:

@@ -28,7 +28,7 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproductio
     Files of the same scenario and failure are replaced. Raises OSError.
     """
     scenario = shrunk.scenario
-    name = _file_name(f"{scenario.name} {shrunk.failure}")
+    name = _file_name(f"{scenario.name} {shrunk.failure.partition(':')[0]}")
     scenario_file, test_file = folder / f"{name}.yaml", folder / f"test_{name}.py"
     command = f"ringhil run {scenario_file.name}"
     places = _places(scenario)

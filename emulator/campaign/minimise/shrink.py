@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from ringhil.emulator.campaign.minimise.drop import drop_events, drop_expectations
+from ringhil.emulator.campaign.minimise.failure import fails_in, failures_in
 from ringhil.emulator.campaign.minimise.search import Fails, Progress, Search, Spent
 from ringhil.emulator.campaign.minimise.simpler import defaults, simpler_work
 from ringhil.emulator.campaign.minimise.smaller import smaller_server
 from ringhil.emulator.campaign.minimise.times import simpler_times
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.scenario import Scenario, dumps, loads
 
 # What makes a scenario smaller by most comes first, and what makes its run shorter.
@@ -47,3 +49,17 @@ def shrink(scenario: Scenario, fails: Fails, *, budget: int = 400, progress: Pro
     except Spent:
         pass
     return Shrunk(search.best, failure, search.tries, search.steps)
+
+
+def shrink_each(
+    scenario: Scenario, library: Library, *, budget: int = 400, progress: Progress = _silent
+) -> tuple[Shrunk, ...]:
+    """The smallest scenario for each class in which it fails on this engine, each with `budget` plays.
+
+    Raises ValueError when the scenario doesn't fail, or no file can say it.
+    """
+    start = loads(dumps(scenario), scenario.name)
+    failures = failures_in(library)(start)
+    if not failures:
+        raise ValueError(f"{scenario.name}: doesn't fail, so there is nothing to make small")
+    return tuple(shrink(start, fails_in(library, one), budget=budget, progress=progress) for one in failures)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.judge.sorts import sort_of
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,15 @@ class VerifyReport:
         """Those that did not pass."""
         return [v for v in self.results if v.state != VerdictWord.PASS]
 
+    def sorts(self) -> list[tuple[str, list[Verdict]]]:
+        """Those that did not pass by the sort of their first failure; the most frequent sort first."""
+        found: dict[str, list[Verdict]] = {}
+        for verdict in self.bad():
+            first = verdict.failures[0] if verdict.failures else None
+            sort = verdict.state.value if first is None else sort_of(first.kind, first.text)
+            found.setdefault(sort, []).append(verdict)
+        return sorted(found.items(), key=lambda item: -len(item[1]))
+
     @property
     def files(self) -> int:
         """Files of which something was played."""
@@ -55,10 +65,11 @@ class VerifyReport:
 
     @property
     def verdict(self) -> VerdictWord:
-        """FAIL goes before ERROR. A run that was interrupted has not passed."""
+        """FAIL goes before ERROR. A run that was interrupted, or has played nothing, has not passed."""
         if self.count(VerdictWord.FAIL):
             return VerdictWord.FAIL
-        return VerdictWord.ERROR if self.count(VerdictWord.ERROR) or self.stopped else VerdictWord.PASS
+        wrong = self.count(VerdictWord.ERROR) or self.stopped or not self.results
+        return VerdictWord.ERROR if wrong else VerdictWord.PASS
 
     @property
     def exit_code(self) -> int:
@@ -98,6 +109,7 @@ class VerifyReport:
             "files": self.files,
             "cycles": self.cycles,
             "seconds": round(self.seconds, 3),
+            "sorts": [{"sort": s, "variants": len(all_), "first": all_[0].id} for s, all_ in self.sorts()],
             "results": [v.to_json() for v in self.results],
         }
 

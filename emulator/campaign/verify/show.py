@@ -20,5 +20,10 @@ def show(report: VerifyReport, console: Console) -> None:
             console.print(f"  {line}", markup=False, soft_wrap=True)
     if len(bad) > MOST:
         console.print(f"... and {len(bad) - MOST:,} more; --junit and --json have them all")
+    sorts = report.sorts()
+    if len(bad) > 1:
+        console.print(f"{len(bad):,} did not pass, in {len(sorts):,} way{'' if len(sorts) == 1 else 's'}:")
+        for sort, verdicts in sorts[:MOST]:
+            console.print(f"  {len(verdicts):,} x {sort}", markup=False, soft_wrap=True)
     colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

@@ -15,7 +15,7 @@ import click
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.campaign.explore.document import document
 from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.campaign.explore.explorer import Conditions, explore
+from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, shrink_failing, write_cases
 from ringhil.emulator.campaign.explore.plan import PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
@@ -25,7 +25,7 @@ from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
-from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
@@ -196,7 +196,16 @@ def command(**options: Any) -> int:
                 click.echo(json.dumps(result))
             else:
                 show(result, results)
+    if result["verdict"] == NOT_JUDGED:
+        click.echo(f"ringhil: {options['server']}: no case was played{_why_none(found)}", err=True)
+        return 2
     return 0 if result["verdict"] == VerdictWord.PASS else 1
+
+
+def _why_none(found: Explored) -> str:
+    if not found.cases:
+        return ": there is none in this part of the space; --faults, --places, --parts and --shard say which are"
+    return ": --time was over before the first" if found.stopped == "time" else ""
 
 
 @contextmanager

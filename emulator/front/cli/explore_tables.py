@@ -35,6 +35,10 @@ def show(document: dict[str, Any], console: Console) -> None:
     failed = d["total"]["failed"] + d["total"]["errors"]
     if failed > _MOST_SHOWN:
         console.print(f"and {failed - _MOST_SHOWN:,} more; --store keeps them, `ringhil explore query` shows them")
+    if failed:
+        console.print(f"{failed:,} failed, in {len(d['sorts']):,} way{'s' * (len(d['sorts']) != 1)}:")
+        for one in d["sorts"][:_MOST_SHOWN]:
+            console.print(f"  {one['cases']:,} x {escape(one['sort'])}", soft_wrap=True)
     if not failed:
         console.print(_meaning(d["total"]))
     colour = "green" if d["verdict"] == VerdictWord.PASS else "red"

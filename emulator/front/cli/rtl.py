@@ -113,6 +113,9 @@ def check(
         click.echo(json.dumps(report.to_json()))
     else:
         show(report, results)
+    if report.verdict == "not judged":
+        click.echo(f"ringhil: {rtl}: no case was played: nothing is known of the rules that were asked for", err=True)
+        return 2
     return 0 if report.ok else 1
 
 

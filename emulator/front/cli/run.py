@@ -106,7 +106,8 @@ def _log_messages(observations: Observations, gpus: Sequence[str]) -> None:
 
     def frame(seen: FrameSeen) -> None:
         try:
-            kind = type(codec.decode(seen.frame)).__name__.lower()
+            # The link puts its CRC in later, or has checked it already.
+            kind = type(codec.decode(seen.frame, link=False)).__name__.lower()
         except codec.FrameError:
             kind = "damaged"
         bad = ", bad" if seen.bad else ""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.acceptance import Acceptance
+from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.watch import Watch
@@ -21,3 +22,4 @@ class RunEvidence:
     orphans: Orphans
     acceptance: Acceptance
     names: Names
+    conduct: Conduct

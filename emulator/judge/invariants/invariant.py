@@ -11,7 +11,7 @@ MOST = 3  # of one kind are told; more say nothing new
 Broken = tuple[str, int | None]  # what is wrong, and the cycle in which it was, where there is one
 
 
-def first(broken: Sequence[Broken], what: str) -> Iterator[Broken]:
+def first(broken: Sequence[tuple[str, int]], what: str) -> Iterator[Broken]:
     """The first few, and how many more there are; `what` they are, in the plural."""
     yield from broken[:MOST]
     if len(broken) > MOST:

@@ -14,7 +14,7 @@ class WorkOnce(Invariant):
         """Lost, done twice, wrong."""
         work, acceptance = self.evidence.cpu.work, self.evidence.acceptance
         yield from first(acceptance.wrong, "results that should not have counted")
-        if work.completed != work.units and not self.evidence.watch.uncounted():
+        if work.completed != work.units and self.evidence.watch.undoable() is None:
             yield f"{work.units - work.completed} of {work.units} work units were not done", None
         if work.duplicated:
             yield f"{work.duplicated} work units were done twice", None

@@ -6,10 +6,14 @@ from ringhil.emulator.scenario.expect.check import Check
 from ringhil.emulator.scenario.expect.count import CountIs
 from ringhil.emulator.scenario.expect.entry import EntryIs
 from ringhil.emulator.scenario.expect.epoch import EpochIs
+from ringhil.emulator.scenario.expect.fencing import FencingIs
 from ringhil.emulator.scenario.expect.isolated import IsolatedAre
+from ringhil.emulator.scenario.expect.links import LinkIs
 from ringhil.emulator.scenario.expect.members import MembersAre
 from ringhil.emulator.scenario.expect.reachable import ReachableIs
+from ringhil.emulator.scenario.expect.shares import ShareIs
 from ringhil.emulator.scenario.expect.stranded import StrandedAre
+from ringhil.emulator.scenario.expect.suspects import SuspectsAre
 from ringhil.emulator.scenario.expect.truth import TruthIs
 from ringhil.emulator.scenario.expect.work import WorkIs
 
@@ -22,7 +26,11 @@ CHECKS: tuple[type[Check], ...] = (
     BreakIs,
     StrandedAre,
     IsolatedAre,
+    SuspectsAre,
+    LinkIs,
+    ShareIs,
     WorkIs,
+    FencingIs,
     ReachableIs,
     TruthIs,
 )
@@ -35,10 +43,14 @@ __all__ = [
     "CountIs",
     "EntryIs",
     "EpochIs",
+    "FencingIs",
     "IsolatedAre",
+    "LinkIs",
     "MembersAre",
     "ReachableIs",
+    "ShareIs",
     "StrandedAre",
+    "SuspectsAre",
     "TruthIs",
     "WorkIs",
 ]

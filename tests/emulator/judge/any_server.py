@@ -79,7 +79,6 @@ def _settings(rng: random.Random, largest: int) -> dict[str, int | str]:
         "firmware_latency": rng.choice([1, 8, 32]),
         "host_latency": rng.choice([1, 8, 64]),
         "records": rng.choice(["always", "always", "sometimes", "never"]),
-        # In shorter ones a GPU of two large groups may send as much as a babbling one can, and is not muted.
         "allowance_period": rng.choice([1024, 2048]),
         "keepalive_interval": rng.choice([2, 3, 5]) * 600 + 100 * largest,
         "window": rng.randrange(1, 5),

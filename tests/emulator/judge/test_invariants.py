@@ -1,4 +1,7 @@
-"""Each invariant is broken by a design or firmware with one mistake, and by nothing else; and can be left out."""
+"""Each invariant is broken by a design or firmware with one mistake, and by nothing else; and can be left out.
+
+What judges how they go about it (test_conduct.py) may see the same mistake.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -205,6 +208,11 @@ IDLE = CLEAN.split("workload")[0] + "until: 31000\n"
 # One of its results comes after the unit has been done by somebody else.
 LATE = (Path(__file__).parents[3] / "examples" / "fail-over.yaml").read_text().split("expect:")[0]
 TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 2}")
+SEEN_TOO = {
+    "grants an epoch again": {"lease_terms"},
+    "counts too seldom": {"steady_pace"},
+    "sends nothing again": {"rightly_resent"},
+}
 MISTAKES = {
     "forgets a GPU once": (forgets_a_gpu_once, CLEAN + "until: 12000\n", "wrong_count", "5 [0, 1, 2, 3, 4]"),
     "shares alike": (shares_alike, TWO, "wrong_count", "shares of the work [20, 20], not [30, 10]"),
@@ -237,11 +245,12 @@ def test_each_mistake_breaks_one_invariant(name: str, library: Library, monkeypa
     assert play(scenario, library).violations == ()
     mistake(monkeypatch)
     outcome = play(scenario, library)
-    assert {v.invariant for v in outcome.violations} == {invariant}
+    too = SEEN_TOO.get(name, set())
+    assert {v.invariant for v in outcome.violations} == {invariant, *too}
     assert any(says in v.text for v in outcome.violations), outcome.violations
     assert outcome.failures == tuple(v.text for v in outcome.violations)
-    assert outcome.broken(invariant) == outcome.violations
-    others = replace(scenario, invariants=frozenset(INVARIANTS) - {invariant})
+    assert outcome.broken(invariant) == tuple(v for v in outcome.violations if v.invariant not in too)
+    others = replace(scenario, invariants=frozenset(INVARIANTS) - {invariant, *too})
     assert (play(others, library).violations, play(others, library).verdict) == ((), "pass")
 
 

@@ -44,3 +44,15 @@ def test_work_that_nobody_is_there_to_do_is_not_judged_but_work_that_is_left_is(
     ended = play(loads(work + "until: 100\n"), library)
     assert [v.invariant for v in ended.violations] == ["work_once"]
     assert "work: no card can be counted" not in ended.not_judged
+
+
+def test_work_for_which_no_gpu_is_named_is_not_judged(library: Library) -> None:
+    """Without records the GPUs of a card are known while all are counted, not after a take-over by one less."""
+    server = "server: {cards: {a: {gpus: 6, host_links: [0, 5]}}, settings: {records: %s}}\n"
+    work = "workload: {units: 400, size: 486}\ntimeline: [{at: 3453, fault: dead, gpu: a.0}]\n"
+    never = play(loads(server % "never" + work), library)
+    assert never.verdict == "pass"
+    assert never.work["lost"] > 0
+    assert never.not_judged == ("work: no GPU is named: records are never carried, and a GPU is missing",)
+    always = play(loads(server % "always" + work), library)
+    assert (always.verdict, always.work["lost"], always.not_judged) == ("pass", 0, ())

@@ -9,6 +9,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import Bounds, bounds_of
+from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
@@ -279,7 +280,8 @@ class Bench:
         """What isn't as it should be at the end, with the boundary GPUs that the CPU's views have."""
         cpu = cast(Cpu, SimpleNamespace(cards=self.views))  # it is asked for no more than that
         names = Names(self.watch, self.views, self.bounds)
-        evidence = RunEvidence(now, self.wiring, cpu, self.watch, cast(Orphans, None), cast(Acceptance, None), names)
+        unasked = cast(Orphans, None), cast(Acceptance, None), names, cast(Conduct, None)
+        evidence = RunEvidence(now, self.wiring, cpu, self.watch, *unasked)
         found = (text for kind in (BoundedRecovery, OneGrant) for text, _ in kind(evidence).broken())
         return tuple(text.removeprefix("at the end: ") for text in found if text.startswith("at the end: "))
 

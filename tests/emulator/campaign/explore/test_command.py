@@ -302,3 +302,36 @@ def test_help_shows_the_plain_command_and_names_the_others() -> None:
     assert "SERVER.yaml" in done.stdout
     assert "ringhil explore compare OLD NEW" in " ".join(done.stdout.split())
     assert explore_command.command.name == "explore"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--shard", "26/30"), "there is none in this part of the space"),
+        (("--time", "0.000001"), "--time was over before the first"),
+    ],
+)
+def test_a_campaign_without_a_case_has_not_passed(
+    ring: Path, tmp_path: Path, arguments: tuple[str, str], why: str
+) -> None:
+    report = tmp_path / "r.html"
+    done = ringhil(ring, *SMALL, *arguments, "--json", "--report", report)
+    assert done.returncode == 2, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "not judged"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"ringhil: {ring}: no case was played: ")
+    assert why in line
+    assert "not judged" in report.read_text()
+    table = ringhil(ring, *SMALL, *arguments)
+    assert (table.returncode, "verdict: pass" in table.stdout) == (2, False)
+
+
+def test_cases_that_fail_alike_are_counted_as_one(tmp_path: Path) -> None:
+    file = tmp_path / "lying.yaml"
+    file.write_text(LYING)
+    done = ringhil(file, "--faults", "skip_count", "--phases", "2", "--json")
+    found = json.loads(done.stdout)
+    assert found["total"]["failed"] > len(found["sorts"]) > 0
+    assert sum(one["cases"] for one in found["sorts"]) == found["total"]["failed"]
+    keys = {case["key"] for case in found["failing"]}
+    assert all(one["first"] in keys for one in found["sorts"])

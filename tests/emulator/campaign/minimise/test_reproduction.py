@@ -59,7 +59,7 @@ def run(folder: Path, *arguments: str, rtl: Path | None) -> "subprocess.Complete
 
 
 def test_only_the_cut_is_left(shrunk: Shrunk) -> None:
-    assert shrunk.failure == "bounded_recovery"
+    assert shrunk.failure.startswith("bounded_recovery: ")
     assert [event.kind for event in shrunk.scenario.timeline] == ["link_cut"]
     assert [card.gpus for card in shrunk.scenario.server.cards] == [2]
     assert shrunk.scenario.workload is None
@@ -97,7 +97,7 @@ def test_the_files_say_what_they_are_and_nothing_of_this_machine(
     comment = [line for line in text.splitlines() if line.startswith("#")]
     (event,) = shrunk.scenario.timeline
     assert comment[:3] == [
-        "# Fails: bounded_recovery",
+        f"# Fails: {shrunk.failure}",
         f"# Where: link_cut of {event.where} at {event.at}",
         f"# RTL: {library.rtl}",
     ]
@@ -122,8 +122,9 @@ def test_any_name_makes_files_that_can_be_read(name: str, tmp_path: Path) -> Non
 
 def test_faults_do_not_move_into_the_power_up(library: Library, shrunk: Shrunk) -> None:
     fails = fails_in(library)
-    assert fails(loads(CUT)) == "bounded_recovery"
-    assert fails(loads(CUT.replace("20123", "3"))) == "bounded_recovery at power-up"
+    there = fails(loads(CUT))
+    assert there == shrunk.failure
+    assert f"{fails(loads(CUT.replace('20123', '3')))}".endswith(" at power-up")
     assert shrunk.scenario.timeline[0].at >= 100
 
 

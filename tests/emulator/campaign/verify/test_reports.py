@@ -177,3 +177,18 @@ def test_every_row_of_the_markdown_table_has_its_four_cells(report: VerifyReport
     assert len(rows) == (2 + len(report.bad()) if report.bad() else 0)
     for row in rows:
         assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
+
+
+def test_a_report_of_nothing_has_not_passed() -> None:
+    report = VerifyReport((), "sha256:0", "0", 0.0)
+    assert (report.verdict, report.exit_code) == (VerdictWord.ERROR, 2)
+
+
+@given(verdicts())
+def test_variants_that_fail_alike_are_counted_as_one(found: tuple[Verdict, ...]) -> None:
+    report = VerifyReport(found, "sha256:0", "0", 0.0)
+    sorts = report.to_json()["sorts"]
+    assert sum(one["variants"] for one in sorts) == len(report.bad())
+    assert len({one["sort"] for one in sorts}) == len(sorts)
+    ids = [verdict.id for verdict in report.bad()]
+    assert all(one["first"] in ids for one in sorts)

@@ -31,6 +31,8 @@ def test_a_run_says_what_it_loads_and_with_two_every_message(tmp_path: Path) -> 
     frames = [line for line in all_lines if re.search(r" \d+ a\.\d (to|from)_(cpu|firmware) [a-z]+, \d+ bytes", line)]
     recorded = (tmp_path / "r.jsonl").read_text().splitlines()[1:]
     assert len(frames) == len(recorded) > 40
+    assert any(" from_cpu work, " in line for line in frames)
+    assert not any("damaged" in line for line in frames), "nothing is: no link has a fault"
 
 
 @pytest.mark.parametrize("command", [("verify", "."), ("explore", "s.yaml", "--number", "2")])

@@ -1,0 +1,219 @@
+"""How firmware and CPU go about it: leases, claims, keepalives, rounds, units on their way. Reads the stream, and never
+acts on the run."""
+
+from collections.abc import Sequence
+
+from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.elected import Elections
+from ringhil.emulator.judge.grants import Grants
+from ringhil.emulator.judge.holding import Holding
+from ringhil.emulator.judge.ledger import Ledger
+from ringhil.emulator.judge.mail import read
+from ringhil.emulator.judge.pace import Pace
+from ringhil.emulator.judge.peers import Peers
+from ringhil.emulator.judge.seats import seats_of
+from ringhil.emulator.judge.switchover import SwitchOvers
+from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
+from ringhil.emulator.server import LiveServer
+from ringhil.emulator.server.observations import CpuSaid, FirmwareStopped, SharedOut, TakenIn
+from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Result, Statistics
+from ringhil.protocol.wire import Port, Role
+
+_ELECTIONS = (Keepalive.KIND, Election.KIND)
+_UPLINKS = (Port.CPU.code, Port.BOUNDARY.code)
+_SEQUENCE = slice(12, 16)  # bytes of a statistics message
+
+
+class Conduct:
+    """Make it after the parts of the judge that it looks at, which have seen everything before it."""
+
+    def __init__(self, server: LiveServer, watch: Watch, bounds: Sequence[Bounds], switchovers: SwitchOvers) -> None:
+        self._wiring, self._cpu, self._kernel = server.wiring, server.cpu, server.kernel
+        settings = server.scenario.server.settings
+        self._firmware_latency, self._host_latency = settings.firmware_latency, settings.host_latency
+        self._seats = seats_of(server.wiring, bounds)
+        roles = {(Role.ENTRY, number): card.role for number, card in enumerate(watch.cards)}
+        roles |= {(Role.BOUNDARY, number): role for number, role in enumerate(watch.links)}
+        self.grants = Grants(list(self._seats.values()), roles)
+        self.holding, self.peers, self.switchovers = Holding(), Peers(), switchovers
+        self.elections = Elections(watch)
+        self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
+        work = server.cpu.workload
+        self.ledger = Ledger(server.cpu.cards, bounds, settings, work.read if work is not None else bytes)
+        self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
+        self._completed = self._fenced = 0
+        listen = server.observations.listen
+        listen(FirmwareSaid, self._said)
+        listen(FromFirmware, self._from_firmware)
+        listen(ToFirmware, self._to_firmware)
+        listen(ToCpu, self._to_cpu)
+        listen(FirmwareStopped, self._stopped)
+        listen(CpuSaid, self._cpu_said)
+        listen(TakenIn, self._taken_in)
+        if work is not None:
+            listen(FromCpu, self._from_cpu)
+            listen(SharedOut, self._shared_out)
+
+        self._look_later()
+
+    def _look_later(self) -> None:
+        """Just after the CPU looks whether its cards still report: nothing else may happen before one does again."""
+        half = self.pace.silence // 2
+        self._kernel.remind((self._kernel.now // half + 1) * half + 1, self._look)
+
+    def _look(self) -> None:
+        self.pace.look(self._kernel.now)
+        self.ledger.other(self._kernel.now)
+        self._look_later()
+
+    # ------------------------------------------------------------------------------------------------- firmware
+
+    def _said(self, o: FirmwareSaid) -> None:
+        what, now = o.what, o.cycle
+        if isinstance(what, Counted):
+            self.pace.counted(self._wiring.place(o.cell)[0])
+            return
+        if not isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
+            return
+        seat = self._seats[o.cell, what.role]
+        card, gpu = self._wiring.place(o.cell)
+        if isinstance(what, Elected):
+            self.holding.elected(o.cell, seat, what.epoch, now)
+            self.elections.elected(seat.role, seat.number, gpu, now)
+            if what.role is Role.ENTRY:
+                self.pace.elected(card, gpu, now)
+        elif isinstance(what, Deposed):
+            self.holding.deposed(o.cell, seat, what, now)
+            if what.role is Role.ENTRY:
+                self.pace.over(card, gpu, now)
+        elif isinstance(what, Granted):
+            self.grants.granted(seat, what, now)
+        elif isinstance(what, Lapsed):
+            self.grants.lapsed(seat, what, now)
+        elif isinstance(what, PeerUp):
+            self.peers.up(o.cell, seat, what.gpu, now)
+        else:
+            self.peers.down(o.cell, seat, what.gpu, now)
+
+    def _from_firmware(self, o: FromFirmware) -> None:
+        if o.cell in self._down:
+            self._down.discard(o.cell)
+            seat = self._seats.get((o.cell, Role.BOUNDARY))
+            if seat is not None and seat.grants:
+                self.grants.booted(seat, o.cycle)
+        if o.port in _UPLINKS:
+            message = read(o.frame)
+            seat = None if message is None else self._seats.get((o.cell, message.role))
+            if message is not None and seat is not None and not seat.grants and o.port == seat.uplink.code:
+                self.holding.sent(o.cell, seat, message, o.cycle)
+        elif o.frame[0] == Statistics.KIND:
+            card, gpu = self._wiring.place(o.cell)
+            self.pace.sent(card, gpu, int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
+
+    def _to_firmware(self, o: ToFirmware) -> None:
+        if o.bad or o.frame[0] not in _ELECTIONS:
+            return
+        at = o.cycle + self._firmware_latency
+        if o.port not in _UPLINKS:
+            self.peers.heard(o.cell, o.frame, at)
+            return
+        message = read(o.frame)
+        seat = None if message is None else self._seats.get((o.cell, message.role))
+        if message is None or seat is None or o.port != seat.uplink.code:
+            return
+        if seat.grants:
+            self.grants.told(seat, message, at)
+        else:
+            self.holding.told(o.cell, seat, message, at)
+
+    def _stopped(self, o: FirmwareStopped) -> None:
+        self._down.add(o.cell)
+        self.peers.stopped(o.cell)
+        for role in Role:
+            seat = self._seats.get((o.cell, role))
+            if seat is None:
+                continue
+            if seat.grants:
+                self.grants.stopped(seat)
+            else:
+                self.holding.stopped(o.cell, seat)
+        self.pace.over(*self._wiring.place(o.cell), o.cycle)
+
+    # ------------------------------------------------------------------------------------------------------ CPU
+
+    def _to_cpu(self, o: ToCpu) -> None:
+        if o.bad or o.frame[0] not in _ELECTIONS:
+            return
+        message, seat = read(o.frame), self._seats.get((o.cell, Role.ENTRY))
+        if message is not None and seat is not None:
+            self.grants.told(seat, message, o.cycle + self._host_latency)
+
+    def _cpu_said(self, o: CpuSaid) -> None:
+        card = self._wiring.cards[o.card]
+        seat = self._seats[self._wiring.cell(o.card, card.host_links[o.what.rank]), Role.ENTRY]
+        if isinstance(o.what, Granted):
+            self.grants.granted(seat, o.what, o.cycle)
+        else:
+            self.grants.lapsed(seat, o.what, o.cycle)
+        self.pace.look(o.cycle)
+        self.ledger.other(o.cycle)
+
+    def _from_cpu(self, o: FromCpu) -> None:
+        self.ledger.frame(o.frame, o.cycle)
+
+    def _shared_out(self, o: SharedOut) -> None:
+        self.ledger.split(o.shares)
+
+    def _taken_in(self, o: TakenIn) -> None:
+        work = self._cpu.work
+        booked, fenced = work.completed - self._completed, work.fenced - self._fenced
+        self._completed, self._fenced = work.completed, work.fenced
+        if o.frame[0] in _ELECTIONS:
+            return
+        self.pace.look(o.cycle)
+        message = None
+        if not o.bad and not fenced and o.frame[0] in (Result.KIND, Acknowledgement.KIND):
+            message = _decoded(o.frame)
+        if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
+            if booked:
+                self.ledger.done(message.unit, (message.source_card, message.source), o.cycle)
+            else:
+                self.ledger.wrong_result(message, o.cycle)
+        elif isinstance(message, Acknowledgement):
+            self.ledger.refused(message, o.cycle)
+        else:
+            self.ledger.other(o.cycle)
+
+    @property
+    def too_soon(self) -> list[tuple[str, int]]:
+        """What was taken back before its time, and when."""
+        parts = (self.switchovers, self.peers, self.holding, self.grants, self.ledger)
+        return sorted((found for part in parts for found in part.too_soon), key=lambda found: found[1])
+
+    @property
+    def off_terms(self) -> list[tuple[str, int]]:
+        """What is wrong with leases and epochs, and when."""
+        return sorted([*self.grants.wrong, *self.holding.wrong], key=lambda found: found[1])
+
+    @property
+    def uneven(self) -> list[tuple[str, int]]:
+        """What came too soon or too late, and when."""
+        return sorted([*self.holding.uneven, *self.pace.wrong], key=lambda found: found[1])
+
+    def finish(self) -> None:
+        """The run is over."""
+        now = self._kernel.now
+        self.grants.finish(now)
+        self.holding.finish(self._seats, now)
+        self.pace.finish(now)
+        self.ledger.finish(now)
+
+
+def _decoded(frame: bytes) -> object:
+    try:
+        return codec.decode(frame, link=False)
+    except codec.FrameError:
+        return None

@@ -1,0 +1,137 @@
+"""Leases as members hold them, and when members ask: each held against its own messages.
+
+A holder goes on until its lease ends, counted from when the last keepalive left that was answered, and stops in that
+very cycle. Who has booted listens before it asks; who has lost its lease leaves the others their turn. Keepalives to
+the grantor go out at an even pace.
+"""
+
+from dataclasses import dataclass, field
+
+from ringhil.emulator.judge.mail import Alive, Ask
+from ringhil.emulator.judge.seats import Seat
+from ringhil.firmware.observations import Deposed
+from ringhil.firmware.reasons import LeaseEnd
+from ringhil.protocol.wire import Operation, Role
+
+
+@dataclass
+class _Member:
+    """One member since its boot. `not_before`: it asks for nothing until then, and why."""
+
+    running: bool = True
+    boots: int = 1
+    epoch: int | None = None
+    until: int = 0
+    not_before: tuple[int, str] = (0, "")
+    sent: dict[int, tuple[int, int | None]] = field(default_factory=dict)  # keepalives: cycle, epoch held
+    claims: dict[int, int] = field(default_factory=dict)
+    answers: list[tuple[int, int, int]] = field(default_factory=list)  # read at, answered keepalive, epoch
+    grants: dict[int, int] = field(default_factory=dict)  # claim by the epoch that it was granted
+    last: int | None = None  # keepalive to the grantor
+
+
+class Holding:
+    """Feed it in the order of time, by seats of members."""
+
+    def __init__(self) -> None:
+        self._members: dict[tuple[int, Role], _Member] = {}
+        self.wrong: list[tuple[str, int]] = []
+        self.too_soon: list[tuple[str, int]] = []
+        self.uneven: list[tuple[str, int]] = []
+
+    def sent(self, cell: int, seat: Seat, message: Alive | Ask, now: int) -> None:
+        """It sends a message to its grantor."""
+        member = self._of(cell, seat)
+        if not member.running:
+            self._boot(member, seat, now)
+        if isinstance(message, Alive):
+            self._keepalive(member, seat, message, now)
+        elif message.operation is Operation.CLAIM:
+            member.claims[message.sequence] = now
+            until, why = member.not_before
+            if now < until:
+                self.too_soon.append(
+                    (f"{seat.name} asked for the {seat.role} role at cycle {now}; {why} it waits until {until}", now)
+                )
+
+    def _of(self, cell: int, seat: Seat) -> _Member:
+        member = self._members.get((cell, seat.role))
+        if member is None:
+            member = self._members[cell, seat.role] = _Member()
+            if seat.role is Role.BOUNDARY and len(seat.members) > 1:
+                member.not_before = 3 * seat.times.skew, "at power-up"
+        return member
+
+    def _boot(self, member: _Member, seat: Seat, now: int) -> None:
+        listens = seat.times.lease if seat.role is Role.BOUNDARY else seat.times.interval
+        member.running, member.not_before = True, (now + listens, "after its boot")
+
+    def _keepalive(self, member: _Member, seat: Seat, message: Alive, now: int) -> None:
+        t = seat.times
+        if member.last is not None and not t.interval - t.jitter <= now - member.last <= t.interval:
+            gap = f"{now - member.last} cycles after the last, not {t.interval - t.jitter} to {t.interval}"
+            self.uneven.append((f"{seat.name} sent a keepalive of the {seat.role} role at cycle {now}: {gap}", now))
+        member.last = now
+        member.sent[message.sequence] = now, message.epoch if message.holding else None
+        while len(member.sent) > t.multiplier + 1:
+            del member.sent[next(iter(member.sent))]
+
+    def told(self, cell: int, seat: Seat, message: Alive | Ask, at: int) -> None:
+        """Its grantor's answer has come; it reads it at cycle `at`."""
+        member = self._of(cell, seat)
+        if isinstance(message, Alive):
+            member.until = self._until(member, seat, at - 1)
+            member.answers = [answer for answer in member.answers if answer[0] >= at]
+            if message.rank == seat.rank:
+                member.answers.append((at, message.echo, message.epoch))
+        elif message.operation is Operation.GRANT:
+            member.grants[message.epoch] = message.sequence
+
+    def elected(self, cell: int, seat: Seat, epoch: int, now: int) -> None:
+        """It holds a lease from now on."""
+        member = self._of(cell, seat)
+        asked = member.claims.get(member.grants.get(epoch, -1))
+        if asked is None:
+            self._tell(seat, now, f"it holds epoch {epoch}, which it was not granted")
+        member.epoch, member.until = epoch, (now if asked is None else asked) + seat.times.lease
+        member.answers, member.claims, member.grants = [], {}, {}
+
+    def deposed(self, cell: int, seat: Seat, what: Deposed, now: int) -> None:
+        """It holds it no longer."""
+        member = self._of(cell, seat)
+        if what.why is LeaseEnd.LEASE:
+            # Of what is read in that very cycle it may know or not.
+            ends = [self._until(member, seat, now - 1), self._until(member, seat, now)]
+            if now not in ends:
+                self._tell(seat, now, f"it gave up the lease of epoch {what.epoch}, which lasts until {ends[1]}")
+            if len(seat.members) > 1:
+                member.not_before = now + seat.turn, "after its lease ran out"
+        member.epoch = None
+
+    def _until(self, member: _Member, seat: Seat, now: int) -> int:
+        until = member.until
+        for at, echo, epoch in member.answers:
+            left, held = member.sent.get(echo, (0, None))
+            if at <= now and epoch == member.epoch == held:
+                until = max(until, left + seat.times.lease)
+        return until
+
+    def stopped(self, cell: int, seat: Seat) -> None:
+        """Its GPU has failed."""
+        boots = self._of(cell, seat).boots + 1
+        self._members[cell, seat.role] = _Member(running=False, boots=boots)
+
+    def finish(self, seats: dict[tuple[int, Role], Seat], now: int) -> None:
+        """The run is over: nobody has fallen silent, nobody holds what is over."""
+        for (cell, role), member in self._members.items():
+            seat = seats[cell, role]
+            if not member.running or member.last is None:
+                continue
+            if now - member.last > seat.times.interval:
+                silent = f"{seat.name} has sent no keepalive of the {role} role since cycle {member.last}"
+                self.uneven.append((f"{silent}; now it is {now}", now))
+            if member.epoch is not None and now > self._until(member, seat, now):
+                self._tell(seat, now, f"it still holds epoch {member.epoch}, whose lease is over")
+
+    def _tell(self, seat: Seat, now: int, what: str) -> None:
+        self.wrong.append((f"{seat.name} ({seat.role} role) at cycle {now}: {what}", now))

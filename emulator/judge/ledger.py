@@ -1,0 +1,263 @@
+"""The judge's own account of the work that the CPU has out: read off its frames, and off what it knows of its cards.
+
+A unit goes out again only when its time is up, its GPU is no longer counted, its entry GPU was replaced, or it was
+refused or computed wrongly; then as the next attempt, not to a GPU that failed at it while there is another, and before
+any unit that nobody has begun. No GPU has more of them than its window. One that was wrong three times in a row gets
+nothing for a while. Frames come before what the CPU has made of the message that they follow from: they are judged when
+that is known.
+"""
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.oracle import digest
+from ringhil.emulator.scenario import Settings
+from ringhil.protocol.frames import Acknowledgement, Result, Work
+
+STRIKES, BARRED = 3, 20_000  # wrong results in a row, and the cycles without work after them
+_MOST = 8  # times the time of a first attempt
+_HEADER_AND_TRAILER, _SEGMENT = 5, 256  # flits; bytes
+_Gpu = tuple[int, int]  # card and number
+
+
+@dataclass(slots=True)
+class _Out:
+    gpu: _Gpu
+    attempt: int
+    via: int
+    due: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    unit: int
+    attempt: int
+    gpu: _Gpu
+    via: int
+    window: int
+    due: int
+    barred: bool
+    others: frozenset[_Gpu]
+
+
+class Ledger:
+    """`views`, `bounds`: by card. `read`: the bytes of a unit; `window`: units that a GPU may have at a time."""
+
+    def __init__(
+        self,
+        views: Sequence[CardView],
+        bounds: Sequence[Bounds],
+        settings: Settings,
+        read: Callable[[int], bytes],
+    ) -> None:
+        self._views, self._settings, self._read = views, settings, read
+        slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
+        self._patience = 4 * slowest + 2 * settings.host_latency + settings.allowance_period
+        self._out: dict[int, _Out] = {}
+        self._waiting: dict[int, int] = {}  # units that are to go out again, and since when
+        self._attempts: dict[int, int] = {}  # of units that have failed
+        self._failed: dict[int, list[_Gpu]] = {}  # where each unit was, the last one last
+        self._done: set[int] = set()
+        self._due: list[tuple[int, int, int]] = []
+        self._load: dict[_Gpu, int] = {}
+        self._free = [0] * len(views)  # by card: when what was sent to it has left the CPU
+        self._strikes: dict[_Gpu, int] = {}
+        self._barred: dict[_Gpu, int] = {}
+        self._known = [_known(view) for view in views]
+        self._judged: list[tuple[int, _Sent]] = []
+        self._shares: tuple[int, ...] | None = None
+        self._since_split: dict[_Gpu, int] = {}
+        self.wrong: list[tuple[str, int]] = []
+        self.too_soon: list[tuple[str, int]] = []
+
+    def sent(self, card: int, gpu: int) -> int:
+        """Units that a GPU was sent since the last split, further attempts included."""
+        return self._since_split.get((card, gpu), 0)
+
+    def share(self, card: int) -> int:
+        """Units that a card got by the last split; by a policy that splits nothing, its share when work began."""
+        return self._views[card].share if self._shares is None else self._shares[card]
+
+    def split(self, shares: tuple[int, ...]) -> None:
+        """The CPU has split the work, by card."""
+        self._shares = shares
+        self._since_split = {}
+
+    # ------------------------------------------------------------------------------------------------- what is seen
+
+    def frame(self, frame: bytes, now: int) -> None:
+        """The CPU sends a frame to a GPU; only the first one of a unit is of interest."""
+        if frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+            return
+        self._look(now)
+        _, card, _, _, gpu, _, unit, _, attempt, _, _, length, _, via, _ = Work.HEAD.unpack_from(frame)
+        where = (card, gpu)
+        self._since_split[where] = self._since_split.get(where, 0) + 1
+        self._free[via] = max(self._free[via], now) + _flits(length)
+        slow = gpu in self._views[card].degraded
+        s = self._settings
+        compute = (s.compute_setup + -(-length // 8) * s.compute_per_flit) * (4 if slow else 1)
+        allowed = self._patience + 4 * (self._free[via] - now) + (s.window + 1) * compute
+        others = frozenset((v.number, g) for v in self._views for g in v.members)
+        sent = _Sent(
+            unit,
+            attempt,
+            where,
+            via,
+            1 if slow else s.window,
+            now + allowed * min(attempt, _MOST),
+            now < self._barred.get(where, 0),
+            others,
+        )
+        self._judged.append((now, sent))
+
+    def done(self, unit: int, gpu: _Gpu, now: int) -> None:
+        """A result has been booked."""
+        self._look(now)
+        # It may have gone out again in this very cycle, before the result was read.
+        before = [(at, sent) for at, sent in self._judged if sent.unit == unit]
+        self._judged = [(at, sent) for at, sent in self._judged if sent.unit != unit]
+        for at, sent in before:
+            self._one(sent, at)
+        self._done.add(unit)
+        self._release(unit)
+        self._waiting.pop(unit, None)
+        self._strikes.pop(gpu, None)
+        self._judge(now)
+
+    def refused(self, answer: Acknowledgement, now: int) -> None:
+        """A refusal was heard."""
+        self._look(now)
+        self._fail(answer, now)
+        self._judge(now)
+
+    def wrong_result(self, result: Result, now: int) -> None:
+        """A result was heard that wasn't booked."""
+        self._look(now)
+        if result.unit in self._done:
+            self._judge(now)
+            return
+        begun = result.unit in self._attempts or result.unit in self._out
+        if begun and result.digest == digest(self._read(result.unit)):
+            self.wrong.append((f"a right result of unit {result.unit} was not accepted at cycle {now}", now))
+        self._fail(result, now)
+        gpu = (result.source_card, result.source)
+        self._strikes[gpu] = self._strikes.get(gpu, 0) + 1
+        if self._strikes[gpu] >= STRIKES:
+            self._barred[gpu] = now + BARRED
+        self._judge(now)
+
+    def other(self, now: int) -> None:
+        """Something else has been taken in, or a lease has begun or ended."""
+        self._look(now)
+        self._judge(now)
+
+    # ------------------------------------------------------------------------------------------ why it goes out again
+
+    def _look(self, now: int) -> None:
+        """What the CPU knows of its cards has changed, or a time is up; and what was sent in an earlier cycle is
+        judged."""
+        if self._judged and self._judged[0][0] < now:
+            self._judge(now)
+        for card, view in enumerate(self._views):
+            known, before = _known(view), self._known[card]
+            if known == before:
+                continue
+            self._known[card] = known
+            replaced = known[1:] != before[1:]
+            if known[1:3] != before[1:3]:
+                self._free[card] = 0
+            gone = [
+                unit
+                for unit, out in self._out.items()
+                if (replaced and out.via == card) or (out.gpu[0] == card and out.gpu[1] not in view.members)
+            ]
+            for unit in gone:
+                self._again(unit, now)
+        while self._due and self._due[0][0] <= now:
+            due, unit, attempt = heapq.heappop(self._due)
+            out = self._out.get(unit)
+            if out is not None and out.attempt == attempt:
+                self._again(unit, due)
+
+    def _fail(self, answer: Result | Acknowledgement, now: int) -> None:
+        out = self._out.get(answer.unit)
+        if out is not None and (*out.gpu, out.attempt) == (answer.source_card, answer.source, answer.attempt):
+            self._again(answer.unit, now)
+
+    def _again(self, unit: int, now: int) -> None:
+        out = self._release(unit)
+        if out is None:
+            return
+        self._attempts[unit] = out.attempt
+        self._failed.setdefault(unit, []).append(out.gpu)
+        self._waiting[unit] = now
+
+    def _release(self, unit: int) -> _Out | None:
+        out = self._out.pop(unit, None)
+        if out is not None:
+            self._load[out.gpu] -= 1
+        return out
+
+    # ------------------------------------------------------------------------------------------------------- judging
+
+    def _judge(self, now: int) -> None:
+        judged, self._judged = self._judged, []
+        for at, sent in judged:
+            self._one(sent, at)
+
+    def _one(self, sent: _Sent, now: int) -> None:
+        unit, gpu = sent.unit, sent.gpu
+        name = f"unit {unit} was sent to {self._name(gpu)} at cycle {now}"
+        if unit in self._done:
+            self._tell(now, f"{name}, and was done")
+        out = self._out.get(unit)
+        if out is not None:
+            self._tell(now, f"{name}, {out.due - now} cycles before its time at {self._name(out.gpu)} was up")
+            self._release(unit)
+        last = self._attempts.get(unit, 0) if out is None else out.attempt
+        if sent.attempt != (last + 1) % 2**16:
+            self._tell(now, f"{name} as attempt {sent.attempt}, after attempt {last}")
+        failed = self._failed.get(unit, [])
+        # When all have failed at it the CPU begins anew: of the others it can't be told who counts.
+        if failed[-1:] == [gpu] and not sent.others <= set(failed):
+            self._tell(now, f"{name}, which has failed at it; others have not")
+        if not last:
+            overdue = [u for u, since in self._waiting.items() if since < now and gpu not in self._failed.get(u, [])]
+            if overdue:
+                self._tell(now, f"{name} before unit {overdue[0]}, which was to go out again")
+        load = self._load.get(gpu, 0)
+        if load >= sent.window:
+            self._tell(now, f"{name}, which had {load} units; at most {sent.window} at a time")
+        if sent.barred:
+            self.too_soon.append((f"{name}, which was wrong {STRIKES} times in a row", now))
+        self._waiting.pop(unit, None)
+        self._load[gpu] = load + 1
+        self._out[unit] = _Out(gpu, sent.attempt, sent.via, sent.due)
+        heapq.heappush(self._due, (sent.due, unit, sent.attempt))
+
+    def _name(self, gpu: _Gpu) -> str:
+        return f"{self._views[gpu[0]].name}.{gpu[1]}"
+
+    def _tell(self, now: int, what: str) -> None:
+        self.wrong.append((what, now))
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        self._look(now)
+        self._judge(now)
+
+
+def _known(view: CardView) -> tuple[object, ...]:
+    """What a unit that is out depends on: the members, then the entry GPU."""
+    return view.members, view.rank, view.epoch, view.reachable
+
+
+def _flits(length: int) -> int:
+    """On the link from the CPU: frames of 256 bytes, each with header and trailer."""
+    full, rest = divmod(length, _SEGMENT)
+    whole = full * (_HEADER_AND_TRAILER + _SEGMENT // 8)
+    return whole + (_HEADER_AND_TRAILER + -(-rest // 8) if rest else 0)

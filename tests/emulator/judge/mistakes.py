@@ -1,0 +1,294 @@
+"""Mistakes in firmware, CPU and configuration that a run's conduct shows: each breaks a promise of the pages."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.config import CpuConfig
+from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.handing_out import HandingOut
+from ringhil.emulator.host.leases import Leases
+from ringhil.emulator.server import groups, power_up, server
+from ringhil.firmware.actions import Action
+from ringhil.firmware.census import Census
+from ringhil.firmware.commands import SetTimer
+from ringhil.firmware.election import GroupConfig
+from ringhil.firmware.gpu import GpuProgram
+from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.liveness import Liveness, Went
+from ringhil.firmware.member import Member
+from ringhil.firmware.reasons import LeaseEnd
+from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.wire import Role
+
+Mistake = Callable[[pytest.MonkeyPatch], None]
+
+
+def renews_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A grantor answers keepalives, and lets the lease run out all the same."""
+    answer = Grantor.on_keepalive
+
+    def short(self: Grantor, rank: int, message: Keepalive, now: int) -> tuple[Keepalive, list[Action]]:
+        before = self.until
+        result = answer(self, rank, message, now)
+        self.until = before
+        return result
+
+    patch.setattr(Grantor, "on_keepalive", short)
+
+
+def grants_longer(patch: pytest.MonkeyPatch) -> None:
+    """The CPU lets a lease run longer than it was renewed for."""
+    expire = Grantor.on_expire
+    patch.setattr(Grantor, "on_expire", lambda self, now: [] if now < self.until + 500 else expire(self, now))
+    patch.setattr(Grantor, "next_expiry", property(lambda self: None if self.holder is None else self.until + 500))
+
+
+def holds_on(patch: pytest.MonkeyPatch) -> None:
+    """A member goes on when its lease is over."""
+    depose = Member._depose
+    patch.setattr(
+        Member,
+        "_depose",
+        lambda self, why, now: [] if why is LeaseEnd.LEASE else depose(self, why, now),
+    )
+
+
+def gives_up(patch: pytest.MonkeyPatch) -> None:
+    """A member counts its lease from an interval before its keepalive left."""
+    stale = Member._end_stale
+
+    def early(self: Member, now: int) -> list[Action]:
+        if self.held_epoch is not None and now > 20_000:
+            self.lease_until = min(self.lease_until, now)
+        return stale(self, now)
+
+    patch.setattr(Member, "_end_stale", early)
+
+
+def grants_without_guard(patch: pytest.MonkeyPatch) -> None:
+    """The CPU gives the lease to whoever asks, also while another one runs; and a follower asks all the same."""
+    patch.setattr(Grantor, "_left", lambda self, rank, now: 0)
+    wanted = Member._wanted
+    patch.setattr(
+        Member,
+        "_wanted",
+        lambda self, now: wanted(self, now) or (self.config.rank == 1 and now > 9_000 and self.held_epoch is None),
+    )
+
+
+def skips_epochs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        GroupConfig,
+        "next_epoch",
+        lambda self, highest: highest + 1 + (self.rank - highest) % len(self.members) + len(self.members),
+    )
+
+
+def takes_anothers_epoch(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(GroupConfig, "next_epoch", lambda self, highest: highest + 2)
+
+
+def last_comes_first(patch: pytest.MonkeyPatch) -> None:
+    """The member that was listed last asks first."""
+    patch.setattr(Member, "_place", lambda self, now: len(self.config.members) - 1 - self.config.rank)
+
+
+def preempts(patch: pytest.MonkeyPatch) -> None:
+    """A holder leaves the role to a better one that is back."""
+    patch.setattr(
+        Member,
+        "_should_hand_over",
+        lambda self: (
+            self.held_epoch is not None
+            and any(r < self.config.rank and p.liveness.up and p.uplink for r, p in self.peers.items())
+        ),
+    )
+
+
+def is_up_at_once(patch: pytest.MonkeyPatch) -> None:
+    """A GPU that was down is up with the first keepalive that is heard."""
+    check = Liveness.check
+
+    def forgiving(self: Liveness, now: int) -> Went | None:
+        went = check(self, now)
+        self.wait = 0
+        return went
+
+    patch.setattr(Liveness, "check", forgiving)
+
+
+def never_twice_as_long(patch: pytest.MonkeyPatch) -> None:
+    """A GPU that fails again and again waits no longer than after the first time."""
+    check = Liveness.check
+
+    def forgiving(self: Liveness, now: int) -> Went | None:
+        self.doublings = 0
+        return check(self, now)
+
+    patch.setattr(Liveness, "check", forgiving)
+
+
+def leaves_out(setting: str) -> Mistake:
+    """A register keeps its value after reset, whatever the file says."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(power_up, "_FROM_SETTINGS", tuple(name for name in power_up._FROM_SETTINGS if name != setting))
+
+    return mistake
+
+
+def asks_at_once(patch: pytest.MonkeyPatch) -> None:
+    """A member that has just booted doesn't listen first."""
+    start = Member.start
+
+    def hasty(self: Member, now: int) -> list[Action]:
+        start(self, now)
+        self._listen_until = self._hold_off_until = now
+        return self._tick(now) + self._review(now)
+
+    patch.setattr(Member, "start", hasty)
+
+
+def asks_again_at_once(patch: pytest.MonkeyPatch) -> None:
+    """A member that has lost its lease doesn't leave the others their turn."""
+    patch.setattr(Member, "_patience", lambda self, now: 0)
+
+
+def forgives_at_once(patch: pytest.MonkeyPatch) -> None:
+    """A GPU that was wrong three times in a row gets work all the same."""
+    patch.setattr(HandingOut, "bar", lambda self, card, gpu: None)
+
+
+def is_late_with_keepalives(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(GroupConfig, "next_tick", lambda self, sequence: self.interval + 1)
+
+
+def hurries_with_keepalives(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(GroupConfig, "next_tick", lambda self, sequence: self.interval - self.jitter - 1)
+
+
+def falls_silent(patch: pytest.MonkeyPatch) -> None:
+    """A member's keepalives end after a while."""
+    tick = Member._tick
+    patch.setattr(Member, "_tick", lambda self, now: tick(self, now) if now < 25_000 else [])
+
+
+def tries_too_often(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(groups, "ATTEMPTS", 5)
+
+
+def counts_all_the_time(patch: pytest.MonkeyPatch) -> None:
+    """A round follows the last one at once."""
+    conclude = Census._conclude
+
+    def eager(self: Census, now: int) -> list[Action]:
+        actions = conclude(self, now)
+        return actions if self.accepted != 2 or self._arms is not None else actions + self._round(now)
+
+    patch.setattr(Census, "_conclude", eager)
+
+
+def stops_counting(patch: pytest.MonkeyPatch) -> None:
+    begin = Census._new_period
+
+    def lazy(self: Census, now: int) -> list[Action]:
+        return begin(self, now) if now < 12_000 else [SetTimer("period", 10**9)]
+
+    patch.setattr(Census, "_new_period", lazy)
+
+
+def with_config(**changes: int) -> Mistake:
+    """The CPU has other times than it should."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        make = server.cpu_config
+
+        def wrong(*args: object) -> CpuConfig:
+            return replace(make(*args), **changes)  # type: ignore[arg-type]
+
+        patch.setattr(server, "cpu_config", wrong)
+
+    return mistake
+
+
+def trusts_the_silent(patch: pytest.MonkeyPatch) -> None:
+    """The CPU never looks whether a card still reports, and that one has stopped."""
+    stops_counting(patch)
+    patch.setattr(Cpu, "_watch", lambda self, card: None)
+
+
+def sends_to_whom_it_failed_at(patch: pytest.MonkeyPatch) -> None:
+    retry = HandingOut._retry
+
+    def forgetful(self: HandingOut, unit: int) -> None:
+        retry(self, unit)
+        self._tried.pop(unit, None)
+
+    patch.setattr(HandingOut, "_retry", forgetful)
+
+
+def begins_anew_first(patch: pytest.MonkeyPatch) -> None:
+    """Units that nobody has begun go out before those that are to go out again."""
+    following = HandingOut._next_unit
+
+    def wrong(self: HandingOut, card: CardView, gpu: int) -> int | None:
+        fresh = self._policy.take(card, gpu)
+        return following(self, card, gpu) if fresh is None else fresh
+
+    patch.setattr(HandingOut, "_next_unit", wrong)
+
+
+def forgets_attempts(patch: pytest.MonkeyPatch) -> None:
+    """A further attempt has the number of the first."""
+    retry = HandingOut._retry
+
+    def forgetful(self: HandingOut, unit: int) -> None:
+        retry(self, unit)
+        self._attempts.pop(unit, None)
+
+    patch.setattr(HandingOut, "_retry", forgetful)
+
+
+def ignores_windows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(CardView, "window", lambda self, gpu, full: full)
+
+
+def refuses_a_right_result(patch: pytest.MonkeyPatch) -> None:
+    """The CPU takes one right result for a wrong one."""
+    expect = HandingOut._send
+
+    def wrong(self: HandingOut, card: CardView, gpu: int, unit: int) -> None:
+        expect(self, card, gpu, unit)
+        if unit == 7 and self._attempts.get(unit, 1) == 1:
+            self._accepting._expected[unit] ^= 1
+        elif unit == 7:
+            self._accepting._expected[unit] = self._accepting._expected[unit] ^ 1
+
+    patch.setattr(HandingOut, "_send", wrong)
+
+
+def counts_on(patch: pytest.MonkeyPatch) -> None:
+    """A GPU that holds the role no longer counts and reports all the same."""
+    lay_down = GpuProgram._lay_down
+
+    def half(self: GpuProgram, role: Role, now: int) -> list[Action]:
+        census = self.census
+        actions = [a for a in lay_down(self, role, now) if getattr(a, "name", "") not in ("period", "timeout")]
+        if role is Role.ENTRY:
+            self.census = census
+        return actions
+
+    patch.setattr(GpuProgram, "_lay_down", half)
+
+
+def fences_the_holder(patch: pytest.MonkeyPatch) -> None:
+    """The CPU doesn't hear who holds the lease for a while."""
+    holder = Leases.holder
+    patch.setattr(
+        Leases,
+        "holder",
+        lambda self, cell, epoch: None if 20_000 < self._port.now < 21_000 else holder(self, cell, epoch),
+    )

@@ -1,0 +1,161 @@
+"""How firmware and CPU go about it is judged: each mistake is named, by the invariant that it breaks."""
+
+import pytest
+from tests.emulator.judge import mistakes as m
+from tests.emulator.judge.playing import play
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.grants import Grants
+from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.judge.seats import Seat, seats_of
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.observations import Granted
+from ringhil.protocol.wire import Role
+
+CARD = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}%s}\n"
+CLEAN = CARD % "" + "workload: {units: 40, size: 256}\nuntil: 45000\n"
+ALONE = CLEAN.replace("[0, 1]", "[0]")
+DEAD = CLEAN + "timeline: [{at: 20300, fault: dead, gpu: a.0}]\n"
+BACK = CLEAN.replace("until: 45000\n", "") + (
+    "timeline: [{at: 20300, fault: dead, gpu: a.0}, {at: 50300, clear: dead, gpu: a.0}]\n"
+)
+CUT = CLEAN + "timeline: [{at: 20300, fault: host_link_cut, gpu: a.0}]\n"
+LONG = CARD % ", settings: {gpu_restore: 900, link_restore: 900}" + (
+    "timeline:\n  - {at: 20300, fault: %s}\n  - {at: 23300, clear: %s}\n"
+)
+LIAR = CLEAN + "timeline: [{at: 10300, fault: skip_count, gpu: a.3}]\n"
+WRONG = CARD % ", settings: {compute_setup: 3000}" + (
+    "workload: {units: 120, size: 256}\n"
+    "timeline: [{at: 8000, fault: corrupt, gpu: a.3}, {at: 40000, clear: corrupt, gpu: a.3}]\n"
+)
+AT_WORK = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: dead, gpu: a.3}]\n"
+SLOW = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: slow, gpu: a.3}]\n"
+TWICE = CARD % "" + (
+    "timeline:\n"
+    "  - {at: 20300, fault: dead, gpu: a.0}\n  - {at: 30300, clear: dead, gpu: a.0}\n"
+    "  - {at: 45300, fault: dead, gpu: a.0}\n  - {at: 60300, clear: dead, gpu: a.0}\n"
+)
+REST = {
+    "dead": "dead, gpu: a.3",
+    "cut": "link_cut, link: a.2-a.3",
+}
+MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
+    "renews nothing": (m.renews_nothing, CLEAN, "lease_terms", "ended; it lasts until"),
+    "grants longer": (m.grants_longer, CUT.replace("[0, 1]", "[0]"), "lease_terms", "ended; it lasts until"),
+    "holds on": (m.holds_on, CUT, "lease_terms", "ended, and it still holds the role"),
+    "gives up": (m.gives_up, CLEAN, "lease_terms", "gave up the lease of epoch 1, which lasts until"),
+    "grants without guard": (
+        m.grants_without_guard,
+        CLEAN,
+        "lease_terms",
+        "lost its lease, which it had not given back",
+    ),
+    "skips epochs": (m.skips_epochs, CLEAN, "lease_terms", "was granted epoch 3; the next one of its rank is 1"),
+    "takes another's epoch": (m.takes_anothers_epoch, CLEAN, "lease_terms", "epoch 2, which is another member's"),
+    "last comes first": (m.last_comes_first, CLEAN, "best_holder", "GPU 1 was elected, not 0"),
+    "preempts": (m.preempts, BACK, "best_holder", "GPU 0 was elected, not 1"),
+    "is up at once": (m.is_up_at_once, BACK, "no_early_return", "takes GPU 0 for up at cycle"),
+    "never twice as long": (
+        m.never_twice_as_long,
+        TWICE,
+        "no_early_return",
+        "it waits for 8000",
+    ),
+    "a GPU is back at once": (
+        m.leaves_out("gpu_restore"),
+        LONG % (REST["dead"], REST["dead"]),
+        "no_early_return",
+        "a.3 was in use again",
+    ),
+    "a link is back at once": (
+        m.leaves_out("link_restore"),
+        LONG % (REST["cut"], REST["cut"]),
+        "no_early_return",
+        "a.2-a.3 was in use again",
+    ),
+    "asks at once": (
+        m.asks_at_once,
+        ALONE + "timeline: [{at: 20300, fault: dead, gpu: a.0}, {at: 25300, clear: dead, gpu: a.0}]\n",
+        "no_early_return",
+        "a.0 asked for the entry role at cycle 25",
+    ),
+    "asks again at once": (m.asks_again_at_once, CUT, "no_early_return", "after its lease ran out it waits until"),
+    "forgives at once": (m.forgives_at_once, WRONG, "no_early_return", "which was wrong 3 times in a row"),
+    "is late with keepalives": (m.is_late_with_keepalives, CLEAN, "steady_pace", "1049 cycles after the last, not 923"),
+    "hurries with keepalives": (m.hurries_with_keepalives, CLEAN, "steady_pace", "922 cycles after the last, not 923"),
+    "falls silent": (m.falls_silent, CLEAN, "steady_pace", "has sent no keepalive of the entry role since cycle 2"),
+    "tries too often": (m.tries_too_often, LIAR, "steady_pace", "cycles after the last, and after 3 attempts"),
+    "counts all the time": (m.counts_all_the_time, CLEAN, "steady_pace", "cycles after the last, and after a count"),
+    "stops counting": (m.stops_counting, CLEAN, "steady_pace", "no round has begun since cycle 10"),
+    "gives up on cards": (m.with_config(silence=300), CLEAN, "steady_pace", "it is taken for unreachable"),
+    "trusts the silent": (m.trusts_the_silent, CLEAN, "steady_pace", "it is taken for reachable"),
+    "sends again too soon": (m.with_config(patience=-900), AT_WORK, "rightly_resent", "cycles before its time at"),
+    "sends to whom it failed at": (m.sends_to_whom_it_failed_at, WRONG, "rightly_resent", "which has failed at it"),
+    "begins anew first": (m.begins_anew_first, AT_WORK, "rightly_resent", "which was to go out again"),
+    "forgets attempts": (m.forgets_attempts, AT_WORK, "rightly_resent", "as attempt 1, after attempt 1"),
+    "ignores windows": (m.ignores_windows, SLOW, "rightly_resent", "at most 1 at a time"),
+    "refuses a right result": (m.refuses_a_right_result, CLEAN, "rightly_resent", "a right result of unit 7 was not"),
+    "counts on": (m.counts_on, CUT, "only_holder", "and doesn't hold the role"),
+    "fences the holder": (m.fences_the_holder, CLEAN, "only_holder", "was fenced off at cycle 20"),
+}
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_mistake_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    mistake, text, invariant, says = MISTAKES[name]
+    scenario = loads(text)
+    assert play(scenario, library).failures == ()
+    mistake(monkeypatch)
+    outcome = play(scenario, library)
+    assert any(says in v.text for v in outcome.broken(invariant)), outcome.violations
+
+
+LINK = loads(
+    """
+    server:
+      cards: {a: {gpus: 6}, b: {gpus: 6}}
+      boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]
+    """
+).server
+
+
+def warden(rank: int) -> tuple[Grants, Seat]:
+    """The book of a link's leases, and the seat of one of its wardens."""
+    wiring = Wiring(LINK)
+    seats = seats_of(wiring, bounds_of(LINK))
+    roles = {(role, number): RoleWatch("boundary") for role in Role for number in range(2)}
+    return Grants(list(seats.values()), roles), seats[wiring.cell(1, 2 + rank), Role.BOUNDARY]
+
+
+def test_a_warden_that_has_booted_grants_nothing_for_a_lease_and_a_guard() -> None:
+    for late, found in ((-1, 1), (0, 0)):
+        grants, seat = warden(0)
+        times = seat.times
+        grants.stopped(seat)
+        grants.booted(seat, 50_000)
+        now = 50_000 + times.lease + times.guard + late
+        grants.granted(seat, Granted(Role.BOUNDARY, 1, 0, now + times.lease), now)
+        assert (len(grants.too_soon), grants.wrong) == (found, [])
+
+
+def test_wardens_grant_no_epoch_beyond_the_next_of_their_member() -> None:
+    for epoch, says in ((1, None), (3, "the next one of its rank is 1"), (2, "which is another member's")):
+        grants, seat = warden(0)
+        now = 10 * seat.times.skew
+        grants.granted(seat, Granted(Role.BOUNDARY, epoch, 0, now + seat.times.lease), now)
+        assert [text for text, _ in grants.wrong if says is None or says not in text] == []
+        assert bool(grants.wrong) == (says is not None)
+    other, second = warden(1)
+    _, first = warden(0)
+    now = 10 * first.times.skew
+    other.granted(first, Granted(Role.BOUNDARY, 5, 0, now + first.times.lease), now)
+    assert "the next one of its rank is 1" in other.wrong.pop()[0]
+    other.granted(second, Granted(Role.BOUNDARY, 2, 1, now + first.times.lease), now)
+    assert other.wrong == [], "a warden may not have heard of a higher one"
