@@ -193,4 +193,33 @@ BUGS = (
         "assign differs   = bypassed_i == {2{!bypass_i}};",
         ("switch.half",),
     ),
+    Bug(
+        "a data frame keeps its last hop",
+        "data_route.sv",
+        "end else data_o[31:16] = data_i[31:16] - 16'h1;",
+        "end else data_o[31:16] = data_i[31:16] - 16'(data_i[31:16] != 16'h1);",
+        ("link.ttl",),
+    ),
+    Bug(
+        "frames with a TTL that is used up go on past the GPU",
+        "data_route.sv",
+        "else if (!expired) to[FROM == PORT_P2",
+        "else if (!expired || bypassed_i) to[FROM == PORT_P2",
+        ("link.ttl",),
+    ),
+    Bug(
+        "frames for the CPU don't count",
+        "outbox.sv",
+        ".begin_i(valid && ready && sof),",
+        ".begin_i(valid && ready && sof && port != 2'd2),",
+        ("mailbox.within",),
+        40,
+    ),
+    Bug(
+        "a unit that is computed survives its GPU's failure",
+        "compute_engine.sv",
+        "assign clear  = rst_i || flush_i;",
+        "assign clear  = rst_i;",
+        ("compute.bypassed",),
+    ),
 )
