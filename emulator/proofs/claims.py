@@ -21,7 +21,7 @@ LEFT_OUT = {
 
 
 @dataclass(frozen=True)
-class Claim:
+class NodeClaim:
     """`module`: the file in hdl/ that asserts it. `depth`: cycles after reset that are looked at unless told otherwise.
     `without`: what the environment leaves out (LEFT_OUT). `assumes`: what else is assumed. `induction`: the depth at
     which an inductive proof is tried, 0 if the ports alone can't give one; `state`: by comparing all state.
@@ -55,7 +55,7 @@ class Claim:
 
 _CONTROL = ("data", "writes")
 CLAIMS = (
-    Claim(
+    NodeClaim(
         "registers",
         "a setting reads as its reset value until it is written, then as what was written last",
         "registers",
@@ -64,7 +64,7 @@ CLAIMS = (
         "it is read between any two writes to others",
         induction=3,
     ),
-    Claim(
+    NodeClaim(
         "rest",
         "while the node rests, and nothing comes in, a clock edge before wake_at_o changes no output",
         "rest",
@@ -73,21 +73,21 @@ CLAIMS = (
         state=True,
         leaps=True,
     ),
-    Claim(
+    NodeClaim(
         "framing.control",
         "control flits leave in whole frames; lines are zero while nothing is sent, and silent while unused",
         "framing",
         8,
         _CONTROL,
     ),
-    Claim(
+    NodeClaim(
         "framing.data",
         "flits of both channels leave in whole frames; lines are zero while nothing is sent",
         "framing",
         7,
         ("mail", "writes", "faults", "cuts"),
     ),
-    Claim(
+    NodeClaim(
         "ttl.control",
         "TTL falls by one at each hop of a control frame; none goes on with a TTL that is used up",
         "ttl",
@@ -95,7 +95,7 @@ CLAIMS = (
         _CONTROL,
         "the watched frame comes once, and the GPU doesn't babble",
     ),
-    Claim(
+    NodeClaim(
         "ttl.data",
         "TTL falls by one at each hop of a data frame; none goes on with a TTL that is used up",
         "ttl",
@@ -103,7 +103,7 @@ CLAIMS = (
         ("control", "mail", "writes", "faults", "cuts"),
         "the watched frame comes once",
     ),
-    Claim(
+    NodeClaim(
         "once.control",
         "no control frame is made up, and none leaves whole twice",
         "once",
@@ -111,7 +111,7 @@ CLAIMS = (
         _CONTROL,
         "the watched frame comes once, and the GPU doesn't babble",
     ),
-    Claim(
+    NodeClaim(
         "once.data",
         "no data frame is made up, and none leaves whole twice",
         "once",
@@ -119,7 +119,7 @@ CLAIMS = (
         ("control", "mail", "writes", "faults", "cuts"),
         "the watched frame comes once, and is no result or refusal",
     ),
-    Claim(
+    NodeClaim(
         "count",
         "the count of a statistics frame goes up by one at most, and not in frames that are wrapped or of another kind",
         "count",
@@ -127,14 +127,14 @@ CLAIMS = (
         (*_CONTROL, "mail", "cuts"),
         "the watched frame comes once; the GPU neither babbles nor corrupts frames",
     ),
-    Claim(
+    NodeClaim(
         "credit",
         "no data frame begins without a credit, no credit is given without a frame that was taken",
         "credit",
         13,
         ("control", "mail", "writes", "faults", "cuts"),
     ),
-    Claim(
+    NodeClaim(
         "bubble",
         "a data frame enters the ring with two credits",
         "bubble",
@@ -142,7 +142,7 @@ CLAIMS = (
         ("control", "mail", "faults", "cuts"),
         "data frames come from the CPU and another card only",
     ),
-    Claim(
+    NodeClaim(
         "allowance",
         "no more control frames of the GPU's own leave in a period than its allowance",
         "allowance",
@@ -153,7 +153,7 @@ CLAIMS = (
 )
 
 
-def chosen(names: Sequence[str]) -> tuple[Claim, ...]:
+def chosen(names: Sequence[str]) -> tuple[NodeClaim, ...]:
     """The claims of these names, or of these groups (`ttl`: both of them); all without names. Raises BuildError."""
     for name in names:
         if not any(claim.name == name or claim.name.startswith(f"{name}.") for claim in CLAIMS):

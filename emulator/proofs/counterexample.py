@@ -1,6 +1,6 @@
 """A counterexample in words: what came into the node and what it did, cycle by cycle, by the names of fields."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ringhil.protocol import registers, wire
@@ -9,6 +9,7 @@ from ringhil.protocol.wire import LinkBit
 
 STEP = 10  # units of time of the wave that a cycle takes
 _TOP = "ringhil_environment"
+_DRIVEN = ("clk_i", "rst_i")
 _VALID, _SOF, _EOF, _ERR = LinkBit.VALID, LinkBit.SOF, LinkBit.EOF, LinkBit.ERR
 _KINDS = {kind.code: str(kind) for kind in wire.Kind}
 _REGISTERS = {r.address: r.name for r in registers.REGISTERS}
@@ -76,6 +77,8 @@ def _link(name: str, ctl: int, was: int, data: int, speaker: "_Speaker") -> Iter
     if ctl & _VALID:
         channel = "data" if ctl & LinkBit.DATA else "control"
         yield f"{name} {channel} {speaker.says(ctl, data, channel)}"
+    elif data:
+        yield f"{name} data {data:016X} in a cycle without a flit"
     if ctl & LinkBit.CREDIT:
         yield f"{name} credit"
 
@@ -124,15 +127,22 @@ def _part(value: int, place: int, width: int) -> int:
     return value >> place * width & (1 << width) - 1
 
 
-_WANTED = (
+SHOWN = (
     *("rx_ctl", "rx_data", "tx_ctl", "tx_data", "mrx_ctl", "mrx_data", "fault", "now_q", "reg_we", "reg_addr"),
     *("mtx_valid", "mtx_sof_i", "mtx_eof_i", "mtx_port_i", "mtx_data_i", "reg_wdata_i", "quiescent_o", "wake_at_o"),
     *("card_q", "node_q", "size_q"),
 )
 
 
-def read_trace(vcd: str, reset: int) -> Trace:
-    """The trace of a counterexample as the solver's driver writes it, without its `reset` cycles."""
+def trace_of(seen: Sequence[dict[str, int]], reset: int) -> Trace:
+    """The trace of a play: `seen` has the signals SHOWN of each cycle, of which the first `reset` are left out."""
+    last = seen[-1]
+    straps = {"card": last["card_q"], "node": last["node_q"], "ring size": last["size_q"]}
+    return Trace(tuple(seen[reset:]), straps)
+
+
+def read_inputs(vcd: str) -> list[dict[str, int]]:
+    """The inputs of the harness in each cycle, by name, from the wave that the solver's driver writes."""
     names: dict[str, str] = {}
     scope: list[str] = []
     head, _, body = vcd.partition("$enddefinitions")
@@ -142,20 +152,17 @@ def read_trace(vcd: str, reset: int) -> Trace:
             scope.append(words[2])
         elif words[:1] == ["$upscope"]:
             scope.pop()
-        elif words[:1] == ["$var"] and scope in ([], [_TOP]) and words[4] in _WANTED:
+        elif words[:1] == ["$var"] and scope in ([], [_TOP]) and words[4].endswith("_i") and words[4] not in _DRIVEN:
             names[words[3]] = words[4]
-    state, cycles, step = dict.fromkeys(_WANTED, 0), list[dict[str, int]](), -1
+    state, cycles, begun = dict.fromkeys(names.values(), 0), list[dict[str, int]](), False
     for line in body.splitlines():
         if line.startswith("#"):
-            now = int(line[1:])
-            if now % STEP == 0 and step >= 0:
-                cycles.append(dict(state))
-            if now % STEP == 0:
-                step = now // STEP
+            if int(line[1:]) % STEP == 0:
+                if begun:
+                    cycles.append(dict(state))
+                begun = True
             continue
         value, _, code = line[1:].partition(" ") if line.startswith("b") else (line[:1], "", line[1:])
         if code in names:
             state[names[code]] = int(value.replace("x", "0").replace("z", "0"), 2)
-    shown = tuple(cycles[reset:])
-    straps = {"card": state["card_q"], "node": state["node_q"], "ring size": state["size_q"]}
-    return Trace(shown, straps)
+    return cycles

