@@ -25,7 +25,7 @@ from ringhil.emulator.proofs.tools import OutOfTimeError, needed, stop_tools
 
 TOP = "ringhil_environment"
 RESET = 3  # cycles, in which nothing is claimed
-PATIENCE = 900.0  # seconds for each proof
+PATIENCE = 1800.0  # seconds for each proof
 _STATE = "state.svh"
 State = Literal["proved", "holds", "broken", "not judged"]
 # Names that no source of a user's has.
@@ -176,7 +176,7 @@ class _Prover:
         self._progress(f"{claim.name}: {verdict.state}")
 
     def _broken(self, verdict: ProofVerdict, directory: Path, searched: prover.Searched) -> None:
-        """A counterexample counts when the simulator, with the same inputs, sees an assertion fail in the same cycle."""
+        """A counterexample counts when the simulator, given the same inputs, sees an assertion fail in that cycle."""
         verdict.assertion = _label(searched.failed)
         if searched.trace is None:
             verdict.why = "the solver left no trace of its counterexample"

@@ -21,7 +21,7 @@ from ringhil.emulator.front.cli.errors import explained
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Proofs at a time.")
 @click.option(
-    "--timeout", type=click.IntRange(1, 1_000_000), default=900, show_default=True, help="Seconds for each proof."
+    "--timeout", type=click.IntRange(1, 1_000_000), default=1800, show_default=True, help="Seconds for each proof."
 )
 @click.option(
     "--out",
@@ -58,7 +58,7 @@ def prove(
         if only_list:
             for claim in chosen(names):
                 assumed = f" (assumes: {'; '.join(claim.assumptions)})" if claim.assumptions else ""
-                click.echo(f"{claim.name:14} depth {claim.depth:2}  {claim.demands}{assumed}")
+                click.echo(f"{claim.name:16} depth {claim.depth:2}  {claim.demands}{assumed}")
             return 0
         settings = ProveSettings(names, depth, jobs, float(timeout), out)
         with terminal.working("proving") as progress:

@@ -90,11 +90,20 @@ def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path:
 
 
 @pytest.mark.slow(part="bugs")
-def test_a_few_rules_on_icarus(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ("control.traffic", "switch.hang", "mailbox.mute", "data.order", "quiescence.leap"),
+        ("data.phases", "data.unharmed", "compute.moment", "compute.bypassed", "switch.half"),
+        ("data.turns", "data.held", "crossing.busy", "quiescence.writes"),
+    ],
+    ids=["some of old", "phases", "turns"],
+)
+@pytest.mark.parametrize("node", NODES)
+def test_a_few_rules_on_icarus(node: str, rules: tuple[str, ...], tmp_path: Path) -> None:
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
-    rules = ("control.traffic", "switch.hang", "mailbox.mute", "data.order", "quiescence.leap")
-    report = check(RTL, settings=CheckSettings("icarus", rules=rules, out=tmp_path, waves=False))
+    report = check(*NODES[node], CheckSettings("icarus", rules=rules, out=tmp_path, waves=False))
     assert [(v.rule, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
 
 
