@@ -19,6 +19,7 @@ DEMANDS = {
 _FIRST = slice(2, 6)  # bytes of the first flit that hops may change: flags and TTL
 _FLAGS, _TTL = slice(2, 4), slice(4, 6)
 _REST = 300  # cycles beyond a period without a frame of its own, behind which none of an earlier period waits
+_BABBLED = bytes.fromhex("BABB1E00")  # sequence number
 _RESET = {r.name: r.reset for r in registers.REGISTERS}
 
 _Key = tuple[str, bytes]
@@ -82,12 +83,13 @@ def _goes_on(by: str, came: RingFrame, link: str, left: RingFrame, most: int) ->
 
 
 def within(stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:
-    """Control frames that left and had come in by no link, against all periods that may have begun meanwhile.
+    """Control frames that firmware or a babbling GPU has made, against all periods that may have begun meanwhile.
 
     A period begins with the first frame after the last one ended; so up to any time no more than one has begun for
     each length of it since the first frame."""
-    came = {key for frames in observed.arrived.values() for f in frames for key in (_head(f), _name(f))}
-    own = [f for frames in observed.left.values() for f in frames if _own(f, came)]
+    came = {_name(f) for frames in observed.arrived.values() for f in frames}
+    wrote = {_name(RingFrame(a.data, "control")) for a in stimulus.actions if isinstance(a, Post)} - came
+    own = [f for frames in observed.left.values() for f in frames if f.sof and (_name(f) in wrote or _babbled(f, came))]
     own.sort(key=lambda f: f.began)
     still = not any(isinstance(a, Fault) and a.name != "babble" for a in stimulus.actions)
     since, count = _first_offer(observed), 0
@@ -103,8 +105,9 @@ def within(stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:
             return
 
 
-def _own(frame: RingFrame, came: set[_Key]) -> bool:
-    return frame.channel == "control" and frame.sof and _name(frame) not in came and _head(frame) not in came
+def _babbled(frame: RingFrame, came: set[_Key]) -> bool:
+    """A babbling GPU's: marked by their sequence number."""
+    return frame.channel == "control" and frame.data[12:16] == _BABBLED and _name(frame) not in came
 
 
 def _first_offer(observed: Observed) -> int:

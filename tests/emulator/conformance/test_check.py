@@ -70,6 +70,21 @@ def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     assert len(Stimulus.read(verdict.stimulus).actions) <= bug.actions
 
 
+@pytest.mark.slow(part="bugs")
+def test_a_result_that_stands_still_when_its_gpu_fails_is_named(tmp_path: Path) -> None:
+    """In the third party's node: in ours an assertion inside the RTL would speak first."""
+    rtl = Path(shutil.copytree(THIRD_PARTY, tmp_path / "rtl"))
+    engine = rtl / "other_engine.sv"
+    text = engine.read_text()
+    assert text.count("else if (r_take_i) begin") == 1
+    engine.write_text(text.replace("else if (r_take_i) begin", "else if (r_take_i && !flush_i) begin"))
+    settings = CheckSettings(rules=("compute.bypassed",), out=tmp_path / "out", waves=False)
+    verdict = check(rtl, "other_node", settings).verdicts["compute.bypassed"]
+    assert verdict.state == "broken"
+    assert verdict.stimulus is not None
+    assert len(Stimulus.read(verdict.stimulus).actions) <= 12
+
+
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path: Path) -> None:
     """A sender that doesn't wait for a credit."""
