@@ -57,7 +57,7 @@ class Part:
 PARTS = (
     Part("suite", "all of make test, with new examples and new processes", 40, marks="not slow"),
     Part("models", "elections explored with more faults", 10),
-    Part("proofs", "the long proofs of the RTL, and their broken twins", 15),
+    Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 55),
     Part("engine", "cells and card wire by wire, saturated and large servers", 10),
     Part("singles", "each fault at 500 random cycles", 25),
     Part("pairs-1", "each pair of faults at 50 random cycles: first third of the pairs", 22),

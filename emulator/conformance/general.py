@@ -1,7 +1,9 @@
-"""What holds whatever is played: the rules of the link and of a node that rests, watched in every case."""
+"""What holds whatever is played: the rules of the link, of a node that rests and of single frames, watched in every
+case."""
 
 from collections.abc import Iterator
 
+from ringhil.emulator.conformance import standing
 from ringhil.emulator.conformance.credit_check import overspent, uses
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -17,6 +19,7 @@ GENERAL = {
     "link.credit": "as many credits are given as data frames were taken, after power-up and after each restart",
     "link.spent": "no data frame begins without a credit, after power-up and after each restart",
     "quiescence.still": "when a node rests and nothing comes in, the next clock edge changes no output",
+    **standing.DEMANDS,
 }
 
 
@@ -35,6 +38,8 @@ def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
                 marked = "a marked" if frame.err else "an unmarked"
                 text = f"{link}: {marked} {frame.kind} frame with link CRC 0x{found:08X}, must be 0x{wanted:08X}"
                 breaches.append(Breach("link.crc", frame.ended, text))
+    breaches += standing.lowered(stimulus, observed)
+    breaches += standing.within(stimulus, observed)
     for link in observed.left:
         breaches += overspent("link.spent", observed, link, {})
         breaches += _too_many(observed, link)

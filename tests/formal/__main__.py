@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ringhil.emulator.proofs import tools
+
 from . import prove
 from .proofs import PROOFS
 
@@ -24,9 +26,9 @@ def main() -> int:
     unknown = set(arguments.name) - {p.name for p in PROOFS}
     if unknown:
         parser.error(f"no proof {', '.join(sorted(unknown))}; there are {', '.join(p.name for p in PROOFS)}")
-    if prove.missing():
-        parser.error(f"not installed: {', '.join(prove.missing())}; {prove.INSTALL}")
-    print("solver yices;", ", ".join(f"{package} {version}" for package, version in prove.versions().items()))
+    if tools.missing():
+        parser.error(f"not installed: {', '.join(tools.missing())}; {tools.INSTALL}")
+    print("solver yices;", ", ".join(f"{package} {version}" for package, version in tools.versions().items()))
     print(f"{'proof':<18} {'result':<9} {'kind':<12} {'seconds':>7}  claim")
     wrong = 0
     for proof in PROOFS:

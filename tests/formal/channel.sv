@@ -28,7 +28,8 @@ module channel
   localparam logic [7:0] EVENTS = 8'h1 << LINK_VALID | 8'h1 << LINK_CREDIT;
   localparam logic [7:0] LEVELS = 8'h1 << LINK_UP | 8'h1 << LINK_FAULT;
   logic [95:0] inputs, inputs_q;
-  logic quiet, quiet_q, was_reset_q;
+  logic quiet, quiet_q, was_reset_q, still;
+  assign still = started_q && quiet_q;
   logic [7:0] ctl_q;
   assign inputs = {cut_i, ber_i, delay_i, data_i, ctl_i};
   assign quiet  = started_q && !busy_o && inputs == inputs_q && (ctl_i & ~LEVELS) == 8'h0 && !rst_i && !was_reset_q;

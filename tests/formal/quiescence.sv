@@ -50,7 +50,8 @@ module quiescence
 
   localparam logic [7:0] EVENTS = 8'h1 << LINK_VALID | 8'h1 << LINK_CREDIT;
   logic [63:0] levels, levels_q;
-  logic events, quiet_q;
+  logic events, quiet_q, still;
+  assign still = started_q && quiet_q;
   assign levels = {card_id_i, node_id_i, ring_size_i, fault_i, p1_rx_ctl_i[LINK_FAULT:LINK_UP],
                    p2_rx_ctl_i[LINK_FAULT:LINK_UP], host_rx_ctl_i[LINK_FAULT:LINK_UP],
                    boundary_rx_ctl_i[LINK_FAULT:LINK_UP]};

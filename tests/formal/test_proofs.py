@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
+from ringhil.emulator.proofs import tools
+
 from . import prove
 from .proofs import PROOFS
 from .prove import Proof, Twin
 
 pytestmark = pytest.mark.skipif(
-    bool(prove.missing()), reason=f"not installed: {', '.join(prove.missing())}; {prove.INSTALL}"
+    bool(tools.missing()), reason=f"not installed: {', '.join(tools.missing())}; {tools.INSTALL}"
 )
 
 

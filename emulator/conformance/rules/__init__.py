@@ -14,6 +14,7 @@ _MODULES = (
     "compute",
     "crossing",
     "phases",
+    "falling",
     "turns",
     "timers",
     "crowded",

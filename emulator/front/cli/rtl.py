@@ -12,7 +12,7 @@ from ringhil.emulator.build.node_rtl import NODE, OURS
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 
-_OTHERS = {"coverage": "ringhil.emulator.front.cli.rtl_coverage", "viewers": "ringhil.emulator.front.cli.rtl_viewers"}
+_OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("coverage", "prove", "viewers")}
 _directory = click.option(
     "--rtl", type=click.Path(path_type=Path), default=OURS, metavar="DIR", help="RTL directory.  [default: ours]"
 )
@@ -36,7 +36,7 @@ class _Group(click.Group):
 
 @click.group("rtl", cls=_Group)
 def command() -> None:
-    """Check a GPU node's RTL against the contract, play stimuli to it, build it, look at its coverage and waves."""
+    """Check a GPU node's RTL against the contract, prove claims of it, play to it; its coverage and waves."""
 
 
 @command.command("check")

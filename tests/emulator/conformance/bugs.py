@@ -193,4 +193,26 @@ BUGS = (
         "assign differs   = bypassed_i == {2{!bypass_i}};",
         ("switch.half",),
     ),
+    Bug(
+        "a data frame keeps its last hop",
+        "data_route.sv",
+        "end else data_o[31:16] = data_i[31:16] - 16'h1;",
+        "end else data_o[31:16] = data_i[31:16] - 16'(data_i[31:16] != 16'h1);",
+        ("link.ttl",),
+    ),
+    Bug(
+        "frames with a TTL that is used up go on past the GPU",
+        "data_route.sv",
+        "else if (!expired) to[FROM == PORT_P2",
+        "else if (!expired || bypassed_i) to[FROM == PORT_P2",
+        ("link.ttl",),
+    ),
+    Bug(
+        "babbled frames don't count",
+        "outbox.sv",
+        ".begin_i(valid && ready && sof),",
+        ".begin_i(valid && ready && sof && !babbling),",
+        ("mailbox.within",),
+        40,
+    ),
 )

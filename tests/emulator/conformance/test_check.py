@@ -72,6 +72,21 @@ def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     assert len(Stimulus.read(verdict.stimulus).actions) <= bug.actions
 
 
+@pytest.mark.slow(part="bugs")
+def test_a_result_that_stands_still_when_its_gpu_fails_is_named(tmp_path: Path) -> None:
+    """In the third party's node: in ours an assertion inside the RTL would speak first."""
+    rtl = Path(shutil.copytree(THIRD_PARTY, tmp_path / "rtl"))
+    engine = rtl / "other_engine.sv"
+    text = engine.read_text()
+    assert text.count("else if (r_take_i) begin") == 1
+    engine.write_text(text.replace("else if (r_take_i) begin", "else if (r_take_i && !flush_i) begin"))
+    settings = CheckSettings(rules=("compute.bypassed",), out=tmp_path / "out", waves=False)
+    verdict = check(rtl, "other_node", settings).verdicts["compute.bypassed"]
+    assert verdict.state == "broken"
+    assert verdict.stimulus is not None
+    assert len(Stimulus.read(verdict.stimulus).actions) <= 12
+
+
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path: Path) -> None:
     """A sender that doesn't wait for a credit."""
@@ -92,11 +107,20 @@ def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path:
 
 
 @pytest.mark.slow(part="bugs")
-def test_a_few_rules_on_icarus(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ("control.traffic", "switch.hang", "mailbox.mute", "data.order", "quiescence.leap"),
+        ("data.phases", "data.unharmed", "compute.moment", "compute.bypassed", "switch.half"),
+        ("data.turns", "data.held", "crossing.busy", "quiescence.writes"),
+    ],
+    ids=["some of old", "phases", "turns"],
+)
+@pytest.mark.parametrize("node", NODES)
+def test_a_few_rules_on_icarus(node: str, rules: tuple[str, ...], tmp_path: Path) -> None:
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
-    rules = ("control.traffic", "switch.hang", "mailbox.mute", "data.order", "quiescence.leap")
-    report = check(RTL, settings=CheckSettings("icarus", rules=rules, out=tmp_path, waves=False))
+    report = check(*NODES[node], CheckSettings("icarus", rules=rules, out=tmp_path, waves=False))
     assert [(v.rule, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
 
 

