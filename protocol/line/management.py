@@ -140,10 +140,10 @@ _CENSUS = (
     "verdict" / Enum(Int8ub, **CensusVerdict.codes()),
     "break_after" / Int16ub * "as in a report frame",
     "break_before" / Int16ub,
-    "sent_at" / Int64ub,
-    "counted_at" / Int64ub,
-    "accepted" / Int32ub * "censuses since this entry GPU was elected, this one included",
-    "rejected" / Int32ub * "messages that it has rejected since then",
+    "sent_at" / Int64ub * "cycle in which its first message left",
+    "counted_at" / Int64ub * "cycle in which it was accepted",
+    "accepted" / Int32ub * "censuses since power-up, this one included",
+    "rejected" / Int32ub * "messages that this entry GPU has rejected since it was elected",
     "members" / GreedyRange(Int64ub) * "64-bit words; bit i%64 of word i//64: GPU i is counted. Nothing: not known",
 )
 
@@ -233,4 +233,4 @@ MESSAGES = {
     ),
 }
 
-REQUESTS = tuple(kind for kind in Type if kind.code | REPLY in Type.codes().values() and not kind.code & REPLY)
+REQUESTS = tuple(kind for kind in Type if kind.code < 0x40)
