@@ -1,6 +1,6 @@
 """A client of any card's management port, real or emulated, over any URL that pyserial knows.
 
-    with Card.open("emulated:///server.yaml#a") as card:
+    with CardClient.open("emulated:///server.yaml#a") as card:
         print(card.info.name, card.census().count, card.read(3, "status"))
 
 A request whose answer doesn't come is asked again under the same id: the card does it once. What goes wrong says what
@@ -9,19 +9,19 @@ the line did.
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
 import serial
 
-from ringhil.emulator.serial.counted import Census
+from ringhil.emulator.serial.counted import RingCensus
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
-from ringhil.protocol.line.management import MAJOR, MINOR, Capability, Events, Injection, LineFault, Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, Capability, EventKind, Injection, LineFault, Refusal
 from ringhil.protocol.wire import Port
 
 BAUD = 115_200
@@ -64,12 +64,14 @@ class Info:
     now: int
 
 
-class Card:
+class CardClient:
     """A card at the other end of `line`, an open port of pyserial's. `timeout`: seconds for an answer, at each of
     `tries`. Says hello at once. Raises CardError."""
 
     def __init__(self, line: "serial.SerialBase", *, timeout: float = TIMEOUT, tries: int = TRIES) -> None:
         self._line, self._timeout, self._tries = line, timeout, tries
+        # A line with a time of its own, an emulated one, is waited for in that.
+        self._time: Callable[[], float] = getattr(line, "monotonic", time.monotonic)
         self._unwrapper = Unwrapper()
         self._id = 0
         self._events: deque[m.Message] = deque(maxlen=_MOST_EVENTS)
@@ -107,27 +109,27 @@ class Card:
 
     def now(self) -> int:
         """The card's present cycle."""
-        return self._ask(m.Time(self._next()), m.TimeReply).now
+        return self._ask(m.TimeRequest(self._next()), m.TimeReply).now
 
     def read(self, gpu: int, register: str | int) -> int:
         """The value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
-        return self._ask(m.Read(self._next(), gpu, address_of(register)), m.ReadReply).value
+        return self._ask(m.ReadRequest(self._next(), gpu, address_of(register)), m.ReadReply).value
 
     def write(self, gpu: int, register: str | int, value: int) -> int:
         """Write a register of a GPU's node; the cycle in which it was done."""
-        return self._ask(m.Write(self._next(), gpu, address_of(register), value), m.WriteReply).now
+        return self._ask(m.WriteRequest(self._next(), gpu, address_of(register), value), m.WriteReply).now
 
-    def census(self, *, timeout: float = _COUNTING) -> Census:
+    def census(self, *, timeout: float = _COUNTING) -> RingCensus:
         """Have the ring counted, and wait for the end of it. Raises RefusedError when it isn't accepted."""
-        return Census.of(self._ask(m.Census(self._next()), m.CensusReply, timeout))
+        return RingCensus.of(self._ask(m.CensusRequest(self._next()), m.CensusReply, timeout))
 
-    def last_census(self) -> Census:
+    def last_census(self) -> RingCensus:
         """The last census that was accepted. Raises RefusedError when there is none yet."""
-        return Census.of(self._ask(m.LastCensus(self._next()), m.LastCensusReply))
+        return RingCensus.of(self._ask(m.LastCensusRequest(self._next()), m.LastCensusReply))
 
     def send(self, gpu: int, port: Port, frame: bytes) -> int:
         """Have a GPU send a frame, whole, by a port of its mailbox; the cycle."""
-        return self._ask(m.Send(self._next(), gpu, Port(port).code, frame), m.SendReply).now
+        return self._ask(m.SendRequest(self._next(), gpu, port.code, frame), m.SendReply).now
 
     def fault(self, fault: LineFault, gpu: int, *, value: int = 0) -> int:
         """Inject a fault; `value`: of its parameter, 0 its default. The cycle. Raises RefusedError on a real card."""
@@ -139,25 +141,28 @@ class Card:
 
     def subscribe(self, events: int) -> None:
         """Have events of these kinds sent from now on, and no others."""
-        self._ask(m.Subscribe(self._next(), events), m.SubscribeReply)
+        self._ask(m.SubscribeRequest(self._next(), events), m.SubscribeReply)
 
     def line(self) -> m.LineReply:
         """What the line has carried, as the card sees it."""
-        return self._ask(m.Line(self._next()), m.LineReply)
+        return self._ask(m.LineRequest(self._next()), m.LineReply)
 
-    def events(self, timeout: float) -> Iterator[m.Message]:
-        """Events as they come, until none has come for `timeout` seconds."""
-        self._quiet = False
-        while not self._quiet:
-            self._hear(timeout, time.monotonic() + timeout)
+    def events(self, seconds: float) -> Iterator[m.Message]:
+        """Events as they come, for so many seconds."""
+        end = self._time() + seconds
+        while True:
             while self._events:
                 yield self._events.popleft()
+            left = end - self._time()
+            if left <= 0:
+                return
+            self._hear(left, end)
 
     # ---------------------------------------------------------------------------------------- how it is done
 
     def _hello(self) -> Info:
         self._write(b"\0")  # whatever was begun by others is ended
-        reply = self._ask(m.Hello(self._next(), MAJOR, MINOR, b"ringhil"), m.HelloReply)
+        reply = self._ask(m.HelloRequest(self._next(), MAJOR, MINOR, b"ringhil"), m.HelloReply)
         version = f"{reply.major}.{reply.minor}"
         if reply.major != MAJOR:
             raise CardError(f"the card speaks version {version} of the protocol; this program speaks {MAJOR}.{MINOR}")
@@ -166,7 +171,7 @@ class Card:
         return Info(name, version, reply.card, reply.gpus, capabilities, reply.clock, reply.serial, reply.now)
 
     def _inject(self, injection: Injection, fault: LineFault, gpu: int, value: int) -> int:
-        asked = m.Inject(self._next(), injection.code, fault.code, gpu, value)
+        asked = m.InjectRequest(self._next(), injection.code, fault.code, gpu, value)
         return self._ask(asked, m.InjectReply).now
 
     def _next(self) -> int:
@@ -188,14 +193,14 @@ class Card:
         raise CardError(self._silence(request, patience))
 
     def _answer(self, number: int, reply: type[R], patience: float) -> R | None:
-        end = time.monotonic() + patience
+        end = self._time() + patience
         while True:
             for message in self._hear(patience, end):
                 if message.id != number:
                     continue
                 if isinstance(message, reply):
                     return message
-                if isinstance(message, m.Refused):
+                if isinstance(message, m.RefusedReply):
                     raise _refused(message)
             if self._quiet:
                 return None
@@ -207,7 +212,7 @@ class Card:
             data = self._line.read(max(1, self._line.in_waiting))
         except (serial.SerialException, OSError) as error:
             raise CardError(f"the line is gone: {_reason(error)}") from error
-        self._quiet = not data or time.monotonic() > end
+        self._quiet = not data or self._time() > end
         self._heard += len(data)
         replies = list[m.Message]()
         for found in self._unwrapper.feed(data):
@@ -247,7 +252,7 @@ def address_of(register: str | int) -> int:
         raise CardError(f"register: found {register!r}; allowed are {', '.join(registers.ADDRESS)}") from None
 
 
-def _refused(message: m.Refused) -> RefusedError:
+def _refused(message: m.RefusedReply) -> RefusedError:
     text = message.text.decode(errors="replace")
     try:
         why = Refusal.of(message.why)
@@ -260,4 +265,4 @@ def _reason(error: Exception, url: str = "") -> str:
     return " ".join(str(error).split()).removeprefix(f"{url}: ")
 
 
-EVENTS = {kind.name.lower(): kind for kind in Events}
+EVENTS = {kind.name.lower(): kind for kind in EventKind}

@@ -8,7 +8,7 @@ from ringhil.protocol.wire import CensusVerdict
 
 
 @dataclass(frozen=True)
-class Census:
+class RingCensus:
     """`count` of `size` GPUs work: `members`, None where it isn't known who. `verdict`: ring, single or arms, where the
     ring is cut between `break_after` and `break_before`. Times in cycles."""
 

@@ -2,10 +2,10 @@
 
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef, TimelineEvent
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, FaultTarget
-from ringhil.emulator.serial.refused import Refused
+from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.line.management import Injection, LineFault, Refusal
-from ringhil.protocol.line.messages import Inject
+from ringhil.protocol.line.messages import InjectRequest
 
 
 class Injections:
@@ -16,19 +16,19 @@ class Injections:
         self._number = card
         self._set: set[tuple[str, int]] = set()
 
-    def event(self, asked: Inject, now: int) -> TimelineEvent:
-        """What is asked for, now. Raises Refused."""
+    def event(self, asked: InjectRequest, now: int) -> TimelineEvent:
+        """What is asked for, now. Raises NotDone."""
         try:
             injection, name = Injection.of(asked.injection), LineFault.of(asked.fault)
         except ValueError as error:
-            raise Refused(Refusal.BAD_VALUE, str(error)) from None
+            raise NotDone(Refusal.BAD_VALUE, str(error)) from None
         fault, place = FAULTS[name], (str(name), asked.gpu)
         if asked.gpu >= self._card.gpus:
-            raise Refused(Refusal.NO_SUCH_GPU, f"GPU {asked.gpu}: the card has 0 .. {self._card.gpus - 1}")
+            raise NotDone(Refusal.NO_SUCH_GPU, f"GPU {asked.gpu}: the card has 0 .. {self._card.gpus - 1}")
         self._check_place(name, fault.hits, asked.gpu)
         begins = injection is Injection.SET
         if begins == (place in self._set):
-            raise Refused(Refusal.BAD_VALUE, f"{name} of GPU {asked.gpu} is {'set' if begins else 'not set'}")
+            raise NotDone(Refusal.BAD_VALUE, f"{name} of GPU {asked.gpu} is {'set' if begins else 'not set'}")
         value = self._value(name, asked.value) if begins else None
         (self._set.add if begins else self._set.discard)(place)
         target = GpuRef(self._card.name, asked.gpu)
@@ -39,20 +39,20 @@ class Injections:
     def _check_place(self, name: str, hits: FaultTarget, gpu: int) -> None:
         linked = gpu in self._card.host_links
         if hits is FaultTarget.HOST_LINKED and not linked:
-            raise Refused(Refusal.BAD_VALUE, f"{name}: GPU {gpu} has no link to the CPU")
+            raise NotDone(Refusal.BAD_VALUE, f"{name}: GPU {gpu} has no link to the CPU")
         crossing = self._wiring.cell(self._number, gpu) in self._wiring.crossings
         if hits is FaultTarget.KEEPING_ALIVE and not (linked or crossing):
-            raise Refused(Refusal.BAD_VALUE, f"{name}: GPU {gpu} sends no keepalives")
+            raise NotDone(Refusal.BAD_VALUE, f"{name}: GPU {gpu} sends no keepalives")
 
     @staticmethod
     def _value(name: str, asked: int) -> int | None:
         parameter = FAULTS[name].parameter
         if parameter is None:
             if asked:
-                raise Refused(Refusal.BAD_VALUE, f"{name} takes no value; found {asked}")
+                raise NotDone(Refusal.BAD_VALUE, f"{name} takes no value; found {asked}")
             return None
         allowed = PARAMETERS[parameter]
         value = asked or allowed.default
         if not allowed.low <= value <= allowed.high:
-            raise Refused(Refusal.BAD_VALUE, f"{name}: found {asked}; allowed are {allowed.low} .. {allowed.high}")
+            raise NotDone(Refusal.BAD_VALUE, f"{name}: found {asked}; allowed are {allowed.low} .. {allowed.high}")
         return value

@@ -14,7 +14,7 @@ class ListenError(Exception):
     """A port can't be opened; one line says which, and why."""
 
 
-class Line(ABC):
+class ClientLine(ABC):
     """One client's line. `fileno`: to wait for."""
 
     name: str
@@ -36,7 +36,7 @@ class Line(ABC):
         """End it."""
 
 
-class Pty(Line):
+class Pty(ClientLine):
     """A pseudo terminal, raw. Clients open `name`, one after the other; nobody is told when one has gone."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Pty(Line):
         os.close(self._theirs)
 
 
-class Connection(Line):
+class Connection(ClientLine):
     """A client's TCP connection."""
 
     def __init__(self, peer: socket.socket) -> None:
@@ -100,7 +100,9 @@ class TcpListener:
         try:
             self._socket = socket.create_server((host, port), reuse_port=False)
         except OSError as error:
-            raise ListenError(f"tcp://{host}:{port}: cannot be opened: {error.strerror or error}") from error
+            raise ListenError(
+                f"tcp://{host}:{port}: cannot be opened: {os.strerror(error.errno) if error.errno else error}"
+            ) from error
         self._socket.setblocking(False)
         found, number = self._socket.getsockname()[:2]
         self.name = f"socket://{found}:{number}"

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware
 from ringhil.emulator.serial.injecting import Injections
-from ringhil.emulator.serial.refused import Refused
+from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import Struck
 from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Report
 from ringhil.protocol.line import messages as m
-from ringhil.protocol.line.management import Events, Injection, LineFault, Refusal, Way
+from ringhil.protocol.line.management import EventKind, Injection, LineFault, Refusal, Way
 from ringhil.protocol.registers import REGISTERS
 from ringhil.protocol.wire import CensusVerdict, Port
 
@@ -21,7 +21,7 @@ _MOST_COUNTING = 64  # requests that wait for the end of a census
 _NONE = CensusVerdict.NONE.code
 
 Answer = Callable[[m.Message], None]
-Follower = Callable[[Events, m.Message], None]
+Follower = Callable[[EventKind, m.Message], None]
 
 
 class ManagedCard:
@@ -47,74 +47,74 @@ class ManagedCard:
         return self._server.kernel.now
 
     def carry_out(self, request: m.Message, answer: Answer) -> None:
-        """Do what is asked, and answer: at once, or a census when it is over. Raises Refused."""
+        """Do what is asked, and answer: at once, or a census when it is over. Raises NotDone."""
         match request:
-            case m.Time():
+            case m.TimeRequest():
                 answer(m.TimeReply(request.id, self.now))
-            case m.Read():
+            case m.ReadRequest():
                 value = self._server.engine.peek(self._cell(request.gpu), self._register(request.address))
                 answer(m.ReadReply(request.id, value, self.now))
-            case m.Write():
+            case m.WriteRequest():
                 cell, register = self._cell(request.gpu), self._register(request.address, writing=True)
                 self._server.engine.poke(cell, register, request.value)
                 answer(m.WriteReply(request.id, self.now))
-            case m.Census():
+            case m.CensusRequest():
                 self._count(request, answer)
-            case m.LastCensus():
+            case m.LastCensusRequest():
                 if self._last is None:
-                    raise Refused(Refusal.NOT_COUNTED, "no census has been accepted since power-up")
+                    raise NotDone(Refusal.NOT_COUNTED, "no census has been accepted since power-up")
                 answer(_as(m.LastCensusReply, request.id, self._last))
-            case m.Send():
+            case m.SendRequest():
                 self._send(request)
                 answer(m.SendReply(request.id, self.now))
-            case m.Inject():
+            case m.InjectRequest():
                 self._server.strike([self._injections.event(request, self.now)])
                 answer(m.InjectReply(request.id, self.now))
             case _:
-                raise Refused(Refusal.UNKNOWN_TYPE, f"{type(request).__name__} is no request")
+                raise NotDone(Refusal.UNKNOWN_TYPE, f"{type(request).__name__} is no request")
 
     # -------------------------------------------------------------------------------------------- requests
 
     def _cell(self, gpu: int) -> int:
         if gpu >= self.card.gpus:
-            raise Refused(Refusal.NO_SUCH_GPU, f"GPU {gpu}: the card has 0 .. {self.card.gpus - 1}")
+            raise NotDone(Refusal.NO_SUCH_GPU, f"GPU {gpu}: the card has 0 .. {self.card.gpus - 1}")
         return self._first + gpu
 
     @staticmethod
     def _register(address: int, *, writing: bool = False) -> str:
         register = _REGISTERS.get(address)
         if register is None:
-            raise Refused(Refusal.NO_SUCH_REGISTER, f"there is no register at 0x{address:02X}")
+            raise NotDone(Refusal.NO_SUCH_REGISTER, f"there is no register at 0x{address:02X}")
         if writing and register.access != "rw":
-            raise Refused(Refusal.READ_ONLY, f"{register.name} can only be read")
+            raise NotDone(Refusal.READ_ONLY, f"{register.name} can only be read")
         return register.name
 
-    def _count(self, request: m.Census, answer: Answer) -> None:
+    def _count(self, request: m.CensusRequest, answer: Answer) -> None:
         if not any(self._is_entry(gpu) for gpu in self.card.host_links):
-            raise Refused(Refusal.NO_ENTRY_GPU, "no GPU is elected to count")
+            raise NotDone(Refusal.NO_ENTRY_GPU, "no GPU is elected to count")
         if len(self._counting) >= _MOST_COUNTING:
-            raise Refused(Refusal.BUSY, f"{_MOST_COUNTING} clients wait for a census already")
+            raise NotDone(Refusal.BUSY, f"{_MOST_COUNTING} clients wait for a census already")
         self._counting.append((request.id, answer))
         self._server.count_now(self.number)
 
     def _is_entry(self, gpu: int) -> bool:
         return self._server.counts(self._first + gpu)
 
-    def _send(self, request: m.Send) -> None:
+    def _send(self, request: m.SendRequest) -> None:
         cell = self._cell(request.gpu)
         if request.port not in _PORTS.values():
-            raise Refused(Refusal.BAD_VALUE, f"port {request.port}: allowed are {', '.join(map(str, _PORTS.values()))}")
+            raise NotDone(Refusal.BAD_VALUE, f"port {request.port}: allowed are {', '.join(map(str, _PORTS.values()))}")
         try:
             frame = codec.decode(request.frame, check=False)
         except codec.FrameError as error:
-            raise Refused(Refusal.BAD_VALUE, f"this is no frame: {error}") from None
+            raise NotDone(Refusal.BAD_VALUE, f"this is no frame: {error}") from None
         if frame.KIND in (kind.code for kind in wire.DATA_KINDS):
-            raise Refused(Refusal.CANNOT, "frames of the data channel are sent by the CPU and the compute engine alone")
+            raise NotDone(Refusal.CANNOT, "frames of the data channel are sent by the CPU and the compute engine alone")
         self._server.kernel.send_mail(cell, request.port, request.frame)
 
     # ---------------------------------------------------------------------------------------------- events
 
-    def _tell(self, kind: Events, event: m.Message) -> None:
+    def _tell(self, kind: EventKind, event: m.Message) -> None:
         for follower in self.followers:
             follower(kind, event)
 
@@ -125,7 +125,7 @@ class ManagedCard:
         if self.followers:
             way = Way.parse(seen.WAY)
             event = m.FrameEvent(0, gpu, seen.port, way.code, int(seen.bad), seen.cycle, seen.frame)
-            self._tell(Events.FRAMES, event)
+            self._tell(EventKind.FRAMES, event)
         if isinstance(seen, FromFirmware) and seen.frame[:1] == bytes([Report.KIND]):
             report = codec.decode(seen.frame, check=False)
             assert isinstance(report, Report)
@@ -137,7 +137,7 @@ class ManagedCard:
         if report.verdict == _NONE:
             for number, answer in asked:
                 text = b"the census was rejected, as often as it was tried"
-                answer(m.Refused(number, Refusal.NOT_COUNTED.code, text))
+                answer(m.RefusedReply(number, Refusal.NOT_COUNTED.code, text))
             return
         self._accepted += 1
         members = report.sets[: (report.size + 63) // 64]
@@ -158,13 +158,13 @@ class ManagedCard:
         )
         for number, answer in asked:
             answer(_as(m.CensusReply, number, self._last))
-        self._tell(Events.COUNTS, _as(m.CountEvent, 0, self._last))
+        self._tell(EventKind.COUNTS, _as(m.CountEvent, 0, self._last))
 
     def _said(self, said: FirmwareSaid) -> None:
         gpu, what = said.cell - self._first, said.what
         if 0 <= gpu < self.card.gpus and isinstance(what, Elected | Deposed):
             holds = int(isinstance(what, Elected))
-            self._tell(Events.ROLES, m.RoleEvent(0, gpu, what.role.code, holds, what.epoch, said.cycle))
+            self._tell(EventKind.ROLES, m.RoleEvent(0, gpu, what.role.code, holds, what.epoch, said.cycle))
 
     def _struck(self, struck: Struck) -> None:
         event = struck.event
@@ -174,7 +174,7 @@ class ManagedCard:
         injection = Injection.SET if event.begins else Injection.CLEAR
         fault = LineFault.parse(event.kind)
         told = m.FaultEvent(0, injection.code, fault.code, gpu, event.value or 0, struck.cycle)
-        self._tell(Events.FAULTS, told)
+        self._tell(EventKind.FAULTS, told)
 
 
 _Census = m.CensusReply | m.CountEvent | m.LastCensusReply

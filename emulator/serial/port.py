@@ -7,16 +7,16 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.refused import Refused
+from ringhil.emulator.serial.refused import NotDone
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import LONGEST, Damaged, Unwrapper, wrap
-from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability, Events, Refusal, Type
+from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability, EventKind, Refusal, Type
 
 ROOM = 1 << 18  # bytes that wait for the client to read; beyond that, events are left out and requests not read
 _KEPT = 64  # requests whose replies are kept, in case that they are asked again
 _REQUESTS = tuple(kind.code for kind in REQUESTS)
-_KNOWN_EVENTS = sum(Events)
+_KNOWN_EVENTS = sum(EventKind)
 _CAPABILITIES = Capability.CENSUS | Capability.SEND | Capability.EVENTS | Capability.FAULTS
 _32_BITS = 0xFFFFFFFF
 _LONGEST_NAME = 64  # bytes
@@ -104,22 +104,22 @@ class ManagementPort:
             self._asked.popitem(last=False)
         try:
             if data[0] not in _REQUESTS:
-                raise Refused(Refusal.UNKNOWN_TYPE, f"type 0x{data[0]:02X} is no request")
+                raise NotDone(Refusal.UNKNOWN_TYPE, f"type 0x{data[0]:02X} is no request")
             self._carry_out(_decoded(data))
-        except Refused as refused:
+        except NotDone as refused:
             self.counts.refused += 1
-            self._answer(m.Refused(number, refused.why.code, str(refused).encode()))
+            self._answer(m.RefusedReply(number, refused.why.code, str(refused).encode()))
 
     def _carry_out(self, request: m.Message) -> None:
         match request:
-            case m.Hello():
+            case m.HelloRequest():
                 self._hello(request)
-            case m.Subscribe():
+            case m.SubscribeRequest():
                 if request.events & ~_KNOWN_EVENTS:
-                    raise Refused(Refusal.BAD_VALUE, f"events 0x{request.events:04X}: known are 0x{_KNOWN_EVENTS:04X}")
+                    raise NotDone(Refusal.BAD_VALUE, f"events 0x{request.events:04X}: known are 0x{_KNOWN_EVENTS:04X}")
                 self._events = request.events
                 self._answer(m.SubscribeReply(request.id, self._events, self._card.now))
-            case m.Line():
+            case m.LineRequest():
                 c = self.counts
                 events = (c.requests, c.damaged, c.refused, c.events, c.missed)
                 self._answer(m.LineReply(request.id, c.received, c.sent, *(n & _32_BITS for n in events)))
@@ -127,10 +127,10 @@ class ManagementPort:
                 session = self._session
                 self._card.carry_out(request, lambda reply: self._answer(reply) if session == self._session else None)
 
-    def _hello(self, request: m.Hello) -> None:
+    def _hello(self, request: m.HelloRequest) -> None:
         """A client begins: what an earlier one has asked for on this line is forgotten."""
         if len(request.name) > _LONGEST_NAME:
-            raise Refused(Refusal.BAD_LENGTH, f"name: {len(request.name)} bytes; allowed are {_LONGEST_NAME}")
+            raise NotDone(Refusal.BAD_LENGTH, f"name: {len(request.name)} bytes; allowed are {_LONGEST_NAME}")
         self._session += 1
         self._asked.clear()
         self._events = self._untold = 0
@@ -160,7 +160,7 @@ class ManagementPort:
 
     # ---------------------------------------------------------------------------------------------- events
 
-    def _follow(self, kind: Events, event: m.Message) -> None:
+    def _follow(self, kind: EventKind, event: m.Message) -> None:
         if not self._events & kind:
             return
         if self.full:
@@ -178,4 +178,4 @@ def _decoded(data: bytes) -> m.Message:
     try:
         return decode(data)
     except MessageError as error:
-        raise Refused(Refusal.BAD_LENGTH, str(error)) from None
+        raise NotDone(Refusal.BAD_LENGTH, str(error)) from None

@@ -3,7 +3,7 @@
 from ringhil.protocol.line.management import Refusal
 
 
-class Refused(Exception):
+class NotDone(Exception):
     """Why a request is refused: the reason as the wire has it, and a sentence for people."""
 
     def __init__(self, why: Refusal, text: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.serial.lines import Connection, Line, ListenError, Pty, TcpListener
+from ringhil.emulator.serial.lines import ClientLine, Connection, ListenError, Pty, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
 
@@ -21,7 +21,7 @@ _LOOK = 0.002  # seconds between two looks, paced
 
 @dataclass
 class _Client:
-    line: Line
+    line: ClientLine
     port: ManagementPort
     unsent: bytes = b""
 
@@ -43,7 +43,7 @@ class Serving:
         self._listeners[listener.fileno()] = (listener, self._cards[card])
         self._selector.register(listener.fileno(), selectors.EVENT_READ)
 
-    def add(self, card: int, line: Line) -> None:
+    def add(self, card: int, line: ClientLine) -> None:
         """Have a client of a card at the other end of a line."""
         port = ManagementPort(self._cards[card], clock=self._clock or 0)
         self._clients[line.fileno()] = _Client(line, port)

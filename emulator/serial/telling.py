@@ -1,9 +1,9 @@
-"""Events of a management port as plain documents, with words for numbers."""
+"""EventKind of a management port as plain documents, with words for numbers."""
 
 from dataclasses import asdict
 from typing import Any
 
-from ringhil.emulator.serial.counted import Census
+from ringhil.emulator.serial.counted import RingCensus
 from ringhil.protocol import codec
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Injection, LineFault, Way
@@ -14,7 +14,7 @@ def told(event: m.Message) -> dict[str, Any]:
     """`event`, what happened; then its fields. A number that nobody knows stays a number."""
     match event:
         case m.CountEvent():
-            return {"event": "count", **asdict(Census.of(event))}
+            return {"event": "count", **asdict(RingCensus.of(event))}
         case m.RoleEvent():
             words = {"role": _word(Role, event.role), "holds": bool(event.holds), "epoch": event.epoch}
             return {"event": "role", "cycle": event.cycle, "gpu": event.gpu, **words}

@@ -44,7 +44,7 @@ keeps `hello`, and the first two bytes behind the id of `hello_reply`, as they a
 """
 _TABLES: tuple[tuple[str, type[Coded] | type[Bits]], ...] = (
     ("Capabilities of a card", management.Capability),
-    ("Kinds of events", management.Events),
+    ("Kinds of events", management.EventKind),
     ("Why a request is refused", management.Refusal),
     ("Faults", management.LineFault),
     ("What becomes of a fault", management.Injection),

@@ -19,8 +19,11 @@ _TAILS = {bytes: 'bytes = b""', int: "tuple[int, ...] = ()"}
 
 
 def class_name(kind: management.Type) -> str:
-    """`HelloReply` of hello_reply."""
-    return "".join(word.title() for word in kind.split("_"))
+    """`HelloRequest` of hello, `HelloReply` of hello_reply, `RefusedReply` of refused."""
+    name = "".join(word.title() for word in kind.split("_"))
+    if kind is management.Type.REFUSED:
+        return f"{name}Reply"
+    return f"{name}Request" if kind in management.REQUESTS else name
 
 
 def parts(definition: object) -> tuple[list[tuple[str, int]], tuple[str, type] | None]:

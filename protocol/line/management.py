@@ -63,7 +63,7 @@ class Capability(Bits):
     PACED = 0x0010  # its cycles keep to `clock`; otherwise they pass as fast as they can
 
 
-class Events(Bits):
+class EventKind(Bits):
     """Kinds of events, to be subscribed to."""
 
     FRAMES = 0x0001
@@ -191,8 +191,8 @@ MESSAGES = {
         "frame" / GreedyBytes * "whole; its link CRC is written anew",
     ),
     Type.SEND_REPLY: _message(Type.SEND_REPLY, _NOW),
-    Type.SUBSCRIBE: _message(Type.SUBSCRIBE, "events" / FlagsEnum(Int16ub, **Events.codes())),
-    Type.SUBSCRIBE_REPLY: _message(Type.SUBSCRIBE_REPLY, "events" / FlagsEnum(Int16ub, **Events.codes()), _NOW),
+    Type.SUBSCRIBE: _message(Type.SUBSCRIBE, "events" / FlagsEnum(Int16ub, **EventKind.codes())),
+    Type.SUBSCRIBE_REPLY: _message(Type.SUBSCRIBE_REPLY, "events" / FlagsEnum(Int16ub, **EventKind.codes()), _NOW),
     Type.INJECT: _message(Type.INJECT, *_FAULT),
     Type.INJECT_REPLY: _message(Type.INJECT_REPLY, _NOW),
     Type.LINE: _message(Type.LINE),

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class HelloRequest:
     """hello: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x01
@@ -44,7 +44,7 @@ class HelloReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class TimeRequest:
     """time: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x02
@@ -67,7 +67,7 @@ class TimeReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadRequest:
     """read: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x03
@@ -93,7 +93,7 @@ class ReadReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteRequest:
     """write: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x04
@@ -119,7 +119,7 @@ class WriteReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class CensusRequest:
     """census: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x05
@@ -153,7 +153,7 @@ class CensusReply:
 
 
 @dataclass(frozen=True, slots=True)
-class LastCensus:
+class LastCensusRequest:
     """last_census: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x06
@@ -187,7 +187,7 @@ class LastCensusReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendRequest:
     """send: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x07
@@ -213,7 +213,7 @@ class SendReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribe:
+class SubscribeRequest:
     """subscribe: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x08
@@ -238,7 +238,7 @@ class SubscribeReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Inject:
+class InjectRequest:
     """inject: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x09
@@ -265,7 +265,7 @@ class InjectReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineRequest:
     """line: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x0A
@@ -378,7 +378,7 @@ class MissedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedReply:
     """refused: see `management.py`."""
 
     TYPE: ClassVar[int] = 0xFF
@@ -391,60 +391,60 @@ class Refused:
 
 
 Message = (
-    Hello
+    HelloRequest
     | HelloReply
-    | Time
+    | TimeRequest
     | TimeReply
-    | Read
+    | ReadRequest
     | ReadReply
-    | Write
+    | WriteRequest
     | WriteReply
-    | Census
+    | CensusRequest
     | CensusReply
-    | LastCensus
+    | LastCensusRequest
     | LastCensusReply
-    | Send
+    | SendRequest
     | SendReply
-    | Subscribe
+    | SubscribeRequest
     | SubscribeReply
-    | Inject
+    | InjectRequest
     | InjectReply
-    | Line
+    | LineRequest
     | LineReply
     | FrameEvent
     | RoleEvent
     | CountEvent
     | FaultEvent
     | MissedEvent
-    | Refused
+    | RefusedReply
 )
 
 
 BY_TYPE: dict[int, type[Message]] = {
-    Hello.TYPE: Hello,
+    HelloRequest.TYPE: HelloRequest,
     HelloReply.TYPE: HelloReply,
-    Time.TYPE: Time,
+    TimeRequest.TYPE: TimeRequest,
     TimeReply.TYPE: TimeReply,
-    Read.TYPE: Read,
+    ReadRequest.TYPE: ReadRequest,
     ReadReply.TYPE: ReadReply,
-    Write.TYPE: Write,
+    WriteRequest.TYPE: WriteRequest,
     WriteReply.TYPE: WriteReply,
-    Census.TYPE: Census,
+    CensusRequest.TYPE: CensusRequest,
     CensusReply.TYPE: CensusReply,
-    LastCensus.TYPE: LastCensus,
+    LastCensusRequest.TYPE: LastCensusRequest,
     LastCensusReply.TYPE: LastCensusReply,
-    Send.TYPE: Send,
+    SendRequest.TYPE: SendRequest,
     SendReply.TYPE: SendReply,
-    Subscribe.TYPE: Subscribe,
+    SubscribeRequest.TYPE: SubscribeRequest,
     SubscribeReply.TYPE: SubscribeReply,
-    Inject.TYPE: Inject,
+    InjectRequest.TYPE: InjectRequest,
     InjectReply.TYPE: InjectReply,
-    Line.TYPE: Line,
+    LineRequest.TYPE: LineRequest,
     LineReply.TYPE: LineReply,
     FrameEvent.TYPE: FrameEvent,
     RoleEvent.TYPE: RoleEvent,
     CountEvent.TYPE: CountEvent,
     FaultEvent.TYPE: FaultEvent,
     MissedEvent.TYPE: MissedEvent,
-    Refused.TYPE: Refused,
+    RefusedReply.TYPE: RefusedReply,
 }

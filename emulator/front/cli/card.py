@@ -4,57 +4,50 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
-from ringhil.emulator.serial.client import BAUD, EVENTS, TIMEOUT, Card, CardError, address_of
-from ringhil.emulator.serial.counted import Census
+from ringhil.emulator.serial.client import BAUD, EVENTS, TIMEOUT, CardClient, CardError, address_of
+from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.telling import told
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
 
+_ENDLESS = 1e9  # seconds
 F = TypeVar("F", bound=Callable[..., None])
 
 
-class _Words(click.ParamType):
-    """One of some words; an unknown one is answered with all of them."""
-
-    name = "word"
-
-    def __init__(self, words: type[LineFault] | type[Port]) -> None:
-        self._words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return self._words.parse(value)
-        except ValueError:
-            self.fail(f"found {value!r}; allowed are {', '.join(self._words)}", param, ctx)
+def _number(text: str) -> int:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= 0xFFFFFFFF:
+        raise click.BadParameter(f"found {text!r}; allowed is a number from 0 to 0xFFFFFFFF, decimal or 0x...")
+    return number
 
 
-class _Number(click.ParamType):
-    """A whole number, decimal or 0x..."""
+def _fault(text: str) -> LineFault:
+    try:
+        return LineFault.parse(text)
+    except ValueError:
+        raise click.BadParameter(f"found {text!r}; allowed are {', '.join(LineFault)}") from None
 
-    name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            number = int(value, 0)
-        except ValueError:
-            number = -1
-        if not 0 <= number <= 0xFFFFFFFF:
-            self.fail(f"found {value!r}; allowed is a number from 0 to 0xFFFFFFFF, decimal or 0x...", param, ctx)
-        return number
+def _port(text: str) -> Port:
+    try:
+        return Port.parse(text)
+    except ValueError:
+        raise click.BadParameter(f"found {text!r}; allowed are {', '.join(Port)}") from None
 
 
 @contextmanager
-def _open(context: click.Context) -> Iterator[Card]:
+def _open(context: click.Context) -> Iterator[CardClient]:
     url, options = context.obj
     try:
-        with Card.open(url, **options) as card:
+        with CardClient.open(url, **options) as card:
             yield card
     except CardError as error:
         raise click.ClickException(str(error)) from error
@@ -99,7 +92,7 @@ def census(context: click.Context, last: bool, as_json: bool) -> None:
     click.echo(json.dumps(asdict(found)) if as_json else counted(found))
 
 
-def counted(found: Census) -> str:
+def counted(found: RingCensus) -> str:
     """A census in words."""
     members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
     cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
@@ -107,7 +100,7 @@ def counted(found: Census) -> str:
 
 
 @command.command("read")
-@click.argument("gpu", type=_Number())
+@click.argument("gpu", type=_number)
 @click.argument("register", required=False)
 @_json
 @click.pass_context
@@ -129,9 +122,9 @@ def _register(text: str) -> int:
 
 
 @command.command("write")
-@click.argument("gpu", type=_Number())
+@click.argument("gpu", type=_number)
 @click.argument("register")
-@click.argument("value", type=_Number())
+@click.argument("value", type=_number)
 @click.pass_context
 def write(context: click.Context, gpu: int, register: str, value: int) -> None:
     """Write VALUE to REGISTER of GPU's node."""
@@ -140,8 +133,8 @@ def write(context: click.Context, gpu: int, register: str, value: int) -> None:
 
 
 @command.command("send")
-@click.argument("gpu", type=_Number())
-@click.argument("port", type=_Words(Port))
+@click.argument("gpu", type=_number)
+@click.argument("port", type=_port)
 @click.argument("frame")
 @click.pass_context
 def send(context: click.Context, gpu: int, port: Port, frame: str) -> None:
@@ -155,10 +148,10 @@ def send(context: click.Context, gpu: int, port: Port, frame: str) -> None:
 
 
 @command.command("fault")
-@click.argument("fault", type=_Words(LineFault))
-@click.argument("gpu", type=_Number())
+@click.argument("fault", type=_fault)
+@click.argument("gpu", type=_number)
 @click.option("--clear", is_flag=True, help="End it.")
-@click.option("--value", type=_Number(), default=0, help="Of the fault's parameter; 0: its default.")
+@click.option("--value", type=_number, default="0", help="Of the fault's parameter; 0: its default.")
 @click.pass_context
 def fault(context: click.Context, fault: LineFault, gpu: int, clear: bool, value: int) -> None:
     """Inject FAULT at GPU, or at the link from it clockwise; a real card refuses."""
@@ -170,10 +163,10 @@ def fault(context: click.Context, fault: LineFault, gpu: int, clear: bool, value
 @command.command("watch")
 @click.option("--events", default="roles,counts,faults", show_default=True, help=f"Of {', '.join(EVENTS)}.")
 @click.option("--number", type=click.IntRange(1), help="End after so many.")
-@click.option("--for", "seconds", type=click.FloatRange(0.001), default=3600.0, help="End when none came for SECONDS.")
+@click.option("--for", "seconds", type=click.FloatRange(0.001), help="End after so many.")
 @_json
 @click.pass_context
-def watch(context: click.Context, events: str, number: int | None, seconds: float, as_json: bool) -> None:
+def watch(context: click.Context, events: str, number: int | None, seconds: float | None, as_json: bool) -> None:
     """Print events as they come, a line each."""
     names = events.split(",")
     unknown = [name for name in names if name not in EVENTS]
@@ -181,7 +174,7 @@ def watch(context: click.Context, events: str, number: int | None, seconds: floa
         raise click.UsageError(f"--events: found {unknown[0]!r}; allowed are {', '.join(EVENTS)}")
     with _open(context) as card:
         card.subscribe(sum({EVENTS[name] for name in names}))
-        for n, event in enumerate(card.events(seconds), 1):
+        for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
             document = told(event)
             line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())
             click.echo(line)

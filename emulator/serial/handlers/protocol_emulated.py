@@ -7,6 +7,7 @@ the port's timeout, and as fast as they can be simulated. So a program does the 
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -21,6 +22,7 @@ class Serial(SerialBase):  # type: ignore[misc]
     """See pyserial. `line`: what is behind it, while it is open."""
 
     line: EmulatedLine | None = None
+    is_open: bool
 
     def open(self) -> None:
         """Power the server up. Raises SerialException."""
@@ -48,6 +50,11 @@ class Serial(SerialBase):  # type: ignore[misc]
         if self.line is None:
             raise PortNotOpenError
         return self.line
+
+    def monotonic(self) -> float:
+        """The server's time, in seconds since power-up."""
+        line = self._opened()
+        return line.now / line.clock
 
     @property
     def in_waiting(self) -> int:
@@ -99,6 +106,11 @@ def _parsed(url: str) -> tuple[str, str | None, int, int | None]:
         if not (text.isascii() and text.isdigit() and len(text) < 10) or (name == "clock" and int(text) == 0):
             raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number of up to 9 digits")
     seed = int(asked["seed"]) if "seed" in asked else None
-    # emulated:///server.yaml is a file of this folder; one from the root begins with two more slashes.
-    path = unquote(parts.netloc + parts.path).removeprefix("/") or "/"
-    return path, unquote(parts.fragment) or None, int(asked.get("clock", CLOCK)), seed
+    return _path(parts.netloc + parts.path), unquote(parts.fragment) or None, int(asked.get("clock", CLOCK)), seed
+
+
+def _path(written: str) -> str:
+    """As a URL has no relative paths, one that begins with a slash may be of this folder, or from the root."""
+    path = unquote(written)
+    here = path.removeprefix("/")
+    return here if here and (Path(here).exists() or not Path(path).exists()) else path

@@ -15,7 +15,7 @@ from ringhil.protocol.line import management
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import LONGEST
 from ringhil.protocol.line.management import MESSAGES, REQUESTS, LineFault, Type
-from ringhil.protocol.line.messages import BY_TYPE, Message, Read, SubscribeReply, Time, Write
+from ringhil.protocol.line.messages import BY_TYPE, Message, ReadRequest, SubscribeReply, TimeRequest, WriteRequest
 from ringhil.protocol.registers import REGISTERS
 
 every_type = pytest.mark.parametrize("kind", list(Type))
@@ -91,17 +91,17 @@ def test_what_is_not_known_is_named() -> None:
         decode(b"")
     with pytest.raises(MessageError, match="type 0x77 is not known"):
         decode(b"\x77\0\0")
-    with pytest.raises(MessageError, match="Write: gpu = 65536; allowed are whole numbers from 0 to 65535"):
-        encode(Write(1, 65536, 0, 0))
-    with pytest.raises(MessageError, match="Time: id = -1"):
-        encode(Time(-1))
+    with pytest.raises(MessageError, match="WriteRequest: gpu = 65536; allowed are whole numbers from 0 to 65535"):
+        encode(WriteRequest(1, 65536, 0, 0))
+    with pytest.raises(MessageError, match="TimeRequest: id = -1"):
+        encode(TimeRequest(-1))
     with pytest.raises(MessageError, match=f"allowed are {LONGEST}"):
         encode(BY_TYPE[Type.SEND.code](1, 0, 0, bytes(LONGEST)))  # type: ignore[call-arg]
 
 
 def test_examples_as_bytes() -> None:
     """What is written down in other programs must not change."""
-    assert encode(Read(0x1234, 3, 0x20)).hex() == "031234000320"
+    assert encode(ReadRequest(0x1234, 3, 0x20)).hex() == "031234000320"
     assert encode(SubscribeReply(1, 5, 0x0102030405060708)).hex() == "88000100050102030405060708"
 
 
