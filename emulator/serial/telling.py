@@ -1,4 +1,4 @@
-"""EventKind of a management port as plain documents, with words for numbers."""
+"""Events of a management port as plain documents, with words for numbers."""
 
 from dataclasses import asdict
 from typing import Any
