@@ -80,6 +80,10 @@ class Census:
         """Power-up: the first round."""
         return self._new_period(now)
 
+    def count_now(self, now: int) -> list[Action]:
+        """Somebody wants a count: a round begins, and a period with it, unless one is under way."""
+        return [] if self._arms is not None else self._new_period(now)
+
     def on_timer(self, name: str, now: int) -> list[Action]:
         """A timer that was set has run out."""
         if name == PERIOD:

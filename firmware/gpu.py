@@ -68,6 +68,10 @@ class GpuProgram:
             actions += self._carried_out(elector.start(now), now)
         return actions
 
+    def count_now(self, now: int) -> list[Action]:
+        """Somebody wants a count. Only the entry GPU can begin one; the others do nothing."""
+        return [] if self.census is None else self._carried_out(self.census.count_now(now), now)
+
     def on_status(self, status: int) -> None:
         """The node's status register has been read."""
         self._status = status

@@ -47,6 +47,17 @@ class GpuFirmware:
         self._timers.clear()
         self._kernel.engine.forget_mail(self._cell)
 
+    @property
+    def counts(self) -> bool:
+        """Whether it runs a census: it is the entry GPU's."""
+        return getattr(self.running, "census", None) is not None
+
+    def count_now(self) -> None:
+        """Somebody at the management port wants a census; firmware that takes no such wishes goes on as it is."""
+        count_now = getattr(self.running, "count_now", None)
+        if count_now is not None:
+            self._do(count_now(self._kernel.now))
+
     def mail(self, frame: bytes, port: int, bad: bool) -> None:
         """A frame has been read from the mailbox."""
         if self.running is not None:

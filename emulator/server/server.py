@@ -131,6 +131,17 @@ class LiveServer:
             self.kernel.early(event.at, _Event(self, event))
         self.timeline = tuple(sorted((*self.timeline, *new), key=lambda event: event.at))
 
+    def counts(self, cell: int) -> bool:
+        """Whether the firmware there is the entry GPU's."""
+        firmware = self._firmware.get(cell)
+        return firmware is not None and firmware.counts
+
+    def count_now(self, card: int) -> None:
+        """Have the entry GPU of a card begin a census now, if there is one and none is under way."""
+        for cell, firmware in self._firmware.items():
+            if self.wiring.place(cell)[0] == card:
+                firmware.count_now()
+
     def end_at(self, cycle: int) -> None:
         """End there, as if the file had said `until`."""
         self.scenario = replace(self.scenario, until=cycle)

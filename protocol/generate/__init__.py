@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ringhil.protocol.generate import c_header, frames, reference, systemverilog
+from ringhil.protocol.generate import c_header, frames, line_reference, messages, reference, systemverilog
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -11,7 +11,9 @@ def outputs() -> dict[Path, str]:
     """Path in the source tree -> text that belongs there."""
     return {
         ROOT / "protocol" / "frames.py": frames.render(),
+        ROOT / "protocol" / "line" / "messages.py": messages.render(),
         ROOT / "rtl" / "ringhil_pkg.sv": systemverilog.render(),
         ROOT / "emulator" / "engine" / "csrc" / "ringhil_wire.h": c_header.render(),
         ROOT / "docs" / "protocol.md": reference.render(),
+        ROOT / "docs" / "management.md": line_reference.render(),
     }

@@ -25,10 +25,12 @@ from ringhil.emulator.front.log import configure
 
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
 COMMANDS = {
+    "card": "Talk to a card, real or emulated, over a serial line.",
     "bench": "Speed beside its peers, in one run.",
     "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
     "run": "Power up a server, count, share out the work, play the timeline, judge it.",
+    "serve": "Emulate cards with a management port each, for programs outside.",
     "schema": "Print the JSON Schema of server and scenario files.",
     "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",
 }

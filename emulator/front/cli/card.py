@@ -1,0 +1,182 @@
+"""`ringhil card`: a card, real or emulated, by its serial port or any URL of pyserial's."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TypeVar
+
+import click
+
+from ringhil.emulator.serial.client import BAUD, EVENTS, TIMEOUT, CardClient, CardError, address_of
+from ringhil.emulator.serial.counted import RingCensus
+from ringhil.emulator.serial.telling import told
+from ringhil.protocol import registers
+from ringhil.protocol.line.management import LineFault
+from ringhil.protocol.wire import Port
+
+_ENDLESS = 1e9  # seconds
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def _number(text: str) -> int:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= 0xFFFFFFFF:
+        raise click.BadParameter(f"found {text!r}; allowed is a number from 0 to 0xFFFFFFFF, decimal or 0x...")
+    return number
+
+
+def _fault(text: str) -> LineFault:
+    try:
+        return LineFault.parse(text)
+    except ValueError:
+        raise click.BadParameter(f"found {text!r}; allowed are {', '.join(LineFault)}") from None
+
+
+def _port(text: str) -> Port:
+    try:
+        return Port.parse(text)
+    except ValueError:
+        raise click.BadParameter(f"found {text!r}; allowed are {', '.join(Port)}") from None
+
+
+@contextmanager
+def _open(context: click.Context) -> Iterator[CardClient]:
+    url, options = context.obj
+    try:
+        with CardClient.open(url, **options) as card:
+            yield card
+    except CardError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _json(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(command)
+
+
+@click.group("card")
+@click.argument("url")
+@click.option("--baud", type=click.IntRange(50, 100_000_000), default=BAUD, show_default=True, help="Of a real port.")
+@click.option("--timeout", type=click.FloatRange(0.001, 3600), default=TIMEOUT, show_default=True, help="Seconds.")
+@click.pass_context
+def command(context: click.Context, url: str, baud: int, timeout: float) -> None:
+    """Talk to a card at URL: /dev/ttyUSB0, socket://HOST:PORT, rfc2217://HOST:PORT, emulated://SERVER.yaml#CARD."""
+    context.obj = (url, {"baud": baud, "timeout": timeout})
+
+
+@command.command("info")
+@_json
+@click.pass_context
+def info(context: click.Context, as_json: bool) -> None:
+    """What the card is, and what it can do."""
+    with _open(context) as card:
+        found = asdict(card.info)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for name, value in found.items():
+        click.echo(f"{name:13}{', '.join(value) if isinstance(value, tuple) else value}")
+
+
+@command.command("census")
+@click.option("--last", is_flag=True, help="The last one that was accepted; begin none.")
+@_json
+@click.pass_context
+def census(context: click.Context, last: bool, as_json: bool) -> None:
+    """Have the ring counted now."""
+    with _open(context) as card:
+        found = card.last_census() if last else card.census()
+    click.echo(json.dumps(asdict(found)) if as_json else counted(found))
+
+
+def counted(found: RingCensus) -> str:
+    """A census in words."""
+    members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
+    cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
+    return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.counted_at})"
+
+
+@command.command("read")
+@click.argument("gpu", type=_number)
+@click.argument("register", required=False)
+@_json
+@click.pass_context
+def read(context: click.Context, gpu: int, register: str | None, as_json: bool) -> None:
+    """Read REGISTER of GPU's node, by name or address; without one all of them."""
+    names = [register] if register is not None else [r.name for r in registers.REGISTERS]
+    with _open(context) as card:
+        found = {name: card.read(gpu, _register(name)) for name in names}
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for name, value in found.items():
+        words = f"  {registers.StatusBit.show(value)}" if name == "status" else ""
+        click.echo(f"{name:18}0x{value:08x} {value:10}{words}")
+
+
+def _register(text: str) -> int:
+    return int(text, 0) if text[:1].isdigit() and text.isalnum() else address_of(text)
+
+
+@command.command("write")
+@click.argument("gpu", type=_number)
+@click.argument("register")
+@click.argument("value", type=_number)
+@click.pass_context
+def write(context: click.Context, gpu: int, register: str, value: int) -> None:
+    """Write VALUE to REGISTER of GPU's node."""
+    with _open(context) as card:
+        click.echo(f"written at cycle {card.write(gpu, _register(register), value)}")
+
+
+@command.command("send")
+@click.argument("gpu", type=_number)
+@click.argument("port", type=_port)
+@click.argument("frame")
+@click.pass_context
+def send(context: click.Context, gpu: int, port: Port, frame: str) -> None:
+    """Have GPU send FRAME, in hexadecimal, by PORT of its mailbox: cw, ccw, cpu or boundary."""
+    try:
+        data = bytes.fromhex(frame)
+    except ValueError:
+        raise click.UsageError(f"FRAME: found {frame[:40]!r}; allowed are pairs of hexadecimal digits") from None
+    with _open(context) as card:
+        click.echo(f"sent at cycle {card.send(gpu, port, data)}")
+
+
+@command.command("fault")
+@click.argument("fault", type=_fault)
+@click.argument("gpu", type=_number)
+@click.option("--clear", is_flag=True, help="End it.")
+@click.option("--value", type=_number, default="0", help="Of the fault's parameter; 0: its default.")
+@click.pass_context
+def fault(context: click.Context, fault: LineFault, gpu: int, clear: bool, value: int) -> None:
+    """Inject FAULT at GPU, or at the link from it clockwise; a real card refuses."""
+    with _open(context) as card:
+        cycle = card.clear(fault, gpu) if clear else card.fault(fault, gpu, value=value)
+    click.echo(f"{'cleared' if clear else 'set'} at cycle {cycle}")
+
+
+@command.command("watch")
+@click.option("--events", default="roles,counts,faults", show_default=True, help=f"Of {', '.join(EVENTS)}.")
+@click.option("--number", type=click.IntRange(1), help="End after so many.")
+@click.option("--for", "seconds", type=click.FloatRange(0.001), help="End after so many.")
+@_json
+@click.pass_context
+def watch(context: click.Context, events: str, number: int | None, seconds: float | None, as_json: bool) -> None:
+    """Print events as they come, a line each."""
+    names = events.split(",")
+    unknown = [name for name in names if name not in EVENTS]
+    if unknown:
+        raise click.UsageError(f"--events: found {unknown[0]!r}; allowed are {', '.join(EVENTS)}")
+    with _open(context) as card:
+        card.subscribe(sum({EVENTS[name] for name in names}))
+        for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
+            document = told(event)
+            line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())
+            click.echo(line)
+            if n == number:
+                return

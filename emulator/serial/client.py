@@ -1,0 +1,268 @@
+"""A client of any card's management port, real or emulated, over any URL that pyserial knows.
+
+    with CardClient.open("emulated:///server.yaml#a") as card:
+        print(card.info.name, card.census().count, card.read(3, "status"))
+
+A request whose answer doesn't come is asked again under the same id: the card does it once. What goes wrong says what
+the line did.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeVar
+
+import serial
+
+from ringhil.emulator.serial.counted import RingCensus
+from ringhil.protocol import registers
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import MessageError, decode, encode
+from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
+from ringhil.protocol.line.management import MAJOR, MINOR, Capability, EventKind, Injection, LineFault, Refusal
+from ringhil.protocol.wire import Port
+
+BAUD = 115_200
+TIMEOUT = 1.0  # seconds for an answer
+TRIES = 4
+_COUNTING = 10.0  # seconds for a census
+_MOST_EVENTS = 10_000  # kept for whoever asks later; the oldest go
+_SHOWN = 24  # bytes of nonsense in a message
+_HANDLERS = "ringhil.emulator.serial.handlers"
+
+if _HANDLERS not in serial.protocol_handler_packages:
+    serial.protocol_handler_packages.append(_HANDLERS)
+
+R = TypeVar("R", bound=m.Message)
+
+
+class CardError(Exception):
+    """What went wrong between us and a card, in one line."""
+
+
+class RefusedError(CardError):
+    """The card refuses; `why` is its reason."""
+
+    def __init__(self, why: Refusal | None, text: str) -> None:
+        super().__init__(text)
+        self.why = why
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a card says of itself. `clock`: of its ring, in Hz, 0 if it isn't known; `now`: cycles since power-up."""
+
+    name: str
+    version: str
+    card: int
+    gpus: int
+    capabilities: tuple[str, ...]
+    clock: int
+    serial: int
+    now: int
+
+
+class CardClient:
+    """A card at the other end of `line`, an open port of pyserial's. `timeout`: seconds for an answer, at each of
+    `tries`. Says hello at once. Raises CardError."""
+
+    def __init__(self, line: "serial.SerialBase", *, timeout: float = TIMEOUT, tries: int = TRIES) -> None:
+        self._line, self._timeout, self._tries = line, timeout, tries
+        # A line with a time of its own, an emulated one, is waited for in that.
+        self._time: Callable[[], float] = getattr(line, "monotonic", time.monotonic)
+        self._unwrapper = Unwrapper()
+        self._id = 0
+        self._events: deque[m.Message] = deque(maxlen=_MOST_EVENTS)
+        self._nonsense = bytearray()
+        self._heard = 0
+        self._quiet = False
+        self.info = self._hello()
+
+    @classmethod
+    def open(cls, url: str, *, baud: int = BAUD, timeout: float = TIMEOUT, tries: int = TRIES) -> Self:
+        """Open a port, a device or a URL, and say hello. Raises CardError."""
+        try:
+            line = serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
+        except (serial.SerialException, OSError, ValueError) as error:
+            raise CardError(f"{url}: cannot be opened: {_reason(error, url)}") from error
+        try:
+            return cls(line, timeout=timeout, tries=tries)
+        except BaseException:
+            line.close()
+            raise
+
+    def close(self) -> None:
+        """Close the port."""
+        self._line.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -------------------------------------------------------------------------------------------- requests
+
+    def now(self) -> int:
+        """The card's present cycle."""
+        return self._ask(m.TimeRequest(self._next()), m.TimeReply).now
+
+    def read(self, gpu: int, register: str | int) -> int:
+        """The value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
+        return self._ask(m.ReadRequest(self._next(), gpu, address_of(register)), m.ReadReply).value
+
+    def write(self, gpu: int, register: str | int, value: int) -> int:
+        """Write a register of a GPU's node; the cycle in which it was done."""
+        return self._ask(m.WriteRequest(self._next(), gpu, address_of(register), value), m.WriteReply).now
+
+    def census(self, *, timeout: float = _COUNTING) -> RingCensus:
+        """Have the ring counted, and wait for the end of it. Raises RefusedError when it isn't accepted."""
+        return RingCensus.of(self._ask(m.CensusRequest(self._next()), m.CensusReply, timeout))
+
+    def last_census(self) -> RingCensus:
+        """The last census that was accepted. Raises RefusedError when there is none yet."""
+        return RingCensus.of(self._ask(m.LastCensusRequest(self._next()), m.LastCensusReply))
+
+    def send(self, gpu: int, port: Port, frame: bytes) -> int:
+        """Have a GPU send a frame, whole, by a port of its mailbox; the cycle."""
+        return self._ask(m.SendRequest(self._next(), gpu, port.code, frame), m.SendReply).now
+
+    def fault(self, fault: LineFault, gpu: int, *, value: int = 0) -> int:
+        """Inject a fault; `value`: of its parameter, 0 its default. The cycle. Raises RefusedError on a real card."""
+        return self._inject(Injection.SET, fault, gpu, value)
+
+    def clear(self, fault: LineFault, gpu: int) -> int:
+        """End a fault that was injected; the cycle."""
+        return self._inject(Injection.CLEAR, fault, gpu, 0)
+
+    def subscribe(self, events: int) -> None:
+        """Have events of these kinds sent from now on, and no others."""
+        self._ask(m.SubscribeRequest(self._next(), events), m.SubscribeReply)
+
+    def line(self) -> m.LineReply:
+        """What the line has carried, as the card sees it."""
+        return self._ask(m.LineRequest(self._next()), m.LineReply)
+
+    def events(self, seconds: float) -> Iterator[m.Message]:
+        """Events as they come, for so many seconds."""
+        end = self._time() + seconds
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            left = end - self._time()
+            if left <= 0:
+                return
+            self._hear(left, end)
+
+    # ---------------------------------------------------------------------------------------- how it is done
+
+    def _hello(self) -> Info:
+        self._write(b"\0")  # whatever was begun by others is ended
+        reply = self._ask(m.HelloRequest(self._next(), MAJOR, MINOR, b"ringhil"), m.HelloReply)
+        version = f"{reply.major}.{reply.minor}"
+        if reply.major != MAJOR:
+            raise CardError(f"the card speaks version {version} of the protocol; this program speaks {MAJOR}.{MINOR}")
+        capabilities = tuple(bit.name.lower() for bit in Capability if reply.capabilities & bit)
+        name = reply.name.decode(errors="replace")
+        return Info(name, version, reply.card, reply.gpus, capabilities, reply.clock, reply.serial, reply.now)
+
+    def _inject(self, injection: Injection, fault: LineFault, gpu: int, value: int) -> int:
+        asked = m.InjectRequest(self._next(), injection.code, fault.code, gpu, value)
+        return self._ask(asked, m.InjectReply).now
+
+    def _next(self) -> int:
+        self._id = self._id % 0xFFFF + 1
+        return self._id
+
+    def _ask(self, request: m.Message, reply: type[R], timeout: float | None = None) -> R:
+        try:
+            wrapped = wrap(encode(request))
+        except MessageError as error:
+            raise CardError(str(error)) from None
+        self._heard, patience = 0, timeout or self._timeout
+        self._nonsense.clear()
+        for _ in range(self._tries):
+            self._write(wrapped)
+            found = self._answer(request.id, reply, patience)
+            if found is not None:
+                return found
+        raise CardError(self._silence(request, patience))
+
+    def _answer(self, number: int, reply: type[R], patience: float) -> R | None:
+        end = self._time() + patience
+        while True:
+            for message in self._hear(patience, end):
+                if message.id != number:
+                    continue
+                if isinstance(message, reply):
+                    return message
+                if isinstance(message, m.RefusedReply):
+                    raise _refused(message)
+            if self._quiet:
+                return None
+
+    def _hear(self, patience: float, end: float) -> list[m.Message]:
+        """Replies that have come; events are kept. `_quiet` says that nothing came for `patience`, or until `end`."""
+        self._line.timeout = patience
+        try:
+            data = self._line.read(max(1, self._line.in_waiting))
+        except (serial.SerialException, OSError) as error:
+            raise CardError(f"the line is gone: {_reason(error)}") from error
+        self._quiet = not data or self._time() > end
+        self._heard += len(data)
+        replies = list[m.Message]()
+        for found in self._unwrapper.feed(data):
+            if isinstance(found, Damaged):
+                self._nonsense += found.data[:_SHOWN]
+                continue
+            try:
+                message = decode(found)
+            except MessageError:
+                self._nonsense += found[:_SHOWN]
+                continue
+            (replies if message.id else self._events).append(message)
+        return replies
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._line.write(data)
+        except (serial.SerialException, OSError) as error:
+            raise CardError(f"the line is gone: {_reason(error)}") from error
+
+    def _silence(self, request: m.Message, patience: float) -> str:
+        tries = f"no answer to {type(request).__name__.lower().removesuffix('request')} in {self._tries} tries of {patience:g} s"
+        if not self._heard:
+            return f"{tries}: nothing came"
+        if self._nonsense:
+            return f"{tries}: {self._heard} bytes came, such as {bytes(self._nonsense[:_SHOWN])!r}"
+        return f"{tries}: {self._heard} bytes came, and no message of a ringhil card"
+
+
+def address_of(register: str | int) -> int:
+    """Address of a register. Raises CardError for an unknown name."""
+    if isinstance(register, int):
+        return register
+    try:
+        return registers.ADDRESS[register]
+    except KeyError:
+        raise CardError(f"register: found {register!r}; allowed are {', '.join(registers.ADDRESS)}") from None
+
+
+def _refused(message: m.RefusedReply) -> RefusedError:
+    text = message.text.decode(errors="replace")
+    try:
+        why = Refusal.of(message.why)
+    except ValueError:
+        return RefusedError(None, f"the card refuses: {text}")
+    return RefusedError(why, f"the card refuses: {text} ({why})")
+
+
+def _reason(error: Exception, url: str = "") -> str:
+    return " ".join(str(error).split()).removeprefix(f"{url}: ")
+
+
+EVENTS = {kind.name.lower(): kind for kind in EventKind}

@@ -1,0 +1,58 @@
+"""A server in this process, and a client's line to one of its cards."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import ScenarioError, load
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.port import ManagementPort
+
+CLOCK = 1_000_000  # Hz
+
+
+class EmulationError(Exception):
+    """A server can't be emulated; one line says why."""
+
+
+class EmulatedLine:
+    """The server of a file, powered up until its cards have been counted, and a line to its card `card` (None: the
+    first). Time passes when it is told to. Raises EmulationError.
+    """
+
+    def __init__(self, path: str, card: str | None = None, *, clock: int = CLOCK, seed: int | None = None) -> None:
+        try:
+            scenario = load(Path(path))
+            if seed is not None:
+                scenario = replace(scenario, seed=seed)
+            names = [each.name for each in scenario.server.cards]
+            number = names.index(names[0] if card is None else card) if card is None or card in names else -1
+            if number < 0:
+                raise EmulationError(f"{path}: no card {card!r}; there are {', '.join(names)}")
+            self.run = Run(scenario, cells_library())
+        except (ScenarioError, BuildError, DataError) as error:
+            raise EmulationError(str(error)) from error
+        self.clock = clock
+        self.port = ManagementPort(ManagedCard(self.run.server, number), clock=clock)
+        self.run.start()
+        server = self.run.server
+        self.run.run_to(max(Bounds(times).power_up for times in server.times))
+
+    @property
+    def now(self) -> int:
+        """The present cycle."""
+        return self.run.kernel.now
+
+    def pass_time(self, cycles: int) -> None:
+        """Let so many cycles pass."""
+        self.run.run_to(self.now + cycles)
+
+    def close(self) -> None:
+        """End it."""
+        self.port.close()
+        self.run.server.close_work()
+        self.run.close()

@@ -1,0 +1,116 @@
+"""`emulated:///server.yaml#a`: card `a` of a server that is emulated in this process, as a serial port.
+
+    emulated:///PATH[?clock=HZ&seed=N][#CARD]      CARD: the first one; clock: 1000000
+
+Its time is the server's: it passes only while somebody reads and nothing is there, `clock` cycles for each second of
+the port's timeout, and as fast as they can be simulated. So a program does the same in every run.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from serial import PortNotOpenError, SerialBase, SerialException
+
+from ringhil.emulator.serial.emulated import CLOCK, EmulatedLine, EmulationError
+
+_STEP = 64  # cycles that pass between two looks at what has come
+
+
+class Serial(SerialBase):  # type: ignore[misc]
+    """See pyserial. `line`: what is behind it, while it is open."""
+
+    line: EmulatedLine | None = None
+    is_open: bool
+
+    def open(self) -> None:
+        """Power the server up. Raises SerialException."""
+        if self.is_open:
+            raise SerialException("Port is already open.")
+        self._reconfigure_port()
+        path, card, clock, seed = _parsed(str(self._port))
+        try:
+            self.line = EmulatedLine(path, card, clock=clock, seed=seed)
+        except EmulationError as error:
+            raise SerialException(str(error)) from error
+        self.is_open = True
+
+    def close(self) -> None:
+        """End the server."""
+        if self.line is not None:
+            self.line.close()
+        self.line, self.is_open = None, False
+
+    def _reconfigure_port(self) -> None:
+        if self._port is None:
+            raise SerialException("Port must be configured before it can be used.")
+
+    def _opened(self) -> EmulatedLine:
+        if self.line is None:
+            raise PortNotOpenError
+        return self.line
+
+    def monotonic(self) -> float:
+        """The server's time, in seconds since power-up."""
+        line = self._opened()
+        return line.now / line.clock
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read at once."""
+        return self._opened().port.waiting
+
+    def read(self, size: int = 1) -> bytes:
+        """Up to `size` bytes; fewer when the timeout has passed, in the server's time."""
+        line, found = self._opened(), bytearray()
+        for _ in self._steps(line):
+            found += line.port.take(size - len(found))
+            if len(found) >= size:
+                break
+            line.pass_time(_STEP)
+        found += line.port.take(size - len(found))
+        return bytes(found)
+
+    def _steps(self, line: EmulatedLine) -> Iterator[None]:
+        end = None if self._timeout is None else line.now + round(self._timeout * line.clock)
+        while end is None or line.now < end:
+            yield
+
+    def write(self, data: Any) -> int:
+        """The card takes them all, now."""
+        taken = bytes(data)
+        self._opened().port.receive(taken)
+        return len(taken)
+
+    def flush(self) -> None:
+        """Nothing is ever left to be written."""
+        self._opened()
+
+    def reset_input_buffer(self) -> None:
+        """Forget what has come."""
+        self._opened().port.take()
+
+    def reset_output_buffer(self) -> None:
+        """Nothing is ever left to be written."""
+        self._opened()
+
+
+def _parsed(url: str) -> tuple[str, str | None, int, int | None]:
+    parts = urlsplit(url)
+    asked = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    unknown = sorted(set(asked) - {"clock", "seed"})
+    if unknown or parts.scheme != "emulated" or not (parts.netloc or parts.path):
+        raise SerialException(f"{url}: allowed is emulated:///PATH[?clock=HZ&seed=N][#CARD]")
+    for name, text in asked.items():
+        if not (text.isascii() and text.isdigit() and len(text) < 10) or (name == "clock" and int(text) == 0):
+            raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number of up to 9 digits")
+    seed = int(asked["seed"]) if "seed" in asked else None
+    return _path(parts.netloc + parts.path), unquote(parts.fragment) or None, int(asked.get("clock", CLOCK)), seed
+
+
+def _path(written: str) -> str:
+    """As a URL has no relative paths, one that begins with a slash may be of this folder, or from the root."""
+    path = unquote(written)
+    here = path.removeprefix("/")
+    return here if here and (Path(here).exists() or not Path(path).exists()) else path

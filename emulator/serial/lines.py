@@ -1,0 +1,129 @@
+"""Where clients come from: ptys and TCP sockets, each a few calls that never wait."""
+
+import os
+import socket
+import tty
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from typing import Self
+
+_CHUNK = 1 << 16  # bytes read at a time
+
+
+class ListenError(Exception):
+    """A port can't be opened; one line says which, and why."""
+
+
+class ClientLine(ABC):
+    """One client's line. `fileno`: to wait for."""
+
+    name: str
+
+    @abstractmethod
+    def fileno(self) -> int:
+        """The descriptor."""
+
+    @abstractmethod
+    def read(self) -> bytes | None:
+        """What has come, at once; None: the client has gone."""
+
+    @abstractmethod
+    def write(self, data: bytes) -> int:
+        """Bytes that could be written at once."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it."""
+
+
+class Pty(ClientLine):
+    """A pseudo terminal, raw. Clients open `name`, one after the other; nobody is told when one has gone."""
+
+    def __init__(self) -> None:
+        # Our own end of the other side stays open, or reading would fail whenever no client has it open.
+        self._ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        os.set_blocking(self._ours, False)
+        self.name = os.ttyname(self._theirs)
+
+    def fileno(self) -> int:
+        return self._ours
+
+    def read(self) -> bytes | None:
+        with suppress(BlockingIOError):
+            return os.read(self._ours, _CHUNK)
+        return b""
+
+    def write(self, data: bytes) -> int:
+        with suppress(BlockingIOError):
+            return os.write(self._ours, data)
+        return 0
+
+    def close(self) -> None:
+        os.close(self._ours)
+        os.close(self._theirs)
+
+
+class Connection(ClientLine):
+    """A client's TCP connection."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        self._peer = peer
+        peer.setblocking(False)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.name = "{}:{}".format(*peer.getpeername()[:2])
+
+    def fileno(self) -> int:
+        return self._peer.fileno()
+
+    def read(self) -> bytes | None:
+        try:
+            return self._peer.recv(_CHUNK) or None
+        except BlockingIOError:
+            return b""
+        except OSError:
+            return None
+
+    def write(self, data: bytes) -> int:
+        with suppress(OSError):  # that it has gone is seen by reading
+            return self._peer.send(data)
+        return 0
+
+    def close(self) -> None:
+        self._peer.close()
+
+
+class TcpListener:
+    """Takes connections at HOST:PORT, port 0 any free one; `name` is what to open."""
+
+    def __init__(self, host: str, port: int) -> None:
+        try:
+            self._socket = socket.create_server((host, port), reuse_port=False)
+        except OSError as error:
+            raise ListenError(
+                f"tcp://{host}:{port}: cannot be opened: {os.strerror(error.errno) if error.errno else error}"
+            ) from error
+        self._socket.setblocking(False)
+        found, number = self._socket.getsockname()[:2]
+        self.name = f"socket://{found}:{number}"
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._socket.fileno()
+
+    def accept(self) -> Connection | None:
+        """The next client that waits."""
+        try:
+            return Connection(self._socket.accept()[0])
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        """No more clients."""
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

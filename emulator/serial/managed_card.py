@@ -1,0 +1,185 @@
+"""A card of a running server, as its management port sees it: it carries out requests, and tells what happens."""
+
+from collections.abc import Callable
+
+from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware
+from ringhil.emulator.serial.injecting import Injections
+from ringhil.emulator.serial.refused import NotDone
+from ringhil.emulator.server import LiveServer
+from ringhil.emulator.server.observations import Struck
+from ringhil.firmware.observations import Deposed, Elected
+from ringhil.protocol import codec, wire
+from ringhil.protocol.frames import Report
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.management import EventKind, Injection, LineFault, Refusal, Way
+from ringhil.protocol.registers import REGISTERS
+from ringhil.protocol.wire import CensusVerdict, Port
+
+_REGISTERS = {register.address: register for register in REGISTERS}
+_PORTS = Port.codes()
+_MOST_COUNTING = 64  # requests that wait for the end of a census
+_NONE = CensusVerdict.NONE.code
+
+Answer = Callable[[m.Message], None]
+Follower = Callable[[EventKind, m.Message], None]
+
+
+class ManagedCard:
+    """Card number `card` of `server`. A follower is told each event of the card, and its kind."""
+
+    def __init__(self, server: LiveServer, card: int) -> None:
+        self._server, self.number = server, card
+        self.card = server.wiring.cards[card]
+        self._first = server.wiring.cell(card, 0)
+        self._injections = Injections(server.wiring, card)
+        self._last: m.LastCensusReply | None = None
+        self._accepted = 0
+        self._counting: list[tuple[int, Answer]] = []
+        self.followers: list[Follower] = []
+        seen = server.observations
+        seen.listen_to_frames(self._frame)
+        seen.listen(FirmwareSaid, self._said)
+        seen.listen(Struck, self._struck)
+
+    @property
+    def now(self) -> int:
+        """The present cycle."""
+        return self._server.kernel.now
+
+    def carry_out(self, request: m.Message, answer: Answer) -> None:
+        """Do what is asked, and answer: at once, or a census when it is over. Raises NotDone."""
+        match request:
+            case m.TimeRequest():
+                answer(m.TimeReply(request.id, self.now))
+            case m.ReadRequest():
+                value = self._server.engine.peek(self._cell(request.gpu), self._register(request.address))
+                answer(m.ReadReply(request.id, value, self.now))
+            case m.WriteRequest():
+                cell, register = self._cell(request.gpu), self._register(request.address, writing=True)
+                self._server.engine.poke(cell, register, request.value)
+                answer(m.WriteReply(request.id, self.now))
+            case m.CensusRequest():
+                self._count(request, answer)
+            case m.LastCensusRequest():
+                if self._last is None:
+                    raise NotDone(Refusal.NOT_COUNTED, "no census has been accepted since power-up")
+                answer(_as(m.LastCensusReply, request.id, self._last))
+            case m.SendRequest():
+                self._send(request)
+                answer(m.SendReply(request.id, self.now))
+            case m.InjectRequest():
+                self._server.strike([self._injections.event(request, self.now)])
+                answer(m.InjectReply(request.id, self.now))
+            case _:
+                raise NotDone(Refusal.UNKNOWN_TYPE, f"{type(request).__name__} is no request")
+
+    # -------------------------------------------------------------------------------------------- requests
+
+    def _cell(self, gpu: int) -> int:
+        if gpu >= self.card.gpus:
+            raise NotDone(Refusal.NO_SUCH_GPU, f"GPU {gpu}: the card has 0 .. {self.card.gpus - 1}")
+        return self._first + gpu
+
+    @staticmethod
+    def _register(address: int, *, writing: bool = False) -> str:
+        register = _REGISTERS.get(address)
+        if register is None:
+            raise NotDone(Refusal.NO_SUCH_REGISTER, f"there is no register at 0x{address:02X}")
+        if writing and register.access != "rw":
+            raise NotDone(Refusal.READ_ONLY, f"{register.name} can only be read")
+        return register.name
+
+    def _count(self, request: m.CensusRequest, answer: Answer) -> None:
+        if not any(self._is_entry(gpu) for gpu in self.card.host_links):
+            raise NotDone(Refusal.NO_ENTRY_GPU, "no GPU is elected to count")
+        if len(self._counting) >= _MOST_COUNTING:
+            raise NotDone(Refusal.BUSY, f"{_MOST_COUNTING} clients wait for a census already")
+        self._counting.append((request.id, answer))
+        self._server.count_now(self.number)
+
+    def _is_entry(self, gpu: int) -> bool:
+        return self._server.counts(self._first + gpu)
+
+    def _send(self, request: m.SendRequest) -> None:
+        cell = self._cell(request.gpu)
+        if request.port not in _PORTS.values():
+            raise NotDone(Refusal.BAD_VALUE, f"port {request.port}: allowed are {', '.join(map(str, _PORTS.values()))}")
+        try:
+            frame = codec.decode(request.frame, check=False)
+        except codec.FrameError as error:
+            raise NotDone(Refusal.BAD_VALUE, f"this is no frame: {error}") from None
+        if frame.KIND in (kind.code for kind in wire.DATA_KINDS):
+            raise NotDone(Refusal.CANNOT, "frames of the data channel are sent by the CPU and the compute engine alone")
+        self._server.kernel.send_mail(cell, request.port, request.frame)
+
+    # ---------------------------------------------------------------------------------------------- events
+
+    def _tell(self, kind: EventKind, event: m.Message) -> None:
+        for follower in self.followers:
+            follower(kind, event)
+
+    def _frame(self, seen: FrameSeen) -> None:
+        gpu = seen.cell - self._first
+        if not 0 <= gpu < self.card.gpus:
+            return
+        if self.followers:
+            way = Way.parse(seen.WAY)
+            event = m.FrameEvent(0, gpu, seen.port, way.code, int(seen.bad), seen.cycle, seen.frame)
+            self._tell(EventKind.FRAMES, event)
+        if isinstance(seen, FromFirmware) and seen.frame[:1] == bytes([Report.KIND]):
+            report = codec.decode(seen.frame, check=False)
+            assert isinstance(report, Report)
+            self._reported(report)
+
+    def _reported(self, report: Report) -> None:
+        """The entry GPU tells the CPU how a census has ended, and so everybody who asked for one."""
+        asked, self._counting = self._counting, []
+        if report.verdict == _NONE:
+            for number, answer in asked:
+                text = b"the census was rejected, as often as it was tried"
+                answer(m.RefusedReply(number, Refusal.NOT_COUNTED.code, text))
+            return
+        self._accepted += 1
+        members = report.sets[: (report.size + 63) // 64]
+        self._last = m.LastCensusReply(
+            0,
+            report.epoch,
+            report.sequence,
+            report.count,
+            report.size,
+            report.verdict,
+            report.break_after,
+            report.break_before,
+            report.sent_at,
+            self.now,
+            self._accepted,
+            report.rejected,
+            members if any(members) else (),
+        )
+        for number, answer in asked:
+            answer(_as(m.CensusReply, number, self._last))
+        self._tell(EventKind.COUNTS, _as(m.CountEvent, 0, self._last))
+
+    def _said(self, said: FirmwareSaid) -> None:
+        gpu, what = said.cell - self._first, said.what
+        if 0 <= gpu < self.card.gpus and isinstance(what, Elected | Deposed):
+            holds = int(isinstance(what, Elected))
+            self._tell(EventKind.ROLES, m.RoleEvent(0, gpu, what.role.code, holds, what.epoch, said.cycle))
+
+    def _struck(self, struck: Struck) -> None:
+        event = struck.event
+        card, gpu = getattr(event.target, "card", None), getattr(event.target, "index", 0)
+        if card != self.card.name:
+            return  # another card, or a link between cards
+        injection = Injection.SET if event.begins else Injection.CLEAR
+        fault = LineFault.parse(event.kind)
+        told = m.FaultEvent(0, injection.code, fault.code, gpu, event.value or 0, struck.cycle)
+        self._tell(EventKind.FAULTS, told)
+
+
+_Census = m.CensusReply | m.CountEvent | m.LastCensusReply
+
+
+def _as(kind: type[_Census], number: int, last: m.LastCensusReply) -> _Census:
+    values = [getattr(last, name) for name in m.LastCensusReply.__slots__ if name != "id"]
+    return kind(number, *values)

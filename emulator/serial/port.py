@@ -1,0 +1,181 @@
+"""One client's end of a card's management port: bytes come, requests are carried out, bytes go.
+
+It has no clock and no line: whoever feeds it says when. What it holds is bounded, whatever the client does or leaves.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.refused import NotDone
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import MessageError, decode, encode
+from ringhil.protocol.line.framing import LONGEST, Damaged, Unwrapper, wrap
+from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability, EventKind, Refusal, Type
+
+ROOM = 1 << 18  # bytes that wait for the client to read; beyond that, events are left out and requests not read
+_KEPT = 64  # requests whose replies are kept, in case that they are asked again
+_REQUESTS = tuple(kind.code for kind in REQUESTS)
+_KNOWN_EVENTS = sum(EventKind)
+_CAPABILITIES = Capability.CENSUS | Capability.SEND | Capability.EVENTS | Capability.FAULTS
+_32_BITS = 0xFFFFFFFF
+_LONGEST_NAME = 64  # bytes
+
+
+@dataclass
+class LineCounts:
+    """What a line has carried, as the card sees it: see `line_reply`."""
+
+    received: int = 0
+    sent: int = 0
+    requests: int = 0
+    damaged: int = 0
+    refused: int = 0
+    events: int = 0
+    missed: int = 0
+
+
+class ManagementPort:
+    """`clock`: of the ring, in Hz, 0 where its cycles pass as fast as they can; `name`: of the card, for people."""
+
+    def __init__(self, card: ManagedCard, *, clock: int = 0, name: str = "") -> None:
+        self._card, self._clock = card, clock
+        self._name = name or f"card {card.card.name}, emulated"
+        self._unwrapper = Unwrapper()
+        self._out = bytearray()
+        self._events = 0
+        self._session = 0
+        self._untold = 0  # events missed of which the client has not heard
+        # By id: a request, and its reply if there is one yet. Who asks again under the same id was not heard, or did
+        # not hear: it is not done twice.
+        self._asked: OrderedDict[int, tuple[bytes, bytes | None]] = OrderedDict()
+        self.counts = LineCounts()
+        card.followers.append(self._follow)
+
+    def close(self) -> None:
+        """The client has gone."""
+        self._card.followers.remove(self._follow)
+        self._session += 1
+
+    @property
+    def full(self) -> bool:
+        """So much waits for the client to read that nothing more should be read from it."""
+        return len(self._out) >= ROOM
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that are there to be sent."""
+        return len(self._out)
+
+    def receive(self, data: bytes) -> None:
+        """These bytes have come, now. While it is `full` they are lost, as on a line without flow control."""
+        self.counts.received += len(data)
+        if self.full:
+            return
+        for message in self._unwrapper.feed(data):
+            if isinstance(message, Damaged):
+                self.counts.damaged += 1
+            else:
+                self._request(message)
+
+    def take(self, most: int = ROOM) -> bytes:
+        """Up to `most` bytes to be sent; they are sent."""
+        data = bytes(self._out[:most])
+        del self._out[:most]
+        self.counts.sent += len(data)
+        if self._untold and not self.full:
+            missed, self._untold = self._untold, 0
+            self._send(m.MissedEvent(0, missed))
+        return data
+
+    # -------------------------------------------------------------------------------------------- requests
+
+    def _request(self, data: bytes) -> None:
+        number = int.from_bytes(data[1:3], "big")
+        asked, reply = self._asked.get(number, (b"", None))
+        if asked == data and data[0] != Type.HELLO.code:
+            if reply is not None:
+                self._out += reply
+            return
+        self.counts.requests += 1
+        self._asked[number] = (data, None)
+        self._asked.move_to_end(number)
+        while len(self._asked) > _KEPT:
+            self._asked.popitem(last=False)
+        try:
+            if data[0] not in _REQUESTS:
+                raise NotDone(Refusal.UNKNOWN_TYPE, f"type 0x{data[0]:02X} is no request")
+            self._carry_out(_decoded(data))
+        except NotDone as refused:
+            self.counts.refused += 1
+            self._answer(m.RefusedReply(number, refused.why.code, str(refused).encode()))
+
+    def _carry_out(self, request: m.Message) -> None:
+        match request:
+            case m.HelloRequest():
+                self._hello(request)
+            case m.SubscribeRequest():
+                if request.events & ~_KNOWN_EVENTS:
+                    raise NotDone(Refusal.BAD_VALUE, f"events 0x{request.events:04X}: known are 0x{_KNOWN_EVENTS:04X}")
+                self._events = request.events
+                self._answer(m.SubscribeReply(request.id, self._events, self._card.now))
+            case m.LineRequest():
+                c = self.counts
+                events = (c.requests, c.damaged, c.refused, c.events, c.missed)
+                self._answer(m.LineReply(request.id, c.received, c.sent, *(n & _32_BITS for n in events)))
+            case _:
+                session = self._session
+                self._card.carry_out(request, lambda reply: self._answer(reply) if session == self._session else None)
+
+    def _hello(self, request: m.HelloRequest) -> None:
+        """A client begins: what an earlier one has asked for on this line is forgotten."""
+        if len(request.name) > _LONGEST_NAME:
+            raise NotDone(Refusal.BAD_LENGTH, f"name: {len(request.name)} bytes; allowed are {_LONGEST_NAME}")
+        self._session += 1
+        self._asked.clear()
+        self._events = self._untold = 0
+        capabilities = _CAPABILITIES | (Capability.PACED if self._clock else 0)
+        card = self._card
+        self._answer(
+            m.HelloReply(
+                request.id,
+                MAJOR,
+                MINOR,
+                card.number,
+                card.card.gpus,
+                capabilities,
+                LONGEST,
+                self._clock,
+                0,
+                card.now,
+                self._name.encode(),
+            )
+        )
+
+    def _answer(self, reply: m.Message) -> None:
+        wrapped = wrap(encode(reply))
+        if reply.id in self._asked:
+            self._asked[reply.id] = (self._asked[reply.id][0], wrapped)
+        self._out += wrapped
+
+    # ---------------------------------------------------------------------------------------------- events
+
+    def _follow(self, kind: EventKind, event: m.Message) -> None:
+        if not self._events & kind:
+            return
+        if self.full:
+            self.counts.missed += 1
+            self._untold += 1
+            return
+        self.counts.events += 1
+        self._send(event)
+
+    def _send(self, event: m.Message) -> None:
+        self._out += wrap(encode(event))
+
+
+def _decoded(data: bytes) -> m.Message:
+    try:
+        return decode(data)
+    except MessageError as error:
+        raise NotDone(Refusal.BAD_LENGTH, str(error)) from None

@@ -1,0 +1,1 @@
+"""Serial lines: framing, and the messages of a card's management port."""

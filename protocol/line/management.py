@@ -1,0 +1,236 @@
+"""The management port of a card, as `construct` definitions: the one source of truth.
+
+A client sends requests; the card answers each with the reply of its type, or with `refused`, under the same `id`.
+Events come unasked, from when they are subscribed to. All numbers are unsigned, most significant byte first. A message
+begins
+
+    type 8 | id 16
+
+and may end with one field of any length, which reaches to the end of the message. `id` is the client's to choose, and 0
+in an event. Times are cycles of the ring's clock since power-up.
+
+A later minor version only adds types, and fields at the end of the fixed part of `hello_reply`; a later major version
+keeps `hello` and the first three bytes of `hello_reply`'s body as they are.
+"""
+
+from construct import Const, Enum, FlagsEnum, GreedyBytes, GreedyRange, Int8ub, Int16ub, Int32ub, Int64ub, Struct
+
+from ringhil.protocol.enums import Bits, Coded
+from ringhil.protocol.wire import CensusVerdict, Port, Role
+
+MAJOR, MINOR = 1, 0
+REPLY = 0x80  # in the type of a reply, beside that of its request
+
+
+class Type(Coded):
+    """What a message is."""
+
+    HELLO = "hello", 0x01
+    TIME = "time", 0x02
+    READ = "read", 0x03
+    WRITE = "write", 0x04
+    CENSUS = "census", 0x05
+    LAST_CENSUS = "last_census", 0x06
+    SEND = "send", 0x07
+    SUBSCRIBE = "subscribe", 0x08
+    INJECT = "inject", 0x09
+    LINE = "line", 0x0A
+    FRAME_EVENT = "frame_event", 0x41
+    ROLE_EVENT = "role_event", 0x42
+    COUNT_EVENT = "count_event", 0x43
+    FAULT_EVENT = "fault_event", 0x44
+    MISSED_EVENT = "missed_event", 0x45
+    HELLO_REPLY = "hello_reply", REPLY | 0x01
+    TIME_REPLY = "time_reply", REPLY | 0x02
+    READ_REPLY = "read_reply", REPLY | 0x03
+    WRITE_REPLY = "write_reply", REPLY | 0x04
+    CENSUS_REPLY = "census_reply", REPLY | 0x05
+    LAST_CENSUS_REPLY = "last_census_reply", REPLY | 0x06
+    SEND_REPLY = "send_reply", REPLY | 0x07
+    SUBSCRIBE_REPLY = "subscribe_reply", REPLY | 0x08
+    INJECT_REPLY = "inject_reply", REPLY | 0x09
+    LINE_REPLY = "line_reply", REPLY | 0x0A
+    REFUSED = "refused", 0xFF
+
+
+class Capability(Bits):
+    """What a card can do beyond reading and writing."""
+
+    CENSUS = 0x0001  # begins a census when asked to
+    SEND = 0x0002  # sends frames into the ring
+    EVENTS = 0x0004
+    FAULTS = 0x0008  # injects faults: an emulated card
+    PACED = 0x0010  # its cycles keep to `clock`; otherwise they pass as fast as they can
+
+
+class EventKind(Bits):
+    """Kinds of events, to be subscribed to."""
+
+    FRAMES = 0x0001
+    ROLES = 0x0002
+    COUNTS = 0x0004
+    FAULTS = 0x0008
+
+
+class Refusal(Coded):
+    """Why a request is refused."""
+
+    UNKNOWN_TYPE = "unknown_type", 1
+    BAD_LENGTH = "bad_length", 2
+    NO_SUCH_GPU = "no_such_gpu", 3
+    NO_SUCH_REGISTER = "no_such_register", 4
+    READ_ONLY = "read_only", 5
+    BAD_VALUE = "bad_value", 6
+    NO_ENTRY_GPU = "no_entry_gpu", 7
+    NOT_COUNTED = "not_counted", 8  # no census has been accepted yet, or the one asked for was not
+    CANNOT = "cannot", 9  # the card lacks the capability
+    BUSY = "busy", 10
+
+
+class Way(Coded):
+    """Which way a frame went, at a GPU."""
+
+    TO_FIRMWARE = "to_firmware", 0
+    FROM_FIRMWARE = "from_firmware", 1
+    TO_CPU = "to_cpu", 2
+    FROM_CPU = "from_cpu", 3
+
+
+class LineFault(Coded):
+    """Faults that a card can inject. Those of links strike the link from the GPU clockwise."""
+
+    DEAD = "dead", 1
+    HANG = "hang", 2
+    CORRUPT = "corrupt", 3
+    SKIP_COUNT = "skip_count", 4
+    DOUBLE_COUNT = "double_count", 5
+    BABBLE = "babble", 6
+    DUPLICATE_ID = "duplicate_id", 7
+    SLOW = "slow", 8
+    SWITCH_STUCK_THROUGH = "switch_stuck_through", 9
+    SWITCH_STUCK_BYPASS = "switch_stuck_bypass", 10
+    KEEPALIVE_LOSS = "keepalive_loss", 11
+    FLAP = "flap", 12
+    HOST_LINK_CUT = "host_link_cut", 13
+    LINK_CUT = "link_cut", 32
+    LINK_ONE_WAY = "link_one_way", 33
+    LINK_BIT_ERRORS = "link_bit_errors", 34
+    LINK_DELAY = "link_delay", 35
+
+
+class Injection(Coded):
+    """What becomes of a fault."""
+
+    CLEAR = "clear", 0
+    SET = "set", 1
+
+
+def _message(kind: Type, *fields: object) -> Struct:
+    return Struct("type" / Const(kind.code, Int8ub), "id" / Int16ub, *fields)
+
+
+_GPU = "gpu" / Int16ub * "number in its ring"
+_NOW = "now" / Int64ub * "cycle in which it was done"
+
+_CENSUS = (
+    "epoch" / Int32ub,
+    "sequence" / Int32ub,
+    "count" / Int16ub,
+    "size" / Int16ub * "GPUs wired into the ring",
+    "verdict" / Enum(Int8ub, **CensusVerdict.codes()),
+    "break_after" / Int16ub * "as in a report frame",
+    "break_before" / Int16ub,
+    "sent_at" / Int64ub * "cycle in which its first message left",
+    "counted_at" / Int64ub * "cycle in which it was accepted",
+    "accepted" / Int32ub * "censuses since power-up, this one included",
+    "rejected" / Int32ub * "messages that this entry GPU has rejected since it was elected",
+    "members" / GreedyRange(Int64ub) * "64-bit words; bit i%64 of word i//64: GPU i is counted. Nothing: not known",
+)
+
+_FAULT = (
+    "injection" / Enum(Int8ub, **Injection.codes()),
+    "fault" / Enum(Int8ub, **LineFault.codes()),
+    _GPU,
+    "value" / Int32ub * "of the fault's parameter; 0: its default",
+)
+
+MESSAGES = {
+    Type.HELLO: _message(
+        Type.HELLO,
+        "major" / Int8ub,
+        "minor" / Int8ub,
+        "name" / GreedyBytes * "of the client, UTF-8, at most 64 bytes",
+    ),
+    Type.HELLO_REPLY: _message(
+        Type.HELLO_REPLY,
+        "major" / Int8ub,
+        "minor" / Int8ub,
+        "card" / Int8ub * "number in its server",
+        "gpus" / Int16ub,
+        "capabilities" / FlagsEnum(Int16ub, **Capability.codes()),
+        "longest" / Int16ub * "bytes of the longest message that it takes",
+        "clock" / Int32ub * "of the ring, Hz; 0: not known",
+        "serial" / Int64ub * "serial number; 0: none",
+        _NOW,
+        "name" / GreedyBytes * "of the card and what it is, UTF-8",
+    ),
+    Type.TIME: _message(Type.TIME),
+    Type.TIME_REPLY: _message(Type.TIME_REPLY, _NOW),
+    Type.READ: _message(Type.READ, _GPU, "address" / Int8ub * "of a register"),
+    Type.READ_REPLY: _message(Type.READ_REPLY, "value" / Int32ub, _NOW),
+    Type.WRITE: _message(Type.WRITE, _GPU, "address" / Int8ub * "of a register", "value" / Int32ub),
+    Type.WRITE_REPLY: _message(Type.WRITE_REPLY, _NOW),
+    Type.CENSUS: _message(Type.CENSUS),
+    Type.CENSUS_REPLY: _message(Type.CENSUS_REPLY, *_CENSUS),
+    Type.LAST_CENSUS: _message(Type.LAST_CENSUS),
+    Type.LAST_CENSUS_REPLY: _message(Type.LAST_CENSUS_REPLY, *_CENSUS),
+    Type.SEND: _message(
+        Type.SEND,
+        _GPU,
+        "port" / Enum(Int8ub, **Port.codes()) * "of its mailbox",
+        "frame" / GreedyBytes * "whole; its link CRC is written anew",
+    ),
+    Type.SEND_REPLY: _message(Type.SEND_REPLY, _NOW),
+    Type.SUBSCRIBE: _message(Type.SUBSCRIBE, "events" / FlagsEnum(Int16ub, **EventKind.codes())),
+    Type.SUBSCRIBE_REPLY: _message(Type.SUBSCRIBE_REPLY, "events" / FlagsEnum(Int16ub, **EventKind.codes()), _NOW),
+    Type.INJECT: _message(Type.INJECT, *_FAULT),
+    Type.INJECT_REPLY: _message(Type.INJECT_REPLY, _NOW),
+    Type.LINE: _message(Type.LINE),
+    Type.LINE_REPLY: _message(
+        Type.LINE_REPLY,
+        "received" / Int64ub * "bytes of this client, as the card sees it; so are all of these",
+        "sent" / Int64ub,
+        "requests" / Int32ub,
+        "damaged" / Int32ub * "what came and was no message",
+        "refused" / Int32ub,
+        "events" / Int32ub,
+        "missed" / Int32ub * "events that were not sent, as the client didn't read",
+    ),
+    Type.FRAME_EVENT: _message(
+        Type.FRAME_EVENT,
+        _GPU,
+        "port" / Int8ub * "of the mailbox; to the CPU the virtual channel, from the CPU 0",
+        "way" / Enum(Int8ub, **Way.codes()),
+        "bad" / Int8ub * "1: it arrived damaged",
+        "cycle" / Int64ub,
+        "frame" / GreedyBytes,
+    ),
+    Type.ROLE_EVENT: _message(
+        Type.ROLE_EVENT,
+        _GPU,
+        "role" / Enum(Int8ub, **Role.codes()),
+        "holds" / Int8ub * "1: elected, 0: deposed",
+        "epoch" / Int32ub,
+        "cycle" / Int64ub,
+    ),
+    Type.COUNT_EVENT: _message(Type.COUNT_EVENT, *_CENSUS),
+    Type.FAULT_EVENT: _message(Type.FAULT_EVENT, *_FAULT, "cycle" / Int64ub),
+    Type.MISSED_EVENT: _message(Type.MISSED_EVENT, "events" / Int32ub),
+    Type.REFUSED: _message(
+        Type.REFUSED,
+        "why" / Enum(Int8ub, **Refusal.codes()),
+        "text" / GreedyBytes * "a sentence for people, UTF-8",
+    ),
+}
+
+REQUESTS = tuple(kind for kind in Type if kind.code < 0x40)

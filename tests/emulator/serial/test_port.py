@@ -1,0 +1,124 @@
+"""One client's end of a management port: whatever comes, what it holds is bounded and what it says is true."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.port import ROOM, ManagementPort
+from ringhil.emulator.server import LiveServer
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import decode, encode
+from ringhil.protocol.line.framing import Unwrapper, wrap
+from ringhil.protocol.line.management import EventKind, Refusal
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LiveServer]:
+    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
+    server.start()
+    server.run_to(3000)
+    yield server
+    server.engine.close()
+
+
+@pytest.fixture
+def port(server: LiveServer) -> ManagementPort:
+    return ManagementPort(ManagedCard(server, 0))
+
+
+def heard(port: ManagementPort) -> list[m.Message]:
+    found = Unwrapper().feed(port.take(1 << 30))
+    return [decode(each) for each in found if isinstance(each, bytes)]
+
+
+def asked(port: ManagementPort, *requests: m.Message) -> list[m.Message]:
+    port.receive(b"".join(wrap(encode(request)) for request in requests))
+    return heard(port)
+
+
+def test_each_request_has_its_answer_in_order(port: ManagementPort) -> None:
+    answers = asked(port, m.TimeRequest(9), m.ReadRequest(8, 2, 3), m.ReadRequest(7, 4, 3), m.LineRequest(6))
+    assert [type(a) for a in answers] == [m.TimeReply, m.ReadReply, m.RefusedReply, m.LineReply]
+    assert [a.id for a in answers] == [9, 8, 7, 6]
+
+
+def test_what_is_no_request_is_refused(port: ManagementPort) -> None:
+    port.receive(wrap(b"\x41\0\1") + wrap(b"\x7f\0\2abc") + wrap(b"\x03\0\3\0") + wrap(b"\x83"))
+    answers = heard(port)
+    refusals = [Refusal.of(a.why) for a in answers if isinstance(a, m.RefusedReply)]
+    assert refusals == [Refusal.UNKNOWN_TYPE, Refusal.UNKNOWN_TYPE, Refusal.BAD_LENGTH, Refusal.UNKNOWN_TYPE]
+    assert port.counts.refused == 4
+
+
+def test_the_same_request_again_is_answered_again_and_not_done_again(port: ManagementPort, server: LiveServer) -> None:
+    request = m.WriteRequest(5, 1, 2, 9)
+    first = asked(port, request)
+    server.run_to(server.kernel.now + 100)
+    assert asked(port, request) == first
+    assert port.counts.requests == 1
+    (other,) = asked(port, m.WriteRequest(5, 1, 2, 1))  # another request under the same id is another request
+    assert isinstance(other, m.WriteReply)
+    assert other.now > first[0].now  # type: ignore[union-attr]
+
+
+def test_hello_begins_afresh(port: ManagementPort) -> None:
+    asked(port, m.SubscribeRequest(1, EventKind.FRAMES), m.TimeRequest(2))
+    (hello,) = asked(port, m.HelloRequest(2, 1, 0, b"x"))
+    assert isinstance(hello, m.HelloReply)
+    assert hello.gpus == 4
+    (again,) = asked(port, m.TimeRequest(2))
+    assert isinstance(again, m.TimeReply)
+    assert port._events == 0
+    (refused,) = asked(port, m.HelloRequest(3, 1, 0, bytes(65)))
+    assert isinstance(refused, m.RefusedReply)
+
+
+def test_a_client_that_does_not_read_misses_events_and_costs_no_more(port: ManagementPort, server: LiveServer) -> None:
+    port.receive(wrap(encode(m.SubscribeRequest(1, EventKind.FRAMES))))
+    while not port.full:
+        server.run_to(server.kernel.now + 20_000)
+    held = port.waiting
+    server.run_to(server.kernel.now + 100_000)
+    assert port.waiting == held < ROOM + 1000
+    missed = port.counts.missed
+    assert missed > 10
+    port.receive(wrap(encode(m.TimeRequest(2))) * 1000)  # nor are its requests taken
+    assert port.waiting == held
+    events = heard(port)
+    assert len(events) > 1000
+    assert heard(port) == [m.MissedEvent(0, missed)]
+    server.run_to(server.kernel.now + 20_000)
+    assert any(isinstance(event, m.FrameEvent) for event in heard(port))
+    assert port.counts.missed == missed
+
+
+def test_who_has_gone_is_told_nothing(port: ManagementPort, server: LiveServer) -> None:
+    asked(port, m.SubscribeRequest(1, EventKind.FRAMES), m.CensusRequest(2))
+    port.close()
+    server.run_to(server.kernel.now + 20_000)
+    assert port.waiting == 0
+
+
+@given(st.lists(st.one_of(st.binary(max_size=50), st.binary(min_size=3, max_size=40).map(wrap)), max_size=20))
+def test_whatever_comes_it_answers_or_is_silent(server: LiveServer, pieces: list[bytes]) -> None:
+    port = ManagementPort(ManagedCard(server, 0))
+    port.receive(b"".join(pieces))
+    for message in heard(port):
+        assert encode(message)
+    port.close()
+    assert port.waiting < ROOM
+
+
+def test_two_clients_have_nothing_of_each_other(server: LiveServer) -> None:
+    card = ManagedCard(server, 0)
+    one, two = ManagementPort(card), ManagementPort(card)
+    asked(one, m.SubscribeRequest(1, EventKind.COUNTS))
+    assert [type(a) for a in asked(two, m.TimeRequest(1))] == [m.TimeReply]
+    server.run_to(server.kernel.now + 20_000)
+    assert heard(two) == []
+    assert any(isinstance(event, m.CountEvent) for event in heard(one))

@@ -1,0 +1,179 @@
+"""`ringhil serve` and `ringhil card` as users meet them: processes, ptys, sockets."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.command import RINGHIL, refusal, ringhil
+
+from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.protocol.line.management import EventKind, LineFault
+
+ONE = "server: {cards: {a: {gpus: 4}}}\n"
+TWO = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"
+
+
+class Served:
+    """A server that is being served; `ports`: by card."""
+
+    def __init__(self, folder: Path, text: str, *options: str) -> None:
+        (folder / "server.yaml").write_text(text)
+        command = [*RINGHIL, "serve", str(folder / "server.yaml"), *options, "--json"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        document = json.loads(self.process.stdout.readline() or self.process.communicate()[1])
+        assert document["ready"] is True
+        self.ports: dict[str, list[str]] = document["ports"]
+
+    def end(self, number: signal.Signals) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path, TWO, "--listen", "pty", "--listen", "tcp://127.0.0.1:0")
+    yield served
+    served.process.kill()
+    served.process.communicate()
+
+
+def test_each_card_has_a_port_of_each_kind_and_a_client_finds_it_there(served: Served) -> None:
+    assert {name: len(ports) for name, ports in served.ports.items()} == {"a": 2, "b": 2}
+    for name, gpus in (("a", 4), ("b", 3)):
+        for url in served.ports[name]:
+            with CardClient.open(url, timeout=20) as card:
+                assert (card.info.gpus, card.info.name) == (gpus, f"card {name}, emulated")
+                assert card.census(timeout=30).count == gpus
+                assert card.read(1, "watchdog") == 64
+    assert served.end(signal.SIGTERM) == (0, "")
+
+
+def test_clients_come_and_go_and_the_ring_goes_on(served: Served) -> None:
+    url = served.ports["a"][1]
+    with CardClient.open(url, timeout=20) as one, CardClient.open(url, timeout=20) as two:
+        two.subscribe(EventKind.FAULTS)
+        one.fault(LineFault.DEAD, 2)
+        (told,) = [next(two.events(20))]
+        assert told.gpu == 2  # type: ignore[union-attr]
+        assert two.census(timeout=30).members == (0, 1, 3)
+    # One goes in the middle of a message, one never reads.
+    host, port = url.removeprefix("socket://").split(":")
+    with socket.create_connection((host, int(port))) as peer:
+        peer.sendall(b"\0\x03ab")
+    with CardClient.open(url, timeout=20) as deaf, CardClient.open(url, timeout=20) as other:
+        deaf.subscribe(EventKind.FRAMES)
+        before = other.now()
+        for _ in range(20):
+            assert other.census(timeout=30).count == 3
+        assert other.now() > before
+    assert served.end(signal.SIGINT) == (0, "")
+
+
+def test_a_pty_goes_from_client_to_client(served: Served) -> None:
+    pty = served.ports["b"][0]
+    for n in range(3):
+        with CardClient.open(pty, timeout=20) as card:
+            card.subscribe(EventKind.FRAMES)
+            card.write(0, "weight", n + 1)
+    done = ringhil("card", "--timeout", 20, pty, "read", 0, "weight", "--json")
+    assert (done.stderr, json.loads(done.stdout or "{}")) == ("", {"weight": 3})
+
+
+def test_when_the_server_goes_a_client_is_told(served: Served) -> None:
+    with CardClient.open(served.ports["a"][1], timeout=5) as card:
+        assert card.now() >= 0
+        served.end(signal.SIGTERM)
+        with pytest.raises(CardError, match="the line is gone: "):
+            card.census()
+
+
+def test_a_paced_ring_keeps_to_its_clock_and_says_so(tmp_path: Path) -> None:
+    served = Served(tmp_path, ONE, "--listen", "tcp://127.0.0.1:0", "--clock", "20000")
+    with CardClient.open(served.ports["a"][0], timeout=20) as card:
+        assert card.info.clock == 20_000
+        assert "paced" in card.info.capabilities
+        assert card.info.now < 20_000 * 60
+    assert served.end(signal.SIGINT) == (0, "")
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(ONE)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refusal("serve", file, "--listen", f"tcp://127.0.0.1:{port}")
+        assert said == f"ringhil: tcp://127.0.0.1:{port}: cannot be opened: Address already in use"
+    for where in ("tcp://127.0.0.1", "tcp://:99", "tcp://127.0.0.1:70000", "udp://127.0.0.1:1", "ptx"):
+        said = refusal("serve", file, "--listen", where)
+        assert said == f"ringhil: --listen: found '{where}'; allowed are pty and tcp://HOST:PORT"
+    assert "--card: found 'b'; there are a" in refusal("serve", file, "--card", "b")
+    assert "missing.yaml: cannot be read" in refusal("serve", tmp_path / "missing.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["info"], "card a, emulated"),
+        (["census"], "4 of 4 GPUs work: GPUs 0, 1, 2, 3 (ring, cycle "),
+        (["census", "--last"], "4 of 4 GPUs work"),
+        (["read", "1", "status"], "healthy"),
+        (["read", "0x1"], "watchdog          0x00000040         64"),
+        (["read", "1", "0x3"], "0x3               0x00000040         64"),
+        (["write", "1", "weight", "0x10"], "written at cycle "),
+        (["fault", "dead", "2"], "set at cycle "),
+        (["fault", "link_bit_errors", "2", "--value", "9"], "set at cycle "),
+        (["watch", "--events", "counts", "--number", "2"], "event=count count=4 size=4 members=(0, 1, 2, 3)"),
+        (["watch", "--number", "1", "--json"], '{"event": "count", "count": 4'),
+        (["watch", "--events", "frames", "--number", "9"], "event=frame cycle="),
+        (["watch", "--events", "roles", "--for", "0.001"], ""),
+    ],
+)
+def test_commands(tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "s.yaml").write_text(ONE)
+    done = ringhil("card", "emulated:///s.yaml", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["read", "9", "status"], "ringhil: the card refuses: GPU 9: the card has 0 .. 3 (no_such_gpu)"),
+        (["read", "1", "statu"], "ringhil: register: found 'statu'; allowed are control, gpu_type"),
+        (["write", "1", "weight", "-1"], "found '-1'; allowed is a number from 0 to 0xFFFFFFFF"),
+        (["fault", "ded", "1"], "found 'ded'; allowed are dead, hang"),
+        (["fault", "dead", "1", "--clear"], "ringhil: the card refuses: dead of GPU 1 is not set (bad_value)"),
+        (["send", "1", "cw", "0g"], "FRAME: found '0g'; allowed are pairs of hexadecimal digits"),
+        (["send", "1", "up", "00"], "found 'up'; allowed are cw, ccw, cpu, boundary"),
+        (["watch", "--events", "counts,sounds"], "--events: found 'sounds'; allowed are frames, roles, counts, faults"),
+    ],
+)
+def test_wrong_commands(tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "s.yaml").write_text(ONE)
+    options = ["--", *arguments[1:]] if "-1" in arguments else arguments[1:]
+    assert said in refusal("card", "emulated:///s.yaml", arguments[0], *options, cwd=tmp_path)
+
+
+def test_no_such_port_is_one_line(tmp_path: Path) -> None:
+    said = refusal("card", tmp_path / "ttyX", "info")
+    assert said.startswith(f"ringhil: {tmp_path}/ttyX: cannot be opened: ")
+    assert "No such file or directory" in said
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    assert "cannot be opened: " in refusal("card", f"socket://127.0.0.1:{port}", "info")
+
+
+def test_something_else_at_the_other_end_is_named() -> None:
+    ours, theirs = os.openpty()
+    os.write(ours, b"login: ")
+    said = refusal("card", "--timeout", "0.05", os.ttyname(theirs), "info")
+    os.close(ours)
+    os.close(theirs)
+    assert said.startswith("ringhil: no answer to hello in 4 tries of 0.05 s: ")
