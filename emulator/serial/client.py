@@ -234,7 +234,8 @@ class CardClient:
             raise CardError(f"the line is gone: {_reason(error)}") from error
 
     def _silence(self, request: m.Message, patience: float) -> str:
-        tries = f"no answer to {type(request).__name__.lower().removesuffix('request')} in {self._tries} tries of {patience:g} s"
+        asked = type(request).__name__.removesuffix("Request").lower()
+        tries = f"no answer to {asked} in {self._tries} tries of {patience:g} s"
         if not self._heard:
             return f"{tries}: nothing came"
         if self._nonsense:
