@@ -435,6 +435,15 @@ def test_a_card_that_reports_no_more_is_given_up_and_its_units_go_to_the_other(f
     assert {w.card for w in few.work()} == {B}
 
 
+def test_of_a_card_that_is_lost_nothing_is_said_that_was_true_before(few: Desk) -> None:
+    few.claim(A, 0, 1)
+    few.report(A, 0, 1, members=(0, 1, 3), degraded=(1,))
+    assert (few.a.count, few.a.degraded, few.a.boundaries, few.a.reachable) == (3, {1}, (3,), True)
+    few.release(A, 0, 1)
+    assert (few.a.count, few.a.weight, few.a.members, few.a.reachable) == (0, 0, (), False)
+    assert (few.a.degraded, few.a.boundaries, few.a.slow_link, few.a.noisy_link) == (frozenset(), (), None, None)
+
+
 def test_nobody_gets_work_before_every_card_has_reported_or_had_the_time_to(desk: Desk) -> None:
     desk.claim(A, 0, 1)
     desk.report(A, 0, 1)
