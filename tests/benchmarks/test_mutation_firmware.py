@@ -157,6 +157,9 @@ WRONG = {
 }
 
 
+played = pytest.mark.slow(part="judges-1")
+
+
 @pytest.fixture(scope="module")
 def fates() -> dict[str, dict[str, Any]]:
     command = [sys.executable, "-c", PLAYED, json.dumps(list(WRONG.values()))]
@@ -165,6 +168,7 @@ def fates() -> dict[str, dict[str, Any]]:
     return dict(zip(WRONG, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
+@played
 def test_what_fails_is_found_by_each(fates: dict[str, dict[str, Any]]) -> None:
     found = fates["counted once more"]["found"]
     assert found["units"]["by"].startswith("tests/firmware/test_verdict.py::")
@@ -174,6 +178,7 @@ def test_what_fails_is_found_by_each(fates: dict[str, dict[str, Any]]) -> None:
     assert fates["counted twice"]["found"]["units"]["by"].startswith("tests/emulator/host/test_cpu.py::")
 
 
+@played
 def test_what_raises_is_found(fates: dict[str, dict[str, Any]]) -> None:
     found = fates["raises"]["found"]
     assert "TypeError" in found["verify"]["why"]
@@ -181,6 +186,7 @@ def test_what_raises_is_found(fates: dict[str, dict[str, Any]]) -> None:
     assert found["units"]["by"].startswith("tests/firmware/test_census.py::")
 
 
+@played
 def test_what_comes_to_no_end_is_not_found_by_verify_but_seen(fates: dict[str, dict[str, Any]]) -> None:
     """There is no exit code; whoever waits for one sees that."""
     fate = fates["never ends"]
@@ -190,12 +196,14 @@ def test_what_comes_to_no_end_is_not_found_by_verify_but_seen(fates: dict[str, d
     assert fate["visible"]
 
 
+@played
 def test_what_differs_is_visible_without_being_found(fates: dict[str, dict[str, Any]]) -> None:
     fate = fates["later"]
     assert fate["visible"] == (fate["found"]["verify"]["differs"] or fate["found"]["explore"]["differs"])
     assert not fate["judged"]
 
 
+@played
 def test_what_is_no_mistake_is_neither_found_nor_visible(fates: dict[str, dict[str, Any]]) -> None:
     fate = fates["no mistake"]
     assert not fate["killed"]

@@ -194,7 +194,7 @@ async def the_scoreboard_sees_what_is_wrong(dut: Any) -> None:
     bench.ports["p1"].source.send_nowait(RingFrame.of(Statistics(0, 0, 5, 0, 1, 1, 1, 4, 1024, 0)))
     await bench.wait(40)
     (complaint,) = board.complaints
-    assert "flit 2" in complaint
+    assert "count is 3, must be 2" in complaint
 
 
 @cocotb.test()

@@ -192,7 +192,7 @@ def test_a_campaign_without_results_says_that_nothing_was_played() -> None:
     with Store(":memory:") as store:
         filled(store, campaign(PLAN), ())
         page = assert_stands_alone(report(store, 1))
-    assert "none: no case was played" in page.words
+    assert "not judged: no case was played" in page.words
     assert "pass" not in page.table("Campaign")[0][1]
     assert ["single faults", "96", "0", "0.00 %", "0", "-"] in page.table("Parts of the space")
     dead = [row[1] for row in page.table("Single faults: kinds of fault by GPUs")[1:]]
