@@ -148,7 +148,7 @@ CLAIMS = (
         "allowance",
         8,
         ("data", "control", "cuts"),
-        "the allowance is 0 or 1, the period as after reset",
+        "the allowance is 0 or 1 from before the GPU says anything, the period as after reset",
     ),
 )
 

@@ -23,7 +23,11 @@ module ringhil_claim_allowance
   end
   always_comb begin
     if (ready_i) begin
-      if (!written_q) assume (reg_we_i && reg_addr_i == REG_ALLOWANCE && reg_wdata_i == {31'h0, pick_i[0]} && !mtx_valid_i);
+      if (!written_q) begin
+        assume (reg_we_i && reg_addr_i == REG_ALLOWANCE && reg_wdata_i == {31'h0, pick_i[0]});
+        // What the GPU begins before it holds was allowed.
+        assume (!mtx_valid_i && !fault_i[FAULT_BABBLE]);
+      end
       else assume (!reg_we_i);
       too_many: assert (sent_q + now <= {3'h0, pick_i[0]});
     end
