@@ -35,7 +35,7 @@ def missing() -> list[str]:
 def needed() -> None:
     """Raises BuildError, with one line that says what to install, if a tool is missing."""
     if missing():
-        raise BuildError(f"proofs need {', '.join(missing())}, which isn't installed beside this Python: {INSTALL}")
+        raise BuildError(f"proofs need {', '.join(missing())}, not installed beside this Python: {INSTALL}")
 
 
 def versions() -> dict[str, str]:

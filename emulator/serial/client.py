@@ -7,10 +7,14 @@ A request whose answer doesn't come is asked again under the same id: the card d
 the line did.
 """
 
+import errno
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -86,7 +90,7 @@ class CardClient:
         try:
             line = serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
         except (serial.SerialException, OSError, ValueError) as error:
-            raise CardError(f"{url}: cannot be opened: {_reason(error, url)}") from error
+            raise CardError(f"{url}: cannot be opened: {_not_opened(url, error)}") from error
         try:
             return cls(line, timeout=timeout, tries=tries)
         except BaseException:
@@ -260,6 +264,16 @@ def _refused(message: m.RefusedReply) -> RefusedError:
     except ValueError:
         return RefusedError(None, f"the card refuses: {text}")
     return RefusedError(why, f"the card refuses: {text} ({why})")
+
+
+def _not_opened(url: str, error: Exception) -> str:
+    number = getattr(error, "errno", None)
+    if number != errno.EACCES:
+        return os.strerror(number) if number else _reason(error, url)
+    why = os.strerror(number)
+    with suppress(OSError, KeyError):
+        return f"{why}; group {Path(url).group()} may, join it or become root"
+    return why
 
 
 def _reason(error: Exception, url: str = "") -> str:

@@ -48,8 +48,11 @@ class EmulatedLine:
         return self.run.kernel.now
 
     def pass_time(self, cycles: int) -> None:
-        """Let so many cycles pass."""
-        self.run.run_to(self.now + cycles)
+        """Let so many cycles pass. Raises EmulationError when the server's work can't be read any more."""
+        try:
+            self.run.run_to(self.now + cycles)
+        except DataError as error:
+            raise EmulationError(str(error)) from error
 
     def close(self) -> None:
         """End it."""

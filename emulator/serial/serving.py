@@ -24,14 +24,15 @@ class _Client:
     line: ClientLine
     port: ManagementPort
     unsent: bytes = b""
+    heard: bool = True
 
 
 class Serving:
     """`clock`: cycles of the ring in a second; None: as fast as they can be simulated. Lines and listeners are closed
     with it."""
 
-    def __init__(self, run: Run, *, clock: int | None = None) -> None:
-        self._run, self._clock = run, clock
+    def __init__(self, run: Run, *, clock: int | None = None, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._run, self._clock, self._monotonic = run, clock, monotonic
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
         self._clients: dict[int, _Client] = {}
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
@@ -51,7 +52,7 @@ class Serving:
 
     def serve(self, until: Callable[[], bool]) -> None:
         """Go on until somebody says so."""
-        self._began, self._from = time.monotonic(), self._run.kernel.now
+        self._began, self._from = self._monotonic(), self._run.kernel.now
         while not until():
             self._pass_time()
             self._look(_LOOK if self._clock else 0)
@@ -72,10 +73,11 @@ class Serving:
         if self._clock is None:
             self._run.run_to(now + _SLICE)
             return
-        due = self._from + int((time.monotonic() - self._began) * self._clock)
+        seconds = self._monotonic()
+        due = self._from + int((seconds - self._began) * self._clock)
         if due > now + self._clock:  # it can't keep up: the ring's clock is late, and doesn't try to catch up
-            self._began, self._from = time.monotonic(), now
             due = now + _SLICE
+            self._began, self._from = seconds, due
         self._run.run_to(due)
 
     def _look(self, wait: float) -> None:
@@ -84,8 +86,6 @@ class Serving:
                 self._accept(*self._listeners[key.fd])
                 continue
             client = self._clients[key.fd]
-            if client.port.full:
-                continue
             data = client.line.read()
             if data is None:
                 self._gone(client)
@@ -98,6 +98,10 @@ class Serving:
         data = client.unsent or client.port.take()
         if data:
             client.unsent = data[client.line.write(data) :]
+        if client.heard == client.port.full:  # who doesn't read isn't read from
+            client.heard = not client.heard
+            change = self._selector.register if client.heard else self._selector.unregister
+            change(client.line.fileno(), *([selectors.EVENT_READ] if client.heard else []))
 
     def _accept(self, listener: TcpListener, card: ManagedCard) -> None:
         line = listener.accept()
@@ -109,7 +113,8 @@ class Serving:
         self.add(card.number, line)
 
     def _gone(self, client: _Client) -> None:
-        self._selector.unregister(client.line.fileno())
+        if client.heard:
+            self._selector.unregister(client.line.fileno())
         del self._clients[client.line.fileno()]
         client.port.close()
         client.line.close()

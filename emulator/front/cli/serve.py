@@ -63,4 +63,5 @@ def command(file: Path, where: tuple[str, ...], names: tuple[str, ...], clock: i
         else:
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
-        serving.serve(lambda: ended)
+        with explained():
+            serving.serve(lambda: ended)

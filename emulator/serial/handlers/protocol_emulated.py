@@ -68,7 +68,10 @@ class Serial(SerialBase):  # type: ignore[misc]
             found += line.port.take(size - len(found))
             if len(found) >= size:
                 break
-            line.pass_time(_STEP)
+            try:
+                line.pass_time(_STEP)
+            except EmulationError as error:
+                raise SerialException(str(error)) from error
         found += line.port.take(size - len(found))
         return bytes(found)
 

@@ -1,5 +1,7 @@
 """A client against an emulated card: what it reads is what the engine has, and a bad line makes no wrong answer."""
 
+import errno
+import grp
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,12 +221,34 @@ def test_a_repeated_request_is_done_once(card: CardClient) -> None:
     assert (card.line().refused, card.line().requests) == (0, 4)  # hello, the fault, and these two
 
 
+WORKING = "server: {cards: {a: {gpus: 4}}}\nworkload: {data: work, size: 256}\n"
+
+
+def test_work_that_can_not_be_read_any_more_ends_the_line(tmp_path: Path) -> None:
+    (tmp_path / "server.yaml").write_text(WORKING)
+    (tmp_path / "work").write_bytes(bytes(3_000_000))
+    with CardClient.open(f"emulated://{tmp_path}/server.yaml") as card:
+        (tmp_path / "work").write_bytes(b"")
+        with pytest.raises(CardError, match=r"the line is gone: .*/work: has become shorter"):
+            list(card.events(1))
+
+
 def test_who_is_there_but_no_card_is_named(tmp_path: Path) -> None:
     loop = serial.serial_for_url("loop://", timeout=0.01)
     with pytest.raises(CardError, match=r"no answer to hello in 4 tries of 0\.01 s: \d+ bytes came"):
         CardClient(loop, timeout=0.01)
-    with pytest.raises(CardError, match=r"cannot be opened: .*No such file"):
+    with pytest.raises(CardError, match=r"ttyUSB0: cannot be opened: No such file or directory$"):
         CardClient.open(str(tmp_path / "ttyUSB0"))
+
+
+def test_no_permission_says_which_group_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise serial.SerialException(errno.EACCES, "could not open port /dev/null: [Errno 13] Permission denied")
+
+    monkeypatch.setattr(serial, "serial_for_url", refused)
+    group = grp.getgrgid(Path("/dev/null").stat().st_gid).gr_name
+    with pytest.raises(CardError, match=f"^/dev/null: cannot be opened: Permission denied; group {group} may, join it"):
+        CardClient.open("/dev/null")
 
 
 @pytest.mark.parametrize(

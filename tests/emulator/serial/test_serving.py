@@ -6,12 +6,18 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.command import RINGHIL, refusal, ringhil
 
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.lines import TcpListener
+from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
 from ringhil.protocol.line.management import EventKind, LineFault
 
 ONE = "server: {cards: {a: {gpus: 4}}}\n"
@@ -92,6 +98,55 @@ def test_when_the_server_goes_a_client_is_told(served: Served) -> None:
         served.end(signal.SIGTERM)
         with pytest.raises(CardError, match="the line is gone: "):
             card.census()
+
+
+def test_work_that_can_not_be_read_any_more_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "work").write_bytes(bytes(30_000_000))
+    served = Served(tmp_path, f"{ONE}workload: {{data: work, size: 256}}\n")
+    (tmp_path / "work").write_bytes(b"")
+    _, errors = served.process.communicate(timeout=60)
+    assert served.process.returncode == 2
+    assert errors == f"ringhil: {tmp_path}/work: has become shorter while it was being read\n"
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    run = Run(loads(ONE), cells_library())
+    run.start()
+    yield run
+    run.close()
+
+
+def test_a_paced_ring_is_where_its_clock_is(run: Run) -> None:
+    """Seconds as the test tells them. A ring that can't keep up for a second is late from then on."""
+    seconds = iter([0.0, 0.0, 0.1, 0.25, 5.0, 5.0, 5.5])
+    cycles: list[int] = []
+    serving = Serving(run, clock=10_000, monotonic=lambda: next(seconds))
+
+    def enough() -> bool:
+        cycles.append(run.kernel.now)
+        return len(cycles) == 7
+
+    serving.serve(enough)
+    serving.close()
+    late = 2500 + 2048
+    assert cycles == [0, 0, 1000, 2500, late, late, late + 5000]
+
+
+def test_no_more_clients_are_taken_than_there_is_room_for(run: Run) -> None:
+    serving, listener = Serving(run), TcpListener("127.0.0.1", 0)
+    serving.listen(0, listener)
+    host, port = listener.name.removeprefix("socket://").split(":")
+    with ExitStack() as stack:
+        peers = [stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(MOST_CLIENTS + 1)]
+        rounds = iter(range(MOST_CLIENTS + 20))
+        serving.serve(lambda: next(rounds, None) is None)
+        peers[-1].settimeout(10)
+        assert peers[-1].recv(1) == b""
+        peers[0].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            peers[0].recv(1)
+        serving.close()
 
 
 def test_a_paced_ring_keeps_to_its_clock_and_says_so(tmp_path: Path) -> None:
