@@ -159,6 +159,16 @@ def test_a_period_that_ends_while_a_round_is_under_way_starts_no_second_one() ->
     assert counted(bench.ccw()) is not None
 
 
+def test_a_count_that_is_asked_for_begins_a_round_unless_one_is_under_way() -> None:
+    bench = Bench()
+    assert bench.census.count_now(bench.now) == []
+    bench.cw()
+    bench.ccw()
+    asked = bench.step(bench.census.count_now(bench.now))
+    assert timers(asked) == {"period": 1000, "timeout": 200}
+    assert sent(asked)["cw"].sequence == 2
+
+
 def test_back_to_back_the_next_round_begins_at_once() -> None:
     bench = Bench(back_to_back=True)
     actions = bench.both()

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 import serial
 
-from ringhil.emulator.serial.client import CardClient, CardError, RefusedError
+from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
+from ringhil.emulator.serial import port
+from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, address_of
 from ringhil.emulator.serial.emulated import EmulatedLine
 from ringhil.emulator.serial.telling import told
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import wrap
 from ringhil.protocol.line.management import EventKind, LineFault, Refusal
+from ringhil.protocol.line.messages import ReadRequest
 from ringhil.protocol.wire import CensusVerdict, Port
 
 SERVER = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}, b: {gpus: 3}}}\n"
@@ -87,7 +92,7 @@ def test_a_census_counts_now_and_the_last_one_is_kept(card: CardClient) -> None:
     census = card.census()
     assert (census.count, census.size, census.members) == (6, 6, (0, 1, 2, 3, 4, 5))
     assert (census.verdict, census.break_after) == (CensusVerdict.RING, None)
-    assert census.sent_at == asked_at > before.counted_at
+    assert census.counted_at > census.sent_at == asked_at > before.counted_at > before.sent_at
     assert census.sequence == before.sequence + 1
     assert card.last_census() == census
 
@@ -107,6 +112,33 @@ def test_faults_change_the_count_and_are_told(card: CardClient) -> None:
     card.clear(LineFault.DEAD, 4)
     list(card.events(0.02))
     assert card.census().members == (0, 1, 2, 3, 4, 5)
+    with pytest.raises(RefusedError, match="dead of GPU 4 is not set"):
+        card.clear(LineFault.DEAD, 4)
+    card.fault(LineFault.DEAD, 4)
+
+
+def test_events_are_those_of_the_card(card: CardClient) -> None:
+    card.subscribe(EventKind.FAULTS)
+    at = behind(card).now
+    server = behind(card).run.server
+    server.strike([TimelineEvent(at, EventAction.FAULT, "dead", GpuRef(name, 1), None, 0) for name in "ba"])
+    assert [(e["event"], e["gpu"]) for e in map(told, card.events(0.001))] == [("fault", 1)]
+
+
+def test_an_answer_to_an_earlier_request_is_not_taken_for_this_one(card: CardClient) -> None:
+    card._line.write(wrap(encode(ReadRequest(0xFFF0, 4, address_of("weight")))))
+    assert card.read(4, "watchdog") == 64
+
+
+def test_a_card_of_another_version_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port, "MAJOR", 2)
+    with pytest.raises(CardError, match=r"the card speaks version 2\.0 of the protocol; this program speaks 1\.0"):
+        CardClient.open(url)
+
+
+def test_the_url_may_say_the_seed(url: str) -> None:
+    with CardClient.open(f"{url}?seed=7") as card:
+        assert behind(card).run.scenario.seed == 7
 
 
 def test_roles_are_told_when_the_entry_gpu_fails(card: CardClient) -> None:

@@ -66,13 +66,15 @@ def test_the_same_request_again_is_answered_again_and_not_done_again(port: Manag
     assert other.now > first[0].now  # type: ignore[union-attr]
 
 
-def test_hello_begins_afresh(port: ManagementPort) -> None:
-    asked(port, m.SubscribeRequest(1, EventKind.FRAMES), m.TimeRequest(2))
+def test_hello_begins_afresh(port: ManagementPort, server: LiveServer) -> None:
+    before = asked(port, m.SubscribeRequest(1, EventKind.FRAMES), m.TimeRequest(2), m.TimeRequest(3))[-1]
+    server.run_to(server.kernel.now + 10)
     (hello,) = asked(port, m.HelloRequest(2, 1, 0, b"x"))
     assert isinstance(hello, m.HelloReply)
     assert hello.gpus == 4
     (again,) = asked(port, m.TimeRequest(2))
     assert isinstance(again, m.TimeReply)
+    assert asked(port, m.TimeRequest(3)) != [before]
     assert port._events == 0
     (refused,) = asked(port, m.HelloRequest(3, 1, 0, bytes(65)))
     assert isinstance(refused, m.RefusedReply)
@@ -112,6 +114,24 @@ def test_whatever_comes_it_answers_or_is_silent(server: LiveServer, pieces: list
         assert encode(message)
     port.close()
     assert port.waiting < ROOM
+
+
+def test_no_more_requests_are_remembered_than_may_be_asked_again(port: ManagementPort) -> None:
+    for number in range(1, 1000):
+        asked(port, m.TimeRequest(number))
+    assert len(port._asked) == 64
+
+
+def test_no_more_censuses_are_waited_for_than_there_is_room_for(port: ManagementPort, server: LiveServer) -> None:
+    answers = asked(port, *(m.CensusRequest(number) for number in range(1, 67)))
+    assert [(a.id, Refusal.of(a.why)) for a in answers if isinstance(a, m.RefusedReply)] == [
+        (65, Refusal.BUSY),
+        (66, Refusal.BUSY),
+    ]
+    server.run_to(server.kernel.now + 1000)
+    counted = [a for a in heard(port) if isinstance(a, m.CensusReply)]
+    assert [a.id for a in counted] == [*range(1, 65)]
+    assert len({a.sequence for a in counted}) == 1  # one round for all
 
 
 def test_two_clients_have_nothing_of_each_other(server: LiveServer) -> None:

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,12 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.lines import TcpListener
+from ringhil.emulator.serial.lines import Pty, TcpListener
 from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
+from ringhil.protocol.line.codec import decode, encode
+from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
+from ringhil.protocol.line.messages import SubscribeRequest, TimeRequest
 
 ONE = "server: {cards: {a: {gpus: 4}}}\n"
 TWO = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"
@@ -147,6 +150,41 @@ def test_no_more_clients_are_taken_than_there_is_room_for(run: Run) -> None:
         with pytest.raises(BlockingIOError):
             peers[0].recv(1)
         serving.close()
+
+
+def test_who_does_not_read_is_not_read_from_until_it_does(run: Run) -> None:
+    serving, line = Serving(run), Pty()
+    serving.add(0, line)
+    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    os.write(client, wrap(encode(SubscribeRequest(1, EventKind.FRAMES))))
+    rounds = iter(range(5000))
+    serving.serve(lambda: line.fileno() not in serving._selector.get_map() or next(rounds, None) is None)
+    assert line.fileno() not in serving._selector.get_map()
+    for _ in range(1000):
+        with suppress(BlockingIOError):
+            os.read(client, 1 << 16)
+        serving._look(0)
+    assert line.fileno() in serving._selector.get_map()
+    os.close(client)
+    serving.close()
+
+
+def test_a_pty_is_raw_for_whoever_opens_it(run: Run) -> None:
+    """Without termios: bytes that a terminal would take for itself, and no end of line."""
+    serving, line = Serving(run), Pty()
+    serving.add(0, line)
+    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    requests = [TimeRequest(number) for number in (0x0303, 0x0D0A, 0x1113, 0x7F04)]
+    os.write(client, b"".join(wrap(encode(request)) for request in requests))
+    unwrapper, answers = Unwrapper(), list[int]()
+    for _ in range(100):  # a pty carries bytes when it finds the time
+        serving._look(0.1 if len(answers) < len(requests) else 0)
+        with suppress(BlockingIOError):
+            found = unwrapper.feed(os.read(client, 1 << 16))
+            answers += [decode(each).id for each in found if isinstance(each, bytes)]
+    assert answers == [request.id for request in requests]
+    os.close(client)
+    serving.close()
 
 
 def test_a_paced_ring_keeps_to_its_clock_and_says_so(tmp_path: Path) -> None:
