@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from ringhil.emulator.build.cache import cache_dir
 
-from .soak import NAMES
+from .soak import MARKED
 
 pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
 
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A slow test says which part of `make soak` runs it, or no part would."""
     for item in items:
         parts = [mark.kwargs.get("part") for mark in item.iter_markers("slow")]
-        if len(parts) > 1 or not {*parts} <= {*NAMES}:
+        if len(parts) > 1 or not {*parts} <= {*MARKED}:
             raise pytest.UsageError(f"{item.nodeid}: slow(part=...) must name one part of tests/soak.py, not {parts}")
 
 

@@ -1,7 +1,10 @@
-"""`make soak`: what takes too long for `make test`, in named parts, each below an hour on two cores.
+"""`make soak`: what takes too long for `make test`, in named parts, some of them in slices.
 
-    python -m tests.soak [--jobs N] [PART ...]      run these parts; without names, those not yet passed on this commit
-    python -m tests.soak --ledger [--all] [--json]  what was run, when, for how long, with what result
+    python -m tests.soak [--jobs N] [PART[:SLICE] ...]  run these; without names, what has not passed on this commit
+    python -m tests.soak --ledger [--all] [--json]      what was run, when, for how long, with what result
+
+Of a part in slices, a commit plays the one that its hash draws, so that all parts together take an hour or so, and
+many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one.
 
 A test marked `@pytest.mark.slow(part=NAME)` belongs to part NAME; other parts are commands. Each attempt adds one line
 to the ledger (`LEDGER`, JSON lines, ignored by git). A part that was interrupted or has failed goes on where it was:
@@ -41,46 +44,49 @@ _TWO = ("--jobs", "2")
 
 @dataclass(frozen=True)
 class Part:
-    """Either the tests marked with its name, or a command (arguments of Python)."""
+    """Either the tests marked with its name, or a command (arguments of Python, `SLICE` stands for "3/8")."""
 
     name: str
     what: str
-    minutes: int  # an estimate for two cores
+    minutes: int  # of one slice: an estimate for two cores
+    slices: int = 1
     command: tuple[str, ...] = ()
     marks: str = ""  # of tests, in place of its own mark
 
     def __post_init__(self) -> None:
-        if self.minutes >= 60:
-            raise ValueError(f"part {self.name} takes {self.minutes} minutes; split it: each takes less than an hour")
+        if self.minutes > LONGEST:
+            raise ValueError(f"part {self.name} takes {self.minutes} minutes; allowed are {LONGEST}: take more slices")
+
+    def drawn(self, commit: str) -> int:
+        """The slice, from 1, that a commit plays unless it is told otherwise."""
+        return int(commit, 16) % self.slices + 1
 
 
+LONGEST = 15  # minutes of a slice
+SLICE = "SLICE"
+_JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
-    Part("suite", "all of make test, with new examples and new processes", 40, marks="not slow"),
-    Part("models", "elections explored with more faults", 10),
-    Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 55),
-    Part("engine", "cells and card wire by wire, saturated and large servers", 10),
-    Part("singles", "each fault at 500 random cycles", 25),
-    Part("pairs-1", "each pair of faults at 50 random cycles: first third of the pairs", 22),
-    Part("pairs-2", "second third", 22),
-    Part("pairs-3", "last third", 22),
-    Part("cycles", "faults at every cycle of a census round", 10),
-    Part("work", "random trouble under work, and several faults at once", 8),
-    Part("alarms-1", "100,000 valid files of any kind, none of which may fail: first half", 55),
-    Part("alarms-2", "second half", 55),
-    Part("scenarios", "every variant of the scenarios that are shipped", 5),
-    Part("explore-1", "random schedules, 100,000 on one card and 30,000 on two: first quarter", 30),
-    Part("explore-2", "second quarter", 30),
-    Part("explore-3", "third quarter", 30),
-    Part("explore-4", "last quarter", 30),
-    Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 35),
-    Part("mutants", "400 mutants of the node", 45),
-    Part("judges-1", "220 mutants of firmware and CPU", 40, ("-m", "benchmarks.mutation_firmware", "--quick", *_TWO)),
-    Part("judges-2", "those left: all scenarios, more cases", 55, ("-m", "benchmarks.mutation_firmware", *_TWO)),
-    Part("coverage", "what cocotb reaches of rtl/", 10, ("-m", "benchmarks.coverage")),
-    Part("benches", "what rtl check reaches of the node; cocotb, explore, verify and clusters find the same", 20),
-    Part("recovery", "tables of docs/reliability.md, fewer runs", 10, ("-m", "benchmarks.recovery", "100", "2")),
+    Part("suite", "all of make test, with new examples and new processes", 6, 4, marks="not slow"),
+    Part("models", "elections explored with more faults", 5),
+    Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 10, 6),
+    Part("engine", "cells and card wire by wire, saturated and large servers", 5),
+    Part("singles", "each fault at 500 random cycles", 4, 8),
+    Part("pairs", "each pair of faults at 50 random cycles", 4, 24),
+    Part("cycles", "faults at every cycle of a census round", 4, 3),
+    Part("work", "random trouble under work, and several faults at once", 4),
+    Part("alarms", "100,000 valid files of any kind, none of which may fail", 4, 50),
+    Part("scenarios", "every variant of the scenarios that are shipped", 1),
+    Part("explore", "random schedules, 100,000 on one card and 30,000 on two", 4, 40),
+    Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 8, 6),
+    Part("mutants", "400 mutants of the node", 6, 10),
+    Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
+    Part("coverage", "what cocotb reaches of rtl/", 10, command=("-m", "benchmarks.coverage")),
+    Part("benches", "what rtl check reaches of the node; cocotb, explore, verify and clusters find the same", 6, 4),
+    Part("recovery", "tables of docs/reliability.md, fewer runs", 5, command=("-m", "benchmarks.recovery", "50", "1")),
 )
 NAMES = tuple(part.name for part in PARTS)
+MARKED = tuple(part.name for part in PARTS if not part.command and not part.marks)  # by slow(part=...)
+ALL = "all"  # slices, or parts
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,8 @@ class Entry:
     failed: int
     skipped: int
     result: str  # passed, failed, interrupted
+    slice: int = 1
+    slices: int = 1  # of the part, then
 
     def counts_for(self, commit: str) -> bool:
         """Whether it says that its part has passed on this commit."""
@@ -118,15 +126,17 @@ def state() -> tuple[str, bool]:
     return git("rev-parse", "HEAD"), bool(git("status", "--porcelain"))
 
 
-def play(part: Part, jobs: int) -> Entry:
-    """One attempt at a part, with its line in the ledger. An interrupt is written down and raised again."""
+def play(part: Part, jobs: int, number: int = 1) -> Entry:
+    """One attempt at a slice of a part, with its line in the ledger. An interrupt is written down and raised again."""
     commit, dirty = state()
     folder = LEDGER.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    log, record = folder / f"{part.name}.log", folder / f"{part.name}-{commit}.tests"
+    log, record = folder / f"{part.name}.log", folder / f"{part.name}-{number}-{commit}.tests"
     if dirty:
         record.unlink(missing_ok=True)
-    command = [sys.executable, *(part.command or _pytest(part, jobs, record))]
+    piece = f"{number}/{part.slices}"
+    arguments = [piece if word == SLICE else word for word in part.command]
+    command = [sys.executable, *(arguments or _pytest(part, piece, jobs, record))]
     began, result = datetime.now(UTC), "interrupted"
     try:
         with log.open("w") as out:
@@ -143,6 +153,8 @@ def play(part: Part, jobs: int) -> Entry:
             seconds,
             *(tests[outcome] for outcome in ("passed", "failed", "skipped")),
             result,
+            number,
+            part.slices,
         )
         with LEDGER.open("a") as lines:
             lines.write(json.dumps(asdict(entry)) + "\n")
@@ -153,9 +165,10 @@ def play(part: Part, jobs: int) -> Entry:
     return entry
 
 
-def _pytest(part: Part, jobs: int, record: Path) -> tuple[str, ...]:
+def _pytest(part: Part, piece: str, jobs: int, record: Path) -> tuple[str, ...]:
     marks = part.marks or f"slow(part='{part.name}')"
-    options = ("--hypothesis-profile=new", f"--record={record.absolute()}", "-p", "tests.soak", "-m", marks)
+    plugin = ("-p", "tests.soak", f"--record={record.absolute()}", f"--slice={piece}")
+    options = ("--hypothesis-profile=new", *plugin, "-m", marks)
     return ("-m", "pytest", "-q", "-n", str(jobs), *options)
 
 
@@ -182,11 +195,12 @@ def _run(command: Sequence[str], out: int) -> int:
 
 def table(entries: Sequence[Entry], commit: str) -> str:
     """The ledger for a reader: one line for each entry."""
-    rows = [("part", "commit", "start (UTC)", "minutes", "passed", "failed", "skipped", "result", "")]
+    rows = [("part", "slice", "commit", "start (UTC)", "minutes", "passed", "failed", "skipped", "result", "")]
     for e in entries:
         of = "this commit" if e.counts_for(commit) else "other work tree" if e.dirty else ""
         minutes, start = f"{e.seconds / 60:.1f}", e.start[:16].replace("T", " ")
-        rows.append((e.part, e.commit[:9], start, minutes, *map(str, (e.passed, e.failed, e.skipped)), e.result, of))
+        tests = map(str, (e.passed, e.failed, e.skipped))
+        rows.append((e.part, f"{e.slice}/{e.slices}", e.commit[:9], start, minutes, *tests, e.result, of))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
@@ -207,30 +221,59 @@ def show(every: bool, as_json: bool) -> None:
     print(table(shown, commit))
     left = missing(entries, commit)
     print(f"\n{len(NAMES) - len(left)} of {len(NAMES)} parts passed on {commit[:9]}; left: {', '.join(left) or '-'}")
+    if over := [f"{name} {played} of {slices}" for name, played, slices in played_over_time(entries)]:
+        print(f"slices passed on any commit: {', '.join(over)}")
+
+
+def played_over_time(entries: Sequence[Entry]) -> list[tuple[str, int, int]]:
+    """Of each part that has been played in the slices it has now: its name, how many passed on some commit, of how
+    many."""
+    passed = {(e.part, e.slices, e.slice) for e in entries if e.counts_for(e.commit)}
+    counts = Counter((part, slices) for part, slices, _ in passed)
+    return [(p.name, counts[p.name, p.slices], p.slices) for p in PARTS if p.slices > 1 and counts[p.name, p.slices]]
 
 
 def missing(entries: Sequence[Entry], commit: str) -> list[str]:
-    """Parts that have not passed on this commit."""
+    """Parts of which no slice has passed on this commit."""
     passed = {entry.part for entry in entries if entry.counts_for(commit)}
     return [name for name in NAMES if name not in passed]
+
+
+def pieces(asked: str, commit: str) -> list[tuple[str, int]]:
+    """Names and slices of a word of the command line. Raises ValueError."""
+    name, _, wanted = asked.partition(":")
+    if asked == ALL:
+        return [piece for part in PARTS for piece in pieces(f"{part.name}:{ALL}", commit)]
+    part = next((part for part in PARTS if part.name == name), None)
+    if part is None:
+        raise ValueError(f"no part {name}; there are {', '.join(NAMES)}")
+    every = range(1, part.slices + 1)
+    if wanted == ALL:
+        return [(name, number) for number in every]
+    if asked != name and wanted not in map(str, every):
+        raise ValueError(f"{asked}: {name} has the slices 1 to {part.slices}, and {ALL}")
+    return [(name, int(wanted) if wanted else part.drawn(commit))]
 
 
 def main() -> int:
     """Run parts, or print the ledger."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
-    parser.add_argument("part", nargs="*", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("part", nargs="*", metavar="PART[:SLICE]", help=f"of {', '.join(NAMES)}; {ALL}: every slice")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--ledger", action="store_true", help="print what was run")
     parser.add_argument("--all", action="store_true", help="with --ledger: every attempt, not the last of each part")
     parser.add_argument("--json", action="store_true", help="with --ledger: as JSON")
     asked = parser.parse_args()
-    if unknown := set(asked.part) - set(NAMES):
-        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     os.chdir(ROOT)
     try:
         commit, dirty = state()
     except (OSError, subprocess.CalledProcessError):
         parser.error(f"{ROOT} is no git work tree, so there is no commit to write down")
+    try:
+        words = asked.part or missing(ledger(), commit)
+        chosen = [piece for word in words for piece in pieces(word, commit)]
+    except ValueError as error:
+        parser.error(str(error))
     if asked.ledger:
         show(asked.all, asked.json)
         return 0
@@ -242,19 +285,21 @@ def main() -> int:
             parser.error("it runs already in this work tree")
         if dirty:
             print("the work tree differs from its commit: what is run now counts for no commit")
-        return run(asked.part or missing(ledger(), commit), asked.jobs)
+        return run(chosen, asked.jobs)
 
 
-def run(names: Sequence[str], jobs: int) -> int:
-    """Exit code, after all of these parts."""
+def run(chosen: Sequence[tuple[str, int]], jobs: int) -> int:
+    """Exit code, after all of these slices of parts."""
     failed = False
-    for part in PARTS:
-        if part.name in names:
-            print(f"{part.name}: {part.what}; some {part.minutes} minutes", flush=True)
-            entry = play(part, jobs)
-            tests = f"{entry.passed} tests passed, {entry.failed} failed, {entry.skipped} skipped; "
-            print(f"{part.name}: {entry.result}; {'' if part.command else tests}{entry.seconds} seconds", flush=True)
-            failed |= entry.result != "passed"
+    of = {part.name: part for part in PARTS}
+    for name, number in dict.fromkeys(chosen):
+        part = of[name]
+        title = name if part.slices == 1 else f"{name} {number}/{part.slices}"
+        print(f"{title}: {part.what}; some {part.minutes} minutes", flush=True)
+        entry = play(part, jobs, number)
+        tests = f"{entry.passed} tests passed, {entry.failed} failed, {entry.skipped} skipped; "
+        print(f"{title}: {entry.result}; {'' if part.command else tests}{entry.seconds} seconds", flush=True)
+        failed |= entry.result != "passed"
     return int(failed)
 
 
@@ -268,10 +313,11 @@ def outcomes(record: Path) -> dict[str, str]:
 
 
 class Record:
-    """Leaves out the tests that have passed before, and notes how each one ends."""
+    """Leaves out the tests of other slices and those that have passed before, and notes how each one ends."""
 
-    def __init__(self, path: Path, *, worker: bool) -> None:
+    def __init__(self, path: Path, piece: str, *, worker: bool) -> None:
         self.path, self.worker = path, worker
+        self.number, self.slices = map(int, piece.split("/"))
         # A worker that starts late must find the same tests as the others: they read a copy.
         self.before = path.with_suffix(".before")
         if not worker:
@@ -280,8 +326,9 @@ class Record:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         passed = {test for test, outcome in outcomes(self.before).items() if outcome == "passed"}
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
-        items[:] = [item for item in items if item.nodeid not in passed]
+        mine = {item.nodeid for item in items[self.number - 1 :: self.slices]} - passed
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in mine])
+        items[:] = [item for item in items if item.nodeid in mine]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Set-up and tear-down count only if they go wrong, or set-up skips.
@@ -291,14 +338,15 @@ class Record:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --record."""
+    """Adds --record and --slice."""
     parser.addoption("--record", type=Path, help="leave out the tests that have passed by this file; add outcomes")
+    parser.addoption("--slice", default="1/1", help="with --record: K/N, each Nth test from the Kth on")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Adds the plugin proper."""
     if path := config.getoption("--record"):
-        config.pluginmanager.register(Record(path, worker=hasattr(config, "workerinput")))
+        config.pluginmanager.register(Record(path, config.getoption("--slice"), worker=hasattr(config, "workerinput")))
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ COMMIT = "import os; os.system('git -c user.name=x -c user.email=x@example.org c
 @pytest.mark.parametrize("change", ["open('new', 'w')", COMMIT], ids=["a file", "a commit"])
 def test_what_changes_the_work_tree_while_it_is_run_counts_for_no_commit(project: Path, change: str) -> None:
     before, _ = soak.state()
-    entry = soak.play(Part("changes", "", 1, ("-c", change)), 0)
+    entry = soak.play(Part("changes", "", 1, command=("-c", change)), 0)
     assert entry.result == "passed"
     assert entry.dirty
     assert not any(entry.counts_for(commit) for commit in (before, soak.state()[0]))
@@ -169,10 +169,10 @@ def test_a_part_without_a_test_has_not_passed(project: Path) -> None:
 def test_a_part_that_fails_keeps_no_other_from_running(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parts = (Part("wrong", "fails", 1, ("-c", "exit(3)")), Part("right", "passes", 1, ("-c", "")))
+    parts = (Part("wrong", "fails", 1, command=("-c", "exit(3)")), Part("right", "passes", 1, command=("-c", "")))
     monkeypatch.setattr(soak, "PARTS", parts)
     monkeypatch.setattr(soak, "NAMES", ("wrong", "right"))
-    assert soak.run(soak.NAMES, 1) == 1
+    assert soak.run([(name, 1) for name in soak.NAMES], 1) == 1
     assert [(e.part, e.result) for e in soak.ledger()] == [("wrong", "failed"), ("right", "passed")]
     commit, _ = soak.state()
     assert soak.missing(soak.ledger(), commit) == ["wrong"]
@@ -188,7 +188,7 @@ def test_a_part_that_fails_keeps_no_other_from_running(
 def test_without_names_it_runs_what_has_not_passed_on_this_commit(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = (Part("wrong", "fails", 1, ("-c", "exit(3)")), Part("right", "passes", 1, ("-c", "")))
+    parts = (Part("wrong", "fails", 1, command=("-c", "exit(3)")), Part("right", "passes", 1, command=("-c", "")))
     monkeypatch.setattr(soak, "PARTS", parts)
     monkeypatch.setattr(soak, "NAMES", ("wrong", "right"))
     monkeypatch.setattr(soak, "ROOT", project)
@@ -198,14 +198,90 @@ def test_without_names_it_runs_what_has_not_passed_on_this_commit(
     assert [entry.part for entry in soak.ledger()] == ["wrong", "right", "wrong"]
 
 
-def test_every_part_has_a_name_of_its_own_and_takes_less_than_an_hour() -> None:
+SLICED = """
+import pathlib, pytest
+from hypothesis import settings
+
+settings.register_profile("new")
+
+@pytest.mark.parametrize("number", range(7))
+@pytest.mark.slow
+def test_it(number):
+    with open("build/ran", "a") as ran:
+        ran.write(f"{number} ")
+    assert number != 4 or not pathlib.Path("build/wrong").exists()
+"""
+
+
+def test_slices_are_all_of_a_part_and_share_no_test(project: Path) -> None:
+    (project / "test_it.py").write_text(SLICED)
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x"], check=True)
+    part, wrong = replace(PART, slices=3), project / "build" / "wrong"
+    wrong.touch()
+    entries, played = [], []
+    for number in (1, 2, 3):
+        entries.append(soak.play(part, 0, number))
+        played.append(ran(project))
+    assert played == ["0 3 6", "1 4", "2 5"]
+    assert [(e.slice, e.slices, e.result, e.passed) for e in entries] == [
+        (1, 3, "passed", 3),
+        (2, 3, "failed", 1),
+        (3, 3, "passed", 2),
+    ]
+    # What has failed goes on with its own slice.
+    wrong.unlink()
+    again = soak.play(part, 0, 2)
+    assert (again.result, again.passed, ran(project)) == ("passed", 2, "4")
+
+
+def test_a_slice_goes_to_a_command(project: Path) -> None:
+    told = ("-c", "import sys; open('build/ran', 'w').write(sys.argv[1])", soak.SLICE)
+    assert soak.play(Part("command", "", 1, 5, told), 0, 4).result == "passed"
+    assert ran(project) == "4/5"
+
+
+def test_a_commit_draws_its_slice_and_commits_draw_all_of_them() -> None:
+    part = Part("many", "", 1, 7)
+    commits = [f"{n * 0x9E3779B97F4A7C15:040x}" for n in range(100)]
+    drawn = [part.drawn(commit) for commit in commits]
+    assert {*drawn} == {*range(1, 8)}
+    assert drawn == [part.drawn(commit) for commit in commits]
+
+
+def test_what_is_asked_for() -> None:
+    commit = "c0ffee"
+    pairs = next(part for part in soak.PARTS if part.name == "pairs")
+    assert soak.pieces("pairs", commit) == [("pairs", 0xC0FFEE % pairs.slices + 1)]
+    assert soak.pieces("pairs:7", commit) == [("pairs", 7)]
+    assert soak.pieces("pairs:all", commit) == [("pairs", n + 1) for n in range(pairs.slices)]
+    assert len(soak.pieces("all", commit)) == sum(part.slices for part in soak.PARTS)
+    for wrong in ("pears", "pairs:", "pairs:0", f"pairs:{pairs.slices + 1}", "pairs:x", "pairs:+1", "all:1", ""):
+        with pytest.raises(ValueError, match=r"no part|has the slices 1 to"):
+            soak.pieces(wrong, commit)
+
+
+def test_slices_that_have_passed_on_any_commit_are_counted() -> None:
+    pairs = next(part for part in soak.PARTS if part.name == "pairs")
+    entry = Entry("pairs", "a", False, "", 1, 1, 0, 0, "passed", 3, pairs.slices)
+    others = [
+        replace(entry, commit="b"),  # the same slice once more
+        replace(entry, commit="b", slice=4),
+        replace(entry, slice=5, result="failed"),
+        replace(entry, slice=6, dirty=True),
+        replace(entry, slice=7, slices=pairs.slices + 1),  # when there were other slices
+    ]
+    assert soak.played_over_time([entry, *others]) == [("pairs", 2, pairs.slices)]
+
+
+def test_every_part_has_a_name_of_its_own_and_short_slices() -> None:
     assert len(set(soak.NAMES)) == len(soak.PARTS)
-    with pytest.raises(ValueError, match="less than an hour"):
-        Part("long", "", 60)
+    with pytest.raises(ValueError, match="take more slices"):
+        Part("long", "", soak.LONGEST + 1)
 
 
 @pytest.mark.parametrize(
-    "mark", ["slow", "slow(part='no such part')", "slow(part='proofs')\n@pytest.mark.slow(part='bugs')"]
+    "mark",
+    ["slow", "slow(part='no such part')", "slow(part='proofs')\n@pytest.mark.slow(part='bugs')", "slow(part='judges')"],
 )
 def test_a_slow_test_that_is_not_in_exactly_one_part_is_refused(pytester: pytest.Pytester, mark: str) -> None:
     """Refused wherever it is collected: tests/conftest.py looks at all of them in every run."""

@@ -1,7 +1,7 @@
 """Measures how many mistakes in firmware and CPU the unit tests, `ringhil verify` and `ringhil explore` find.
 
     python -m benchmarks.mutation_firmware [N] [--seed S] [--at FILE:TEXT ...] [--out FILE] [--quick] [--again]
-                                           [--jobs N] [--json]
+                                           [--slice K/N] [--jobs N] [--json]
 
 N mutants, drawn from all of firmware/ and emulator/host/, or of the lines of FILE that contain TEXT. In a first pass
 `verify` plays some shipped scenarios and `explore` every 64th case; a second one plays all of them and every 8th case
@@ -41,6 +41,13 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _slice(text: str) -> slice:
+    number, _, slices = text.partition("/")
+    if not (number.isdigit() and slices.isdigit() and 1 <= int(number) <= int(slices)):
+        raise argparse.ArgumentTypeError(f"{text!r}: allowed is K/N, with K from 1 to N")
+    return slice(int(number) - 1, None, int(slices))
+
+
 def _parser() -> argparse.ArgumentParser:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutation_firmware", description=__doc__.splitlines()[0])
@@ -50,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FILE", help="of the results (default: in build/)")
     parser.add_argument("--quick", action="store_true", help="only the first pass; the exit code judges nothing")
     parser.add_argument("--again", action="store_true", help="what is left once more, with what is there by now")
+    parser.add_argument("--slice", type=_slice, default=slice(None), metavar="K/N", help="each Nth from the Kth on")
     parser.add_argument("--jobs", type=_positive, default=1)
     parser.add_argument("--json", action="store_true", help="one document, with every mutant")
     return parser
@@ -87,9 +95,9 @@ def main() -> int:
     texts = sources()
     with _refused(), unwinding_on_termination():
         known = kept.load()
-        mutants = choose(asked.number, asked.seed, texts, asked.at)
+        mutants = choose(asked.number, asked.seed, texts, asked.at)[asked.slice]
         if not mutants:
-            raise ValueError("no mutant in these lines")
+            raise ValueError("no mutant in these lines, or none in this slice")
         out = asked.out or ROOT / "build" / f"mutation-firmware-{everything()}.jsonl"
         results = Results(out, {"sources": fingerprint(texts), "finders": list(FINDERS)})
 

@@ -157,7 +157,7 @@ WRONG = {
 }
 
 
-played = pytest.mark.slow(part="judges-1")
+played = pytest.mark.slow(part="bugs")
 
 
 @pytest.fixture(scope="module")

@@ -89,12 +89,7 @@ def test_one_fault_at_500_cycles(library: Library, kind: str) -> None:
     assert (judged == 0) == (kind in UNJUDGED)
 
 
-def in_thirds(pairs: list[tuple[str, str]]) -> list[object]:
-    """All of them are more than an hour's work, so they are three parts of `make soak`."""
-    parts = [f"pairs-{3 * n // len(pairs) + 1}" for n in range(len(pairs))]
-    return [pytest.param(*pair, marks=pytest.mark.slow(part=part)) for pair, part in zip(pairs, parts, strict=True)]
-
-
-@pytest.mark.parametrize(("first", "second"), in_thirds(PAIRS))
+@pytest.mark.slow(part="pairs")
+@pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_two_faults_at_50_cycles(library: Library, first: str, second: str) -> None:
     play(library, (first, second), range(PAIR))
