@@ -3,9 +3,9 @@
 Each record holds the cycle in which the message reached its GPU, and how many messages had reached that port
 damaged before. From one GPU to the next counted one a message takes HEALTHY_HOP cycles, and BYPASS_HOP more for
 each bypassed GPU between. It may have to wait for another frame now and then, so a link is called slow only when
-`ROUNDS` rounds in a row have found it so. On the first hop the message also has to get out of the mailbox: that
-hop is compared with its quickest time so far, and left out while a cut turns messages round: then one that comes
-home makes the other wait.
+`ROUNDS` rounds in a row have found it so, and the two quickest of them agree. On the first hop the message also
+has to get out of the mailbox: that hop is compared with its quickest time so far, and left out while a cut turns
+messages round: then one that comes home makes the other wait.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from ringhil.firmware.timing import BYPASS_HOP, HEALTHY_HOP
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Record
 
-ROUNDS = 3  # in a row
+ROUNDS = 4  # in a row
 FORGET = 16  # rounds with records, without a new damaged message, after which a link is no longer called noisy
 _PORT2 = wire.RecordFlag.PORT2
 
@@ -29,7 +29,7 @@ class LinkHealth:
     slow: int | None = None
     noisy: int | None = None
     _late: dict[int, int] = field(default_factory=dict)  # link -> least cycles too many, of this round
-    _in_a_row: dict[int, int] = field(default_factory=dict)
+    _in_a_row: dict[int, list[int]] = field(default_factory=dict)  # cycles too many, of the last rounds
     _quickest: dict[tuple[int, bool], int] = field(default_factory=dict)  # first hop, by GPU and direction
     _errors: dict[tuple[int, int], int] = field(default_factory=dict)  # GPU and port -> counter as last seen
     _quiet: int = 0  # rounds since the noisy link was last heard of
@@ -62,10 +62,16 @@ class LinkHealth:
     def round_over(self) -> None:
         """All messages of a round have been looked at."""
         if self._late:
-            self._in_a_row = {k: self._in_a_row.get(k, 0) + 1 for k, late in self._late.items() if late}
+            late = {link: cycles for link, cycles in self._late.items() if cycles}
+            self._in_a_row = {link: [*self._in_a_row.get(link, ())[1 - ROUNDS :], late[link]] for link in late}
             self._late = {}
-            found = [link for link, rounds in self._in_a_row.items() if rounds >= ROUNDS]
+            found = [link for link, rounds in self._in_a_row.items() if self._agree(rounds) or link == self.slow]
             self.slow = min(found) if found else None
             self._quiet += 1
             if self._quiet > FORGET:
                 self.noisy = None
+
+    @staticmethod
+    def _agree(late: list[int]) -> bool:
+        """A link makes messages late by the same each time, other frames by anything."""
+        return len(late) == ROUNDS and late.count(min(late)) > 1

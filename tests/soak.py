@@ -78,7 +78,7 @@ PARTS = (
     Part("scenarios", "every variant of the scenarios that are shipped", 1),
     Part("explore", "random schedules, 100,000 on one card and 30,000 on two", 4, 40),
     Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 8, 6),
-    Part("mutants", "400 mutants of the node", 6, 10),
+    Part("mutants", "400 mutants of the node", 6, 21),
     Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
     Part("coverage", "what cocotb reaches of rtl/", 10, command=("-m", "benchmarks.coverage")),
     Part("benches", "what rtl check reaches of the node; cocotb, explore, verify and clusters find the same", 6, 4),

@@ -53,12 +53,12 @@ def _variant(scenario: Scenario, library: Library) -> tuple[str, str]:
         try:
             server.observations.listen_to_frames(note)
             outcome = server.run()
+            document = {name: value for name, value in outcome.to_json().items() if name != "engine"}
+            frames.update(json.dumps(document, sort_keys=True).encode())
         finally:
             server.engine.close()
     except Exception as error:  # a mistake may raise anything
         return f"{type(error).__name__}: {error}", "raised"
-    document = {name: value for name, value in outcome.to_json().items() if name != "engine"}
-    frames.update(json.dumps(document, sort_keys=True).encode())
     return "; ".join(f"{f.kind}: {f.text}" for f in failures(scenario, outcome)[:3]), frames.hexdigest()[:16]
 
 

@@ -72,7 +72,8 @@ class CardView:
             # Counted without records: nobody is named, so as long as all are there all may be given work.
             members = tuple(range(report.size)) if report.count == report.size else self.members
         gone = tuple(set(self.members) - set(members))
-        self.count, self.weight, self.members = report.count, report.weight, members
+        # Whom nobody can name nobody can give work to: other cards get its share.
+        self.count, self.weight, self.members = report.count, report.weight if members else 0, members
         self.degraded, self.boundaries = frozenset(degraded), boundaries
         self.suspects = ()
         arms = verdict is CensusVerdict.ARMS

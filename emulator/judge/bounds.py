@@ -13,7 +13,7 @@ to react, one period, one round, and the firmware's own latency.
 | switch_stuck_through with a failed GPU | W to see the GPU fail, W to see the switch fail, and then a cut |
 | what lies (`Trait.LIES`) | rejected and named after all attempts of a round |
 | slow | one period |
-| link_delay | three rounds that agree, and the first one's timeout |
+| link_delay | four rounds that agree, and the first one's timeout |
 | clearing | the time after which the hardware trusts the part again |
 
 When the GPU that holds a role is hit, the role moves first: the lease runs out, members claim in turn, one is

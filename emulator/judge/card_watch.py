@@ -1,5 +1,6 @@
 """What was found on one card while a run was played."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ringhil.emulator.judge.roles import RoleWatch
@@ -17,4 +18,5 @@ class CardWatch:
     wrong_counts: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
     counts: list[tuple[int, Counted]] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
-    met: set[tuple[int, int]] = field(default_factory=set)  # entry GPU, and a neighbour in a count of its
+    # Entry GPU and a neighbour: counts of both messages, all the way round, with no work beside them.
+    met: Counter[tuple[int, int]] = field(default_factory=Counter)

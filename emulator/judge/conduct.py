@@ -11,8 +11,10 @@ from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.mail import read
 from ringhil.emulator.judge.pace import Pace
 from ringhil.emulator.judge.peers import Peers
+from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
 from ringhil.emulator.judge.switchover import SwitchOvers
+from ringhil.emulator.judge.told import Told
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
@@ -40,9 +42,12 @@ class Conduct:
         self.grants = Grants(list(self._seats.values()), roles)
         self.holding, self.peers, self.switchovers = Holding(), Peers(), switchovers
         self.elections = Elections(watch)
+        self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work.read if work is not None else bytes)
+        workload = server.scenario.workload
+        self.routes = Routes(server.wiring, server.cpu.cards, workload.across if workload is not None else 0)
         self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
         self._completed = self._fenced = 0
         listen = server.observations.listen
@@ -82,23 +87,28 @@ class Conduct:
         card, gpu = self._wiring.place(o.cell)
         if isinstance(what, Elected):
             self.holding.elected(o.cell, seat, what.epoch, now)
+            self.told.holds(o.cell, what.role, what.epoch)
             self.elections.elected(seat.role, seat.number, gpu, now)
             if what.role is Role.ENTRY:
                 self.pace.elected(card, gpu, now)
         elif isinstance(what, Deposed):
             self.holding.deposed(o.cell, seat, what, now)
+            self.told.holds_no_more(o.cell, what.role)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
         elif isinstance(what, Granted):
             self.grants.granted(seat, what, now)
+            self.told.holds(o.cell, what.role, what.epoch)
         elif isinstance(what, Lapsed):
             self.grants.lapsed(seat, what, now)
+            self.told.holds_no_more(o.cell, what.role)
         elif isinstance(what, PeerUp):
             self.peers.up(o.cell, seat, what.gpu, now)
         else:
             self.peers.down(o.cell, seat, what.gpu, now)
 
     def _from_firmware(self, o: FromFirmware) -> None:
+        self.told.writes(o.cell, o.port, o.frame, o.cycle)
         if o.cell in self._down:
             self._down.discard(o.cell)
             seat = self._seats.get((o.cell, Role.BOUNDARY))
@@ -116,6 +126,7 @@ class Conduct:
     def _to_firmware(self, o: ToFirmware) -> None:
         if o.bad or o.frame[0] not in _ELECTIONS:
             return
+        self.told.reads(o.cell, o.port, o.frame, o.cycle)
         at = o.cycle + self._firmware_latency
         if o.port not in _UPLINKS:
             self.peers.heard(o.cell, o.frame, at)
@@ -131,6 +142,7 @@ class Conduct:
 
     def _stopped(self, o: FirmwareStopped) -> None:
         self._down.add(o.cell)
+        self.told.stopped(o.cell)
         self.peers.stopped(o.cell)
         for role in Role:
             seat = self._seats.get((o.cell, role))
@@ -163,6 +175,7 @@ class Conduct:
 
     def _from_cpu(self, o: FromCpu) -> None:
         self.ledger.frame(o.frame, o.cycle)
+        self.routes.frame(o.cell, o.frame, o.cycle)
 
     def _shared_out(self, o: SharedOut) -> None:
         self.ledger.split(o.shares)
@@ -197,6 +210,11 @@ class Conduct:
     def off_terms(self) -> list[tuple[str, int]]:
         """What is wrong with leases and epochs, and when."""
         return sorted([*self.grants.wrong, *self.holding.wrong], key=lambda found: found[1])
+
+    @property
+    def mistold(self) -> list[tuple[str, int]]:
+        """Messages that don't say what they must, and when."""
+        return sorted([*self.told.wrong, *self.routes.wrong], key=lambda found: found[1])
 
     @property
     def uneven(self) -> list[tuple[str, int]]:

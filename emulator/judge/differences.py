@@ -49,12 +49,14 @@ class Differences:
         """What differs in how the CPU splits `units` (R5); None also when it can't know the truth yet."""
         weights = []
         for card, view in enumerate(self._views):
-            entry = view.entry if view.known else None
+            # A card that the CPU can't reach is out before its entry GPU's lease is.
+            entry = view.entry if view.known and (view.reachable or self._oracle.able(card)) else None
             if view.known and (self.of_card(card) or view.degraded != self._slow(card, entry)):
                 return None
             seen = self._oracle.seen(card, entry)
-            # Without records nobody's weight is known: all weigh the same.
-            weights.append(self._oracle.weight(card, entry) if self._named[card] else 4 * seen.count)
+            # Without records nobody's weight is known: all weigh the same; and who they are is known of a whole card.
+            nameless = 4 * seen.count if view.members else 0
+            weights.append(self._oracle.weight(card, entry) if self._named[card] else nameless)
         true = shares(units, weights)
         return None if found == true else f"shares of the work {list(found)}, not {list(true)}"
 

@@ -76,6 +76,8 @@ class Judge:
             group = self._wiring.crossings[o.cell].group if what.role is Role.BOUNDARY else None
             role = watch.cards[card].role if group is None else watch.links[group]
             if isinstance(what, Elected):
+                if what.role is Role.ENTRY:
+                    watch.forget(card, gpu)
                 role.elected(gpu, what.epoch, o.cycle)
             else:
                 role.gone(gpu, o.cycle)
@@ -104,7 +106,7 @@ class Judge:
         self.watch.reported(card, o.cycle)
         self.watch.look_at_shares(self._server.cpu.work.completed > 0, o.cycle)
         if not self._server.cpu.finished:
-            self.names.busy(o.cycle)
+            self.watch.busy_until = o.cycle
         self.names.reported(card, o.cycle)
         self.expectations.news()
 

@@ -27,7 +27,6 @@ class Names:
         # Rounds that follow one another without a pause meet the same other frames again and again, and wait for them.
         self._paced = [b.times.settings.census_period >= b.times.timeout for b in bounds]
         self._rounds = [(ROUNDS + 1) * b.times.refresh * b.times.settings.census_period for b in bounds]
-        self._busy_until = 0
         self._told: set[tuple[int, str]] = set()
         self.wrong: list[tuple[str, int]] = []
 
@@ -51,10 +50,6 @@ class Names:
             if text is not None:
                 self._tell(card, f"{text}, and nothing is wrong", now)
 
-    def busy(self, now: int) -> None:
-        """Work is on the rings: messages of a census wait for it, and a link may rightly be taken for slow."""
-        self._busy_until = now
-
     def at_the_end(self, card: int, now: int) -> str | None:
         """What is wrong with whom the CPU knows to be blamed."""
         view = self._views[card]
@@ -74,7 +69,7 @@ class Names:
         view = self._views[card]
         if view.suspects:
             return f"GPUs {list(view.suspects)} are suspected"
-        if view.slow_link is not None and self._paced[card] and now > self._busy_until + self._rounds[card]:
+        if view.slow_link is not None and self._paced[card] and now > self._watch.busy_until + self._rounds[card]:
             return f"link {view.slow_link} is called slow"
         # Frames that any fault has cut or damaged count as noise, and it is told for a while after it has ended.
         if view.noisy_link is not None and self._watch.untouched(card):

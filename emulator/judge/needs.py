@@ -14,6 +14,7 @@ from ringhil.emulator.judge.oracle import CUT, Part, ServerTruth
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.scenario import PartKind, TimelineEvent, Trait, having
 from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.links import ROUNDS
 
 _LIARS = having(Trait.LIES)
 
@@ -103,13 +104,13 @@ class Needs:
         size = self._cards[card].truth.size
         late = [n for n, kinds in self._cards[card].truth.links.items() if "link_delay" in kinds and n != link]
         both = {link, (link + 1) % size} <= set(members)
-        # How long the entry GPU's own first hop takes it knows from earlier rounds only, and not while a cut turns
-        # messages round.
+        # How long its own first hop takes the entry GPU knows only from earlier rounds, in which nothing was in
+        # the way: of some one may have been quick. And not while a cut turns messages round.
         entry = self._views[card].entry
         ends = {link, (link + 1) % size}
         known = entry not in ends or entry is None
         if not known and entry is not None and not self._cards[card].truth.seen_from(entry).cuts:
-            known = all((entry, end) in self._cards[card].met for end in ends - {entry})
+            known = all(self._cards[card].met[entry, end] >= ROUNDS for end in ends - {entry})
         return both and known and not late and self._cards[card].truth.state((PartKind.LINK, link)) != CUT
 
     def bound(self, event: TimelineEvent, needs: set[Need], again: set[int], others: int, first: bool) -> int:
@@ -127,7 +128,9 @@ class Needs:
                 continue
             b = self._bounds[number]
             own = b.recovery(event.action, event.kind, others)
-            vacant = (Needed.ENTRY, number) in needs or self._views[number].entry is None
+            # A holder that has booted anew has lost the role, whatever the CPU still takes it for.
+            entry = self._views[number].entry
+            vacant = (Needed.ENTRY, number) in needs or entry is None or entry != self._cards[number].role.holder
             if what is Needed.ENTRY or vacant or number in again:
                 members = len(self._wiring.cards[number].host_links)
                 own += b.election_bound(members) if first else b.return_bound(members)

@@ -37,6 +37,10 @@ class OpenEvent:
     switched: int | None = None
     recounted: int | None = None
     superseded: bool = False
+    timed: bool = False  # a late link has to be told from its arrival times
+
+    def __post_init__(self) -> None:
+        self.timed = any(what is Needed.SLOW_LINK for what, _ in self.needs)
 
     @property
     def over(self) -> bool:

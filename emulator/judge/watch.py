@@ -43,6 +43,7 @@ class Watch:
         self.wrong_shares: list[tuple[str, int]] = []
         self._split_by: tuple[int, ...] | None = None  # weights by which the CPU has split the work last
         self._events: list[OpenEvent] = []
+        self.busy_until = 0  # work was on the rings: messages of a census wait for it
         self._last_event = [b.power_up + b.times.refreshed for b in bounds]  # by then it has been dealt with
         self._needs = Needs(wiring, bounds, views, self.oracle, self.cards, self.links)
         self.differences = Differences(self.oracle, views, [b.times.records for b in bounds])
@@ -55,7 +56,7 @@ class Watch:
         cards, part = self.oracle.place(event)
         gpu = part[1] if part is not None and part[0] == PartKind.GPU else None
         if gpu is not None:
-            self._forget(min(cards), gpu)
+            self.forget(min(cards), gpu)
         for open_ in self._events:
             if open_.reach & cards and not open_.over:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
@@ -94,14 +95,15 @@ class Watch:
         assert isinstance(event.target, GpuRef)
         return None if self.oracle.counts(event) else event.target
 
-    def _forget(self, card: int, gpu: int) -> None:
-        """A GPU may have booted anew, and knows nothing of earlier rounds."""
+    def forget(self, card: int, gpu: int) -> None:
+        """A GPU may have booted anew, or takes a role up: it knows nothing of earlier rounds."""
         met = self.cards[card].met
-        met -= {pair for pair in met if pair[0] == gpu}
+        for pair in [pair for pair in met if pair[0] == gpu]:
+            del met[pair]
 
     def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
         """A flapping GPU has failed or recovered."""
-        self._forget(card, gpu)
+        self.forget(card, gpu)
         self.cards[card].truth.change((PartKind.GPU, gpu), "flapped", failed, "flap", now)
         self.oracle.update(now)
 
@@ -119,7 +121,8 @@ class Watch:
         watch.counts.append((now, counted))
         found = None if counted.members is None else frozenset(counted.members)
         size = watch.truth.size
-        watch.met |= {(gpu, near) for near in ((gpu + 1) % size, (gpu - 1) % size) if near in (found or ())}
+        if counted.verdict is CensusVerdict.RING and counted.sent_at > self.busy_until:
+            watch.met.update({(gpu, near) for near in ((gpu + 1) % size, (gpu - 1) % size) if near in (found or ())})
         if not watch.truth.fits(counted, gpu):
             text = f"wrong count accepted: card {watch.name} at cycle {now}: {counted.count} {sorted(found or ())}"
             watch.wrong_counts.append((text, now))
@@ -265,7 +268,7 @@ class Watch:
         alone = self.alone(card, now)
         if alone is None or alone.event.kind != "link_delay" or alone.part is None or alone.recounted is None:
             return None
-        return alone.part[1]
+        return alone.part[1] if alone.timed else None
 
     def differs(self, card: int) -> str | None:
         """What of the CPU's view of the card isn't as the oracle says now; None: count, members, break and stranded
@@ -288,8 +291,10 @@ class Watch:
 
     def undoable(self) -> str | None:
         """Why the CPU knows of no GPU that could work, where that is right; None: it knows of one, or should."""
-        if any(view.members for view in self._views):
-            return None
+        named = [card for card, view in enumerate(self._views) if view.members]
+        if named:
+            deaf = all(self._deaf(card) for card in named)
+            return "the entry GPU uses another's number: what comes back doesn't reach it" if deaf else None
         cards = list(enumerate(self.cards))
         lost = [watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards]
         if all(lost):
@@ -299,6 +304,10 @@ class Watch:
         if all(lost[card] or nameless[card] for card, _ in cards):
             return "no GPU is named: records are never carried, and a GPU is missing"
         return None
+
+    def _deaf(self, card: int) -> bool:
+        entry = self._views[card].entry
+        return entry is not None and self.cards[card].truth.masked(entry)
 
     def _whole(self, card: int) -> bool:
         """All GPUs of the card must be counted by its entry GPU."""
@@ -343,6 +352,8 @@ class Watch:
         """Both cards of a link are as they should be, and have had time to be counted since it changed hands."""
         ends = self.ends(group)
         changes = [role.changed_at, *(self.cards[card].role.changed_at for card in ends)]
-        each = (self._bounds[card] for card in ends)
+        each = [self._bounds[card] for card in ends]
         slowest = max(b.recovery(EventAction.FAULT, "dead") + b.times.refreshed for b in each)
+        if role.holder is None:  # its grantor takes it for held until its lease is over
+            slowest += max(b.times.election.lease for b in each) + self._bounds[ends[0]].times.election.guard
         return now > max(changes) + 2 * slowest and not any(self.differs(card) for card in ends)

@@ -190,6 +190,9 @@ class Invariants(Part):
     rightly_resent: bool = Field(
         True, description="a unit goes out again for a reason, in time, elsewhere; no GPU has more than its window"
     )
+    rightly_told: bool = Field(
+        True, description="what GPUs and CPU write says truly who sends it, to whom, under which number, by which way"
+    )
 
 
 class Scenario(Part):

@@ -151,6 +151,11 @@ WRONG = {
     ),
     "counted twice": ("emulator/host/accepting.py", "work.completed += 1", "work.completed += 2"),
     "raises": ("firmware/census.py", "self.sequence += 1", "self.sequence += []"),
+    "writes no document": (
+        "firmware/census.py",
+        "if isinstance(arm, Rejection):",
+        "if not isinstance(arm, Rejection):",
+    ),
     "never ends": ("firmware/census.py", "self.sequence += 1", "while True: pass"),
     "later": ("firmware/timing.py", "KEEPALIVE_FLITS = 7", "KEEPALIVE_FLITS = 8"),
     "no mistake": ("emulator/host/shares.py", "units * weight // total", "weight * units // total"),
@@ -184,6 +189,11 @@ def test_what_raises_is_found(fates: dict[str, dict[str, Any]]) -> None:
     assert "TypeError" in found["verify"]["why"]
     assert found["explore"]["by"] == "settle"
     assert found["units"]["by"].startswith("tests/firmware/test_census.py::")
+
+
+@played
+def test_what_spoils_the_document_is_found(fates: dict[str, dict[str, Any]]) -> None:
+    assert "TypeError" in fates["writes no document"]["found"]["verify"]["why"]
 
 
 @played

@@ -63,8 +63,8 @@ class Ring:
 
 
 def test_the_numbers_are_those_of_the_docs() -> None:
-    """docs/firmware.md: three rounds in a row, and 16 rounds."""
-    assert (ROUNDS, FORGET) == (3, 16)
+    """docs/firmware.md: four rounds in a row, and 16 rounds."""
+    assert (ROUNDS, FORGET) == (4, 16)
 
 
 def test_nothing_is_named_on_a_healthy_ring() -> None:
@@ -110,6 +110,25 @@ def test_a_single_late_round_is_not_enough() -> None:
         for _ in range(ROUNDS - 1):
             assert ring.round({4: 30}).slow is None
         assert ring.round().slow is None
+
+
+@pytest.mark.parametrize("waits", [[9, 4, 6, 7], [1, 2, 3, 4, 5, 6, 7], [8, 1, 8, 2, 8, 3, 8]])
+def test_other_frames_hold_messages_up_by_another_time_each_round(waits: list[int]) -> None:
+    """On the first hop there is no other direction: a GPU's own keepalives may be before its messages each time."""
+    ring = Ring()
+    ring.rounds(3)
+    for late in waits:
+        assert ring.round({NODE: late}).slow is None
+
+
+@pytest.mark.parametrize("late", [[5, 5, 9, 7], [9, 5, 7, 5], [7, 9, 5, 5], [3, 8, 5, 6, 7, 5]])
+def test_a_slow_link_is_named_although_messages_wait_there_now_and_then(late: list[int]) -> None:
+    ring = Ring()
+    ring.rounds(3)
+    for number, cycles in enumerate(late, 1):
+        assert ring.round({NODE: cycles}).slow == (NODE if number == len(late) else None)
+    assert ring.round({NODE: 30}).slow == NODE, "it stays slow as long as it is late"
+    assert ring.round().slow is None
 
 
 def test_different_links_that_are_late_in_turn_are_none_of_them_slow() -> None:

@@ -77,11 +77,11 @@ def test_a_line_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.slow(part="mutants")
-@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("seed", range(1, 21))
 def test_the_suite_finds_nearly_every_mistake(seed: int) -> None:
-    """95 % of the 400 that ten seeds draw: two of forty, and one more for the luck of the draw."""
-    _, report, said = _mutation("40", "--seed", str(seed))
+    """95 % of the 400 that twenty seeds draw: one of twenty, and one more for the luck of the draw."""
+    _, report, said = _mutation("20", "--seed", str(seed))
     assert report, said
-    assert report["mutants"] == 40
+    assert report["mutants"] == 20
     survivors = [f"{m['place']}: {m['change']}" for m in report["list"] if m["state"] == "survived" and not m["reason"]]
-    assert len(survivors) <= 3, survivors
+    assert len(survivors) <= 2, survivors

@@ -13,6 +13,7 @@ from ringhil.emulator.judge.invariants.one_grant import OneGrant
 from ringhil.emulator.judge.invariants.only_holder import OnlyHolder
 from ringhil.emulator.judge.invariants.rightly_named import RightlyNamed
 from ringhil.emulator.judge.invariants.rightly_resent import RightlyResent
+from ringhil.emulator.judge.invariants.rightly_told import RightlyTold
 from ringhil.emulator.judge.invariants.steady_pace import SteadyPace
 from ringhil.emulator.judge.invariants.work_once import WorkOnce
 from ringhil.emulator.judge.invariants.wrong_count import WrongCount
@@ -31,6 +32,7 @@ ALL: tuple[type[Invariant], ...] = (
     RightlyNamed,
     WorkOnce,
     RightlyResent,
+    RightlyTold,
 )
 
 

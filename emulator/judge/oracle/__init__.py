@@ -9,7 +9,7 @@ from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaul
 from ringhil.emulator.judge.oracle.ring import RingTruth, View
 from ringhil.emulator.judge.oracle.server import ServerTruth
 from ringhil.emulator.judge.oracle.shares import shares, weight
-from ringhil.emulator.judge.oracle.work import digest, turned
+from ringhil.emulator.judge.oracle.work import crosses, digest, turned
 
 __all__ = [
     "BLOCKED",
@@ -24,6 +24,7 @@ __all__ = [
     "RoleTruth",
     "ServerTruth",
     "View",
+    "crosses",
     "digest",
     "located",
     "shares",

@@ -6,6 +6,7 @@ from ringhil.protocol import crc
 
 _WORD, _FLIT = 4, 8  # bytes
 _DIGEST = 64  # bits
+_SPREAD, _WORD_BITS = 0x9E3779B1, 32
 
 
 def digest(data: bytes) -> int:
@@ -20,3 +21,9 @@ def turned(one: int, unit: int) -> int:
     exclusive-or."""
     wide = one << unit % _DIGEST
     return (wide | wide >> _DIGEST) % (1 << _DIGEST)
+
+
+def crosses(unit: int, across: int) -> bool:
+    """Whether a unit is one of the `across` percent that enter by another card (R8): its number, times a constant that
+    spreads neighbours, taken as a fraction of 2^32, is below."""
+    return unit * _SPREAD % (1 << _WORD_BITS) * 100 < across << _WORD_BITS

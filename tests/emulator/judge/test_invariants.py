@@ -211,6 +211,7 @@ TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus:
 SEEN_TOO = {
     "grants an epoch again": {"lease_terms"},
     "counts too seldom": {"steady_pace"},
+    "hears everybody": {"rightly_told"},
     "sends nothing again": {"rightly_resent"},
 }
 MISTAKES = {

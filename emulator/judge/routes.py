@@ -1,0 +1,79 @@
+"""How units of work go out: whole, in order, under the epoch of the entry GPU that they enter by, on the right lane,
+and across other cards where they must."""
+
+from collections.abc import Iterator, Sequence
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.oracle import crosses
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.protocol.frames import Work
+from ringhil.protocol.wire import SEGMENT_BYTES, Flag
+
+
+class Routes:
+    """`views`: by card; `across`: percent of the units."""
+
+    def __init__(self, wiring: Wiring, views: Sequence[CardView], across: int) -> None:
+        self._wiring, self._views, self._across = wiring, views, across
+        self._expected: tuple[int, int, int] | None = None  # unit, attempt and segment that must come next
+        self.wrong: list[tuple[str, int]] = []
+
+    def frame(self, cell: int, frame: bytes, now: int) -> None:
+        """The CPU sends a frame to the GPU of `cell`."""
+        if frame[0] != Work.KIND:
+            return
+        _, card, flags, ttl, gpu, epoch, unit, source, attempt, segment, part, length, compute, via, context = (
+            Work.HEAD.unpack_from(frame)
+        )
+        problems = [*self._piece(unit, attempt, segment, part, length, last=bool(flags & Flag.LAST))]
+        if segment == 0:
+            enters = (cell, ttl, epoch, source, compute, context)
+            problems += self._way(card, gpu, unit, attempt, via, enters, ccw=bool(flags & Flag.CCW))
+        for problem in problems:
+            self.wrong.append((f"unit {unit} was sent at cycle {now}: {problem}", now))
+
+    def _piece(self, unit: int, attempt: int, segment: int, part: int, length: int, *, last: bool) -> Iterator[str]:
+        """Segments of a unit follow one another, each as long as may be."""
+        here = (unit, attempt, segment)
+        if segment and here != self._expected:
+            yield f"segment {segment} of attempt {attempt} follows on {self._expected}"
+        elif not segment and self._expected is not None:
+            yield f"segment {self._expected[2]} of unit {self._expected[0]} is missing"
+        left = length - SEGMENT_BYTES * segment
+        if part != min(left, SEGMENT_BYTES) or last != (left <= SEGMENT_BYTES):
+            yield f"segment {segment} of {length} bytes has {part}, and is {'' if last else 'not '}the last one"
+        self._expected = None if last else (unit, attempt, segment + 1)
+
+    def _way(
+        self, card: int, gpu: int, unit: int, attempt: int, via: int, enters: tuple[int, ...], *, ccw: bool
+    ) -> Iterator[str]:
+        """By whom it enters, and which way round it goes."""
+        own, entered = self._views[card], self._views[via]
+        entry = entered.entry
+        if entry is None:
+            yield f"it enters by card {entered.name}, which has no entry GPU"
+            return
+        right = (self._wiring.cell(via, entry), max(own.size, entered.size) + 1, entered.epoch, entry, 0, 0)
+        if enters != right:
+            yield f"cell, TTL, epoch, entry GPU, computation and context are {enters}, must be {right}"
+        able = [other.name for other in self._views if other is not own and self._leads(other, card)]
+        across = attempt == 1 and crosses(unit, self._across) and bool(able)
+        if across != (via != card):
+            ways = f"{', '.join(able) or 'no card'} has a way there"
+            yield f"attempt {attempt} enters by card {entered.name}, for card {own.name}; {ways}"
+        elif across:
+            if entered.name not in able or ccw:
+                way = f"{'counter-' if ccw else ''}clockwise across card {entered.name}"
+                yield f"it goes {way}; cards with a way there: {', '.join(able)}"
+        elif 2 * (distance := (gpu - entry) % own.size) != own.size:
+            shorter = 2 * distance > own.size
+            if ccw != (shorter if attempt % 2 else not shorter):
+                yield f"attempt {attempt} goes {'counter-' if ccw else ''}clockwise from GPU {entry} to GPU {gpu}"
+
+    def _leads(self, view: CardView, target: int) -> bool:
+        """Whether the census of another card shows a boundary GPU on the way to `target`."""
+        if not view.reachable or view.entry is None:
+            return False
+        hop, crossings = self._wiring.next_hop(view.number, target), self._wiring.crossings
+        ends = (crossings.get(self._wiring.cell(view.number, gpu)) for gpu in view.boundaries)
+        return any(end is not None and end.peer_card == hop for end in ends)

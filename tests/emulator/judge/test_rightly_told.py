@@ -1,0 +1,258 @@
+"""Every field that firmware and CPU must get right is judged: one message in a run says something else, once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.host import handing_out, segments
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.handing_out import HandingOut
+from ringhil.emulator.scenario import loads
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Election, Frame, Keepalive, Report, Statistics
+from ringhil.protocol.wire import NO_HOLDER, Flag, Operation, Role
+
+from .playing import play
+
+# Roles move, so that members ask for leases, give them back, and boot again.
+SCENARIO = loads(
+    """
+    server:
+      cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 4, host_links: [0, 1]}}
+      boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]
+      settings: {census_period: 600, keepalive_interval: 400, firmware_latency: 8, host_latency: 8,
+                 wait_to_restore: 1200}
+    workload: {units: 60, size: 700, across: 50}
+    timeline:
+      - {at: 9000, fault: dead, gpu: a.2}
+      - {at: 16000, clear: dead, gpu: a.2}
+      - {at: 9000, fault: dead, gpu: b.0}
+      - {at: 16000, clear: dead, gpu: b.0}
+    until: 30000
+    """
+)
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def test_nothing_is_wrong_with_a_run_without_a_mistake(library: Library) -> None:
+    assert play(SCENARIO, library).failures == ()
+
+
+def from_member(message: Frame, role: Role, *, ring: bool) -> bool:
+    """A keepalive of a member: to the others of its side, or to its grantor."""
+    if not isinstance(message, Keepalive) or message.role != role.code or message.holder != NO_HOLDER:
+        return False
+    far = message.flags == Flag.TO_HOST if role is Role.ENTRY else message.card == 1
+    return far != ring and (ring or message.echo == 0)
+
+
+def is_a(kind: type[Frame], message: Frame) -> bool:
+    return isinstance(message, kind)
+
+
+def asks(operation: Operation, message: Frame) -> bool:
+    return isinstance(message, Election) and message.operation == operation.code
+
+
+RING = partial(from_member, role=Role.BOUNDARY, ring=True)
+TO_CPU = partial(from_member, role=Role.ENTRY, ring=False)
+ACROSS = partial(from_member, role=Role.BOUNDARY, ring=False)
+KEEPALIVE = (
+    "card",
+    "flags",
+    "ttl",
+    "destination",
+    "sequence",
+    "my_discriminator",
+    "priority",
+    "multiplier",
+    "interval",
+)
+MORE = {
+    "statistics": (
+        partial(is_a, Statistics),
+        ("card", "ttl", "origin", "epoch", "sequence", "count", "expected", "sent_at", "flags"),
+    ),
+    "report": (
+        partial(is_a, Report),
+        ("card", "flags", "ttl", "destination", "epoch", "sequence", "source", "size", "sent_at"),
+    ),
+    "claim": (
+        partial(asks, Operation.CLAIM),
+        ("card", "flags", "ttl", "destination", "sequence", "candidate", "lease", "operation"),
+    ),
+    "grant": (
+        lambda m: asks(Operation.GRANT, m) and m.role == Role.BOUNDARY.code,
+        ("flags", "ttl", "destination", "candidate", "lease"),
+    ),
+}
+SAID: dict[str, tuple[Callable[[Frame], bool], str]] = {
+    **{f"keepalive on the ring: {name}": (RING, name) for name in KEEPALIVE},
+    **{f"keepalive to the CPU: {name}": (TO_CPU, name) for name in KEEPALIVE},
+    **{f"keepalive across: {name}": (ACROSS, name) for name in KEEPALIVE},
+    **{f"{kind}: {name}": (matches, name) for kind, (matches, names) in MORE.items() for name in names},
+}
+
+
+def says_once(
+    patch: pytest.MonkeyPatch, matches: Callable[[Frame], bool], change: Callable[[Frame], Frame], after: int
+) -> Callable[[], int]:
+    """Firmware's message number `after` of those that match is another one; how many there were."""
+    encode, seen = codec.encode, 0
+
+    def wrong(message: Frame) -> bytes:
+        nonlocal seen
+        if matches(message):
+            seen += 1
+            if seen == after:
+                message = change(message)
+        return encode(message)
+
+    patch.setattr(codec, "encode", wrong)
+    return lambda: seen
+
+
+AFTER = 2  # the first messages come from who has just been powered up
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_wrong_field_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    matches, field = SAID[name]
+
+    def change(message: Frame) -> Frame:
+        return replace(message, **{field: getattr(message, field) ^ 1})  # type: ignore[arg-type]
+
+    seen = says_once(monkeypatch, matches, change, AFTER)
+    outcome = play(SCENARIO, library)
+    assert seen() >= AFTER
+    assert outcome.broken("rightly_told"), outcome.violations
+
+
+def keepalive(change: Callable[[Keepalive], Keepalive]) -> Callable[[Frame], Frame]:
+    def changed(message: Frame) -> Frame:
+        assert isinstance(message, Keepalive)
+        return change(message)
+
+    return changed
+
+
+STATES = {
+    "claims to hold the role": (
+        lambda m: RING(m) and m.state & 0x0F != 2,
+        keepalive(lambda m: replace(m, state=m.state & 0xF0 | 2)),
+        "does not hold the role",
+    ),
+    "denies to hold the role": (
+        lambda m: RING(m) and m.state & 0x0F == 2,
+        keepalive(lambda m: replace(m, state=m.state & 0xF0)),
+        "and it holds the role",
+    ),
+    "tells of a lower epoch": (
+        lambda m: RING(m) and m.epoch > 1,
+        keepalive(lambda m: replace(m, epoch=m.epoch - 1)),
+        "the highest epoch it knows is",
+    ),
+    "does not hear itself": (
+        RING,
+        keepalive(lambda m: replace(m, members=m.members & ~(1 << m.priority))),
+        "it isn't among those it hears",
+    ),
+    "has no such role": (RING, keepalive(lambda m: replace(m, role=7)), "a keepalive of role 7"),
+    "another boot": (
+        RING,
+        keepalive(lambda m: replace(m, my_discriminator=m.my_discriminator + 1)),
+        "its discriminator is",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_wrong_state_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    matches, change, says = STATES[name]
+    says_once(monkeypatch, matches, change, 2)
+    outcome = play(SCENARIO, library)
+    assert any(says in v.text for v in outcome.broken("rightly_told")), outcome.violations
+
+
+def routed(change: Callable[[segments.Route], segments.Route]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Every unit takes another way."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        make = segments.Route
+
+        def wrong(*args: object) -> segments.Route:
+            return change(make(*args))  # type: ignore[arg-type]
+
+        patch.setattr(handing_out.segments, "Route", wrong)
+
+    return mistake
+
+
+def cut_up(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Every unit is cut into other segments."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        cut = segments.segments
+
+        def wrong(unit: int, attempt: int, data: bytes, route: segments.Route) -> list[bytes]:
+            return change(cut(unit, attempt, data, route))
+
+        patch.setattr(handing_out.segments, "segments", wrong)
+
+    return mistake
+
+
+def enters(choose: Callable[[HandingOut, CardView, int], CardView]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Units enter by other cards than they should."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        def wrong(self: HandingOut, card: CardView, unit: int, attempt: int) -> CardView:
+            return choose(self, card, unit)
+
+        patch.setattr(HandingOut, "_by_way_of", wrong)
+
+    return mistake
+
+
+def by_another(self: HandingOut, card: CardView, unit: int) -> CardView:
+    return next((other for other in self._cards if other is not card and other.entry is not None), card)
+
+
+WAYS = {
+    "round the other way": (routed(lambda r: replace(r, ccw=not r.ccw)), "clockwise"),
+    "a longer life": (routed(lambda r: replace(r, ttl=r.ttl + 1)), "cell, TTL, epoch"),
+    "another epoch": (routed(lambda r: replace(r, epoch=r.epoch + 1)), "cell, TTL, epoch"),
+    "another entry GPU": (routed(lambda r: replace(r, entry=r.entry + 1)), "cell, TTL, epoch"),
+    "nothing crosses": (enters(lambda self, card, unit: card), "attempt 1 enters by card"),
+    "all crosses": (enters(by_another), "has a way there"),
+    "the other half crosses": (
+        enters(lambda self, card, unit: card if unit * 0x9E3779B1 % 2**32 < 2**31 else by_another(self, card, unit)),
+        "attempt 1 enters by card",
+    ),
+    "the first is missing": (cut_up(lambda frames: frames[1:]), "follows on"),
+    "one is missing": (cut_up(lambda frames: [frames[0], *frames[2:]]), "follows on"),
+    "the last is missing": (cut_up(lambda frames: frames[:-1]), "is missing"),
+    "in another order": (cut_up(lambda frames: [frames[1], frames[0], *frames[2:]]), "follows on"),
+    "no end": (cut_up(lambda frames: [flagged(f, 0) for f in frames]), "not the last one"),
+    "all ends": (cut_up(lambda frames: [flagged(f, Flag.LAST) for f in frames]), "is the last one"),
+}
+
+
+def flagged(frame: bytes, last: int) -> bytes:
+    """With the flag of a last segment, or without; its CRC doesn't matter here."""
+    return frame[:3] + bytes([frame[3] & ~Flag.LAST | last]) + frame[4:]
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_wrong_way_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    mistake, says = WAYS[name]
+    mistake(monkeypatch)
+    outcome = play(SCENARIO, library)
+    assert any(says in v.text for v in outcome.broken("rightly_told")), outcome.violations
