@@ -3,6 +3,7 @@ acts on the run."""
 
 from collections.abc import Sequence
 
+from ringhil.emulator.judge.beginning import Beginning
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.grants import Grants
@@ -19,7 +20,7 @@ from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import CpuSaid, FirmwareStopped, SharedOut, TakenIn
-from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp
+from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Result, Statistics
 from ringhil.protocol.wire import Port, Role
@@ -48,6 +49,8 @@ class Conduct:
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work.read if work is not None else bytes)
         workload = server.scenario.workload
         self.routes = Routes(server.wiring, server.cpu.cards, workload.across if workload is not None else 0)
+        splits = work is not None and work.units > 0 and settings.policy == "proportional"
+        self.beginning = Beginning(server.cpu.cards, self.pace.silence, splits=splits)
         self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
         self._completed = self._fenced = 0
         listen = server.observations.listen
@@ -81,27 +84,30 @@ class Conduct:
         if isinstance(what, Counted):
             self.pace.counted(self._wiring.place(o.cell)[0])
             return
+        if isinstance(what, Rejected):
+            self.told.rejects(o.cell)
+            return
         if not isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
             return
         seat = self._seats[o.cell, what.role]
         card, gpu = self._wiring.place(o.cell)
         if isinstance(what, Elected):
             self.holding.elected(o.cell, seat, what.epoch, now)
-            self.told.holds(o.cell, what.role, what.epoch)
+            self.told.holds(o.cell, what.role, what.epoch, now)
             self.elections.elected(seat.role, seat.number, gpu, now)
             if what.role is Role.ENTRY:
                 self.pace.elected(card, gpu, now)
         elif isinstance(what, Deposed):
             self.holding.deposed(o.cell, seat, what, now)
-            self.told.holds_no_more(o.cell, what.role)
+            self.told.holds_no_more(o.cell, what.role, now)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
         elif isinstance(what, Granted):
             self.grants.granted(seat, what, now)
-            self.told.holds(o.cell, what.role, what.epoch)
+            self.told.holds(o.cell, what.role, what.epoch, now)
         elif isinstance(what, Lapsed):
             self.grants.lapsed(seat, what, now)
-            self.told.holds_no_more(o.cell, what.role)
+            self.told.holds_no_more(o.cell, what.role, now)
         elif isinstance(what, PeerUp):
             self.peers.up(o.cell, seat, what.gpu, now)
         else:
@@ -179,8 +185,10 @@ class Conduct:
 
     def _shared_out(self, o: SharedOut) -> None:
         self.ledger.split(o.shares)
+        self.beginning.split(o.cycle)
 
     def _taken_in(self, o: TakenIn) -> None:
+        self.beginning.look(o.cycle)
         work = self._cpu.work
         booked, fenced = work.completed - self._completed, work.fenced - self._fenced
         self._completed, self._fenced = work.completed, work.fenced
@@ -219,7 +227,7 @@ class Conduct:
     @property
     def uneven(self) -> list[tuple[str, int]]:
         """What came too soon or too late, and when."""
-        return sorted([*self.holding.uneven, *self.pace.wrong], key=lambda found: found[1])
+        return sorted([*self.holding.uneven, *self.pace.wrong, *self.beginning.wrong], key=lambda found: found[1])
 
     def finish(self) -> None:
         """The run is over."""
@@ -227,6 +235,7 @@ class Conduct:
         self.grants.finish(now)
         self.holding.finish(self._seats, now)
         self.pace.finish(now)
+        self.told.finish(now)
         self.ledger.finish(now)
 
 

@@ -20,6 +20,7 @@ class _Member:
 
     running: bool = True
     boots: int = 1
+    asked: bool = False
     epoch: int | None = None
     until: int = 0
     not_before: tuple[int, str] = (0, "")
@@ -47,12 +48,23 @@ class Holding:
         if isinstance(message, Alive):
             self._keepalive(member, seat, message, now)
         elif message.operation is Operation.CLAIM:
+            if member.boots == 1 and not member.asked and seat.role is Role.ENTRY:
+                self._first(seat, now)
+            member.asked = True
             member.claims[message.sequence] = now
             until, why = member.not_before
             if now < until:
                 self.too_soon.append(
                     (f"{seat.name} asked for the {seat.role} role at cycle {now}; {why} it waits until {until}", now)
                 )
+
+    def _first(self, seat: Seat, now: int) -> None:
+        """At power-up they ask one after the other, the first one listed at once."""
+        turn = seat.rank * seat.times.skew
+        if now < turn:
+            self.too_soon.append((f"{seat.name} asked for the entry role at cycle {now}; its turn is {turn}", now))
+        elif not seat.rank and now:
+            self.uneven.append((f"{seat.name} asked for the entry role at cycle {now}, and not at power-up", now))
 
     def _of(self, cell: int, seat: Seat) -> _Member:
         member = self._members.get((cell, seat.role))

@@ -54,6 +54,7 @@ class _Rounds:
     sequence: int = 0
     at: int = 0
     directions: int = 0
+    rejected: int = 0  # messages and rounds, since it was elected
 
 
 class Told:
@@ -64,20 +65,53 @@ class Told:
         self._lives = {key: _Life(seat, _heads(wiring, key[0], seat)) for key, seat in seats.items()}
         self._known: dict[tuple[int, Role], list[tuple[int, int]]] = {}  # epochs that it has read of, and when
         self._rounds: dict[int, _Rounds] = {}  # by cell
+        # Leases that have begun or ended: since when, and after which round of keepalives.
+        self._news: dict[tuple[int, Role], tuple[int, int]] = {}
         self.wrong: list[tuple[str, int]] = []
 
     # ------------------------------------------------------------------------------------------- what it says of itself
 
-    def holds(self, cell: int, role: Role, epoch: int) -> None:
+    def holds(self, cell: int, role: Role, epoch: int, now: int) -> None:
         """It has been elected, or has granted a lease."""
         life = self._lives[cell, role]
         life.holds, life.epoch = True, max(life.epoch, epoch)
+        self._must_tell(cell, role, now)
         if role is Role.ENTRY:
             self._rounds[cell] = _Rounds(epoch)
 
-    def holds_no_more(self, cell: int, role: Role) -> None:
+    def holds_no_more(self, cell: int, role: Role, now: int) -> None:
         """It has laid the role down, or the lease that it granted is over."""
         self._lives[cell, role].holds = False
+        self._must_tell(cell, role, now)
+
+    def rejects(self, cell: int) -> None:
+        """Its census has rejected a message or a round."""
+        rounds = self._rounds.get(cell)
+        if rounds is not None:
+            rounds.rejected += 1
+
+    def _must_tell(self, cell: int, role: Role, now: int) -> None:
+        """The others of its side are told at once."""
+        life = self._lives[cell, role]
+        if len(life.seat.members) > 1:
+            self._news.setdefault((cell, role), (now, life.sequence))
+
+    def _untold(self, cell: int, now: int) -> None:
+        """What the others should have been told before this cycle."""
+        for role in Role:
+            at, sequence = self._news.get((cell, role), (now, 0))
+            if at < now:
+                del self._news[cell, role]
+                if self._lives[cell, role].sequence == sequence:
+                    name = self._lives[cell, role].seat.name
+                    self.wrong.append(
+                        (f"{name} told nobody that it holds the {role} role, or not, since cycle {at}", at)
+                    )
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        for cell in {cell for cell, _ in self._news}:
+            self._untold(cell, now)
 
     def stopped(self, cell: int) -> None:
         """Its GPU has failed."""
@@ -87,6 +121,7 @@ class Told:
                 self._lives[cell, role] = _Life(life.seat, life.heads, life.boots + 1)
         self._known = {key: read for key, read in self._known.items() if key[0] != cell}
         self._rounds.pop(cell, None)
+        self._news = {key: news for key, news in self._news.items() if key[0] != cell}
 
     # ------------------------------------------------------------------------------------------------ what it reads
 
@@ -115,6 +150,8 @@ class Told:
     def writes(self, cell: int, port: int, frame: bytes, now: int) -> None:
         """Its firmware writes a frame into its mailbox."""
         kind = frame[0]
+        if self._news:
+            self._untold(cell, now)
         if kind == Keepalive.KIND:
             problems = self._keepalive(cell, port, frame, now)
         elif kind == Election.KIND:
@@ -220,6 +257,8 @@ class Told:
             yield f"port, card, flags, TTL, home, source and size are {found}, must be {right}"
         rounds = self._rounds.get(cell)
         last = None if rounds is None else (rounds.epoch, rounds.sequence, rounds.at)
+        if rounds is not None and rest[3] != rounds.rejected:
+            yield f"it has rejected {rest[3]}, must be {rounds.rejected} since it was elected"
         if (epoch, sequence, rest[4]) != last:
             yield f"it reports of epoch, round and cycle {(epoch, sequence, rest[4])}; the last are {last}"
 

@@ -19,6 +19,15 @@ from ringhil.emulator.kernel.observations import (
 _EARLY = -(1 << 40)
 _REMINDERS = 2 * _EARLY
 
+MOST_IN_A_CYCLE = 200_000  # things to do: a server of the largest size does some 20,000 when it is powered up
+
+
+class EndlessCycleError(RuntimeError):
+    """What is done in a cycle always asks for something more in it, so that it never ends."""
+
+    def __init__(self, cycle: int) -> None:
+        super().__init__(f"cycle {cycle} never ends: {MOST_IN_A_CYCLE:,} things were done in it, and more are due")
+
 
 class Kernel(CardPort):
     """The cards of one engine, their firmware and the CPU on one clock.
@@ -85,6 +94,7 @@ class Kernel(CardPort):
         """Go on to cycle `until`, or until `stop` is called."""
         self._stopped = False
         engine, agenda, pop = self.engine, self._agenda, heapq.heappop
+        done = 0  # in this cycle
         while not self._stopped:
             now = engine.now
             due = agenda[0][0] if agenda else FOREVER
@@ -92,9 +102,13 @@ class Kernel(CardPort):
                 if now > until:
                     return
                 pop(agenda)[2]()
+                done += 1
+                if done > MOST_IN_A_CYCLE:
+                    raise EndlessCycleError(now)
             elif now >= until:
                 return
             else:
+                done = 0
                 self._advance(due if due < until else until)
 
     def run_before(self, cycle: int) -> None:

@@ -14,13 +14,14 @@ from ringhil.emulator.server import groups, power_up, server
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
 from ringhil.firmware.commands import SetTimer
-from ringhil.firmware.election import GroupConfig
+from ringhil.firmware.election import Group, GroupConfig
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import Liveness, Went
 from ringhil.firmware.member import Member
-from ringhil.firmware.reasons import LeaseEnd
-from ringhil.protocol.frames import Keepalive
+from ringhil.firmware.reasons import LeaseEnd, Rejection
+from ringhil.firmware.warden import Warden
+from ringhil.protocol.frames import Keepalive, Report
 from ringhil.protocol.wire import Role
 
 Mistake = Callable[[pytest.MonkeyPatch], None]
@@ -292,3 +293,59 @@ def fences_the_holder(patch: pytest.MonkeyPatch) -> None:
         "holder",
         lambda self, cell, epoch: None if 20_000 < self._port.now < 21_000 else holder(self, cell, epoch),
     )
+
+
+def asks_after(skews: int) -> Mistake:
+    """At power-up a member lets so many others ask before it, whoever it is."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(Member, "_place", lambda self, now: skews)
+
+    return mistake
+
+
+def splits_at_once(patch: pytest.MonkeyPatch) -> None:
+    """The CPU hands work out when the first card has reported."""
+    report = Cpu._report
+
+    def hasty(self: Cpu, card: CardView, message: Report) -> None:
+        report(self, card, message)
+        if not self._out.begun:
+            self._hand_out()
+
+    patch.setattr(Cpu, "_report", hasty)
+
+
+def splits_late(patch: pytest.MonkeyPatch) -> None:
+    """The CPU hands no work out before `silence` has passed."""
+    report = Cpu._report
+
+    def slow(self: Cpu, card: CardView, message: Report) -> None:
+        cards, self.cards = self.cards, [*self.cards, replace(card, known=False)]
+        report(self, card, message)
+        self.cards = cards
+
+    patch.setattr(Cpu, "_report", slow)
+
+
+def tells_nobody(kind: type[Group]) -> Mistake:
+    """Members or wardens keep to themselves what they hold, until the next round of keepalives."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        if kind is Member:
+            patch.setattr(Member, "_tell", lambda self, now: [])
+        else:
+            patch.setattr(Warden, "_spread", lambda self, actions: actions)
+
+    return mistake
+
+
+def miscounts_rejections(patch: pytest.MonkeyPatch) -> None:
+    """An entry GPU counts rejected messages twice."""
+    reject = Census._reject
+
+    def twice(self: Census, reason: Rejection) -> list[Action]:
+        self.rejected[reason] = self.rejected.get(reason, 0) + 1
+        return reject(self, reason)
+
+    patch.setattr(Census, "_reject", twice)

@@ -11,7 +11,9 @@ from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.seats import Seat, seats_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Granted
+from ringhil.firmware.warden import Warden
 from ringhil.protocol.wire import Role
 
 CARD = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}%s}\n"
@@ -29,6 +31,11 @@ LIAR = CLEAN + "timeline: [{at: 10300, fault: skip_count, gpu: a.3}]\n"
 WRONG = CARD % ", settings: {compute_setup: 3000}" + (
     "workload: {units: 120, size: 256}\n"
     "timeline: [{at: 8000, fault: corrupt, gpu: a.3}, {at: 40000, clear: corrupt, gpu: a.3}]\n"
+)
+TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 12}")
+ACROSS = (
+    "server: {cards: {a: {gpus: 6}, b: {gpus: 6}}, boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]}\n"
+    "until: 45000\n"
 )
 AT_WORK = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: dead, gpu: a.3}]\n"
 SLOW = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: slow, gpu: a.3}]\n"
@@ -91,6 +98,33 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "stops counting": (m.stops_counting, CLEAN, "steady_pace", "no round has begun since cycle 10"),
     "gives up on cards": (m.with_config(silence=300), CLEAN, "steady_pace", "it is taken for unreachable"),
     "trusts the silent": (m.trusts_the_silent, CLEAN, "steady_pace", "it is taken for reachable"),
+    "asks out of turn": (
+        m.asks_after(0),
+        CLEAN,
+        "no_early_return",
+        "a.1 asked for the entry role at cycle 0; its turn",
+    ),
+    "asks late": (m.asks_after(2), CLEAN, "steady_pace", "a.0 asked for the entry role at cycle"),
+    "splits before all have reported": (
+        m.splits_at_once,
+        TWO,
+        "steady_pace",
+        ": card b has not reported, and 16458",
+    ),
+    "waits with the work": (m.splits_late, TWO, "steady_pace", "no work is split yet"),
+    "tells nobody of its role": (
+        m.tells_nobody(Member),
+        CUT,
+        "rightly_told",
+        "told nobody that it holds the entry role",
+    ),
+    "tells nobody of its lease": (
+        m.tells_nobody(Warden),
+        ACROSS,
+        "rightly_told",
+        "told nobody that it holds the boundary role",
+    ),
+    "miscounts what it rejects": (m.miscounts_rejections, LIAR, "rightly_told", "it has rejected"),
     "sends again too soon": (m.with_config(patience=-900), AT_WORK, "rightly_resent", "cycles before its time at"),
     "sends to whom it failed at": (m.sends_to_whom_it_failed_at, WRONG, "rightly_resent", "which has failed at it"),
     "begins anew first": (m.begins_anew_first, AT_WORK, "rightly_resent", "which was to go out again"),

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from ringhil.emulator.engine.engine import FOREVER, Engine, Topology
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.kernel import Kernel
+from ringhil.emulator.kernel import kernel as kernels
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
+from ringhil.emulator.kernel.kernel import EndlessCycleError
 from ringhil.emulator.kernel.observations import Advanced, ToCpu
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
@@ -45,6 +47,30 @@ def test_what_is_due_at_one_cycle_happens_in_the_order_of_asking(kernel: Kernel)
     kernel.run(100)
     assert log == ["first", "c", "a", "b", "last"]
     assert kernel.now == 100
+
+
+def test_a_cycle_that_never_ends_is_told(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As firmware would make it that sets a timer of no time whenever one runs out."""
+    monkeypatch.setattr(kernels, "MOST_IN_A_CYCLE", 500)
+
+    def again() -> None:
+        kernel.after(0, again)
+
+    kernel.at(70, again)
+    with pytest.raises(EndlessCycleError, match=r"^cycle 70 never ends: 500 things were done in it"):
+        kernel.run(100)
+    assert kernel.now == 70
+
+
+def test_a_cycle_may_be_as_busy_as_a_server_makes_it(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done in other cycles doesn't count."""
+    monkeypatch.setattr(kernels, "MOST_IN_A_CYCLE", 500)
+    log: list[object] = []
+    for cycle in (10, 11, 12):
+        for number in range(500):
+            kernel.at(cycle, noting(log, number))
+    kernel.run(100)
+    assert len(log) == 1500
 
 
 def test_a_run_to_a_cycle_that_is_past_does_nothing(kernel: Kernel) -> None:

@@ -1,0 +1,30 @@
+"""When work begins: as soon as every card has reported its count, or when `silence` has passed since power-up."""
+
+from collections.abc import Sequence
+
+from ringhil.emulator.host.card import CardView
+
+
+class Beginning:
+    """`views`: by card; `silence`: cycles; `splits`: whether the CPU's policy splits units at all."""
+
+    def __init__(self, views: Sequence[CardView], silence: int, *, splits: bool) -> None:
+        self._views, self._silence = views, silence
+        self._awaited = splits
+        self.wrong: list[tuple[str, int]] = []
+
+    def split(self, now: int) -> None:
+        """The CPU splits the work."""
+        missing = [view.name for view in self._views if not view.known]
+        if self._awaited and missing and now < self._silence:
+            why = f"card {', '.join(missing)} has not reported, and {self._silence} cycles have not passed"
+            self.wrong.append((f"work is split at cycle {now}: {why}", now))
+        self._awaited = False
+
+    def look(self, now: int) -> None:
+        """The CPU has done what follows from a message."""
+        if self._awaited and (now > self._silence or all(view.known for view in self._views)):
+            self.wrong.append(
+                (f"at cycle {now} no work is split yet, though all cards have reported or had time to", now)
+            )
+            self._awaited = False
