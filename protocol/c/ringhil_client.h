@@ -1,0 +1,93 @@
+/*
+ * A client of a card's management port, and the card's end of one: docs/hil.md, "In C".
+ *
+ * No allocation, and nothing of the C library but memcpy: the caller has the buffers and the line. A request whose
+ * answer doesn't come is asked again under the same id; a device does it once.
+ */
+#ifndef RINGHIL_CLIENT_H
+#define RINGHIL_CLIENT_H
+
+#include "ringhil_framing.h"
+#include "ringhil_messages.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `write` sends all of the bytes: 1, or 0 when the line is gone. `read` waits for a byte: 1; 0 when none came in time,
+ * counted from the last call with `restart`; -1 when the line is gone. */
+struct rh_stream {
+    void *context;
+    int (*write)(void *context, const uint8_t *data, size_t length);
+    int (*read)(void *context, uint8_t *byte, int restart);
+};
+
+enum rh_status {
+    RH_OK = 0,
+    RH_REFUSED = 1, /* `refusal` of the client says why */
+    RH_SILENT = 2,  /* no answer, after all tries */
+    RH_GONE = 3,    /* the line is */
+    RH_NO_ROOM = 4, /* the message fits into no buffer */
+    RH_ODD = 5      /* the answer is none to this request: another protocol, or version */
+};
+
+/* `in` takes a message and its CRC, `out` RH_WRAPPED bytes of a request. An event that comes meanwhile goes to
+ * `on_event`, where there is one. */
+struct rh_client {
+    struct rh_stream line;
+    struct rh_receiver receiver;
+    uint8_t *out;
+    size_t room;
+    unsigned tries;
+    uint16_t id;
+    struct rh_refused refusal; /* its text stands in `in` until the next byte */
+    void (*on_event)(void *context, const uint8_t *message, size_t length);
+};
+
+void rh_client_init(struct rh_client *client, struct rh_stream line, uint8_t *in, size_t in_room, uint8_t *out,
+                    size_t out_room);
+/* The next id, from 1. */
+uint16_t rh_next_id(struct rh_client *client);
+/* Ask, and wait for the answer, which stands in `in` until the next byte. */
+enum rh_status rh_ask(struct rh_client *client, const uint8_t *request, size_t length, const uint8_t **reply,
+                      size_t *reply_length);
+/* Listen for events until nothing has come in time. */
+enum rh_status rh_listen(struct rh_client *client);
+
+enum rh_status rh_hello(struct rh_client *client, const char *name, struct rh_hello_reply *reply);
+enum rh_status rh_time(struct rh_client *client, uint64_t *now);
+enum rh_status rh_read(struct rh_client *client, uint16_t gpu, uint8_t address, uint32_t *value);
+enum rh_status rh_write(struct rh_client *client, uint16_t gpu, uint8_t address, uint32_t value);
+enum rh_status rh_census(struct rh_client *client, struct rh_census_reply *reply);
+enum rh_status rh_last_census(struct rh_client *client, struct rh_last_census_reply *reply);
+enum rh_status rh_subscribe(struct rh_client *client, uint16_t events);
+enum rh_status rh_inject(struct rh_client *client, uint8_t injection, uint8_t fault, uint16_t gpu, uint32_t value);
+
+/* The card's end. `answer` is called once for each request; it packs a reply or refusal into `out`, and returns its
+ * bytes, or 0 for none. A request that comes again gets the last answer again. */
+struct rh_device {
+    struct rh_stream line;
+    struct rh_receiver receiver;
+    uint8_t *last, *out; /* the last answer, as a message; bytes for the line */
+    size_t last_room, last_length, room;
+    uint32_t last_crc;
+    size_t last_request;
+    void *context;
+    size_t (*answer)(void *context, const uint8_t *request, size_t length, uint8_t *out, size_t room);
+};
+
+/* `last` takes an answer, `out` RH_WRAPPED bytes of one. */
+void rh_device_init(struct rh_device *device, struct rh_stream line, uint8_t *in, size_t in_room, uint8_t *last,
+                    size_t last_room, uint8_t *out, size_t out_room);
+/* A byte has come. 0 when the line is gone. */
+int rh_device_receive(struct rh_device *device, uint8_t byte);
+/* Send an event. 0 when there is no room, or the line is gone. */
+int rh_device_send(struct rh_device *device, const uint8_t *message, size_t length);
+/* Pack a refusal. */
+size_t rh_refuse(uint16_t id, uint8_t why, const char *text, uint8_t *out, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
