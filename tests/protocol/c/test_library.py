@@ -28,7 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return c.shared(tmp_path_factory.mktemp("library"))
 
 
-# ------------------------------------------------------------------------------------------------------- how it is built
+# -------------------------------------------------------------------------------------------------- how it is built
 
 
 def test_it_needs_no_more_than_memcpy(tmp_path: Path) -> None:
