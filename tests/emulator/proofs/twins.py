@@ -44,7 +44,7 @@ TWINS = (
         "framing.control",
         "idle",
     ),
-    Twin("ours", "stream_arbiter.sv", "locked_q <= !eof_o;", "locked_q <= sof_o;", "framing.data"),
+    Twin("ours", "stream_arbiter.sv", "eof_o   = eof_i[select]", "eof_o   = sof_i[select]", "framing.data"),
     Twin(
         "ours",
         "lane_control.sv",
