@@ -6,8 +6,9 @@ It has no clock and no line: whoever feeds it says when. What it holds is bounde
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.managed_card import Answer, ManagedCard
 from ringhil.emulator.serial.refused import NotDone
+from ringhil.emulator.serial.typed import Typist
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import LONGEST, Damaged, Unwrapper, wrap
@@ -50,6 +51,7 @@ class ManagementPort:
         # not hear: it is not done twice.
         self._asked: OrderedDict[int, tuple[bytes, bytes | None]] = OrderedDict()
         self.counts = LineCounts()
+        self._typist = Typist(self._name, self._typed, self._say)
         card.followers.append(self._follow)
 
     def close(self) -> None:
@@ -72,7 +74,7 @@ class ManagementPort:
         self.counts.received += len(data)
         if self.full:
             return
-        for message in self._unwrapper.feed(data):
+        for message in self._unwrapper.feed(self._typist.sift(data)):
             if isinstance(message, Damaged):
                 self.counts.damaged += 1
             else:
@@ -134,23 +136,31 @@ class ManagementPort:
         self._session += 1
         self._asked.clear()
         self._events = self._untold = 0
+        self._answer(self._greeting(request.id))
+
+    def _greeting(self, number: int) -> m.HelloReply:
         capabilities = _CAPABILITIES | (Capability.PACED if self._clock else 0)
-        card = self._card
-        self._answer(
-            m.HelloReply(
-                request.id,
-                MAJOR,
-                MINOR,
-                card.number,
-                card.card.gpus,
-                capabilities,
-                LONGEST,
-                self._clock,
-                0,
-                card.now,
-                self._name.encode(),
-            )
-        )
+        card, name = self._card, self._name.encode()
+        about = (card.number, card.card.gpus, capabilities, LONGEST, self._clock, 0, card.now)
+        return m.HelloReply(number, MAJOR, MINOR, *about, name)
+
+    # ---------------------------------------------------------------------------------------- at a terminal
+
+    def _typed(self, request: m.Message, answer: Answer) -> None:
+        self.counts.requests += 1
+        session = self._session
+        if isinstance(request, m.HelloRequest):
+            answer(self._greeting(0))
+            return
+        try:
+            self._card.carry_out(request, lambda reply: answer(reply) if session == self._session else None)
+        except NotDone:
+            self.counts.refused += 1
+            raise
+
+    def _say(self, data: bytes) -> None:
+        if not self.full:
+            self._out += data
 
     def _answer(self, reply: m.Message) -> None:
         wrapped = wrap(encode(reply))
@@ -161,6 +171,7 @@ class ManagementPort:
     # ---------------------------------------------------------------------------------------------- events
 
     def _follow(self, kind: EventKind, event: m.Message) -> None:
+        self._typist.follow(kind, event)
         if not self._events & kind:
             return
         if self.full:

@@ -1,4 +1,4 @@
-"""Events of a management port as plain documents, with words for numbers."""
+"""Events and censuses of a management port as plain documents, with words for numbers."""
 
 from dataclasses import asdict
 from typing import Any
@@ -28,6 +28,13 @@ def told(event: m.Message) -> dict[str, Any]:
             return {"event": "missed", "events": event.events}
         case _:
             return {"event": type(event).__name__}
+
+
+def counted(found: RingCensus) -> str:
+    """A census in words."""
+    members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
+    cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
+    return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.counted_at})"
 
 
 def _frame(data: bytes) -> dict[str, Any]:

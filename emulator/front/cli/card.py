@@ -9,8 +9,7 @@ from typing import TypeVar
 import click
 
 from ringhil.emulator.serial.client import BAUD, EVENTS, TIMEOUT, CardClient, CardError, address_of
-from ringhil.emulator.serial.counted import RingCensus
-from ringhil.emulator.serial.telling import told
+from ringhil.emulator.serial.telling import counted, told
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
@@ -90,13 +89,6 @@ def census(context: click.Context, last: bool, as_json: bool) -> None:
     with _open(context) as card:
         found = card.last_census() if last else card.census()
     click.echo(json.dumps(asdict(found)) if as_json else counted(found))
-
-
-def counted(found: RingCensus) -> str:
-    """A census in words."""
-    members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
-    cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
-    return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.counted_at})"
 
 
 @command.command("read")

@@ -1,0 +1,229 @@
+"""A person types at a management port; a program that speaks the protocol never notices."""
+
+import os
+import select
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.emulator.serial.test_serving import Served
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.serial.client import CardClient
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.port import ROOM, ManagementPort
+from ringhil.emulator.server import LiveServer
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import decode, encode
+from ringhil.protocol.line.framing import Unwrapper, wrap
+from ringhil.protocol.line.management import REQUESTS, LineFault
+
+BANNER = "card a, emulated: a management port of ringhil's. Type `help`.\n"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LiveServer]:
+    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
+    server.start()
+    server.run_to(3000)
+    yield server
+    server.engine.close()
+
+
+@pytest.fixture
+def port(server: LiveServer) -> ManagementPort:
+    return ManagementPort(ManagedCard(server, 0))
+
+
+def typed(port: ManagementPort, text: str) -> str:
+    """What comes back; lines end as a terminal wants them."""
+    port.receive(text.encode())
+    shown = port.take(1 << 30).decode()
+    assert "\n" not in shown.replace("\r\n", "")
+    return shown.replace("\r\n", "\n")
+
+
+def test_the_first_enter_is_answered_by_a_banner_and_a_prompt(port: ManagementPort) -> None:
+    assert typed(port, "\r") == f"\n{BANNER}> "
+    assert typed(port, "\r") == "\n> "
+
+
+@pytest.mark.parametrize("enter", ["\r", "\n", "\r\n"])
+def test_from_then_on_it_echoes_and_does_what_is_typed(port: ManagementPort, enter: str) -> None:
+    typed(port, enter)
+    assert typed(port, "ti") == "ti"
+    assert typed(port, f"me{enter}") == "me\ncycle 3000\n> "
+
+
+def test_what_was_typed_before_the_first_enter_counts(port: ManagementPort) -> None:
+    """As `echo time > PORT` sends it."""
+    assert typed(port, "time\n") == f"\n{BANNER}cycle 3000\n> "
+
+
+def test_a_character_can_be_taken_back_and_so_can_the_line(port: ManagementPort) -> None:
+    typed(port, "\r")
+    assert typed(port, "\b\x7f") == ""
+    assert typed(port, "tima\be\x7fe\r") == "tima\b \be\b \be\ncycle 3000\n> "
+    assert typed(port, "nonsense\x03time\r").endswith("^C\n> time\ncycle 3000\n> ")
+
+
+def test_help_names_every_command_and_fault(port: ManagementPort) -> None:
+    typed(port, "\r")
+    shown = typed(port, "help\r")
+    for word in ("info", "census", "last", "time", "read", "write", "send", "fault", "clear", "watch", *LineFault):
+        assert word in shown
+
+
+def test_registers_are_read_and_written() -> None:
+    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
+    server.start()
+    port = ManagementPort(ManagedCard(server, 0))
+    typed(port, "\r")
+    assert "done at cycle 0" in typed(port, "write 2 compute_setup 0x4d\r")
+    server.run_to(100)
+    assert "compute_setup     0x0000004d         77" in typed(port, "read 2 compute_setup\r")
+    assert "healthy" in typed(port, "read 2 status\r")
+    assert typed(port, "read 2\r").count("0x") > 30
+    server.engine.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("read 9 status", "GPU 9: the card has 0 .. 3"),
+        ("read x status", "found 'x'; allowed is a number from 0 to 0xFFFFFFFF"),
+        ("read 1 nothing", "nothing"),
+        ("read 1 0xff", "there is no register at 0xFF"),
+        ("write 1 status 3", "status can only be read"),
+        ("fault dad 1", "found 'dad'; allowed are dead, hang"),
+        ("watch frams", "found 'frams'; allowed are"),
+        ("send 1 cw zz", "hexadecimal"),
+        ("send 1 up 00", "up"),
+        ("reboot", "reboot: no such command; `help` lists them"),
+        ("time now", "time now: no such command"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(port: ManagementPort, line: str, says: str) -> None:
+    typed(port, "\r")
+    shown = typed(port, f"{line}\r").removeprefix(f"{line}\n").removesuffix("> ")
+    assert says in shown
+    assert shown.count("\n") == 1
+
+
+def test_a_census_is_told_when_it_is_over_beside_what_is_being_typed() -> None:
+    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
+    server.start()
+    server.run_to(3000)
+    port = ManagementPort(ManagedCard(server, 0))
+    typed(port, "census\r")
+    typed(port, "ti")
+    server.run_to(9000)
+    shown = port.take().decode()
+    assert shown.startswith("\r4 of 4 GPUs work: GPUs 0, 1, 2, 3 (ring, cycle ")
+    assert shown.endswith("\r\n> ti")
+    typed(port, "\x03watch faults,counts\r")
+    assert "done at cycle" in typed(port, "fault dead 2\r")
+    server.run_to(15_000)
+    shown = port.take().decode()
+    assert "\revent=fault cycle=9000 gpu=2 fault=dead injection=set\r\n> " in shown
+    assert "event=count count=3 size=4" in shown
+    typed(port, "watch off\r")
+    server.run_to(25_000)
+    assert port.take() == b""
+    server.engine.close()
+
+
+# ---------------------------------------------------------------------------------------------------- the protocol
+
+REQUEST = st.sampled_from([kind.code for kind in REQUESTS if kind.code != 1]).flatmap(
+    lambda code: st.binary(max_size=20).map(lambda rest: wrap(bytes([code, 1, 1]) + rest))
+)
+
+
+@given(st.lists(REQUEST, min_size=1, max_size=4), st.data())
+def test_a_program_is_no_person(server: LiveServer, requests: list[bytes], data: st.DataObject) -> None:
+    """However its bytes come: answers are those of the protocol, and nothing else is sent."""
+    port = ManagementPort(ManagedCard(server, 0))
+    stream, pieces = b"".join(requests), []
+    while stream:
+        cut = data.draw(st.integers(1, len(stream)))
+        pieces.append(stream[:cut])
+        stream = stream[cut:]
+    port.receive(b"\0")
+    for piece in pieces:
+        port.receive(piece)
+    found = Unwrapper().feed(port.take(1 << 30))
+    assert all(isinstance(each, bytes) for each in found)
+    assert not any(b"ringhil" in each for each in found if isinstance(each, bytes))
+
+
+def test_after_a_zero_byte_a_line_of_two_characters_or_more_is_a_person(port: ManagementPort) -> None:
+    """Enter, or a character and Enter, may be the beginning of a message."""
+    for beginning in ("\0\r", "\0x\n", "\0\t\r", "\0\bab\r"):
+        assert typed(port, beginning + "time\r") == ""
+    port.receive(b"\0")
+    port.receive(b"ti")
+    assert port.take() == b""
+    assert typed(port, "me\r") == f"\n{BANNER}cycle 3000\n> "
+
+
+@given(st.lists(st.one_of(st.binary(max_size=30), st.sampled_from([b"\r", b"time\r", b"\0", b"help\n"])), max_size=20))
+def test_whatever_comes_a_request_after_it_is_answered(server: LiveServer, pieces: list[bytes]) -> None:
+    port = ManagementPort(ManagedCard(server, 0))
+    for piece in pieces:
+        port.receive(piece)
+        port.take(ROOM)
+    port.receive(b"\0" + wrap(encode(m.TimeRequest(777))))
+    assert [decode(each) for each in Unwrapper().feed(port.take()) if isinstance(each, bytes)][-1].id == 777
+
+
+def test_a_line_without_an_end_takes_no_more_room(port: ManagementPort) -> None:
+    typed(port, "\r")
+    for _ in range(50):
+        port.receive(b"x" * 10_000)
+        port.take(ROOM)
+    assert typed(port, "\x03time\r").endswith("time\ncycle 3000\n> ")
+
+
+def test_who_types_and_does_not_read_is_not_waited_for(port: ManagementPort) -> None:
+    port.receive(b"\r" + b"read 1\r" * 2000)
+    assert port.waiting < 2 * ROOM
+
+
+# ------------------------------------------------------------------------------------------------------- on a pty
+
+
+def read_until(port: int, end: str) -> str:
+    """What comes, until it ends so."""
+    shown, deadline = b"", time.monotonic() + 60
+    while not shown.endswith(end.encode()):
+        assert time.monotonic() < deadline, shown
+        if select.select([port], [], [], 1)[0]:
+            shown += os.read(port, 4096)
+    return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path, "server: {cards: {a: {gpus: 4}}}\n", "--listen", "pty")
+    yield served
+    served.process.kill()
+    served.process.communicate()
+
+
+def test_a_person_and_a_program_take_turns_on_a_pty(served: Served) -> None:
+    (url,) = served.ports["a"]
+    for _ in range(2):
+        person = os.open(url, os.O_RDWR | os.O_NOCTTY)
+        os.write(person, b"time\r")
+        assert f"{BANNER}cycle " in read_until(person, "> ")
+        os.write(person, b"census\r")
+        assert "counting\n" in read_until(person, "counting\r\n> ")
+        assert "4 of 4 GPUs work" in read_until(person, "> ")
+        os.close(person)
+        with CardClient.open(url, timeout=20) as card:
+            assert card.census().count == 4
