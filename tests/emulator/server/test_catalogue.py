@@ -293,8 +293,9 @@ def test_a_holder_that_keeps_losing_keepalives_returns_ever_more_rarely(library:
     assert outcome.cards["a"].elections - 1 <= 100_000 // wait
 
 
-@pytest.mark.parametrize(("at", "judged"), [(100, False), (9_000, True)])
+@pytest.mark.parametrize(("at", "judged"), [(100, False), (9_000, False), (24_000, True)])
 def test_a_delay_from_power_up_on_next_to_the_entry_gpu_cannot_be_told(at: int, judged: bool) -> None:
+    """Nor one of which it has seen fewer than four rounds without."""
     text = f"server: {{cards: {{a: {{gpus: 6}}}}}}\ntimeline: [{{at: {at}, fault: link_delay, link: a.0-a.1}}]"
     outcome = Run(loads(text), cells_library()).run()
     assert outcome.verdict == "pass", outcome.failures

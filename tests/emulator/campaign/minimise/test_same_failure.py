@@ -27,7 +27,12 @@ def two_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_of_several_failures_is_made_small_for_itself(library: Library) -> None:
     scenario = loads(CARD + "timeline: [{at: 20000, fault: dead, gpu: a.3}, {at: 45000, clear: dead, gpu: a.3}]\n")
     found = failures_in(library)(scenario)
-    assert {failure.split(":")[0] for failure in found} == {"best_holder", "bounded_recovery", "rightly_named"}
+    assert {failure.split(":")[0] for failure in found} == {
+        "best_holder",
+        "bounded_recovery",
+        "no_early_return",
+        "rightly_named",
+    }
     assert fails_in(library)(scenario) == found[0]
     small = shrink_each(scenario, library, budget=60)
     assert [one.failure for one in small] == list(found)
