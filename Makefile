@@ -1,6 +1,6 @@
 # make run     set up .venv and run the main job on the example server (SERVER=..., DATA=...)
 # make test    set up .venv with the test tools and run the whole test suite
-# make soak    the long campaigns, which `make test` leaves out: all parts not yet passed on this commit (PART=...)
+# make soak    the long campaigns, which `make test` leaves out: all parts not yet passed on this commit (PART="proofs pairs:7", PART=all)
 # make soak-ledger  which parts were run on which commit, and how they ended
 # make docs    the pages with an API reference as a site, build/site; fails at a link that leads nowhere
 # make lint    ruff, mypy and Verilator's lint alone

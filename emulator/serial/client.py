@@ -21,11 +21,11 @@ from typing import Self, TypeVar
 import serial
 
 from ringhil.emulator.serial.counted import RingCensus
-from ringhil.protocol import registers
+from ringhil.emulator.serial.words import address_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
-from ringhil.protocol.line.management import MAJOR, MINOR, Capability, EventKind, Injection, LineFault, Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, Capability, Injection, LineFault, Refusal
 from ringhil.protocol.wire import Port
 
 BAUD = 115_200
@@ -117,11 +117,11 @@ class CardClient:
 
     def read(self, gpu: int, register: str | int) -> int:
         """The value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
-        return self._ask(m.ReadRequest(self._next(), gpu, address_of(register)), m.ReadReply).value
+        return self._ask(m.ReadRequest(self._next(), gpu, _address(register)), m.ReadReply).value
 
     def write(self, gpu: int, register: str | int, value: int) -> int:
         """Write a register of a GPU's node; the cycle in which it was done."""
-        return self._ask(m.WriteRequest(self._next(), gpu, address_of(register), value), m.WriteReply).now
+        return self._ask(m.WriteRequest(self._next(), gpu, _address(register), value), m.WriteReply).now
 
     def census(self, *, timeout: float = _COUNTING) -> RingCensus:
         """Have the ring counted, and wait for the end of it. Raises RefusedError when it isn't accepted."""
@@ -247,14 +247,11 @@ class CardClient:
         return f"{tries}: {self._heard} bytes came, and no message of a ringhil card"
 
 
-def address_of(register: str | int) -> int:
-    """Address of a register. Raises CardError for an unknown name."""
-    if isinstance(register, int):
-        return register
+def _address(register: str | int) -> int:
     try:
-        return registers.ADDRESS[register]
-    except KeyError:
-        raise CardError(f"register: found {register!r}; allowed are {', '.join(registers.ADDRESS)}") from None
+        return address_of(register)
+    except ValueError as error:
+        raise CardError(str(error)) from None
 
 
 def _refused(message: m.RefusedReply) -> RefusedError:
@@ -278,6 +275,3 @@ def _not_opened(url: str, error: Exception) -> str:
 
 def _reason(error: Exception, url: str = "") -> str:
     return " ".join(str(error).split()).removeprefix(f"{url}: ")
-
-
-EVENTS = {kind.name.lower(): kind for kind in EventKind}

@@ -7,6 +7,7 @@ from ringhil.emulator.serial.counted import RingCensus
 from ringhil.protocol import codec
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Injection, LineFault, Way
+from ringhil.protocol.registers import StatusBit
 from ringhil.protocol.wire import Role
 
 
@@ -35,6 +36,12 @@ def counted(found: RingCensus) -> str:
     members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
     cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
     return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.counted_at})"
+
+
+def read_out(register: str, value: int) -> str:
+    """A register's value, as it is printed; of the status its bits too."""
+    words = f"  {StatusBit.show(value)}" if register == "status" else ""
+    return f"{register:18}0x{value:08x} {value:10}{words}"
 
 
 def _frame(data: bytes) -> dict[str, Any]:

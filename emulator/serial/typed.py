@@ -8,10 +8,10 @@ has a prompt, and echoes.
 from collections.abc import Callable
 from textwrap import fill
 
-from ringhil.emulator.serial.client import EVENTS, CardError, address_of
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.refused import NotDone
-from ringhil.emulator.serial.telling import counted, told
+from ringhil.emulator.serial.telling import counted, read_out, told
+from ringhil.emulator.serial.words import EVENTS, address_of, event_kinds, number_of
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import EventKind, Injection, LineFault
@@ -134,7 +134,7 @@ class Typist:
         if words:
             try:
                 self._do(words[0], words[1:])
-            except (NotDone, CardError, ValueError) as error:
+            except (NotDone, ValueError) as error:
                 self._write(str(error))
         self._say(_PROMPT.encode())
 
@@ -164,17 +164,17 @@ class Typist:
                 self._request(m.TimeRequest(0))
             case "read", [gpu, *names] if len(names) < 2:
                 for name in names or [register.name for register in registers.REGISTERS]:
-                    self._read(_number(gpu), name)
+                    self._read(number_of(gpu), name)
             case "write", [gpu, register, value]:
-                self._request(m.WriteRequest(0, _number(gpu), _address(register), _number(value)))
+                self._request(m.WriteRequest(0, number_of(gpu), address_of(register), number_of(value)))
             case "send", [gpu, port, frame]:
-                self._request(m.SendRequest(0, _number(gpu), Port.parse(port).code, bytes.fromhex(frame)))
+                self._request(m.SendRequest(0, number_of(gpu), Port.parse(port).code, bytes.fromhex(frame)))
             case "fault", [fault, gpu, *value] if len(value) < 2:
-                self._inject(Injection.SET, fault, gpu, _number(value[0]) if value else 0)
+                self._inject(Injection.SET, fault, gpu, number_of(value[0]) if value else 0)
             case "clear", [fault, gpu]:
                 self._inject(Injection.CLEAR, fault, gpu, 0)
             case "watch", [kinds]:
-                self._watch(kinds)
+                self.watched = 0 if kinds == "off" else event_kinds(kinds)
             case _:
                 self._write(f"{' '.join([command, *words])}: no such command; `help` lists them")
 
@@ -188,23 +188,16 @@ class Typist:
     def _read(self, gpu: int, name: str) -> None:
         def show(reply: m.Message) -> None:
             assert isinstance(reply, m.ReadReply)
-            words = f"  {registers.StatusBit.show(reply.value)}" if name == "status" else ""
-            self._write(f"{name:18}0x{reply.value:08x} {reply.value:10}{words}")
+            self._write(read_out(name, reply.value))
 
-        self._ask(m.ReadRequest(0, gpu, _address(name)), show)
+        self._ask(m.ReadRequest(0, gpu, address_of(name)), show)
 
     def _inject(self, injection: Injection, fault: str, gpu: str, value: int) -> None:
         try:
             code = LineFault.parse(fault).code
         except ValueError:
             raise ValueError(f"found {fault!r}; allowed are {', '.join(LineFault)}") from None
-        self._request(m.InjectRequest(0, injection.code, code, _number(gpu), value))
-
-    def _watch(self, kinds: str) -> None:
-        names = [] if kinds == "off" else kinds.split(",")
-        if unknown := [name for name in names if name not in EVENTS]:
-            raise ValueError(f"found {unknown[0]!r}; allowed are {', '.join(EVENTS)}, and off")
-        self.watched = sum({EVENTS[name] for name in names})
+        self._request(m.InjectRequest(0, injection.code, code, number_of(gpu), value))
 
 
 def _words(reply: m.Message) -> str:
@@ -220,17 +213,3 @@ def _words(reply: m.Message) -> str:
         case m.WriteReply() | m.SendReply() | m.InjectReply():
             return f"done at cycle {reply.now}"
     raise AssertionError(f"no words for {reply}")
-
-
-def _number(text: str) -> int:
-    try:
-        number = int(text, 0)
-    except ValueError:
-        number = -1
-    if not 0 <= number <= 0xFFFFFFFF:
-        raise ValueError(f"found {text!r}; allowed is a number from 0 to 0xFFFFFFFF, decimal or 0x...")
-    return number
-
-
-def _address(text: str) -> int:
-    return _number(text) if text[:1].isdigit() else address_of(text)

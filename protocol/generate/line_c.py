@@ -1,5 +1,6 @@
 """Writes `ringhil_messages.h` and `.c`: the messages of a management port for C, from the construct definitions."""
 
+from ringhil.protocol import registers
 from ringhil.protocol.enums import Coded
 from ringhil.protocol.generate.messages import parts
 from ringhil.protocol.line import framing, management
@@ -92,6 +93,9 @@ def header() -> str:
     for bits in _BITS:
         out += ["", f"/* {_doc(bits)} */"]
         out += [f"#define RH_{_prefix(bits)}_{name.upper()} 0x{code:04X}u" for name, code in bits.codes().items()]
+    out += ["", "/* Registers of a node, by name: docs/protocol.md. */", "enum rh_register {"]
+    out += [f"    RH_REGISTER_{name.upper()} = {address}," for name, address in registers.ADDRESS.items()]
+    out.append("};")
     for kind, definition in management.MESSAGES.items():
         fixed, tail = parts(definition)
         out += ["", f"struct rh_{kind} {{", *(f"    uint{8 * size}_t {name};" for name, size in fixed)]

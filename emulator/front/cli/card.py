@@ -8,8 +8,9 @@ from typing import TypeVar
 
 import click
 
-from ringhil.emulator.serial.client import BAUD, EVENTS, TIMEOUT, CardClient, CardError, address_of
-from ringhil.emulator.serial.telling import counted, told
+from ringhil.emulator.serial.client import BAUD, TIMEOUT, CardClient, CardError
+from ringhil.emulator.serial.telling import counted, read_out, told
+from ringhil.emulator.serial.words import EVENTS, event_kinds, number_of
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
@@ -18,14 +19,19 @@ _ENDLESS = 1e9  # seconds
 F = TypeVar("F", bound=Callable[..., None])
 
 
-def _number(text: str) -> int:
-    try:
-        number = int(text, 0)
-    except ValueError:
-        number = -1
-    if not 0 <= number <= 0xFFFFFFFF:
-        raise click.BadParameter(f"found {text!r}; allowed is a number from 0 to 0xFFFFFFFF, decimal or 0x...")
-    return number
+def _typed(parse: Callable[[str], int]) -> Callable[[str], int]:
+    """A word that a person types, as click reads it."""
+
+    def parsed(text: str) -> int:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return parsed
+
+
+_number, _kinds = _typed(number_of), _typed(event_kinds)
 
 
 def _fault(text: str) -> LineFault:
@@ -100,17 +106,12 @@ def read(context: click.Context, gpu: int, register: str | None, as_json: bool) 
     """Read REGISTER of GPU's node, by name or address; without one all of them."""
     names = [register] if register is not None else [r.name for r in registers.REGISTERS]
     with _open(context) as card:
-        found = {name: card.read(gpu, _register(name)) for name in names}
+        found = {name: card.read(gpu, name) for name in names}
     if as_json:
         click.echo(json.dumps(found))
         return
     for name, value in found.items():
-        words = f"  {registers.StatusBit.show(value)}" if name == "status" else ""
-        click.echo(f"{name:18}0x{value:08x} {value:10}{words}")
-
-
-def _register(text: str) -> int:
-    return int(text, 0) if text[:1].isdigit() and text.isalnum() else address_of(text)
+        click.echo(read_out(name, value))
 
 
 @command.command("write")
@@ -121,7 +122,7 @@ def _register(text: str) -> int:
 def write(context: click.Context, gpu: int, register: str, value: int) -> None:
     """Write VALUE to REGISTER of GPU's node."""
     with _open(context) as card:
-        click.echo(f"written at cycle {card.write(gpu, _register(register), value)}")
+        click.echo(f"written at cycle {card.write(gpu, register, value)}")
 
 
 @command.command("send")
@@ -153,19 +154,17 @@ def fault(context: click.Context, fault: LineFault, gpu: int, clear: bool, value
 
 
 @command.command("watch")
-@click.option("--events", default="roles,counts,faults", show_default=True, help=f"Of {', '.join(EVENTS)}.")
+@click.option(
+    "--events", type=_kinds, default="roles,counts,faults", show_default=True, help=f"Of {', '.join(EVENTS)}."
+)
 @click.option("--number", type=click.IntRange(1), help="End after so many.")
 @click.option("--for", "seconds", type=click.FloatRange(0.001), help="End after so many.")
 @_json
 @click.pass_context
-def watch(context: click.Context, events: str, number: int | None, seconds: float | None, as_json: bool) -> None:
+def watch(context: click.Context, events: int, number: int | None, seconds: float | None, as_json: bool) -> None:
     """Print events as they come, a line each."""
-    names = events.split(",")
-    unknown = [name for name in names if name not in EVENTS]
-    if unknown:
-        raise click.UsageError(f"--events: found {unknown[0]!r}; allowed are {', '.join(EVENTS)}")
     with _open(context) as card:
-        card.subscribe(sum({EVENTS[name] for name in names}))
+        card.subscribe(events)
         for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
             document = told(event)
             line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())

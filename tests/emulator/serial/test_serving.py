@@ -240,12 +240,17 @@ def test_commands(tmp_path: Path, arguments: list[str], said: str) -> None:
     [
         (["read", "9", "status"], "ringhil: the card refuses: GPU 9: the card has 0 .. 3 (no_such_gpu)"),
         (["read", "1", "statu"], "ringhil: register: found 'statu'; allowed are control, gpu_type"),
+        (["read", "1", "1abc"], "ringhil: found '1abc'; allowed is a number from 0 to 0xFFFFFFFF"),
+        (["read", "1", "300"], "address = 300; allowed are whole numbers from 0 to 255"),
         (["write", "1", "weight", "-1"], "found '-1'; allowed is a number from 0 to 0xFFFFFFFF"),
         (["fault", "ded", "1"], "found 'ded'; allowed are dead, hang"),
         (["fault", "dead", "1", "--clear"], "ringhil: the card refuses: dead of GPU 1 is not set (bad_value)"),
         (["send", "1", "cw", "0g"], "FRAME: found '0g'; allowed are pairs of hexadecimal digits"),
         (["send", "1", "up", "00"], "found 'up'; allowed are cw, ccw, cpu, boundary"),
-        (["watch", "--events", "counts,sounds"], "--events: found 'sounds'; allowed are frames, roles, counts, faults"),
+        (
+            ["watch", "--events", "counts,sounds"],
+            "Invalid value for '--events': found 'sounds'; allowed are frames, roles, counts, faults",
+        ),
     ],
 )
 def test_wrong_commands(tmp_path: Path, arguments: list[str], said: str) -> None:

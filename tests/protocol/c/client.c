@@ -93,12 +93,12 @@ int main(int argc, char **argv) {
     if (check("last_census", rh_last_census(&client, &last), &client))
         printf("last_census: %u of %u\n", last.count, last.size);
     uint32_t value = 0;
-    if (check("read", rh_read(&client, 3, RH_TEST_REGISTER, &value), &client))
+    if (check("read", rh_read(&client, 3, RH_REGISTER_COMPUTE_SETUP, &value), &client))
         printf("read: %u\n", value);
-    if (check("write", rh_write(&client, 3, RH_TEST_REGISTER, 77), &client) &&
-        check("read", rh_read(&client, 3, RH_TEST_REGISTER, &value), &client))
+    if (check("write", rh_write(&client, 3, RH_REGISTER_COMPUTE_SETUP, 77), &client) &&
+        check("read", rh_read(&client, 3, RH_REGISTER_COMPUTE_SETUP, &value), &client))
         printf("read: %u\n", value);
-    check("read", rh_read(&client, 999, RH_TEST_REGISTER, &value), &client);
+    check("read", rh_read(&client, 999, RH_REGISTER_COMPUTE_SETUP, &value), &client);
     if (check("inject", rh_inject(&client, RH_INJECTION_SET, RH_FAULT_DEAD, 5, 0), &client) &&
         check("census", rh_census(&client, &census), &client))
         printf("census: %u of %u, members %llx\n", census.count, census.size, (unsigned long long)rh_word(census.members, 0));

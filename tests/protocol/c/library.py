@@ -10,7 +10,6 @@ from typing import Any
 from ringhil.protocol.c import FOLDER
 from ringhil.protocol.generate.messages import parts
 from ringhil.protocol.line.management import MESSAGES, Type
-from ringhil.protocol.registers import ADDRESS
 
 HERE = Path(__file__).parent
 INCLUDE = FOLDER
@@ -18,7 +17,6 @@ SOURCES = sorted(INCLUDE.glob("*.c"))
 COMPILER = shutil.which("gcc") or shutil.which("cc") or "cc"
 STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion")
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-REGISTER = "compute_setup"
 _INTEGERS = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
 _ALL = "; ".join(f"BOTH_WAYS({kind})" for kind in MESSAGES)
 
@@ -32,7 +30,7 @@ def compile_c(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def program(name: str, folder: Path, *options: str) -> Path:
     """A program of this folder, with the library."""
     posix = "-D_POSIX_C_SOURCE=200809L"
-    defines = (posix, f"-DRH_TEST_REGISTER={ADDRESS[REGISTER]}", f"-DALL_MESSAGES={_ALL}")
+    defines = (posix, f"-DALL_MESSAGES={_ALL}")
     strict = [option for option in STRICT if option != "-Wconversion"]
     done = compile_c(*strict, *options, *defines, f"-I{INCLUDE}", HERE / f"{name}.c", *SOURCES, "-o", folder / name)
     assert done.returncode == 0, done.stderr

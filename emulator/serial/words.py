@@ -1,0 +1,40 @@
+"""Words that people type for what a management port knows by number. Each raises ValueError with what is allowed."""
+
+from ringhil.protocol import registers
+from ringhil.protocol.line.management import EventKind
+
+EVENTS = {kind.name.lower(): kind for kind in EventKind}
+_MOST = 0xFFFFFFFF
+
+
+def number_of(text: str) -> int:
+    """A number of 32 bits."""
+    try:
+        number = int(text, 0)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _MOST:
+        raise ValueError(f"found {text!r}; allowed is a number from 0 to 0x{_MOST:X}, decimal or 0x...")
+    return number
+
+
+def address_of(register: str | int) -> int:
+    """Address of a register, by its name, or as a number, in digits too."""
+    if isinstance(register, int):
+        return register
+    if register[:1].isdigit():
+        return number_of(register)
+    try:
+        return registers.ADDRESS[register]
+    except KeyError:
+        raise ValueError(f"register: found {register!r}; allowed are {', '.join(registers.ADDRESS)}") from None
+
+
+def event_kinds(names: str) -> int:
+    """Kinds of events, with commas between."""
+    kinds = 0
+    for name in names.split(","):
+        if name not in EVENTS:
+            raise ValueError(f"found {name!r}; allowed are {', '.join(EVENTS)}")
+        kinds |= EVENTS[name]
+    return kinds
