@@ -8,6 +8,7 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.seats import Seat, seats_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.wiring import Wiring
@@ -193,3 +194,30 @@ def test_wardens_grant_no_epoch_beyond_the_next_of_their_member() -> None:
     assert "the next one of its rank is 1" in other.wrong.pop()[0]
     other.granted(second, Granted(Role.BOUNDARY, 2, 1, now + first.times.lease), now)
     assert other.wrong == [], "a warden may not have heard of a higher one"
+
+
+def test_work_begins_without_a_card_that_never_reports(library: Library) -> None:
+    """When `silence` has passed: too early without it, in time with it."""
+    cut = TWO.replace("until: 45000", "timeline: [{at: 1, fault: host_link_cut, gpu: b.0}]\nuntil: 45000")
+    outcome = play(loads(cut), library)
+    assert outcome.failures == ()
+    assert outcome.cards["b"].completed == 0
+    assert outcome.cards["a"].completed == 40
+
+
+def test_a_hop_is_known_by_rounds_without_work_since_the_last_election(library: Library) -> None:
+    """Of the entry GPU's own hops: what may be asked of it when a link beside it is late."""
+    cut = "timeline: [{at: 60300, fault: host_link_cut, gpu: a.0}, {at: 66300, clear: host_link_cut, gpu: a.0}]\n"
+    run = Run(loads(ALONE.replace("units: 40", "units: 500") + cut), library)
+    met = run.watch.cards[0].met
+    run.start()
+    run.run_to(40_000)
+    counted = len(run.watch.cards[0].counts)
+    assert run.cpu.finished
+    assert 0 < met[0, 1] < counted
+    run.run_to(60_000)
+    assert met[0, 1] == met[0, 5] > 4
+    run.run_to(80_000)
+    assert run.watch.cards[0].role.changes == 2
+    assert 0 < met[0, 1] <= 4
+    run.close()

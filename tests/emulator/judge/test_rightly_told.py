@@ -10,10 +10,16 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host import handing_out, segments
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.handing_out import HandingOut
+from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.seats import Seat, seats_of
+from ringhil.emulator.judge.told import Told
 from ringhil.emulator.scenario import loads
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.actions import Action
+from ringhil.firmware.census import Census
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Frame, Keepalive, Report, Statistics
-from ringhil.protocol.wire import NO_HOLDER, Flag, Operation, Role
+from ringhil.protocol.wire import NO_HOLDER, Flag, MemberFlag, Operation, Port, Role
 
 from .playing import play
 
@@ -59,6 +65,13 @@ def is_a(kind: type[Frame], message: Frame) -> bool:
 
 def asks(operation: Operation, message: Frame) -> bool:
     return isinstance(message, Election) and message.operation == operation.code
+
+
+def is_warden(message: Frame) -> bool:
+    """A keepalive of one to the other of its side, on card b."""
+    if not isinstance(message, Keepalive) or message.role != Role.BOUNDARY.code or message.card != 1:
+        return False
+    return message.my_discriminator >> 16 != message.destination
 
 
 RING = partial(from_member, role=Role.BOUNDARY, ring=True)
@@ -159,6 +172,16 @@ STATES = {
         keepalive(lambda m: replace(m, epoch=m.epoch - 1)),
         "the highest epoch it knows is",
     ),
+    "speaks of a lease that it has not granted": (
+        lambda m: is_warden(m) and not m.state & MemberFlag.GRANTING,
+        keepalive(lambda m: replace(m, state=m.state | MemberFlag.GRANTING)),
+        "it says a lease of its runs, and none does",
+    ),
+    "conceals a lease that it has granted": (
+        lambda m: is_warden(m) and m.state & MemberFlag.GRANTING,
+        keepalive(lambda m: replace(m, state=m.state & ~MemberFlag.GRANTING)),
+        "it says no lease of its runs, and one does",
+    ),
     "does not hear itself": (
         RING,
         keepalive(lambda m: replace(m, members=m.members & ~(1 << m.priority))),
@@ -179,6 +202,36 @@ def test_a_wrong_state_is_named(name: str, library: Library, monkeypatch: pytest
     says_once(monkeypatch, matches, change, 2)
     outcome = play(SCENARIO, library)
     assert any(says in v.text for v in outcome.broken("rightly_told")), outcome.violations
+
+
+def test_a_message_that_is_sent_twice_is_named(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = Census._round
+
+    def twice(self: Census, now: int) -> list[Action]:
+        first, *others = begin(self, now)
+        return [first, first, *others]
+
+    monkeypatch.setattr(Census, "_round", twice)
+    outcome = play(SCENARIO, library)
+    assert any("the last round was" in v.text for v in outcome.broken("rightly_told")), outcome.violations
+
+
+def test_an_epoch_must_be_told_of_from_the_cycle_after_it_was_read() -> None:
+    for now, epoch, found in ((110, 0, 0), (111, 0, 1), (111, 5, 0), (500, 4, 1)):
+        wiring = Wiring(SCENARIO.server)
+        seats = seats_of(wiring, bounds_of(SCENARIO.server))
+        told, cell = Told(wiring, seats, firmware_latency=10), wiring.cell(0, 2)
+        told.reads(cell, Port.CW.code, said(seats[wiring.cell(0, 3), Role.BOUNDARY], to=2, epoch=5), 100)
+        told.writes(cell, Port.CW.code, said(seats[cell, Role.BOUNDARY], to=3, epoch=epoch), now)
+        assert len(told.wrong) == found, told.wrong
+        assert all("the highest epoch it knows is 5" in text for text, _ in told.wrong)
+
+
+def said(seat: Seat, to: int, epoch: int) -> bytes:
+    """The first keepalive of a member on card a to another one, clockwise."""
+    t = seat.times
+    who = (seat.gpu << 16 | 1, 0, Role.BOUNDARY.code, seat.rank, t.multiplier)
+    return codec.encode(Keepalive(0, 0, 6, to, epoch, 1, *who, 0, t.interval, 1 << seat.rank, 0, NO_HOLDER))
 
 
 def routed(change: Callable[[segments.Route], segments.Route]) -> Callable[[pytest.MonkeyPatch], None]:
