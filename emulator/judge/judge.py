@@ -76,8 +76,6 @@ class Judge:
             group = self._wiring.crossings[o.cell].group if what.role is Role.BOUNDARY else None
             role = watch.cards[card].role if group is None else watch.links[group]
             if isinstance(what, Elected):
-                if what.role is Role.ENTRY:
-                    watch.forget(card, gpu)
                 role.elected(gpu, what.epoch, o.cycle)
             else:
                 role.gone(gpu, o.cycle)

@@ -56,7 +56,7 @@ class Watch:
         cards, part = self.oracle.place(event)
         gpu = part[1] if part is not None and part[0] == PartKind.GPU else None
         if gpu is not None:
-            self.forget(min(cards), gpu)
+            self._forget(min(cards), gpu)
         for open_ in self._events:
             if open_.reach & cards and not open_.over:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
@@ -95,15 +95,15 @@ class Watch:
         assert isinstance(event.target, GpuRef)
         return None if self.oracle.counts(event) else event.target
 
-    def forget(self, card: int, gpu: int) -> None:
-        """A GPU may have booted anew, or takes a role up: it knows nothing of earlier rounds."""
+    def _forget(self, card: int, gpu: int) -> None:
+        """A GPU may have booted anew, or lose its role: it knows nothing of earlier rounds then."""
         met = self.cards[card].met
         for pair in [pair for pair in met if pair[0] == gpu]:
             del met[pair]
 
     def flapped(self, card: int, gpu: int, failed: bool, now: int) -> None:
         """A flapping GPU has failed or recovered."""
-        self.forget(card, gpu)
+        self._forget(card, gpu)
         self.cards[card].truth.change((PartKind.GPU, gpu), "flapped", failed, "flap", now)
         self.oracle.update(now)
 

@@ -5,6 +5,7 @@ from tests.emulator.judge import mistakes as m
 from tests.emulator.judge.playing import play
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.roles import RoleWatch
@@ -203,6 +204,13 @@ def test_work_begins_without_a_card_that_never_reports(library: Library) -> None
     assert outcome.failures == ()
     assert outcome.cards["b"].completed == 0
     assert outcome.cards["a"].completed == 40
+
+
+def test_who_waits_for_a_card_that_never_reports_is_named(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    hand_out = Cpu._hand_out
+    monkeypatch.setattr(Cpu, "_hand_out", lambda self: hand_out(self) if all(c.known for c in self.cards) else None)
+    cut = TWO.replace("until: 45000", "timeline: [{at: 1, fault: host_link_cut, gpu: b.0}]\nuntil: 45000")
+    assert any("no work is split yet" in v.text for v in play(loads(cut), library).broken("steady_pace"))
 
 
 def test_a_hop_is_known_by_rounds_without_work_since_the_last_election(library: Library) -> None:
