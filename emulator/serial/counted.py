@@ -9,8 +9,9 @@ from ringhil.protocol.wire import CensusVerdict
 
 @dataclass(frozen=True)
 class RingCensus:
-    """`count` of `size` GPUs work: `members`, None where it isn't known who. `verdict`: ring, single or arms, where the
-    ring is cut between `break_after` and `break_before`. Times in cycles."""
+    """`count` of `size` GPUs work: `members`, None where it isn't known who; GPU `entry` counted. `verdict`: ring,
+    single or arms, where the ring is cut between `break_after` and `break_before`. Its first message left in cycle
+    `sent_at`; it was accepted in `cycle`."""
 
     count: int
     size: int
@@ -18,10 +19,11 @@ class RingCensus:
     verdict: CensusVerdict
     break_after: int | None
     break_before: int | None
+    entry: int
     epoch: int
     sequence: int
     sent_at: int
-    counted_at: int
+    cycle: int
     accepted: int
     rejected: int
 
@@ -38,6 +40,7 @@ class RingCensus:
             verdict,
             m.break_after if cut else None,
             m.break_before if cut else None,
+            m.entry,
             m.epoch,
             m.sequence,
             m.sent_at,

@@ -145,6 +145,7 @@ class ManagedCard:
             0,
             report.epoch,
             report.sequence,
+            report.source,
             report.count,
             report.size,
             report.verdict,

@@ -37,11 +37,11 @@ class LineCounts:
 
 
 class ManagementPort:
-    """`clock`: of the ring, in Hz, 0 where its cycles pass as fast as they can; `name`: of the card, for people."""
+    """`clock`: of the ring, in Hz, 0 where its cycles pass as fast as they can."""
 
-    def __init__(self, card: ManagedCard, *, clock: int = 0, name: str = "") -> None:
+    def __init__(self, card: ManagedCard, *, clock: int = 0) -> None:
         self._card, self._clock = card, clock
-        self._name = name or f"card {card.card.name}, emulated"
+        self._name = card.card.name
         self._unwrapper = Unwrapper()
         self._out = bytearray()
         self._events = 0
@@ -51,7 +51,7 @@ class ManagementPort:
         # not hear: it is not done twice.
         self._asked: OrderedDict[int, tuple[bytes, bytes | None]] = OrderedDict()
         self.counts = LineCounts()
-        self._typist = Typist(self._name, self._typed, self._say)
+        self._typist = Typist(card.card, self._typed, self._say)
         card.followers.append(self._follow)
 
     def close(self) -> None:

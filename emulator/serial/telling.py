@@ -35,7 +35,7 @@ def counted(found: RingCensus) -> str:
     """A census in words."""
     members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
     cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
-    return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.counted_at})"
+    return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.cycle})"
 
 
 def read_out(register: str, value: int) -> str:

@@ -8,10 +8,11 @@ has a prompt, and echoes.
 from collections.abc import Callable
 from textwrap import fill
 
+from ringhil.emulator.scenario.topology import Card
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.words import EVENTS, address_of, event_kinds, number_of
+from ringhil.emulator.serial.words import EVENTS, address_of, event_kinds, gpu_of, number_of, place_of
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import EventKind, Injection, LineFault
@@ -27,10 +28,11 @@ HELP = f"""\
 info                        what this card is
 census, last                have the ring counted; the last accepted count
 time                        cycles since power-up
-read GPU [REGISTER]         registers by name or address; without one all
+read GPU [REGISTER]         registers by name or address; without one all. GPU: 3 or a.3
 write GPU REGISTER VALUE    numbers are decimal or 0x...
 send GPU PORT HEX           a frame, by {", ".join(Port)}
 fault FAULT GPU [VALUE]     {_FAULTS}
+                            of a link: the link from GPU on, or by its name, a.3-a.4
 clear FAULT GPU             end a fault
 watch KINDS | off           events, a line each: {", ".join(EVENTS)}
 help                        this
@@ -40,10 +42,10 @@ Ask = Callable[[m.Message, Callable[[m.Message], None]], None]
 
 
 class Typist:
-    """`ask` carries a request out, and raises NotDone; `say` sends bytes to the terminal. `name`: of the card."""
+    """`ask` carries a request out, and raises NotDone; `say` sends bytes to the terminal."""
 
-    def __init__(self, name: str, ask: Ask, say: Callable[[bytes], None]) -> None:
-        self._name, self._ask, self._say = name, ask, say
+    def __init__(self, card: Card, ask: Ask, say: Callable[[bytes], None]) -> None:
+        self._card, self._ask, self._say = card, ask, say
         self._line = bytearray()
         self._held = b""  # what may be a person's first line
         self._fresh = True  # no zero byte has come
@@ -128,7 +130,9 @@ class Typist:
         self._line.clear()
         if not self.present:
             self.present = True
-            self._say(f"\r\n{self._name}: a management port of ringhil's. Type `help`.\r\n".encode())
+            self._say(
+                f"\r\ncard {self._card.name}, emulated: a management port of ringhil's. Type `help`.\r\n".encode()
+            )
         else:
             self._say(b"\r\n")
         if words:
@@ -164,11 +168,11 @@ class Typist:
                 self._request(m.TimeRequest(0))
             case "read", [gpu, *names] if len(names) < 2:
                 for name in names or [register.name for register in registers.REGISTERS]:
-                    self._read(number_of(gpu), name)
+                    self._read(self._gpu(gpu), name)
             case "write", [gpu, register, value]:
-                self._request(m.WriteRequest(0, number_of(gpu), address_of(register), number_of(value)))
+                self._request(m.WriteRequest(0, self._gpu(gpu), address_of(register), number_of(value)))
             case "send", [gpu, port, frame]:
-                self._request(m.SendRequest(0, number_of(gpu), Port.parse(port).code, bytes.fromhex(frame)))
+                self._request(m.SendRequest(0, self._gpu(gpu), Port.parse(port).code, bytes.fromhex(frame)))
             case "fault", [fault, gpu, *value] if len(value) < 2:
                 self._inject(Injection.SET, fault, gpu, number_of(value[0]) if value else 0)
             case "clear", [fault, gpu]:
@@ -197,13 +201,17 @@ class Typist:
             code = LineFault.parse(fault).code
         except ValueError:
             raise ValueError(f"found {fault!r}; allowed are {', '.join(LineFault)}") from None
-        self._request(m.InjectRequest(0, injection.code, code, number_of(gpu), value))
+        place = place_of(gpu, self._card.name, self._card.gpus)
+        self._request(m.InjectRequest(0, injection.code, code, place, value))
+
+    def _gpu(self, text: str) -> int:
+        return gpu_of(text, self._card.name)
 
 
 def _words(reply: m.Message) -> str:
     match reply:
         case m.HelloReply():
-            return f"{reply.name.decode(errors='replace')}, {reply.gpus} GPUs, cycle {reply.now}"
+            return f"card {reply.name.decode(errors='replace')}, {reply.gpus} GPUs, cycle {reply.now}"
         case m.CensusReply() | m.LastCensusReply():
             return counted(RingCensus.of(reply))
         case m.RefusedReply():

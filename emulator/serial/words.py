@@ -1,5 +1,7 @@
 """Words that people type for what a management port knows by number. Each raises ValueError with what is allowed."""
 
+from ringhil.emulator.scenario.names import split_gpu
+from ringhil.emulator.scenario.topology import LinkRef
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import EventKind
 
@@ -28,6 +30,26 @@ def address_of(register: str | int) -> int:
         return registers.ADDRESS[register]
     except KeyError:
         raise ValueError(f"register: found {register!r}; allowed are {', '.join(registers.ADDRESS)}") from None
+
+
+def gpu_of(text: str, card: str) -> int:
+    """Number of a GPU of the card called `card`: `3`, or `a.3`."""
+    if text[:1].isdigit():
+        return number_of(text)
+    name, gpu = split_gpu(text)
+    if name != card:
+        raise ValueError(f"found {text!r}; this is card {card}")
+    return gpu
+
+
+def place_of(text: str, card: str, gpus: int) -> int:
+    """Where a fault strikes a card of so many GPUs: a GPU, or a link `a.5-a.6`, by the GPU before it."""
+    if "-" not in text:
+        return gpu_of(text, card)
+    link = LinkRef.parse(text, gpus)
+    if link.card != card:
+        raise ValueError(f"found {text!r}; this is card {card}")
+    return link.index
 
 
 def event_kinds(names: str) -> int:

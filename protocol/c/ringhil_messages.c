@@ -230,12 +230,13 @@ int rh_unpack_census(struct rh_census *m, const uint8_t *in, size_t length) {
 }
 
 size_t rh_pack_census_reply(const struct rh_census_reply *m, uint8_t *out, size_t room) {
-    if (room < 44u || m->members_count > (room - 44u) / 8u || m->members_count > (RH_LONGEST - 44u) / 8u)
+    if (room < 46u || m->members_count > (room - 46u) / 8u || m->members_count > (RH_LONGEST - 46u) / 8u)
         return 0;
     out = put(out, 133u, TYPE_BYTES);
     out = put(out, m->id, 2);
     out = put(out, m->epoch, 4);
     out = put(out, m->sequence, 4);
+    out = put(out, m->entry, 2);
     out = put(out, m->count, 2);
     out = put(out, m->size, 2);
     out = put(out, m->verdict, 1);
@@ -247,16 +248,17 @@ size_t rh_pack_census_reply(const struct rh_census_reply *m, uint8_t *out, size_
     out = put(out, m->rejected, 4);
     if (m->members_count)
         memcpy(out, m->members, m->members_count * 8u);
-    return 44u + m->members_count * 8u;
+    return 46u + m->members_count * 8u;
 }
 
 int rh_unpack_census_reply(struct rh_census_reply *m, const uint8_t *in, size_t length) {
-    if (length < 44u || in[0] != 133u || (length - 44u) % 8u)
+    if (length < 46u || in[0] != 133u || (length - 46u) % 8u)
         return 0;
     in += TYPE_BYTES;
     m->id = (uint16_t)get(&in, 2);
     m->epoch = (uint32_t)get(&in, 4);
     m->sequence = (uint32_t)get(&in, 4);
+    m->entry = (uint16_t)get(&in, 2);
     m->count = (uint16_t)get(&in, 2);
     m->size = (uint16_t)get(&in, 2);
     m->verdict = (uint8_t)get(&in, 1);
@@ -267,7 +269,7 @@ int rh_unpack_census_reply(struct rh_census_reply *m, const uint8_t *in, size_t 
     m->accepted = (uint32_t)get(&in, 4);
     m->rejected = (uint32_t)get(&in, 4);
     m->members = in;
-    m->members_count = (length - 44u) / 8u;
+    m->members_count = (length - 46u) / 8u;
     return 1;
 }
 
@@ -289,12 +291,13 @@ int rh_unpack_last_census(struct rh_last_census *m, const uint8_t *in, size_t le
 }
 
 size_t rh_pack_last_census_reply(const struct rh_last_census_reply *m, uint8_t *out, size_t room) {
-    if (room < 44u || m->members_count > (room - 44u) / 8u || m->members_count > (RH_LONGEST - 44u) / 8u)
+    if (room < 46u || m->members_count > (room - 46u) / 8u || m->members_count > (RH_LONGEST - 46u) / 8u)
         return 0;
     out = put(out, 134u, TYPE_BYTES);
     out = put(out, m->id, 2);
     out = put(out, m->epoch, 4);
     out = put(out, m->sequence, 4);
+    out = put(out, m->entry, 2);
     out = put(out, m->count, 2);
     out = put(out, m->size, 2);
     out = put(out, m->verdict, 1);
@@ -306,16 +309,17 @@ size_t rh_pack_last_census_reply(const struct rh_last_census_reply *m, uint8_t *
     out = put(out, m->rejected, 4);
     if (m->members_count)
         memcpy(out, m->members, m->members_count * 8u);
-    return 44u + m->members_count * 8u;
+    return 46u + m->members_count * 8u;
 }
 
 int rh_unpack_last_census_reply(struct rh_last_census_reply *m, const uint8_t *in, size_t length) {
-    if (length < 44u || in[0] != 134u || (length - 44u) % 8u)
+    if (length < 46u || in[0] != 134u || (length - 46u) % 8u)
         return 0;
     in += TYPE_BYTES;
     m->id = (uint16_t)get(&in, 2);
     m->epoch = (uint32_t)get(&in, 4);
     m->sequence = (uint32_t)get(&in, 4);
+    m->entry = (uint16_t)get(&in, 2);
     m->count = (uint16_t)get(&in, 2);
     m->size = (uint16_t)get(&in, 2);
     m->verdict = (uint8_t)get(&in, 1);
@@ -326,7 +330,7 @@ int rh_unpack_last_census_reply(struct rh_last_census_reply *m, const uint8_t *i
     m->accepted = (uint32_t)get(&in, 4);
     m->rejected = (uint32_t)get(&in, 4);
     m->members = in;
-    m->members_count = (length - 44u) / 8u;
+    m->members_count = (length - 46u) / 8u;
     return 1;
 }
 
@@ -563,12 +567,13 @@ int rh_unpack_role_event(struct rh_role_event *m, const uint8_t *in, size_t leng
 }
 
 size_t rh_pack_count_event(const struct rh_count_event *m, uint8_t *out, size_t room) {
-    if (room < 44u || m->members_count > (room - 44u) / 8u || m->members_count > (RH_LONGEST - 44u) / 8u)
+    if (room < 46u || m->members_count > (room - 46u) / 8u || m->members_count > (RH_LONGEST - 46u) / 8u)
         return 0;
     out = put(out, 67u, TYPE_BYTES);
     out = put(out, m->id, 2);
     out = put(out, m->epoch, 4);
     out = put(out, m->sequence, 4);
+    out = put(out, m->entry, 2);
     out = put(out, m->count, 2);
     out = put(out, m->size, 2);
     out = put(out, m->verdict, 1);
@@ -580,16 +585,17 @@ size_t rh_pack_count_event(const struct rh_count_event *m, uint8_t *out, size_t 
     out = put(out, m->rejected, 4);
     if (m->members_count)
         memcpy(out, m->members, m->members_count * 8u);
-    return 44u + m->members_count * 8u;
+    return 46u + m->members_count * 8u;
 }
 
 int rh_unpack_count_event(struct rh_count_event *m, const uint8_t *in, size_t length) {
-    if (length < 44u || in[0] != 67u || (length - 44u) % 8u)
+    if (length < 46u || in[0] != 67u || (length - 46u) % 8u)
         return 0;
     in += TYPE_BYTES;
     m->id = (uint16_t)get(&in, 2);
     m->epoch = (uint32_t)get(&in, 4);
     m->sequence = (uint32_t)get(&in, 4);
+    m->entry = (uint16_t)get(&in, 2);
     m->count = (uint16_t)get(&in, 2);
     m->size = (uint16_t)get(&in, 2);
     m->verdict = (uint8_t)get(&in, 1);
@@ -600,7 +606,7 @@ int rh_unpack_count_event(struct rh_count_event *m, const uint8_t *in, size_t le
     m->accepted = (uint32_t)get(&in, 4);
     m->rejected = (uint32_t)get(&in, 4);
     m->members = in;
-    m->members_count = (length - 44u) / 8u;
+    m->members_count = (length - 46u) / 8u;
     return 1;
 }
 

@@ -231,6 +231,7 @@ struct rh_census_reply {
     uint16_t id;
     uint32_t epoch;
     uint32_t sequence;
+    uint16_t entry;
     uint16_t count;
     uint16_t size;
     uint8_t verdict;
@@ -256,6 +257,7 @@ struct rh_last_census_reply {
     uint16_t id;
     uint32_t epoch;
     uint32_t sequence;
+    uint16_t entry;
     uint16_t count;
     uint16_t size;
     uint8_t verdict;
@@ -367,6 +369,7 @@ struct rh_count_event {
     uint16_t id;
     uint32_t epoch;
     uint32_t sequence;
+    uint16_t entry;
     uint16_t count;
     uint16_t size;
     uint8_t verdict;

@@ -135,6 +135,7 @@ _NOW = "now" / Int64ub * "cycle in which it was done"
 _CENSUS = (
     "epoch" / Int32ub,
     "sequence" / Int32ub,
+    "entry" / Int16ub * "number of the GPU that counted",
     "count" / Int16ub,
     "size" / Int16ub * "GPUs wired into the ring",
     "verdict" / Enum(Int8ub, **CensusVerdict.codes()),
@@ -172,7 +173,7 @@ MESSAGES = {
         "clock" / Int32ub * "of the ring, Hz; 0: not known",
         "serial" / Int64ub * "serial number; 0: none",
         _NOW,
-        "name" / GreedyBytes * "of the card and what it is, UTF-8",
+        "name" / GreedyBytes * "of the card, UTF-8: what stands before the dot in `a.3`",
     ),
     Type.TIME: _message(Type.TIME),
     Type.TIME_REPLY: _message(Type.TIME_REPLY, _NOW),

@@ -134,12 +134,13 @@ class CensusReply:
     """census_reply: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x85
-    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHBHHQQII")
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHHBHHQQII")
     TAIL: ClassVar[str] = "members"
 
     id: int
     epoch: int
     sequence: int
+    entry: int
     count: int
     size: int
     verdict: int
@@ -168,12 +169,13 @@ class LastCensusReply:
     """last_census_reply: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x86
-    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHBHHQQII")
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHHBHHQQII")
     TAIL: ClassVar[str] = "members"
 
     id: int
     epoch: int
     sequence: int
+    entry: int
     count: int
     size: int
     verdict: int
@@ -331,12 +333,13 @@ class CountEvent:
     """count_event: see `management.py`."""
 
     TYPE: ClassVar[int] = 0x43
-    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHBHHQQII")
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHHBHHQQII")
     TAIL: ClassVar[str] = "members"
 
     id: int
     epoch: int
     sequence: int
+    entry: int
     count: int
     size: int
     verdict: int

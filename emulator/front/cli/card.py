@@ -10,7 +10,7 @@ import click
 
 from ringhil.emulator.serial.client import BAUD, TIMEOUT, CardClient, CardError
 from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.words import EVENTS, event_kinds, number_of
+from ringhil.emulator.serial.words import EVENTS, event_kinds, gpu_of, number_of, place_of
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
@@ -58,6 +58,19 @@ def _open(context: click.Context) -> Iterator[CardClient]:
         raise click.ClickException(str(error)) from error
 
 
+def _gpu(card: CardClient, text: str) -> int:
+    with _usage("GPU"):
+        return gpu_of(text, card.info.name)
+
+
+@contextmanager
+def _usage(argument: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(f"{argument}: {error}") from None
+
+
 def _json(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(command)
 
@@ -94,19 +107,21 @@ def census(context: click.Context, last: bool, as_json: bool) -> None:
     """Have the ring counted now."""
     with _open(context) as card:
         found = card.last_census() if last else card.census()
-    click.echo(json.dumps(asdict(found)) if as_json else counted(found))
+        name = card.info.name
+    click.echo(json.dumps({"card": name, **asdict(found)}) if as_json else counted(found))
 
 
 @command.command("read")
-@click.argument("gpu", type=_number)
+@click.argument("gpu")
 @click.argument("register", required=False)
 @_json
 @click.pass_context
-def read(context: click.Context, gpu: int, register: str | None, as_json: bool) -> None:
+def read(context: click.Context, gpu: str, register: str | None, as_json: bool) -> None:
     """Read REGISTER of GPU's node, by name or address; without one all of them."""
     names = [register] if register is not None else [r.name for r in registers.REGISTERS]
     with _open(context) as card:
-        found = {name: card.read(gpu, name) for name in names}
+        number = _gpu(card, gpu)
+        found = {name: card.read(number, name) for name in names}
     if as_json:
         click.echo(json.dumps(found))
         return
@@ -115,41 +130,43 @@ def read(context: click.Context, gpu: int, register: str | None, as_json: bool) 
 
 
 @command.command("write")
-@click.argument("gpu", type=_number)
+@click.argument("gpu")
 @click.argument("register")
 @click.argument("value", type=_number)
 @click.pass_context
-def write(context: click.Context, gpu: int, register: str, value: int) -> None:
+def write(context: click.Context, gpu: str, register: str, value: int) -> None:
     """Write VALUE to REGISTER of GPU's node."""
     with _open(context) as card:
-        click.echo(f"written at cycle {card.write(gpu, register, value)}")
+        click.echo(f"written at cycle {card.write(_gpu(card, gpu), register, value)}")
 
 
 @command.command("send")
-@click.argument("gpu", type=_number)
+@click.argument("gpu")
 @click.argument("port", type=_port)
 @click.argument("frame")
 @click.pass_context
-def send(context: click.Context, gpu: int, port: Port, frame: str) -> None:
+def send(context: click.Context, gpu: str, port: Port, frame: str) -> None:
     """Have GPU send FRAME, in hexadecimal, by PORT of its mailbox: cw, ccw, cpu or boundary."""
     try:
         data = bytes.fromhex(frame)
     except ValueError:
         raise click.UsageError(f"FRAME: found {frame[:40]!r}; allowed are pairs of hexadecimal digits") from None
     with _open(context) as card:
-        click.echo(f"sent at cycle {card.send(gpu, port, data)}")
+        click.echo(f"sent at cycle {card.send(_gpu(card, gpu), port, data)}")
 
 
 @command.command("fault")
 @click.argument("fault", type=_fault)
-@click.argument("gpu", type=_number)
+@click.argument("gpu")
 @click.option("--clear", is_flag=True, help="End it.")
 @click.option("--value", type=_number, default="0", help="Of the fault's parameter; 0: its default.")
 @click.pass_context
-def fault(context: click.Context, fault: LineFault, gpu: int, clear: bool, value: int) -> None:
-    """Inject FAULT at GPU, or at the link from it clockwise; a real card refuses."""
+def fault(context: click.Context, fault: LineFault, gpu: str, clear: bool, value: int) -> None:
+    """Inject FAULT at GPU, or at the link from it clockwise (a.3-a.4); a real card refuses."""
     with _open(context) as card:
-        cycle = card.clear(fault, gpu) if clear else card.fault(fault, gpu, value=value)
+        with _usage("GPU"):
+            place = place_of(gpu, card.info.name, card.info.gpus)
+        cycle = card.clear(fault, place) if clear else card.fault(fault, place, value=value)
     click.echo(f"{'cleared' if clear else 'set'} at cycle {cycle}")
 
 

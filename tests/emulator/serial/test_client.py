@@ -46,7 +46,7 @@ def test_it_says_what_it_is(url: str) -> None:
     with CardClient.open(f"{url}?clock=500000#b") as card:
         info = card.info
     assert (info.card, info.gpus, info.version, info.clock) == (1, 3, "1.0", 500_000)
-    assert info.name == "card b, emulated"
+    assert info.name == "b"
     assert {"census", "send", "events", "faults"} <= set(info.capabilities)
 
 
@@ -92,7 +92,7 @@ def test_a_census_counts_now_and_the_last_one_is_kept(card: CardClient) -> None:
     census = card.census()
     assert (census.count, census.size, census.members) == (6, 6, (0, 1, 2, 3, 4, 5))
     assert (census.verdict, census.break_after) == (CensusVerdict.RING, None)
-    assert census.counted_at > census.sent_at == asked_at > before.counted_at > before.sent_at
+    assert census.cycle > census.sent_at == asked_at > before.cycle > before.sent_at
     assert census.sequence == before.sequence + 1
     assert card.last_census() == census
 
@@ -296,3 +296,10 @@ def test_a_wrong_url_is_one_line(url: str, more: str, text: str) -> None:
         CardClient.open(url + more)
     with pytest.raises(CardError, match=r"none\.yaml: cannot be read"):
         CardClient.open("emulated://none.yaml")
+
+
+def test_a_census_says_who_counted(card: CardClient) -> None:
+    assert card.census().entry == 0
+    card.fault(LineFault.DEAD, 0)
+    behind(card).pass_time(40_000)
+    assert card.census().entry == 1

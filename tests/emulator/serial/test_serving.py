@@ -58,7 +58,7 @@ def test_each_card_has_a_port_of_each_kind_and_a_client_finds_it_there(served: S
     for name, gpus in (("a", 4), ("b", 3)):
         for url in served.ports[name]:
             with CardClient.open(url, timeout=20) as card:
-                assert (card.info.gpus, card.info.name) == (gpus, f"card {name}, emulated")
+                assert (card.info.gpus, card.info.name) == (gpus, name)
                 assert card.census(timeout=30).count == gpus
                 assert card.read(1, "watchdog") == 64
     assert served.end(signal.SIGTERM) == (0, "")
@@ -213,10 +213,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["info"], "card a, emulated"),
+        (["info"], "name         a\n"),
         (["census"], "4 of 4 GPUs work: GPUs 0, 1, 2, 3 (ring, cycle "),
         (["census", "--last"], "4 of 4 GPUs work"),
         (["read", "1", "status"], "healthy"),
+        (["read", "a.1", "status"], "healthy"),
+        (["fault", "dead", "a.2"], "set at cycle "),
+        (["fault", "link_cut", "a.3-a.0"], "set at cycle "),
         (["read", "0x1"], "watchdog          0x00000040         64"),
         (["read", "1", "0x3"], "0x3               0x00000040         64"),
         (["write", "1", "weight", "0x10"], "written at cycle "),
@@ -235,10 +238,24 @@ def test_commands(tmp_path: Path, arguments: list[str], said: str) -> None:
     assert said in done.stdout
 
 
+def test_a_census_as_a_document(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ONE)
+    document = json.loads(ringhil("card", "emulated:///s.yaml", "census", "--json", cwd=tmp_path).stdout)
+    names = ("card", "count", "members", "entry", "epoch", "cycle")
+    card, count, members, entry, epoch, cycle = (document[name] for name in names)
+    assert (card, count, members, entry, epoch) == ("a", 4, [0, 1, 2, 3], 0, 1)
+    assert cycle > document["sent_at"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["read", "9", "status"], "ringhil: the card refuses: GPU 9: the card has 0 .. 3 (no_such_gpu)"),
+        (["read", "b.1", "status"], "URL read: GPU: found 'b.1'; this is card a"),
+        (["read", "a.x"], "GPU: 'a.x'; allowed is "),
+        (["fault", "dead", "b.1"], "URL fault: GPU: found 'b.1'; this is card a"),
+        (["fault", "link_cut", "a.1-a.3"], "GPU: 'a.1-a.3'"),
+        (["fault", "link_cut", "b.1-b.2"], "URL fault: GPU: found 'b.1-b.2'; this is card a"),
         (["read", "1", "statu"], "ringhil: register: found 'statu'; allowed are control, gpu_type"),
         (["read", "1", "1abc"], "ringhil: found '1abc'; allowed is a number from 0 to 0xFFFFFFFF"),
         (["read", "1", "300"], "address = 300; allowed are whole numbers from 0 to 255"),

@@ -95,7 +95,9 @@ def test_registers_are_read_and_written() -> None:
     ("line", "says"),
     [
         ("read 9 status", "GPU 9: the card has 0 .. 3"),
-        ("read x status", "found 'x'; allowed is a number from 0 to 0xFFFFFFFF"),
+        ("read x status", "'x'; allowed is a GPU name, card and index, such as a.3"),
+        ("read 1x status", "found '1x'; allowed is a number from 0 to 0xFFFFFFFF"),
+        ("read b.1 status", "found 'b.1'; this is card a"),
         ("read 1 nothing", "nothing"),
         ("read 1 0xff", "there is no register at 0xFF"),
         ("write 1 status 3", "status can only be read"),

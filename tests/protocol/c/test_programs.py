@@ -33,7 +33,7 @@ def test_a_client_in_c_does_what_ours_does(served: Served, tmp_path: Path) -> No
     done = subprocess.run([program, served.ports["a"][0]], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "hello: card a, emulated, 8 GPUs, version 1.0"
+    assert lines[0] == "hello: a, 8 GPUs, version 1.0"
     assert lines[1:3] == ["census: 8 of 8, members ff", "last_census: 8 of 8"]
     assert lines[3].startswith("read: ")
     assert lines[4] == "read: 77"
