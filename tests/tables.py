@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ringhil.emulator.conformance.check import ALWAYS
 from ringhil.emulator.conformance.rule import all_rules
-from ringhil.emulator.scenario import FAULTS, PARAMETERS
+from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.faults import FaultTarget
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
 from ringhil.protocol.registers import FaultBit
@@ -58,6 +58,15 @@ def _faults() -> list[str]:
     return lines
 
 
+def _line_faults() -> list[str]:
+    rate = PARAMETERS["rate"]
+    lines = ["| fault | hits | parameter | effect |", "|---|---|---|---|"]
+    for name, fault in LINE_FAULTS.items():
+        parameter = f" `rate`: {rate.low} .. {rate.high}, default {rate.default}" if fault.rated else ""
+        lines.append(f"| `{name}` | `card` |{parameter} | {fault.effect} |")
+    return lines
+
+
 def _reactions() -> list[str]:
     lines = ["| fault | what happens | what the hardware or firmware does | what is seen |", "|---|---|---|---|"]
     return lines + [f"| `{name}` | {f.effect} | {f.reaction} | {f.seen} |" for name, f in FAULTS.items()]
@@ -83,6 +92,7 @@ TABLES = (
     Table("kit.md", "emulator/testbench/", kit.rows),
     Table("reliability.md", "emulator/scenario/faults.py", _reactions),
     Table("scenarios.md", "emulator/scenario/faults.py", _faults),
+    Table("scenarios.md", "emulator/scenario/line_faults.py", _line_faults),
 )
 
 if __name__ == "__main__":

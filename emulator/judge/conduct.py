@@ -19,7 +19,7 @@ from ringhil.emulator.judge.told import Told
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import CpuSaid, FirmwareStopped, SharedOut, TakenIn
+from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, TakenIn
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Result, Statistics
@@ -59,6 +59,7 @@ class Conduct:
         listen(ToFirmware, self._to_firmware)
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
+        listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
         if work is not None:

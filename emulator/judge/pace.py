@@ -1,8 +1,8 @@
 """Rounds of a census, and cards that fall silent: neither sooner nor later than the pages promise.
 
 An entry GPU begins a round in each `census_period`, tries one that has failed again at once, three times in all, and
-begins none in between. The CPU takes a card for unreachable when it has not reported for `silence` cycles, which it
-looks for every half of that.
+begins none in between but one that is asked for. The CPU takes a card for unreachable when it has not reported for
+`silence` cycles, which it looks for every half of that.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ class _Rounds:
     first: int = 0  # the first round of its period
     attempts: int = 0
     counted: bool = False  # the last round has made a count
+    asked_at: int = -1  # somebody outside has asked for a round
 
 
 class Pace:
@@ -60,7 +61,7 @@ class Pace:
         period, again = self._bounds[card].times.settings.census_period, False
         if rounds.sequence is not None:
             again = rounds.attempts < ATTEMPTS and not rounds.counted
-            if (now - rounds.first) % period == 0:
+            if (now - rounds.first) % period == 0 or now == rounds.asked_at:
                 again = False
             elif not again:
                 due = "a count" if rounds.counted else f"{ATTEMPTS} attempts"
@@ -68,6 +69,12 @@ class Pace:
         rounds.attempts = rounds.attempts + 1 if again else 1
         rounds.first = rounds.first if again else now
         rounds.sequence, rounds.began, rounds.counted = sequence, now, False
+
+    def asked(self, card: int, now: int) -> None:
+        """Somebody outside has asked for a count: a period may begin now."""
+        rounds = self._rounds.get(card)
+        if rounds is not None:
+            rounds.asked_at = now
 
     def counted(self, card: int) -> None:
         """Its last round has made a count."""

@@ -29,6 +29,7 @@ from ringhil.emulator.scenario.faults import (
     having,
 )
 from ringhil.emulator.scenario.invariants import INVARIANTS
+from ringhil.emulator.scenario.line_faults import LINE_FAULTS, LineEvent
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants, read_text
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
@@ -41,6 +42,7 @@ from ringhil.emulator.scenario.writer import dumps
 __all__ = [
     "FAULTS",
     "INVARIANTS",
+    "LINE_FAULTS",
     "PARAMETERS",
     "BoundaryIs",
     "BoundaryLink",
@@ -57,6 +59,7 @@ __all__ = [
     "FaultTarget",
     "GpuRef",
     "IsolatedAre",
+    "LineEvent",
     "LinkRef",
     "MembersAre",
     "Parameter",

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.check_expect import ExpectChecker
+from ringhil.emulator.scenario.check_lines import check_lines
 from ringhil.emulator.scenario.check_server import check_server
 from ringhil.emulator.scenario.check_timeline import check_timeline
 from ringhil.emulator.scenario.choice import exactly_one
@@ -38,6 +39,7 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         server=server,
         workload=workload,
         timeline=check_timeline(source, resolver, written.timeline),
+        lines=check_lines(source, [card.name for card in server.cards], written.timeline),
         until=written.until,
         expect=ExpectChecker(source, resolver, workload).all(written.expect),
         invariants=frozenset(name for name in INVARIANTS if getattr(written.invariants, name)),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, EventAction, Fault, FaultTarget, PartKind
+from ringhil.emulator.scenario.line_faults import LINE_FAULTS
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import TimelineEvent
@@ -20,9 +21,11 @@ _CUTS = {FaultTarget.RING_LINK: "link_cut", FaultTarget.BOUNDARY_LINK: "boundary
 
 
 def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.Event]) -> tuple[TimelineEvent, ...]:
-    """The events in order of time. Raises ScenarioError."""
+    """The events in order of time, but for those of management lines. Raises ScenarioError."""
     events: list[tuple[Loc, TimelineEvent]] = []
     for n, event in enumerate(written):
+        if (event.fault or event.clear) in LINE_FAULTS and not (event.fault and event.clear):
+            continue
         loc: Loc = ("timeline", n)
         events += ((loc, found) for found in _events(source, resolver, loc, event))
     events.sort(key=lambda placed: placed[1].at)
@@ -35,7 +38,9 @@ def _events(source: Source, resolver: Resolver, loc: Loc, written: model.Event) 
     action = exactly_one(source, loc, model.ACTIONS)
     kind = written.fault or written.clear or ""
     if kind not in FAULTS:
-        raise source.error((*loc, action), unknown("fault", kind, FAULTS))
+        raise source.error((*loc, action), unknown("fault", kind, [*FAULTS, *LINE_FAULTS]))
+    if written.card is not None:
+        raise source.error((*loc, "card"), f"{kind} takes no card; it takes a {FAULTS[kind].target}", key=True)
     targets = _targets(source, resolver, loc, written, action, kind)
     value = _value(source, loc, written, action, kind)
     for target, against in targets:

@@ -26,7 +26,7 @@ class Parameter:
 
 PARAMETERS: dict[ParameterName, Parameter] = {
     "period": Parameter(300, 2, 1_000_000, "cycles: time from one failure to the next"),
-    "rate": Parameter(256, 1, 65535, "flits that arrive damaged, of 65,536"),
+    "rate": Parameter(256, 1, 65535, "flits that arrive damaged, of 65,536; of management lines, bytes"),
     "delay": Parameter(16, 1, MAX_LINK_DELAY, "cycles that every flit takes longer"),
 }
 

@@ -121,6 +121,7 @@ class Event(Part):
         description="ring link (a.5-a.6) or boundary link (a.4-b.3) that is hit, by the GPUs at its ends; or a list: "
         "each of them, in this order",
     )
+    card: CardName | None = Field(None, description="card whose management line is hit, by a fault of lines")
     count: Positive | None = Field(
         None,
         description="keepalive intervals after which the fault ends by itself; cleared unless given",

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from ringhil.emulator.scenario import names
 from ringhil.emulator.scenario.faults import FAULTS
+from ringhil.emulator.scenario.line_faults import LINE_FAULTS
 from ringhil.protocol.wire import MAX_RING, GpuType
 
 MAX_CYCLE = (1 << 63) - 1
@@ -52,7 +53,7 @@ TrueOnly = Annotated[  # Literal[True] would take 1, which equals it in Python
 ]
 # Which of these names exist is checked later: there are better answers than "not in the list".
 GpuTypeName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(GpuType.codes())})]
-FaultName = Annotated[str, WithJsonSchema({"type": "string", "enum": list(FAULTS)})]
+FaultName = Annotated[str, WithJsonSchema({"type": "string", "enum": [*FAULTS, *LINE_FAULTS]})]
 _GPU_SCHEMA = {"type": "string", "pattern": names.GPU}
 _LINK_SCHEMA = {"type": "string", "pattern": names.LINK}
 Members = Annotated[

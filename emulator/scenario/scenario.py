@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.scenario.expectation import Expectation
 from ringhil.emulator.scenario.faults import EventAction
 from ringhil.emulator.scenario.invariants import INVARIANTS
+from ringhil.emulator.scenario.line_faults import LineEvent
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.workload import Workload
 
@@ -47,7 +48,8 @@ class Scenario:
     """Checked: every name in it exists, every value is in range.
 
     `timeline` is ordered by cycle, events of one cycle as in the file. `until`: last cycle of the run;
-    None: whoever runs it decides. `invariants`: those that count in the verdict.
+    None: whoever runs it decides. `invariants`: those that count in the verdict. `lines`: events of management lines,
+    ordered by cycle.
     """
 
     name: str
@@ -58,3 +60,4 @@ class Scenario:
     until: int | None
     expect: tuple[Expectation, ...]
     invariants: frozenset[str] = frozenset(INVARIANTS)
+    lines: tuple[LineEvent, ...] = ()

@@ -14,7 +14,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _EXACTLY_ONE: dict[str, list[tuple[str, ...]]] = {
     "Workload": [model.WORKLOADS],
-    "Event": [model.ACTIONS, model.TARGETS],
+    "Event": [model.ACTIONS, (*model.TARGETS, "card")],
     "Expectation": [model.TIMES],
 }
 _TOGETHER = {"Expectation": {"from": ["always"], "until": ["always"]}}

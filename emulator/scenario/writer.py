@@ -10,6 +10,7 @@ from typing import Any
 from ringhil.emulator.scenario.expectation import Expectation, When
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
 from ringhil.emulator.scenario.invariants import INVARIANTS
+from ringhil.emulator.scenario.line_faults import LineEvent
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.settings import Settings
 from ringhil.emulator.scenario.topology import Card, GpuRef, Server
@@ -28,7 +29,8 @@ def dumps(scenario: Scenario) -> str:
     lines += [f"seed: {scenario.seed}", *_server(scenario.server)]
     if scenario.workload is not None:
         lines.append(f"workload: {_flow(_workload(scenario.workload))}")
-    lines += _block("timeline", [event_entry(event) for event in scenario.timeline])
+    events = [*map(event_entry, scenario.timeline), *map(_line_entry, scenario.lines)]
+    lines += _block("timeline", events)
     if scenario.until is not None:
         lines.append(f"until: {scenario.until}")
     off = {name: False for name in INVARIANTS if name not in scenario.invariants}
@@ -103,6 +105,13 @@ def event_entry(event: TimelineEvent) -> dict[str, object]:
         written["count"] = event.count
     if fault.parameter and event.value not in (None, PARAMETERS[fault.parameter].default):
         written[fault.parameter] = event.value
+    return written
+
+
+def _line_entry(event: LineEvent) -> dict[str, object]:
+    written: dict[str, object] = {"at": event.at, str(event.action): event.kind, "card": event.card}
+    if event.rate not in (None, PARAMETERS["rate"].default):
+        written["rate"] = event.rate
     return written
 
 

@@ -7,20 +7,17 @@ A request whose answer doesn't come is asked again under the same id: the card d
 the line did.
 """
 
-import errno
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 import serial
 
 from ringhil.emulator.serial.counted import RingCensus
+from ringhil.emulator.serial.reasons import not_opened, reason
 from ringhil.emulator.serial.words import address_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
@@ -88,9 +85,9 @@ class CardClient:
     def open(cls, url: str, *, baud: int = BAUD, timeout: float = TIMEOUT, tries: int = TRIES) -> Self:
         """Open a port, a device or a URL, and say hello. Raises CardError."""
         try:
-            line = serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
+            line = _port(url, baud, timeout)
         except (serial.SerialException, OSError, ValueError) as error:
-            raise CardError(f"{url}: cannot be opened: {_not_opened(url, error)}") from error
+            raise CardError(f"{url}: cannot be opened: {not_opened(url, error)}") from error
         try:
             return cls(line, timeout=timeout, tries=tries)
         except BaseException:
@@ -215,7 +212,7 @@ class CardClient:
         try:
             data = self._line.read(max(1, self._line.in_waiting))
         except (serial.SerialException, OSError) as error:
-            raise CardError(f"the line is gone: {_reason(error)}") from error
+            raise CardError(f"the line is gone: {reason(error)}") from error
         self._quiet = not data or self._time() > end
         self._heard += len(data)
         replies = list[m.Message]()
@@ -235,7 +232,7 @@ class CardClient:
         try:
             self._line.write(data)
         except (serial.SerialException, OSError) as error:
-            raise CardError(f"the line is gone: {_reason(error)}") from error
+            raise CardError(f"the line is gone: {reason(error)}") from error
 
     def _silence(self, request: m.Message, patience: float) -> str:
         asked = type(request).__name__.removesuffix("Request").lower()
@@ -245,6 +242,13 @@ class CardClient:
         if self._nonsense:
             return f"{tries}: {self._heard} bytes came, such as {bytes(self._nonsense[:_SHOWN])!r}"
         return f"{tries}: {self._heard} bytes came, and no message of a ringhil card"
+
+
+def _port(url: str, baud: int, timeout: float) -> "serial.SerialBase":
+    try:
+        return serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
+    except NotImplementedError:  # as pyserial's rfc2217 says of a timeout for writing
+        return serial.serial_for_url(url, baudrate=baud, timeout=timeout)
 
 
 def _address(register: str | int) -> int:
@@ -261,17 +265,3 @@ def _refused(message: m.RefusedReply) -> RefusedError:
     except ValueError:
         return RefusedError(None, f"the card refuses: {text}")
     return RefusedError(why, f"the card refuses: {text} ({why})")
-
-
-def _not_opened(url: str, error: Exception) -> str:
-    number = getattr(error, "errno", None)
-    if number != errno.EACCES:
-        return os.strerror(number) if number else _reason(error, url)
-    why = os.strerror(number)
-    with suppress(OSError, KeyError):
-        return f"{why}; group {Path(url).group()} may, join it or become root"
-    return why
-
-
-def _reason(error: Exception, url: str = "") -> str:
-    return " ".join(str(error).split()).removeprefix(f"{url}: ")

@@ -11,6 +11,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, load
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.wire import Wire, byte_time
 
 CLOCK = 1_000_000  # Hz
 
@@ -21,10 +22,18 @@ class EmulationError(Exception):
 
 class EmulatedLine:
     """The server of a file, powered up until its cards have been counted, and a line to its card `card` (None: the
-    first). Time passes when it is told to. Raises EmulationError.
+    first), of that speed (None: bytes take no time). Time passes when it is told to. Raises EmulationError.
     """
 
-    def __init__(self, path: str, card: str | None = None, *, clock: int = CLOCK, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        card: str | None = None,
+        *,
+        clock: int = CLOCK,
+        baud: int | None = None,
+        seed: int | None = None,
+    ) -> None:
         try:
             scenario = load(Path(path))
             if seed is not None:
@@ -37,7 +46,10 @@ class EmulatedLine:
         except (ScenarioError, BuildError, DataError) as error:
             raise EmulationError(str(error)) from error
         self.clock = clock
-        self.port = ManagementPort(ManagedCard(self.run.server, number), clock=clock)
+        managed = ManagedCard(self.run.server, number)
+        port = ManagementPort(managed, clock=clock)
+        noise = f"{scenario.seed} {managed.card.name}"
+        self.wire = Wire(port, managed.line_faults, lambda: managed.now, byte=byte_time(clock, baud), seed=noise)
         self.run.start()
         server = self.run.server
         self.run.run_to(max(Bounds(times).power_up for times in server.times))
@@ -56,6 +68,6 @@ class EmulatedLine:
 
     def close(self) -> None:
         """End it."""
-        self.port.close()
+        self.wire.close()
         self.run.server.close_work()
         self.run.close()

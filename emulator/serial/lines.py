@@ -1,11 +1,17 @@
-"""Where clients come from: ptys and TCP sockets, each a few calls that never wait."""
+"""Where clients come from: ptys, serial ports and TCP sockets, each a few calls that never wait."""
 
 import os
 import socket
 import tty
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Self
+
+import serial
+
+from ringhil.emulator.serial.reasons import not_opened
 
 _CHUNK = 1 << 16  # bytes read at a time
 
@@ -64,6 +70,34 @@ class Pty(ClientLine):
         os.close(self._theirs)
 
 
+class RealPort(ClientLine):
+    """A serial port of this machine, with somebody else at the other end of its cable. Raises ListenError."""
+
+    def __init__(self, path: Path, baud: int) -> None:
+        try:
+            self._port = serial.Serial(str(path), baud, timeout=0, write_timeout=0, exclusive=True)
+        except (serial.SerialException, OSError, ValueError) as error:
+            raise ListenError(f"{path}: cannot be opened: {not_opened(str(path), error)}") from error
+        self.name = str(path)
+
+    def fileno(self) -> int:
+        return int(self._port.fileno())
+
+    def read(self) -> bytes | None:
+        try:
+            return bytes(self._port.read(_CHUNK))
+        except (serial.SerialException, OSError):
+            return None
+
+    def write(self, data: bytes) -> int:
+        with suppress(serial.SerialException, OSError):  # that it has gone is seen by reading
+            return int(os.write(self.fileno(), data))
+        return 0
+
+    def close(self) -> None:
+        self._port.close()
+
+
 class Connection(ClientLine):
     """A client's TCP connection."""
 
@@ -94,27 +128,30 @@ class Connection(ClientLine):
 
 
 class TcpListener:
-    """Takes connections at HOST:PORT, port 0 any free one; `name` is what to open."""
+    """Takes connections at HOST:PORT, port 0 any free one; `name` is the URL to open. What comes is a `kind`."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(
+        self, host: str, port: int, scheme: str = "socket", kind: Callable[[socket.socket], ClientLine] = Connection
+    ) -> None:
+        self._kind = kind
         try:
             self._socket = socket.create_server((host, port), reuse_port=False)
         except OSError as error:
-            raise ListenError(
-                f"tcp://{host}:{port}: cannot be opened: {os.strerror(error.errno) if error.errno else error}"
-            ) from error
+            written = "tcp" if scheme == "socket" else scheme
+            why = os.strerror(error.errno) if error.errno else error
+            raise ListenError(f"{written}://{host}:{port}: cannot be opened: {why}") from error
         self._socket.setblocking(False)
         found, number = self._socket.getsockname()[:2]
-        self.name = f"socket://{found}:{number}"
+        self.name = f"{scheme}://{found}:{number}"
 
     def fileno(self) -> int:
         """The descriptor."""
         return self._socket.fileno()
 
-    def accept(self) -> Connection | None:
+    def accept(self) -> ClientLine | None:
         """The next client that waits."""
         try:
-            return Connection(self._socket.accept()[0])
+            return self._kind(self._socket.accept()[0])
         except OSError:
             return None
 

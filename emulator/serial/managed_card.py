@@ -1,10 +1,12 @@
 """A card of a running server, as its management port sees it: it carries out requests, and tells what happens."""
 
 from collections.abc import Callable
+from functools import partial
 
 from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware
 from ringhil.emulator.serial.injecting import Injections
 from ringhil.emulator.serial.refused import NotDone
+from ringhil.emulator.serial.wire import LineFaults
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import Struck
 from ringhil.firmware.observations import Deposed, Elected
@@ -25,7 +27,8 @@ Follower = Callable[[EventKind, m.Message], None]
 
 
 class ManagedCard:
-    """Card number `card` of `server`. A follower is told each event of the card, and its kind."""
+    """Card number `card` of `server`, which has not started yet. A follower is told each event of the card, and its
+    kind."""
 
     def __init__(self, server: LiveServer, card: int) -> None:
         self._server, self.number = server, card
@@ -36,6 +39,10 @@ class ManagedCard:
         self._accepted = 0
         self._counting: list[tuple[int, Answer]] = []
         self.followers: list[Follower] = []
+        self.line_faults = LineFaults()
+        for event in server.scenario.lines:
+            if event.card == self.card.name:
+                server.kernel.early(event.at, partial(self.line_faults.apply, event))
         seen = server.observations
         seen.listen_to_frames(self._frame)
         seen.listen(FirmwareSaid, self._said)

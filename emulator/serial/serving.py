@@ -8,11 +8,14 @@ import selectors
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.serial.lines import ClientLine, Connection, ListenError, Pty, TcpListener
+from ringhil.emulator.serial.journal import Journal, JournalledPort
+from ringhil.emulator.serial.lines import ClientLine, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 
 MOST_CLIENTS = 64  # at a time
 _SLICE = 2048  # cycles between two looks at the lines, as fast as possible
@@ -22,17 +25,29 @@ _LOOK = 0.002  # seconds between two looks, paced
 @dataclass
 class _Client:
     line: ClientLine
-    port: ManagementPort
+    wire: Wire
     unsent: bytes = b""
     heard: bool = True
 
 
 class Serving:
-    """`clock`: cycles of the ring in a second; None: as fast as they can be simulated. Lines and listeners are closed
-    with it."""
+    """`clock`: cycles of the ring in a second; None: as fast as they can be simulated. `baud`: speed of the lines,
+    which needs a clock; None: bytes take no time. `run` has not started yet. Lines and listeners are closed with
+    it."""
 
-    def __init__(self, run: Run, *, clock: int | None = None, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        run: Run,
+        *,
+        clock: int | None = None,
+        baud: int | None = None,
+        journal: Journal | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._run, self._clock, self._monotonic = run, clock, monotonic
+        self._byte = byte_time(clock or 0, baud)
+        self._journal = journal
+        self._numbers = count(1)
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
         self._clients: dict[int, _Client] = {}
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
@@ -46,8 +61,13 @@ class Serving:
 
     def add(self, card: int, line: ClientLine) -> None:
         """Have a client of a card at the other end of a line."""
-        port = ManagementPort(self._cards[card], clock=self._clock or 0)
-        self._clients[line.fileno()] = _Client(line, port)
+        managed = self._cards[card]
+        port: CardEnd = ManagementPort(managed, clock=self._clock or 0)
+        if self._journal is not None:
+            port = JournalledPort(port, self._journal, managed.card.name, lambda: managed.now)
+        seed = f"{self._run.scenario.seed} {managed.card.name} {next(self._numbers)}"
+        wire = Wire(port, managed.line_faults, lambda: managed.now, byte=self._byte, seed=seed)
+        self._clients[line.fileno()] = _Client(line, wire)
         self._selector.register(line.fileno(), selectors.EVENT_READ)
 
     def serve(self, until: Callable[[], bool]) -> None:
@@ -58,7 +78,7 @@ class Serving:
             self._look(_LOOK if self._clock else 0)
 
     def close(self) -> None:
-        """Close all lines and listeners."""
+        """Close all lines and listeners, once or twice."""
         for client in list(self._clients.values()):
             self._gone(client)
         for listener, _ in self._listeners.values():
@@ -90,15 +110,16 @@ class Serving:
             if data is None:
                 self._gone(client)
             elif data:
-                client.port.receive(data)
+                client.wire.receive(data)
         for client in self._clients.values():
             self._send(client)
 
     def _send(self, client: _Client) -> None:
-        data = client.unsent or client.port.take()
+        client.wire.advance()
+        data = client.unsent or client.wire.take()
         if data:
             client.unsent = data[client.line.write(data) :]
-        if client.heard == client.port.full:  # who doesn't read isn't read from
+        if client.heard == client.wire.full:  # who doesn't read isn't read from
             client.heard = not client.heard
             change = self._selector.register if client.heard else self._selector.unregister
             change(client.line.fileno(), *([selectors.EVENT_READ] if client.heard else []))
@@ -116,19 +137,5 @@ class Serving:
         if client.heard:
             self._selector.unregister(client.line.fileno())
         del self._clients[client.line.fileno()]
-        client.port.close()
+        client.wire.close()
         client.line.close()
-
-
-def opened(where: str) -> TcpListener | Pty:
-    """`pty`, or `tcp://HOST:PORT`. Raises ListenError."""
-    if where == "pty":
-        return Pty()
-    scheme, _, rest = where.partition("://")
-    host, _, port = rest.rpartition(":")
-    if scheme != "tcp" or not host or not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise ListenError(f"--listen: found {where!r}; allowed are pty and tcp://HOST:PORT")
-    return TcpListener(host.strip("[]"), int(port))
-
-
-__all__ = ["Connection", "Serving", "opened"]

@@ -44,6 +44,14 @@ class Struck:
 
 
 @dataclass(frozen=True, slots=True)
+class CountAsked:
+    """Somebody outside has asked the entry GPU of a card to count now."""
+
+    cycle: int
+    card: int
+
+
+@dataclass(frozen=True, slots=True)
 class FirmwareStopped:
     """The GPU of `cell` has failed, and its firmware with it."""
 

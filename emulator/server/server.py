@@ -15,7 +15,7 @@ from ringhil.emulator.scenario import Scenario, TimelineEvent
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.hosting import cpu_config, views, workload
 from ringhil.emulator.server.injector import Injector
-from ringhil.emulator.server.observations import CpuSaid, FirmwareStopped, SharedOut, Struck, TakenIn
+from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, Struck, TakenIn
 from ringhil.emulator.server.power_up import configure
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
@@ -138,6 +138,7 @@ class LiveServer:
 
     def count_now(self, card: int) -> None:
         """Have the entry GPU of a card begin a census now, if there is one and none is under way."""
+        self.observations.tell(CountAsked(self.kernel.now, card))
         for cell, firmware in self._firmware.items():
             if self.wiring.place(cell)[0] == card:
                 firmware.count_now()

@@ -1,6 +1,6 @@
 """Makes a failing scenario small, one kind of step after the other, until nothing helps any more."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringhil.emulator.campaign.minimise.drop import drop_events, drop_expectations
 from ringhil.emulator.campaign.minimise.failure import fails_in, failures_in
@@ -29,12 +29,17 @@ def _silent(tries: int, budget: int) -> None:
     pass
 
 
+def _judged(scenario: Scenario) -> Scenario:
+    """As a file says it, without what no run without clients can notice."""
+    return loads(dumps(replace(scenario, lines=())), scenario.name)
+
+
 def shrink(scenario: Scenario, fails: Fails, *, budget: int = 400, progress: Progress = _silent) -> Shrunk:
     """The smallest scenario found within `budget` plays that fails in the same class; `fails` gives the class.
 
     Raises ValueError when the scenario doesn't fail, or no file can say it.
     """
-    start = loads(dumps(scenario), scenario.name)
+    start = _judged(scenario)
     failure = fails(start)
     if failure is None:
         raise ValueError(f"{scenario.name}: doesn't fail, so there is nothing to make small")
@@ -58,7 +63,7 @@ def shrink_each(
 
     Raises ValueError when the scenario doesn't fail, or no file can say it.
     """
-    start = loads(dumps(scenario), scenario.name)
+    start = _judged(scenario)
     failures = failures_in(library)(start)
     if not failures:
         raise ValueError(f"{scenario.name}: doesn't fail, so there is nothing to make small")

@@ -2,7 +2,8 @@
 
 import json
 import signal
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -12,18 +13,32 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load
-from ringhil.emulator.serial.lines import ListenError, Pty
-from ringhil.emulator.serial.serving import Serving, opened
+from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
+from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
+from ringhil.emulator.serial.listening import ALLOWED, BAUD, opened
+from ringhil.emulator.serial.serving import Serving
 
 
 @click.command("serve")
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
-@click.option("--listen", "where", multiple=True, metavar="WHERE", help="pty (default) or tcp://HOST:PORT.")
+@click.option("--listen", "where", multiple=True, metavar="WHERE", help=f"{ALLOWED}; may be repeated.")
 @click.option("--card", "names", multiple=True, metavar="NAME", help="Only this card; may be repeated.")
 @click.option("--clock", type=click.IntRange(1, 10_000_000_000), metavar="HZ", help="Pace the ring to real time.")
+@click.option("--baud", type=click.IntRange(50, 100_000_000), help="Speed of the lines; needs --clock.")
+@click.option("--record", type=click.Path(path_type=Path), help="Write the session to this file, for ringhil replay.")
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
-def command(file: Path, where: tuple[str, ...], names: tuple[str, ...], clock: int | None, as_json: bool) -> None:
+def command(
+    file: Path,
+    where: tuple[str, ...],
+    names: tuple[str, ...],
+    clock: int | None,
+    baud: int | None,
+    record: Path | None,
+    as_json: bool,
+) -> None:
     """Emulate a server, with a management port for each card, until SIGINT or SIGTERM."""
+    if baud is not None and clock is None:
+        raise click.UsageError("--baud: needs --clock, which says how long a cycle takes")
     with ExitStack() as stack:
         with explained():
             scenario = load(file)
@@ -36,19 +51,28 @@ def command(file: Path, where: tuple[str, ...], names: tuple[str, ...], clock: i
         unknown = [name for name in names if name not in cards]
         if unknown:
             raise click.UsageError(f"--card: found {unknown[0]!r}; there are {', '.join(cards)}")
-        serving = Serving(run, clock=clock)
-        stack.callback(serving.close)
         ports: dict[str, list[str]] = {}
-        for number, name in enumerate(cards):
-            if names and name not in names:
-                continue
-            for each in where or ("pty",):
-                try:
-                    line = opened(each)
-                except ListenError as error:
-                    raise click.ClickException(str(error)) from error
-                ports.setdefault(name, []).append(line.name)
-                serving.add(number, line) if isinstance(line, Pty) else serving.listen(number, line)
+        lines = list[tuple[int, TcpListener | ClientLine]]()
+        seen, journal = FramesSeen(), None
+        with ExitStack() as opening:
+            for number, name in enumerate(cards):
+                if names and name not in names:
+                    continue
+                for each in where or ("pty",):
+                    with _line_of_text():
+                        line = opened(each, baud=baud or BAUD)
+                    opening.callback(line.close)
+                    ports.setdefault(name, []).append(line.name)
+                    lines.append((number, line))
+            if record is not None:
+                with _line_of_text():
+                    journal = stack.enter_context(Journal(record, header(run, clock)))
+                run.observations.listen_to_frames(seen.frame)
+            opening.pop_all()
+        serving = Serving(run, clock=clock, baud=baud, journal=journal)
+        stack.callback(serving.close)
+        for number, line in lines:
+            serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
         ended = False
 
         def end(number: int, frame: object) -> None:
@@ -63,5 +87,19 @@ def command(file: Path, where: tuple[str, ...], names: tuple[str, ...], clock: i
         else:
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
-        with explained():
+        with explained(), _line_of_text():
             serving.serve(lambda: ended)
+            if journal is not None:
+                serving.close()
+                run.end_at(run.kernel.now)
+                outcome = run.finish()
+                verdict = {"verdict": str(outcome.verdict), "failures": list(outcome.failures)}
+                journal.write({"end": run.kernel.now, **verdict, "frames": seen.hexdigest()})
+
+
+@contextmanager
+def _line_of_text() -> Iterator[None]:
+    try:
+        yield
+    except (ListenError, JournalError) as error:
+        raise click.ClickException(str(error)) from error

@@ -1,12 +1,13 @@
 """`emulated:///server.yaml#a`: card `a` of a server that is emulated in this process, as a serial port.
 
-    emulated:///PATH[?clock=HZ&seed=N][#CARD]      CARD: the first one; clock: 1000000
+    emulated:///PATH[?clock=HZ&baud=N&seed=N][#CARD]      CARD: the first one; clock: 1000000; baud: bytes take no time
 
 Its time is the server's: it passes only while somebody reads and nothing is there, `clock` cycles for each second of
 the port's timeout, and as fast as they can be simulated. So a program does the same in every run.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -29,9 +30,9 @@ class Serial(SerialBase):  # type: ignore[misc]
         if self.is_open:
             raise SerialException("Port is already open.")
         self._reconfigure_port()
-        path, card, clock, seed = _parsed(str(self._port))
+        asked = _parsed(str(self._port))
         try:
-            self.line = EmulatedLine(path, card, clock=clock, seed=seed)
+            self.line = EmulatedLine(asked.path, asked.card, clock=asked.clock, baud=asked.baud, seed=asked.seed)
         except EmulationError as error:
             raise SerialException(str(error)) from error
         self.is_open = True
@@ -59,20 +60,20 @@ class Serial(SerialBase):  # type: ignore[misc]
     @property
     def in_waiting(self) -> int:
         """Bytes that can be read at once."""
-        return self._opened().port.waiting
+        return self._opened().wire.waiting
 
     def read(self, size: int = 1) -> bytes:
         """Up to `size` bytes; fewer when the timeout has passed, in the server's time."""
         line, found = self._opened(), bytearray()
         for _ in self._steps(line):
-            found += line.port.take(size - len(found))
+            found += line.wire.take(size - len(found))
             if len(found) >= size:
                 break
             try:
                 line.pass_time(_STEP)
             except EmulationError as error:
                 raise SerialException(str(error)) from error
-        found += line.port.take(size - len(found))
+        found += line.wire.take(size - len(found))
         return bytes(found)
 
     def _steps(self, line: EmulatedLine) -> Iterator[None]:
@@ -83,7 +84,7 @@ class Serial(SerialBase):  # type: ignore[misc]
     def write(self, data: Any) -> int:
         """The card takes them all, now."""
         taken = bytes(data)
-        self._opened().port.receive(taken)
+        self._opened().wire.receive(taken)
         return len(taken)
 
     def flush(self) -> None:
@@ -92,24 +93,34 @@ class Serial(SerialBase):  # type: ignore[misc]
 
     def reset_input_buffer(self) -> None:
         """Forget what has come."""
-        self._opened().port.take()
+        self._opened().wire.take()
 
     def reset_output_buffer(self) -> None:
         """Nothing is ever left to be written."""
         self._opened()
 
 
-def _parsed(url: str) -> tuple[str, str | None, int, int | None]:
+@dataclass(frozen=True)
+class _Asked:
+    path: str
+    card: str | None
+    clock: int
+    baud: int | None
+    seed: int | None
+
+
+def _parsed(url: str) -> _Asked:
     parts = urlsplit(url)
     asked = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-    unknown = sorted(set(asked) - {"clock", "seed"})
+    unknown = sorted(set(asked) - {"clock", "baud", "seed"})
     if unknown or parts.scheme != "emulated" or not (parts.netloc or parts.path):
-        raise SerialException(f"{url}: allowed is emulated:///PATH[?clock=HZ&seed=N][#CARD]")
+        raise SerialException(f"{url}: allowed is emulated:///PATH[?clock=HZ&baud=N&seed=N][#CARD]")
     for name, text in asked.items():
-        if not (text.isascii() and text.isdigit() and len(text) < 10) or (name == "clock" and int(text) == 0):
+        if not (text.isascii() and text.isdigit() and len(text) < 10) or (name != "seed" and int(text) == 0):
             raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number of up to 9 digits")
-    seed = int(asked["seed"]) if "seed" in asked else None
-    return _path(parts.netloc + parts.path), unquote(parts.fragment) or None, int(asked.get("clock", CLOCK)), seed
+    numbers = {name: int(text) for name, text in asked.items()}
+    path, card = _path(parts.netloc + parts.path), unquote(parts.fragment) or None
+    return _Asked(path, card, numbers.get("clock", CLOCK), numbers.get("baud"), numbers.get("seed"))
 
 
 def _path(written: str) -> str:

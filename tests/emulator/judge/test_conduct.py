@@ -1,8 +1,11 @@
 """How firmware and CPU go about it is judged: each mistake is named, by the invariant that it breaks."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.emulator.judge import mistakes as m
 from tests.emulator.judge.playing import play
+from tests.emulator.scenario.samples import unhurried
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.cpu import Cpu
@@ -228,4 +231,28 @@ def test_a_hop_is_known_by_rounds_without_work_since_the_last_election(library: 
     run.run_to(80_000)
     assert run.watch.cards[0].role.changes == 2
     assert 0 < met[0, 1] <= 4
+    run.close()
+
+
+@unhurried
+@given(st.lists(st.integers(1, 30_000), max_size=8, unique=True), st.booleans())
+def test_a_count_that_is_asked_for_is_no_mistake(cycles: list[int], cut: bool) -> None:
+    run = Run(loads(CUT if cut else CLEAN), cells_library())
+    run.start()
+    for cycle in sorted(cycles):
+        run.run_to(cycle)
+        run.server.count_now(0)
+    assert run.finish().failures == ()
+    run.close()
+
+
+def test_a_count_in_between_that_nobody_asked_for_is_one() -> None:
+    run = Run(loads(CLEAN), cells_library())
+    run.start()
+    run.run_to(20_000)
+    run.server.count_now(0)
+    run.run_to(20_500)
+    run.server._firmware[run.server.wiring.cell(0, 0)].count_now()
+    (failure,) = run.finish().failures
+    assert "card a at cycle 20500: a round begins 500 cycles after the last, and after a count" in failure
     run.close()

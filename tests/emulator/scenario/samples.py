@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from ringhil.emulator.scenario import FAULTS, INVARIANTS, PARAMETERS, ScenarioError, loads
+from ringhil.emulator.scenario import FAULTS, INVARIANTS, LINE_FAULTS, PARAMETERS, ScenarioError, loads
 from ringhil.emulator.scenario.names import split_link
 
 SERVER = """\
@@ -127,7 +127,21 @@ def timelines(draw: st.DrawFn, server: Document) -> list[Document]:
         if fault.counted and draw(st.booleans()):
             begin["count"] = draw(st.integers(1, 9))
         events[kind, target] = [begin, end] if draw(st.booleans()) else [begin]
-    return draw(st.permutations([event for pair in events.values() for event in pair]))
+    lines = [event for name in server["cards"] for kind in LINE_FAULTS for event in draw(line_events(name, kind))]
+    return draw(st.permutations([*(event for pair in events.values() for event in pair), *lines]))
+
+
+@st.composite
+def line_events(draw: st.DrawFn, card: str, kind: str) -> list[Document]:
+    """Now and then one fault of a card's management line, perhaps cleared later."""
+    if draw(st.integers(0, 9)):
+        return []
+    at = draw(st.integers(0, 10**6))
+    begin: Document = {"at": at, "fault": kind, "card": card}
+    if LINE_FAULTS[kind].rated and draw(st.booleans()):
+        begin["rate"] = draw(st.integers(1, 65535))
+    end = {"at": at + draw(st.integers(1, 10**6)), "clear": kind, "card": card}
+    return [begin, end] if draw(st.booleans()) else [begin]
 
 
 @st.composite

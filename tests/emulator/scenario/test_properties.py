@@ -182,9 +182,23 @@ def test_what_is_written_is_what_is_held(document: Document) -> None:
             value(e),
         )
         for e in document.get("timeline", [])
+        if "card" not in e
     )
+    lines = [(e.at, e.action, e.kind, e.card, e.rate or 0) for e in scenario.lines]
+    assert sorted(lines) == sorted(
+        (e["at"], "fault" if "fault" in e else "clear", e.get("fault") or e["clear"], e["card"], line_rate(e))
+        for e in document.get("timeline", [])
+        if "card" in e
+    )
+    assert [e.at for e in scenario.lines] == sorted(e.at for e in scenario.lines)
     assert [e.at for e in scenario.timeline] == sorted(e.at for e in scenario.timeline)
     assert len(scenario.expect) == len(document.get("expect", []))
+
+
+def line_rate(event: Document) -> int:
+    """Of an event of a line: what is written, or the default."""
+    rated = event.get("fault", "line_cut") != "line_cut"
+    return int(event.get("rate", PARAMETERS["rate"].default)) if rated else 0
 
 
 def test_the_whole_file_loads() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ringhil.emulator.scenario import FAULTS, INVARIANTS, ScenarioError, json_schema, loads, loads_variants
+from ringhil.emulator.scenario import FAULTS, INVARIANTS, LINE_FAULTS, ScenarioError, json_schema, loads, loads_variants
 from ringhil.emulator.scenario.explain import words
 from ringhil.emulator.scenario.schema import schema as plain_schema
 
@@ -258,7 +258,9 @@ def test_every_key_is_described_and_faults_are_listed() -> None:
     schema = json_schema()
     for part in (schema, *schema["$defs"].values()):
         assert all(key.get("description") for key in part["properties"].values())
-    assert {"type": "string", "enum": list(FAULTS)} in schema["$defs"]["Event"]["properties"]["fault"]["anyOf"]
+    assert {"type": "string", "enum": [*FAULTS, *LINE_FAULTS]} in schema["$defs"]["Event"]["properties"]["fault"][
+        "anyOf"
+    ]
     assert schema["properties"]["invariants"].get("description")
     assert set(schema["$defs"]["Invariants"]["properties"]) == set(INVARIANTS)
 
@@ -299,8 +301,8 @@ def spread(schema: Document, nodes: list[Document]) -> list[Document]:
     ("place", "words"),
     [
         ((), {"name", "seed", "server", "workload", "timeline", "until", "expect", "invariants", "sweep"}),
-        (("timeline", "-", "fault"), set(FAULTS)),
-        (("timeline", "-", "clear"), set(FAULTS)),
+        (("timeline", "-", "fault"), {*FAULTS, *LINE_FAULTS}),
+        (("timeline", "-", "clear"), {*FAULTS, *LINE_FAULTS}),
         (("server", "cards", "any", "types", "0"), {"generic", "T4", "V100", "A100", "H100", "H200"}),
         (("server", "settings", "records"), {"always", "sometimes", "never"}),
         (("server", "settings", "policy"), {"proportional", "round_robin"}),

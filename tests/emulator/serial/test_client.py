@@ -288,7 +288,7 @@ def test_no_permission_says_which_group_may(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("#c", "no card 'c'; there are a, b"),
         ("?clock=0", "clock: found '0'; allowed is a whole number of up to 9 digits"),
-        ("?speed=3", r"allowed is emulated:///PATH\[\?clock=HZ&seed=N\]\[#CARD\]"),
+        ("?speed=3", r"allowed is emulated:///PATH\[\?clock=HZ&baud=N&seed=N\]\[#CARD\]"),
     ],
 )
 def test_a_wrong_url_is_one_line(url: str, more: str, text: str) -> None:
@@ -303,3 +303,26 @@ def test_a_census_says_who_counted(card: CardClient) -> None:
     card.fault(LineFault.DEAD, 0)
     behind(card).pass_time(40_000)
     assert card.census().entry == 1
+
+
+def test_faults_of_lines_strike_when_the_timeline_says(tmp_path: Path) -> None:
+    lines = "timeline: [{at: 1000000, fault: line_cut, card: a}, {at: 3000000, clear: line_cut, card: a}]\n"
+    (tmp_path / "server.yaml").write_text(SERVER + lines)
+    with CardClient.open(f"emulated://{tmp_path}/server.yaml", timeout=0.1) as card:
+        behind(card).pass_time(1_000_000 - behind(card).now - 1)
+        assert card.now() == 999_999
+        behind(card).pass_time(2)
+        with pytest.raises(CardError, match=r"no answer to time in 4 tries of 0\.1 s: nothing came"):
+            card.now()
+        behind(card).pass_time(2_000_000)
+        assert card.now() > 3_000_000
+    with CardClient.open(f"emulated://{tmp_path}/server.yaml#b", timeout=0.1) as other:
+        behind(other).pass_time(1_500_000)
+        assert other.now() > 1_500_000
+
+
+def test_a_line_with_a_speed_takes_its_time(url: str) -> None:
+    """A request of 9 bytes and its reply of 17: 260 bits."""
+    with CardClient.open(f"{url}?baud=9600", timeout=2) as card:
+        before = card.now()
+        assert 260 / 9600 <= (card.now() - before) / 1e6 < 300 / 9600

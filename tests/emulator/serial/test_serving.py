@@ -17,9 +17,10 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.lines import Pty, TcpListener
+from ringhil.emulator.serial.listening import ALLOWED
 from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
 from ringhil.protocol.line.codec import decode, encode
-from ringhil.protocol.line.framing import Unwrapper, wrap
+from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.line.messages import SubscribeRequest, TimeRequest
 
@@ -196,6 +197,62 @@ def test_a_paced_ring_keeps_to_its_clock_and_says_so(tmp_path: Path) -> None:
     assert served.end(signal.SIGINT) == (0, "")
 
 
+def test_ports_of_rfc2217_and_real_ones_are_ports_too(tmp_path: Path) -> None:
+    """A pseudo terminal stands for the real port: pyserial opens it as one."""
+    ours, theirs = os.openpty()
+    cable = os.ttyname(theirs)
+    served = Served(tmp_path, ONE, "--listen", "rfc2217://127.0.0.1:0", "--listen", cable)
+    url, port = served.ports["a"]
+    assert url.startswith("rfc2217://127.0.0.1:")
+    assert port == cable
+    with CardClient.open(url, timeout=20) as card:
+        assert card.census(timeout=30).count == 4
+    os.write(ours, wrap(encode(TimeRequest(0xFF11))))
+    unwrapper, found = Unwrapper(), list[bytes | Damaged]()
+    while not found:
+        found = unwrapper.feed(os.read(ours, 1 << 16))
+    assert isinstance(found[0], bytes)
+    assert decode(found[0]).id == 0xFF11
+    assert served.end(signal.SIGTERM) == (0, "")
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_session_is_recorded_until_the_end_and_replays(tmp_path: Path) -> None:
+    record = tmp_path / "session"
+    served = Served(tmp_path, ONE, "--record", str(record))
+    with CardClient.open(served.ports["a"][0], timeout=20) as card:
+        card.fault(LineFault.DEAD, 2)
+        assert card.census(timeout=30).count == 3
+    assert served.end(signal.SIGINT) == (0, "")
+    assert json.loads(record.read_text().splitlines()[-1])["verdict"] == "pass"
+    assert ringhil("replay", record).stdout.startswith("identical: ")
+
+
+def test_lines_have_a_speed_when_one_is_asked_for(run: Run) -> None:
+    """9600 baud: 960 bytes a second each way, in the time that the test tells."""
+    now = [0.0]
+    serving, line = Serving(run, clock=10_000, baud=9600, monotonic=lambda: now[0]), Pty()
+    serving.add(0, line)
+    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    os.write(client, wrap(encode(SubscribeRequest(1, EventKind.FRAMES))))
+    came = [0]
+
+    def looked() -> bool:
+        now[0] = len(came) / 100
+        with suppress(BlockingIOError):
+            came.append(came[-1] + len(os.read(client, 1 << 16)))
+            return len(came) > 300
+        came.append(came[-1])
+        return len(came) > 300
+
+    serving.serve(looked)
+    steady = came[300] - came[100]
+    assert 0.98 * 1920 < steady < 1.02 * 1920
+    os.close(client)
+    serving.close()
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "server.yaml"
     file.write_text(ONE)
@@ -203,9 +260,22 @@ def test_what_is_refused(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         said = refusal("serve", file, "--listen", f"tcp://127.0.0.1:{port}")
         assert said == f"ringhil: tcp://127.0.0.1:{port}: cannot be opened: Address already in use"
-    for where in ("tcp://127.0.0.1", "tcp://:99", "tcp://127.0.0.1:70000", "udp://127.0.0.1:1", "ptx"):
+    for where in (
+        "tcp://127.0.0.1",
+        "tcp://:99",
+        "tcp://127.0.0.1:70000",
+        "udp://127.0.0.1:1",
+        "ptx",
+        "rfc2217://127.0.0.1",
+    ):
         said = refusal("serve", file, "--listen", where)
-        assert said == f"ringhil: --listen: found '{where}'; allowed are pty and tcp://HOST:PORT"
+        assert said == f"ringhil: --listen: found '{where}'; allowed are {ALLOWED}"
+    said = refusal("serve", file, "--listen", "/nowhere/ttyX", "--record", tmp_path / "session")
+    assert said == "ringhil: /nowhere/ttyX: cannot be opened: No such file or directory"
+    assert not (tmp_path / "session").exists()
+    said = refusal("serve", file, "--record", tmp_path / "none" / "session")
+    assert said == f"ringhil: {tmp_path}/none/session: cannot be written: No such file or directory"
+    assert "--baud: needs --clock" in refusal("serve", file, "--baud", "9600")
     assert "--card: found 'b'; there are a" in refusal("serve", file, "--card", "b")
     assert "missing.yaml: cannot be read" in refusal("serve", tmp_path / "missing.yaml")
 

@@ -1,0 +1,236 @@
+"""A live session run again from its journal, without the clients that were there: the same bytes must leave, and the
+same verdict must come out."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.files import open_input
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import Scenario, ScenarioError, loads
+from ringhil.emulator.serial.journal import FORMAT, VERSION, FramesSeen, JournalError
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.port import ManagementPort
+from ringhil.protocol.line.codec import MessageError, decode
+from ringhil.protocol.line.framing import Damaged, Unwrapper
+
+_LONGEST_LINE = 1 << 20  # characters
+_SHOWN = 48  # bytes in a message
+_Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
+_Client = Annotated[int, Field(ge=1, lt=1 << 31)]
+_Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(strict=True)
+    format: Literal["ringhil live session"]
+    version: int
+    ringhil: str
+    rtl: str
+    name: str
+    scenario: str
+    clock: Annotated[int, Field(ge=0, le=10_000_000_000)]
+
+
+class _Opened(_Row):
+    cycle: _Cycle
+    client: _Client
+    opened: str
+
+
+class _In(_Row):
+    cycle: _Cycle
+    client: _Client
+    bytes: _Hex = Field(alias="in")
+
+
+class _Out(_Row):
+    cycle: _Cycle
+    client: _Client
+    bytes: _Hex = Field(alias="out")
+
+
+class _Closed(_Row):
+    cycle: _Cycle
+    client: _Client
+    closed: Literal[True]
+
+
+class _End(_Row):
+    end: _Cycle
+    verdict: str
+    failures: list[str]
+    frames: str
+
+
+_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | _End)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """`difference`: the first one, None: there is none. `complete`: the journal says how the session ended, so that the
+    end could be compared too."""
+
+    cycles: int
+    clients: int
+    bytes_in: int
+    bytes_out: int
+    verdict: str | None
+    complete: bool
+    difference: str | None
+
+
+class Journalled:
+    """A journal that was read: `header` is checked, rows are checked as they are read. Raises JournalError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        head = next((self._document(1, line) for line in self._lines()), None)
+        if not isinstance(head, dict) or head.get("format") != FORMAT:
+            raise JournalError(f"{path}:1: is no live session: wanted is a line with the format {FORMAT!r}")
+        if head.get("version") != VERSION:
+            found = head.get("version")
+            raise JournalError(f"{path}:1: is version {found!r} of the format; this program reads {VERSION}")
+        try:
+            self.header = _Header.model_validate(head)
+        except ValidationError as error:
+            raise JournalError(f"{path}:1: {_first(error)}") from None
+        try:
+            self.scenario: Scenario = loads(self.header.scenario, self.header.name)
+        except ScenarioError as error:
+            raise JournalError(f"{path}:1: scenario: {error}") from None
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        """Each with its line number. A last line that breaks off is left out."""
+        for number, line in enumerate(self._lines(), 1):
+            if number == 1:
+                continue
+            try:
+                yield number, _ROW.validate_python(self._document(number, line))
+            except ValidationError:
+                found = line.strip()[:_SHOWN]
+                raise JournalError(f"{self._path}:{number}: found {found!r}; wanted is a line of a session") from None
+
+    def _lines(self) -> Iterator[str]:
+        """Those that have an end."""
+        try:
+            with open_input(self._path) as file:
+                while (line := file.readline(_LONGEST_LINE + 1)).endswith(b"\n") or len(line) > _LONGEST_LINE:
+                    yield line.decode("utf-8", errors="replace")
+        except OSError as error:
+            raise JournalError(f"{self._path}: cannot be read: {error.strerror}") from error
+
+    def _document(self, number: int, line: str) -> Any:
+        if len(line) > _LONGEST_LINE:
+            raise JournalError(f"{self._path}:{number}: is longer than {_LONGEST_LINE} characters, which are allowed")
+        try:
+            return json.loads(line)
+        except (ValueError, RecursionError):
+            found = line.strip()[:_SHOWN]
+            raise JournalError(f"{self._path}:{number}: found {found!r}; wanted is a JSON document") from None
+
+
+class SessionReplay:
+    """Runs a session again. Raises JournalError when this can't be done."""
+
+    def __init__(self, path: Path, library: Library) -> None:
+        self._path, self._journal = path, Journalled(path)
+        header = self._journal.header
+        if library.rtl != header.rtl:
+            raise JournalError(f"{path}:1: was recorded on the RTL {header.rtl}; this one is {library.rtl}")
+        self._run = Run(self._journal.scenario, library)
+        self._cards = {card.name: number for number, card in enumerate(self._run.server.wiring.cards)}
+        self._managed = [ManagedCard(self._run.server, number) for number in self._cards.values()]
+        self._ports: dict[int, ManagementPort] = {}
+        self._seen = FramesSeen()
+        self._run.observations.listen_to_frames(self._seen.frame)
+        self._clients = self._in = self._out = 0
+
+    def run(self) -> Replayed:
+        """Until the first difference, or the end."""
+        run, cycle = self._run, 0
+        try:
+            run.start()
+            for number, row in self._journal.rows():
+                if isinstance(row, _End):
+                    return self._ended(number, row)
+                if row.cycle < cycle:
+                    raise JournalError(f"{self._path}:{number}: cycle {row.cycle} comes after {cycle}")
+                cycle = row.cycle
+                run.run_to(cycle)
+                difference = self._do(number, row)
+                if difference is not None:
+                    return self._replayed(None, False, difference)
+            return self._replayed(None, False, None)
+        finally:
+            run.server.close_work()
+            run.close()
+
+    def _replayed(self, verdict: str | None, complete: bool, difference: str | None) -> Replayed:
+        now = self._run.kernel.now
+        return Replayed(now, self._clients, self._in, self._out, verdict, complete, difference)
+
+    def _do(self, number: int, row: Any) -> str | None:
+        if isinstance(row, _Opened):
+            if row.opened not in self._cards or row.client in self._ports:
+                raise JournalError(f"{self._path}:{number}: client {row.client} cannot come to card {row.opened!r}")
+            card = self._managed[self._cards[row.opened]]
+            self._ports[row.client] = ManagementPort(card, clock=self._journal.header.clock)
+            self._clients += 1
+            return None
+        port = self._ports.get(row.client)
+        if port is None:
+            raise JournalError(f"{self._path}:{number}: client {row.client} is not there")
+        match row:
+            case _In():
+                self._in += len(row.bytes) // 2
+                port.receive(bytes.fromhex(row.bytes))
+            case _Out():
+                wanted = bytes.fromhex(row.bytes)
+                found = port.take(len(wanted))
+                self._out += len(found)
+                if found != wanted:
+                    return _differs(number, row, found, wanted)
+            case _Closed():
+                self._ports.pop(row.client).close()
+        return None
+
+    def _ended(self, number: int, row: _End) -> Replayed:
+        self._run.run_to(row.end)
+        self._run.end_at(row.end)
+        outcome = self._run.finish()
+        found = {"verdict": str(outcome.verdict), "failures": list(outcome.failures), "frames": self._seen.hexdigest()}
+        wanted = {"verdict": row.verdict, "failures": row.failures, "frames": row.frames}
+        differs = [f"{key}: found {found[key]}, recorded {wanted[key]}" for key in wanted if found[key] != wanted[key]]
+        return self._replayed(row.verdict, True, f"line {number}: {differs[0]}" if differs else None)
+
+
+def _differs(number: int, row: _Out, found: bytes, wanted: bytes) -> str:
+    at = next((n for n, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), len(found))
+    place = f"line {number}: client {row.client}, cycle {row.cycle}, byte {at} of {len(wanted)}"
+    return f"{place}: found {_shown(found)}, recorded {_shown(wanted)}"
+
+
+def _shown(data: bytes) -> str:
+    """The first message in it, or the bytes."""
+    for message in Unwrapper().feed(data):
+        if not isinstance(message, Damaged):
+            try:
+                return str(decode(message))
+            except MessageError:
+                break
+    return data[:_SHOWN].hex() or "nothing"
+
+
+def _first(error: ValidationError) -> str:
+    one = error.errors()[0]
+    return f"{'.'.join(map(str, one['loc']))}: {one['msg']}"

@@ -1,0 +1,146 @@
+"""The wires between a client and a card's management port: they take their time, and the line's faults strike there.
+
+A byte takes ten bit times each way, in cycles of the ring. Without a speed it takes none. Which bytes a fault strikes
+follows from the seed and from how many have passed.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+from typing import Protocol
+
+from ringhil.emulator.scenario import LineEvent
+
+_HELD = 1 << 16  # bytes on their way, each way
+_BITS = 10  # of a byte: start, eight of data, stop
+_ALL = 65_536
+
+
+class CardEnd(Protocol):
+    """A management port, as its wires see it."""
+
+    @property
+    def full(self) -> bool: ...
+    def receive(self, data: bytes) -> None: ...
+    def take(self, most: int, /) -> bytes: ...
+    def close(self) -> None: ...
+
+
+class LineFaults:
+    """The faults of a card's management line that are set, with their rates."""
+
+    def __init__(self) -> None:
+        self.rates: dict[str, int] = {}
+
+    def apply(self, event: LineEvent) -> None:
+        """It begins or ends now."""
+        if event.begins:
+            self.rates[event.kind] = event.rate or _ALL
+        else:
+            self.rates.pop(event.kind, None)
+
+
+class Wire:
+    """`now`: the present cycle. `byte`: cycles that a byte takes."""
+
+    def __init__(
+        self, port: CardEnd, faults: LineFaults, now: Callable[[], int], *, byte: Fraction = Fraction(0), seed: str = ""
+    ) -> None:
+        self._port, self._now = port, now
+        self._to_card, self._to_client = _Way(faults, byte, f"{seed} in"), _Way(faults, byte, f"{seed} out")
+
+    @property
+    def full(self) -> bool:
+        """Nothing more should be read from the client."""
+        return self._port.full or self._to_card.room <= 0
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that have arrived at the client's end."""
+        self.advance()
+        return len(self._to_client.arrived)
+
+    def receive(self, data: bytes) -> None:
+        """The client sends these, now. Beyond what the wires hold they are lost, as on a line without flow control."""
+        self._to_card.put(data[: max(0, self._to_card.room)], self._now())
+        self.advance()
+
+    def take(self, most: int = _HELD) -> bytes:
+        """Up to `most` bytes that have arrived at the client's end."""
+        self.advance()
+        return self._to_client.take(most)
+
+    def advance(self) -> None:
+        """Let what has arrived by now be there."""
+        now = self._now()
+        self._to_card.advance(now)
+        if self._to_card.arrived:
+            self._port.receive(self._to_card.take(len(self._to_card.arrived)))
+        if self._to_client.room > 0:
+            self._to_client.put(self._port.take(self._to_client.room), now)
+        self._to_client.advance(now)
+
+    def close(self) -> None:
+        """The client has gone."""
+        self._port.close()
+
+
+def byte_time(clock: int, baud: int | None) -> Fraction:
+    """Cycles that a byte takes at so many baud, on a ring of so many cycles a second."""
+    return Fraction(_BITS * clock, baud) if baud else Fraction(0)
+
+
+class _Way:
+    """One direction: bytes that are on their way, and those that have arrived."""
+
+    def __init__(self, faults: LineFaults, byte: Fraction, seed: str) -> None:
+        self._faults, self._byte = faults, byte
+        self._random = Random(seed)
+        self._on_its_way = bytearray()
+        self._since = Fraction(0)  # cycle in which the byte before began to be there
+        self.arrived = bytearray()
+
+    @property
+    def room(self) -> int:
+        return _HELD - len(self._on_its_way) - len(self.arrived)
+
+    def put(self, data: bytes, now: int) -> None:
+        self.advance(now)
+        if not self._on_its_way:
+            self._since = max(self._since, Fraction(now))
+        self._on_its_way += data
+
+    def advance(self, now: int) -> None:
+        if not self._on_its_way:
+            return
+        passed = len(self._on_its_way)
+        if self._byte:
+            passed = min(passed, int((now - self._since) / self._byte))
+            self._since += passed * self._byte
+        data = bytes(self._on_its_way[:passed])
+        del self._on_its_way[:passed]
+        self.arrived += self._struck(data) if self._faults.rates else data
+
+    def take(self, most: int) -> bytes:
+        data = bytes(self.arrived[:most])
+        del self.arrived[:most]
+        return data
+
+    def _struck(self, data: bytes) -> bytes:
+        rates = self._faults.rates
+        if "line_cut" in rates:
+            return b""
+        corrupt, drop, double = (rates.get(f"line_{name}", 0) for name in ("corrupt", "drop", "double"))
+        found = bytearray()
+        for byte in data:
+            if self._hits(drop):
+                continue
+            if self._hits(corrupt):
+                byte ^= 1 << self._random.randrange(8)
+            found.append(byte)
+            if self._hits(double):
+                found.append(byte)
+        return bytes(found)
+
+    def _hits(self, rate: int) -> bool:
+        return rate > 0 and self._random.randrange(_ALL) < rate

@@ -1,0 +1,223 @@
+"""A live session that was recorded runs again without its clients: the same bytes leave, the same verdict comes out."""
+
+import json
+import random
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.command import refusal, ringhil
+from tests.emulator.scenario.samples import unhurried
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
+from ringhil.emulator.serial.lines import TcpListener
+from ringhil.emulator.serial.replaying import Replayed, SessionReplay
+from ringhil.emulator.serial.serving import Serving
+from ringhil.protocol.line.management import EventKind, LineFault
+
+SERVER = """\
+name: live
+server: {cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 3}}}
+workload: {units: 300, size: 64}
+timeline: [{at: 9000, fault: line_drop, card: a, rate: 90}, {at: 9000, fault: line_corrupt, card: a, rate: 90}]
+"""
+
+
+def session(path: Path, seed: int, clients: int = 2) -> None:
+    """Serve, with clients that do this and that, and go."""
+    run = Run(loads(SERVER), cells_library())
+    listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
+    seen, ended = FramesSeen(), threading.Event()
+    run.observations.listen_to_frames(seen.frame)
+    with Journal(path, header(run, None)) as journal:
+        serving = Serving(run, journal=journal)
+        for number, listener in enumerate(listeners):
+            serving.listen(number, listener)
+        run.start()
+        users = [threading.Thread(target=use, args=(listeners[n % 2].name, seed + n)) for n in range(clients)]
+        watcher = threading.Thread(target=lambda: [*map(threading.Thread.join, users), ended.set()])
+        for thread in (*users, watcher):
+            thread.start()
+        serving.serve(ended.is_set)
+        watcher.join()
+        serving.close()
+        run.end_at(run.kernel.now)
+        outcome = run.finish()
+        end = {"end": run.kernel.now, "verdict": str(outcome.verdict), "failures": list(outcome.failures)}
+        journal.write({**end, "frames": seen.hexdigest()})
+    run.close()
+
+
+def use(url: str, seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(2):
+        with suppress(CardError), CardClient.open(url, timeout=0.5) as card:
+            for _ in range(8):
+                with suppress(CardError):
+                    something(card, rng)
+
+
+def something(card: CardClient, rng: random.Random) -> None:
+    match rng.randrange(7):
+        case 0:
+            card.census()
+        case 1:
+            card.read(rng.randrange(4), rng.randrange(12))
+        case 2:
+            card.write(rng.randrange(3), "weight", rng.randrange(1, 9))
+        case 3:
+            card.fault(rng.choice(list(LineFault)), rng.randrange(3))
+        case 4:
+            card.subscribe(rng.choice([0, EventKind.COUNTS, EventKind.FRAMES | EventKind.ROLES]))
+        case 5:
+            list(card.events(0.01))
+        case 6:
+            card.now()
+
+
+def replayed(path: Path) -> Replayed:
+    return SessionReplay(path, cells_library()).run()
+
+
+def check(path: Path, seed: int) -> None:
+    session(path, seed)
+    found = replayed(path)
+    assert found.difference is None
+    assert found.complete
+    assert found.clients >= 2
+    assert found.bytes_out > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_session_replays_to_identical_bytes_and_the_same_verdict(tmp_path: Path, seed: int) -> None:
+    check(tmp_path / "session", 1000 * seed)
+
+
+@pytest.mark.slow(part="benches")
+def test_a_hundred_sessions_do(tmp_path: Path) -> None:
+    for seed in range(100):
+        check(tmp_path / f"session{seed}", 1000 * seed)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("session") / "session"
+    session(path, 5)
+    return path
+
+
+def test_replay_says_how_it_went(recorded: Path) -> None:
+    done = ringhil("replay", recorded)
+    assert done.stdout.startswith("identical: ")
+    assert "clients, " in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(ringhil("replay", recorded, "--json").stdout)
+    assert (document["difference"], document["complete"]) == (None, True)
+    assert document["verdict"] in ("pass", "fail")
+
+
+def test_a_session_that_breaks_off_replays_as_far_as_it_goes(recorded: Path, tmp_path: Path) -> None:
+    whole = recorded.read_bytes()
+    part = tmp_path / "part"
+    part.write_bytes(whole[: len(whole) * 2 // 3])
+    found = replayed(part)
+    assert (found.difference, found.complete, found.verdict) == (None, False, None)
+    assert "the recording breaks off there" in ringhil("replay", part).stdout
+
+
+def changed(recorded: Path, path: Path, change: object) -> Path:
+    """The recording with its first row that `change` makes another one of."""
+    assert callable(change)
+    lines = recorded.read_text().splitlines()
+    for number, line in enumerate(lines):
+        other = change(json.loads(line))
+        if other is not None:
+            lines[number] = json.dumps(other, separators=(",", ":"))
+            break
+    else:
+        raise AssertionError("nothing was changed")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def where(key: str, **other: object) -> Callable[[dict[str, object]], dict[str, object] | None]:
+    """Changes a row that has this key."""
+    return lambda row: {**row, **other} if key in row else None
+
+
+def other_request(row: dict[str, object]) -> dict[str, object] | None:
+    sent = str(row.get("in", ""))
+    return {**row, "in": "00" * 9} if len(sent) > 20 else None
+
+
+def other_answer(row: dict[str, object]) -> dict[str, object] | None:
+    return {**row, "out": f"{str(row['out'])[:-4]}ffff"} if "out" in row else None
+
+
+CHANGES = {
+    "an answer": (other_answer, "recorded "),
+    "a request": (other_request, "found nothing, recorded "),
+    "the verdict": (where("end", verdict="odd"), "verdict: found "),
+    "the frames": (where("end", frames="00"), "frames: found "),
+    "the failures": (where("end", failures=["x"]), "failures: found "),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str) -> None:
+    change, says = CHANGES[what]
+    found = replayed(changed(recorded, tmp_path / "other", change))
+    assert found.difference is not None
+    assert says in found.difference
+    done = ringhil("replay", tmp_path / "other")
+    assert (done.returncode, done.stdout) == (1, f"differs: {found.difference}\n")
+
+
+WRONG = {
+    "another format": (where("format", format="ringhil recording"), ":1: is no live session"),
+    "a newer version": (where("format", version=2), ":1: is version 2 of the format; this program reads 1"),
+    "other RTL": (where("format", rtl="sha256:0"), "was recorded on the RTL sha256:0"),
+    "no scenario": (where("format", scenario="server: 3"), ":1: scenario: live:1:9"),
+    "no clock": (where("format", clock=-1), ":1: clock: "),
+    "another card": (where("opened", opened="c"), ":2: client 1 cannot come to card 'c'"),
+    "a stranger": (where("in", client=77), "client 77 is not there"),
+    "time": (where("closed", cycle=0), "cycle 0 comes after"),
+    "odd digits": (where("in", **{"in": "0"}), "wanted is a line of a session"),
+    "no row": (lambda row: [] if "in" in row else None, "wanted is a line of a session"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_file_that_is_no_session_is_refused(recorded: Path, tmp_path: Path, what: str) -> None:
+    change, says = WRONG[what]
+    said = refusal("replay", changed(recorded, tmp_path / "other", change))
+    assert f"ringhil: {tmp_path}/other:" in said
+    assert says in said
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    assert "missing: cannot be read: No such file or directory" in refusal("replay", tmp_path / "missing")
+    assert "cannot be read: it is no file" in refusal("replay", "/dev/null")
+    (tmp_path / "long").write_bytes(b"x" * 3_000_000)
+    assert "long:1: is longer than 1048576 characters" in refusal("replay", tmp_path / "long")
+    (tmp_path / "empty").write_bytes(b"")
+    assert "empty:1: is no live session" in refusal("replay", tmp_path / "empty")
+
+
+@unhurried
+@given(st.data())
+def test_any_damage_is_a_difference_or_refused(recorded: Path, tmp_path: Path, data: st.DataObject) -> None:
+    whole = bytearray(recorded.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    (tmp_path / "damaged").write_bytes(whole)
+    with suppress(JournalError):
+        replayed(tmp_path / "damaged")
