@@ -20,6 +20,7 @@ from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 MOST_CLIENTS = 64  # at a time
 _SLICE = 2048  # cycles between two looks at the lines, as fast as possible
 _LOOK = 0.002  # seconds between two looks, paced
+_HEARD, _MOST_HEARD = 0.0002, 0.002  # seconds for which who has asked is listened to, before time passes again
 
 
 @dataclass
@@ -75,7 +76,10 @@ class Serving:
         self._began, self._from = self._monotonic(), self._run.kernel.now
         while not until():
             self._pass_time()
-            self._look(_LOOK if self._clock else 0)
+            if self._clock is None:
+                self._attend()
+            else:
+                self._look(_LOOK)
 
     def close(self) -> None:
         """Close all lines and listeners, once or twice."""
@@ -100,8 +104,17 @@ class Serving:
             self._began, self._from = seconds, due
         self._run.run_to(due)
 
-    def _look(self, wait: float) -> None:
-        for key, _ in self._selector.select(wait):
+    def _attend(self) -> None:
+        """Look at the lines; to who has asked something, listen for a moment more: it may ask again."""
+        if self._look(0):
+            end = time.monotonic() + _MOST_HEARD
+            while self._look(_HEARD) and time.monotonic() < end:
+                pass
+
+    def _look(self, wait: float) -> bool:
+        """Whether anything had come."""
+        ready = self._selector.select(wait)
+        for key, _ in ready:
             if key.fd in self._listeners:
                 self._accept(*self._listeners[key.fd])
                 continue
@@ -113,6 +126,7 @@ class Serving:
                 client.wire.receive(data)
         for client in self._clients.values():
             self._send(client)
+        return bool(ready)
 
     def _send(self, client: _Client) -> None:
         client.wire.advance()

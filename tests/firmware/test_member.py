@@ -122,11 +122,16 @@ class Bench(Timed):
         {"slack": 0, "lease": LEASE - SLACK - 1},
         {"lease": LEASE - 1},
         {"guard": -1},
+        {"members": tuple(range(4, 69)), "ring_size": 100},
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
         replace(CONFIG, **changes)
+
+
+def test_a_group_may_have_sixty_four_members() -> None:
+    assert len(replace(CONFIG, members=tuple(range(4, 68)), ring_size=100).members) == 64
 
 
 @given(st.integers(1, 8), st.integers(1, 500), st.integers(0, 125), st.integers(0, 500))

@@ -1,5 +1,6 @@
 """The CPU by the frames that it gets and sends: the fence, each unit once, and nothing lost."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -159,6 +160,19 @@ def test_a_wrong_result_is_not_accepted_and_the_unit_goes_elsewhere_by_the_other
     # An old attempt's wrong result says nothing of the new one.
     few.result(unit, wrong=True)
     assert (few.cpu.work.wrong, few.cpu.work.resent) == (2, 1)
+
+
+def test_a_unit_that_has_failed_everywhere_goes_to_everybody_again_but_not_where_it_has_just_failed(few: Desk) -> None:
+    few.count()
+    last = few.work()[0]
+    been = [(last.card, last.destination)]
+    for _ in range(2 * SIZE + 6):
+        few.result(last, wrong=True)
+        (last,) = (w for w in few.work() if w.unit == last.unit)
+        been.append((last.card, last.destination))
+    everywhere = {(card, gpu) for card in (A, B) for gpu in range(SIZE)}
+    assert set(been[: 2 * SIZE]) == set(been[2 * SIZE - 1 : 4 * SIZE - 1]) == everywhere
+    assert all(now != before for now, before in itertools.pairwise(been))
 
 
 def test_a_unit_that_was_never_sent_or_does_not_exist_is_not_accepted(desk: Desk) -> None:
