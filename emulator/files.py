@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and files that are read.
+"""Files that appear whole or not at all, files that grow in their place, and files that are read.
 
 What is no file, such as a pipe or /dev/stdout, is written to as it comes, and never read: it may have no end, or keep
 its reader waiting. `-` is standard output.
@@ -85,6 +85,14 @@ def write_whole(path: Path, text: str) -> None:
         assert file.file is not None
         file.file.write(text)
         file.commit()
+
+
+def open_growing(path: Path) -> IO[bytes]:
+    """A file in its place from the beginning, empty at first: what is flushed stays, whatever becomes of its writer.
+
+    What is no file is written to, and the file that a link names. Raises OSError.
+    """
+    return path.open("wb")
 
 
 def _remove(files: list[Path], process: int) -> None:

@@ -12,6 +12,7 @@ _STIMULUS = "an action of a stimulus file has its class's name in small letters;
 SHARED = {
     **dict.fromkeys(("BoundaryLink", "Card", "Scenario", "Server", "Workload"), (2, _SCHEMA)),
     **dict.fromkeys(("Fault", "Send"), (2, _STIMULUS)),
+    "Serial": (2, "pyserial looks for this name in the module of each URL"),
     "Work": (2, "a frame; and a part of a file, named so in the JSON Schema"),
 }
 

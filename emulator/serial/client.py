@@ -11,13 +11,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import serial
 
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
+from ringhil.emulator.serial.recording import RecordedLine
+from ringhil.emulator.serial.session import SessionError
 from ringhil.emulator.serial.words import address_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
@@ -51,6 +54,10 @@ class RefusedError(CardError):
         self.why = why
 
 
+class SilentError(CardError):
+    """No answer came, as often as was asked; what came says who may be there."""
+
+
 @dataclass(frozen=True)
 class Info:
     """What a card says of itself. `clock`: of its ring, in Hz, 0 if it isn't known; `now`: cycles since power-up."""
@@ -63,6 +70,14 @@ class Info:
     clock: int
     serial: int
     now: int
+
+
+def opened_port(url: str, *, baud: int = BAUD, timeout: float = TIMEOUT) -> "serial.SerialBase":
+    """An open port: a device or a URL. Raises CardError."""
+    try:
+        return _port(url, baud, timeout)
+    except (serial.SerialException, OSError, ValueError) as error:
+        raise CardError(f"{url}: cannot be opened: {not_opened(url, error)}") from error
 
 
 class CardClient:
@@ -82,21 +97,27 @@ class CardClient:
         self.info = self._hello()
 
     @classmethod
-    def open(cls, url: str, *, baud: int = BAUD, timeout: float = TIMEOUT, tries: int = TRIES) -> Self:
-        """Open a port, a device or a URL, and say hello. Raises CardError."""
+    def open(
+        cls, url: str, *, baud: int = BAUD, timeout: float = TIMEOUT, tries: int = TRIES, record: Path | None = None
+    ) -> Self:
+        """Open a port, a device or a URL, and say hello. `record`: a file for the session. Raises CardError."""
+        line = opened_port(url, baud=baud, timeout=timeout)
         try:
-            line = _port(url, baud, timeout)
-        except (serial.SerialException, OSError, ValueError) as error:
-            raise CardError(f"{url}: cannot be opened: {not_opened(url, error)}") from error
-        try:
+            line = line if record is None else RecordedLine.at(line, record, url)
             return cls(line, timeout=timeout, tries=tries)
+        except SessionError as error:
+            line.close()
+            raise CardError(str(error)) from error
         except BaseException:
             line.close()
             raise
 
     def close(self) -> None:
-        """Close the port."""
-        self._line.close()
+        """Close the port. Raises CardError when a recorded session isn't whole."""
+        try:
+            self._line.close()
+        except SessionError as error:
+            raise _broken(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -148,6 +169,15 @@ class CardClient:
         """What the line has carried, as the card sees it."""
         return self._ask(m.LineRequest(self._next()), m.LineReply)
 
+    def exchange(self, request: bytes, *, timeout: float | None = None) -> m.Message:
+        """The answer to a request, a message as it goes over the line; its id is given anew. A refusal is an answer.
+        Raises SilentError when there is none."""
+        number = self._next()
+        data = request[:1] + number.to_bytes(2, "big") + request[3:]
+        asked = f"type 0x{request[0]:02X}"
+        found: m.Message = self._exchanged(number, data, m.Message, asked, timeout)
+        return found
+
     def events(self, seconds: float) -> Iterator[m.Message]:
         """Events as they come, for so many seconds."""
         end = self._time() + seconds
@@ -181,19 +211,25 @@ class CardClient:
 
     def _ask(self, request: m.Message, reply: type[R], timeout: float | None = None) -> R:
         try:
-            wrapped = wrap(encode(request))
+            data = encode(request)
         except MessageError as error:
             raise CardError(str(error)) from None
+        asked = type(request).__name__.removesuffix("Request").lower()
+        found: R = self._exchanged(request.id, data, reply, asked, timeout)
+        return found
+
+    def _exchanged(self, number: int, data: bytes, reply: Any, asked: str, timeout: float | None) -> Any:
+        """A reply of that class, or of one of them; `asked`: in words."""
         self._heard, patience = 0, timeout or self._timeout
         self._nonsense.clear()
         for _ in range(self._tries):
-            self._write(wrapped)
-            found = self._answer(request.id, reply, patience)
+            self._write(wrap(data))
+            found = self._answer(number, reply, patience)
             if found is not None:
                 return found
-        raise CardError(self._silence(request, patience))
+        raise SilentError(self._silence(asked, patience))
 
-    def _answer(self, number: int, reply: type[R], patience: float) -> R | None:
+    def _answer(self, number: int, reply: Any, patience: float) -> Any:
         end = self._time() + patience
         while True:
             for message in self._hear(patience, end):
@@ -212,7 +248,7 @@ class CardClient:
         try:
             data = self._line.read(max(1, self._line.in_waiting))
         except (serial.SerialException, OSError) as error:
-            raise CardError(f"the line is gone: {reason(error)}") from error
+            raise _broken(error) from error
         self._quiet = not data or self._time() > end
         self._heard += len(data)
         replies = list[m.Message]()
@@ -232,10 +268,9 @@ class CardClient:
         try:
             self._line.write(data)
         except (serial.SerialException, OSError) as error:
-            raise CardError(f"the line is gone: {reason(error)}") from error
+            raise _broken(error) from error
 
-    def _silence(self, request: m.Message, patience: float) -> str:
-        asked = type(request).__name__.removesuffix("Request").lower()
+    def _silence(self, asked: str, patience: float) -> str:
         tries = f"no answer to {asked} in {self._tries} tries of {patience:g} s"
         if not self._heard:
             return f"{tries}: nothing came"
@@ -265,3 +300,8 @@ def _refused(message: m.RefusedReply) -> RefusedError:
     except ValueError:
         return RefusedError(None, f"the card refuses: {text}")
     return RefusedError(why, f"the card refuses: {text} ({why})")
+
+
+def _broken(error: Exception) -> CardError:
+    # What a session says is not of the line: it can't be written, or the program doesn't keep to it.
+    return CardError(reason(error) if isinstance(error, SessionError) else f"the line is gone: {reason(error)}")

@@ -1,14 +1,26 @@
 """`ringhil card`: a card, real or emulated, by its serial port or any URL of pyserial's."""
 
 import json
+import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TypeVar
 
 import click
+from rich.table import Table
+from rich.text import Text
 
-from ringhil.emulator.serial.client import BAUD, TIMEOUT, CardClient, CardError
+from ringhil.emulator.front.cli.terminal import output
+from ringhil.emulator.serial import comparing
+from ringhil.emulator.serial.client import BAUD, TIMEOUT, CardClient, CardError, opened_port
+from ringhil.emulator.serial.lines import ListenError
+from ringhil.emulator.serial.listening import ALLOWED, opened
+from ringhil.emulator.serial.may_differ import MAY_DIFFER
+from ringhil.emulator.serial.recording import SessionWriter
+from ringhil.emulator.serial.relay import Relay
+from ringhil.emulator.serial.session import SessionError, load_session
 from ringhil.emulator.serial.telling import counted, read_out, told
 from ringhil.emulator.serial.words import EVENTS, event_kinds, gpu_of, number_of, place_of
 from ringhil.protocol import registers
@@ -16,7 +28,7 @@ from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
 
 _ENDLESS = 1e9  # seconds
-F = TypeVar("F", bound=Callable[..., None])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def _typed(parse: Callable[[str], int]) -> Callable[[str], int]:
@@ -71,6 +83,14 @@ def _usage(argument: str) -> Iterator[None]:
         raise click.UsageError(f"{argument}: {error}") from None
 
 
+def _ended_by_signal() -> Callable[[], bool]:
+    """Whether SIGINT or SIGTERM has come, from now on."""
+    ended = list[int]()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: ended.append(number))
+    return lambda: bool(ended)
+
+
 def _json(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(command)
 
@@ -79,10 +99,15 @@ def _json(command: F) -> F:
 @click.argument("url")
 @click.option("--baud", type=click.IntRange(50, 100_000_000), default=BAUD, show_default=True, help="Of a real port.")
 @click.option("--timeout", type=click.FloatRange(0.001, 3600), default=TIMEOUT, show_default=True, help="Seconds.")
+@click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the session to this file.")
 @click.pass_context
-def command(context: click.Context, url: str, baud: int, timeout: float) -> None:
-    """Talk to a card at URL: /dev/ttyUSB0, socket://HOST:PORT, rfc2217://HOST:PORT, emulated://SERVER.yaml#CARD."""
-    context.obj = (url, {"baud": baud, "timeout": timeout})
+def command(context: click.Context, url: str, baud: int, timeout: float, record: Path | None) -> None:
+    """Talk to a card at URL.
+
+    URL: /dev/ttyUSB0, socket://HOST:PORT, rfc2217://HOST:PORT, emulated://SERVER.yaml#CARD, or replay://FILE, a session
+    that was recorded.
+    """
+    context.obj = (url, {"baud": baud, "timeout": timeout, "record": record})
 
 
 @command.command("info")
@@ -188,3 +213,94 @@ def watch(context: click.Context, events: int, number: int | None, seconds: floa
             click.echo(line)
             if n == number:
                 return
+
+
+@command.command("record")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--listen", "where", default="pty", show_default=True, metavar="WHERE", help=f"{ALLOWED}.")
+@click.option("--json", "as_json", is_flag=True, help="Say where the port is as one JSON document.")
+@click.pass_context
+def record(context: click.Context, file: Path, where: str, as_json: bool) -> None:
+    """Put a port before any program, hand its bytes on to the card and back, and write the session to FILE.
+
+    Until SIGINT or SIGTERM.
+    """
+    url, options = context.obj
+    if options["record"] is not None:
+        raise click.UsageError("--record and record both write a session; one of them is allowed")
+    with ExitStack() as stack:
+        try:
+            card = opened_port(url, baud=options["baud"], timeout=options["timeout"])
+            stack.callback(card.close)
+            port = opened(where)
+            stack.callback(port.close)
+            writer = SessionWriter(file, url, getattr(card, "monotonic", None))
+        except (CardError, ListenError, SessionError) as error:
+            raise click.ClickException(str(error)) from error
+        stack.pop_all()
+        relay = stack.enter_context(closing(Relay(card, port, writer)))
+        until = _ended_by_signal()
+        click.echo(json.dumps({"ready": True, "ports": {"card": [port.name]}}) if as_json else f"card: {port.name}")
+        try:
+            relay.serve(until)
+        except SessionError as error:
+            raise click.ClickException(str(error)) from error
+        except OSError as error:
+            raise click.ClickException(f"{url}: the line is gone: {' '.join(str(error).split())}") from error
+
+
+def _list(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    table = Table("what", "why it may differ", "where", box=None, pad_edge=False)
+    for each in MAY_DIFFER:
+        bits = [f"HelloReply.capabilities {bit.word}" for bit in each.bits]
+        table.add_row(each.what, each.why, ", ".join([*each.fields, *each.registers, *bits]))
+    output().print(table)
+    context.exit()
+
+
+@command.command("compare")
+@click.argument("server", metavar="SERVER.yaml[#CARD]")
+@click.option("--session", type=click.Path(path_type=Path), metavar="FILE", help="Ask what was asked in this session.")
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="What may differ, and why."
+)
+@_json
+@click.pass_context
+def compare(context: click.Context, server: str, session: Path | None, as_json: bool) -> int:
+    """Ask the card and an emulated one the same, and show the first difference; exit code 1.
+
+    Nothing is changed on the card, unless a session does it.
+    """
+    with _open(context) as card:
+        try:
+            recorded = None if session is None else load_session(session)
+        except SessionError as error:
+            raise click.ClickException(str(error)) from error
+        if recorded is not None and recorded.notice:
+            click.echo(recorded.notice, err=True)
+        with CardClient.open(f"emulated:///{server}") as emulator:
+            found = comparing.compare(
+                card, emulator, comparing.questions(card) if recorded is None else comparing.asked_in(recorded)
+            )
+    if as_json:
+        click.echo(json.dumps(_document(found)))
+    elif found.asked is None:
+        more = ", ".join(f"{what} {number}" for what, number in found.may_differ.items()) or "none"
+        click.echo(f"equal: {found.requests} requests, {found.fields} fields; declared to differ: {more}")
+    else:
+        click.echo(f"request {found.requests}: {found.asked}")
+        table = Table("", "field", "card", "emulator", box=None, pad_edge=False)
+        for name, ours, theirs, differs in found.rows:
+            table.add_row("*" if differs else "", name, Text(ours), Text(theirs))
+        output().print(table)
+    return 0 if found.asked is None else 1
+
+
+def _document(found: comparing.CardComparison) -> dict[str, object]:
+    names = ("field", "card", "emulator", "differs")
+    rows = [dict(zip(names, row, strict=True)) for row in found.rows]
+    asked = None if found.asked is None else {"number": found.requests, "request": str(found.asked), "fields": rows}
+    counts = {"requests": found.requests, "fields": found.fields, "may_differ": found.may_differ}
+    return {"equal": found.asked is None, **counts, "difference": asked}

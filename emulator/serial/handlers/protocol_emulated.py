@@ -8,13 +8,13 @@ the port's timeout, and as fast as they can be simulated. So a program does the 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from serial import PortNotOpenError, SerialBase, SerialException
 
 from ringhil.emulator.serial.emulated import CLOCK, EmulatedLine, EmulationError
+from ringhil.emulator.serial.urls import path_in
 
 _STEP = 64  # cycles that pass between two looks at what has come
 
@@ -65,21 +65,25 @@ class Serial(SerialBase):  # type: ignore[misc]
     def read(self, size: int = 1) -> bytes:
         """Up to `size` bytes; fewer when the timeout has passed, in the server's time."""
         line, found = self._opened(), bytearray()
-        for _ in self._steps(line):
+        for step in self._steps(line):
             found += line.wire.take(size - len(found))
             if len(found) >= size:
                 break
             try:
-                line.pass_time(_STEP)
+                line.pass_time(step)
             except EmulationError as error:
                 raise SerialException(str(error)) from error
         found += line.wire.take(size - len(found))
         return bytes(found)
 
-    def _steps(self, line: EmulatedLine) -> Iterator[None]:
-        end = None if self._timeout is None else line.now + round(self._timeout * line.clock)
+    def _steps(self, line: EmulatedLine) -> Iterator[int]:
+        end = None
+        if self._timeout is not None:
+            cycles = round(self._timeout * line.clock)
+            # Who waits for less than a cycle waits for one, or waiting again and again would never end.
+            end = line.now + (max(1, cycles) if self._timeout else 0)
         while end is None or line.now < end:
-            yield
+            yield _STEP if end is None else min(_STEP, end - line.now)
 
     def write(self, data: Any) -> int:
         """The card takes them all, now."""
@@ -119,12 +123,5 @@ def _parsed(url: str) -> _Asked:
         if not (text.isascii() and text.isdigit() and len(text) < 10) or (name != "seed" and int(text) == 0):
             raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number of up to 9 digits")
     numbers = {name: int(text) for name, text in asked.items()}
-    path, card = _path(parts.netloc + parts.path), unquote(parts.fragment) or None
+    path, card = path_in(parts.netloc + parts.path), unquote(parts.fragment) or None
     return _Asked(path, card, numbers.get("clock", CLOCK), numbers.get("baud"), numbers.get("seed"))
-
-
-def _path(written: str) -> str:
-    """As a URL has no relative paths, one that begins with a slash may be of this folder, or from the root."""
-    path = unquote(written)
-    here = path.removeprefix("/")
-    return here if here and (Path(here).exists() or not Path(path).exists()) else path

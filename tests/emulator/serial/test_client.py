@@ -306,19 +306,19 @@ def test_a_census_says_who_counted(card: CardClient) -> None:
 
 
 def test_faults_of_lines_strike_when_the_timeline_says(tmp_path: Path) -> None:
-    lines = "timeline: [{at: 1000000, fault: line_cut, card: a}, {at: 3000000, clear: line_cut, card: a}]\n"
+    lines = "timeline: [{at: 100000, fault: line_cut, card: a}, {at: 300000, clear: line_cut, card: a}]\n"
     (tmp_path / "server.yaml").write_text(SERVER + lines)
-    with CardClient.open(f"emulated://{tmp_path}/server.yaml", timeout=0.1) as card:
-        behind(card).pass_time(1_000_000 - behind(card).now - 1)
-        assert card.now() == 999_999
+    with CardClient.open(f"emulated://{tmp_path}/server.yaml", timeout=0.01) as card:
+        behind(card).pass_time(100_000 - behind(card).now - 1)
+        assert card.now() == 99_999
         behind(card).pass_time(2)
-        with pytest.raises(CardError, match=r"no answer to time in 4 tries of 0\.1 s: nothing came"):
+        with pytest.raises(CardError, match=r"no answer to time in 4 tries of 0\.01 s: nothing came"):
             card.now()
-        behind(card).pass_time(2_000_000)
-        assert card.now() > 3_000_000
-    with CardClient.open(f"emulated://{tmp_path}/server.yaml#b", timeout=0.1) as other:
-        behind(other).pass_time(1_500_000)
-        assert other.now() > 1_500_000
+        behind(card).pass_time(200_000)
+        assert card.now() > 300_000
+    with CardClient.open(f"emulated://{tmp_path}/server.yaml#b", timeout=0.01) as other:
+        behind(other).pass_time(150_000)
+        assert other.now() > 150_000
 
 
 def test_a_line_with_a_speed_takes_its_time(url: str) -> None:
@@ -326,3 +326,12 @@ def test_a_line_with_a_speed_takes_its_time(url: str) -> None:
     with CardClient.open(f"{url}?baud=9600", timeout=2) as card:
         before = card.now()
         assert 260 / 9600 <= (card.now() - before) / 1e6 < 300 / 9600
+
+
+def test_who_waits_for_less_than_a_cycle_comes_to_an_end(url: str) -> None:
+    with CardClient.open(f"{url}?clock=100") as card:
+        before = card.now()
+        assert list(card.events(0.001)) == []
+        assert card.now() == before + 1
+        assert list(card.events(0.5)) == []
+        assert card.now() == before + 51
