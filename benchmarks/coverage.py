@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCHES: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("cocotb_census", "card_top", {"N": 4}),
     ("cocotb_server", "server_top", {}),
+    ("cocotb_uart", "uart", {}),
+    ("cocotb_uart_parity", "uart", {"PARITY": 1, "STOP_BITS": 2}),
 )
 
 
