@@ -29,6 +29,7 @@ _NODE = (
     "work_streams",
     "work_timer",
 )
+_UART = ("uart_ticks", "uart_tx", "uart_rx", "uart_fifo", "uart")
 
 PROOFS = (
     Proof(
@@ -150,5 +151,43 @@ PROOFS = (
         harness="pair",
         defines=("RING_PORT",),
         twin_depth=13,
+    ),
+    Proof(
+        "uart_pair",
+        "uart_tx, uart: each byte comes out once, unchanged, in order, in the same clock of its frame; no overrun",
+        _UART,
+        Twin("uart_rx.sv", "SHIFT'({level, bits_q} >> 1)", "SHIFT'({!level, bits_q} >> 1)"),
+        twin_depth=40,
+        slow=True,
+    ),
+    Proof(
+        "uart_flow",
+        "the same with two places and short frames, which fill within a few cycles",
+        _UART,
+        Twin("uart.sv", "rts_d    = count < ENOUGH;", "rts_d    = count <= ENOUGH;"),
+        harness="uart_pair",
+        defines=("SMALL",),
+        twin_depth=64,
+        slow=True,
+    ),
+    Proof(
+        "uart_queue",
+        "uart_fifo: out is what went in, in order, each byte once",
+        ("uart_fifo",),
+        Twin("uart_fifo.sv", "if (pop_i) rd_q <=", "if (pop_i && !push_i) rd_q <="),
+    ),
+    Proof(
+        "uart_frame",
+        "uart_tx, any divisor: an idle line is high; each bit of a frame takes its ticks, the stop bits, too",
+        ("uart_ticks", "uart_tx"),
+        Twin("uart_tx.sv", "1 + DATA_BITS + PARITY_BITS + STOP_BITS;", "1 + DATA_BITS + PARITY_BITS + 1;"),
+    ),
+    Proof(
+        "uart_rest",
+        "uart, idle: an edge changes no register and no memory until an input changes",
+        _UART,
+        Twin("uart.sv", "&& cts_q == {2{cts_i}} && rts_q", "&& rts_q"),
+        depth=2,
+        every_register=True,
     ),
 )
