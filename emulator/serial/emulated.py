@@ -9,11 +9,14 @@ from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, load
+from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.serial.wire import Wire, byte_time
 
 CLOCK = 1_000_000  # Hz
+BAUD = 115_200
 
 
 class EmulationError(Exception):
@@ -22,7 +25,8 @@ class EmulationError(Exception):
 
 class EmulatedLine:
     """The server of a file, powered up until its cards have been counted, and a line to its card `card` (None: the
-    first), of that speed (None: bytes take no time). Time passes when it is told to. Raises EmulationError.
+    first), of that speed (None: bytes take no time). `uart`: bytes pass through UARTs, bit by bit. Time passes when it
+    is told to. Raises EmulationError.
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class EmulatedLine:
         *,
         clock: int = CLOCK,
         baud: int | None = None,
+        uart: bool = False,
         seed: int | None = None,
     ) -> None:
         try:
@@ -42,6 +47,7 @@ class EmulatedLine:
             number = names.index(names[0] if card is None else card) if card is None or card in names else -1
             if number < 0:
                 raise EmulationError(f"{path}: no card {card!r}; there are {', '.join(names)}")
+            wires = link_library() if uart else None
             self.run = Run(scenario, cells_library())
         except (ScenarioError, BuildError, DataError) as error:
             raise EmulationError(str(error)) from error
@@ -49,7 +55,14 @@ class EmulatedLine:
         managed = ManagedCard(self.run.server, number)
         port = ManagementPort(managed, clock=clock)
         noise = f"{scenario.seed} {managed.card.name}"
-        self.wire = Wire(port, managed.line_faults, lambda: managed.now, byte=byte_time(clock, baud), seed=noise)
+        self.wire: Wire | BitTrueWire
+        if wires is None:
+            byte = byte_time(clock, baud)
+            self.wire = Wire(port, managed.line_faults, lambda: managed.now, byte=byte, seed=noise)
+        else:
+            self.wire = BitTrueWire(
+                port, managed.line_faults, lambda: managed.now, wires, clock=clock, baud=baud or BAUD, seed=noise
+            )
         self.run.start()
         server = self.run.server
         self.run.run_to(max(Bounds(times).power_up for times in server.times))

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import termios
 import tty
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,6 +15,8 @@ import serial
 from ringhil.emulator.serial.reasons import not_opened
 
 _CHUNK = 1 << 16  # bytes read at a time
+_OUTPUT_SPEED = 5  # place in a terminal's settings
+_SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdigit()}
 
 
 class ListenError(Exception):
@@ -24,6 +27,11 @@ class ClientLine(ABC):
     """One client's line. `fileno`: to wait for."""
 
     name: str
+
+    @property
+    def baud(self) -> int | None:
+        """The speed that the client has set; None: its kind of line has none, or it isn't known."""
+        return None
 
     @abstractmethod
     def fileno(self) -> int:
@@ -51,6 +59,10 @@ class Pty(ClientLine):
         tty.setraw(self._theirs)
         os.set_blocking(self._ours, False)
         self.name = os.ttyname(self._theirs)
+
+    @property
+    def baud(self) -> int | None:
+        return _SPEEDS.get(termios.tcgetattr(self._theirs)[_OUTPUT_SPEED])
 
     def fileno(self) -> int:
         return self._ours

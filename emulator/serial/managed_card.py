@@ -5,8 +5,8 @@ from functools import partial
 
 from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware
 from ringhil.emulator.serial.injecting import Injections
+from ringhil.emulator.serial.noise import LineFaults
 from ringhil.emulator.serial.refused import NotDone
-from ringhil.emulator.serial.wire import LineFaults
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import Struck
 from ringhil.firmware.observations import Deposed, Elected

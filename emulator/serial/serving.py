@@ -4,6 +4,7 @@ What comes takes effect in the cycle that the server has reached. The ring never
 events, and one that has gone is forgotten.
 """
 
+import ctypes
 import selectors
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.journal import Journal, JournalledPort
 from ringhil.emulator.serial.lines import ClientLine, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
@@ -26,15 +28,15 @@ _HEARD, _MOST_HEARD = 0.0002, 0.002  # seconds for which who has asked is listen
 @dataclass
 class _Client:
     line: ClientLine
-    wire: Wire
+    wire: Wire | BitTrueWire
     unsent: bytes = b""
     heard: bool = True
 
 
 class Serving:
     """`clock`: cycles of the ring in a second; None: as fast as they can be simulated. `baud`: speed of the lines,
-    which needs a clock; None: bytes take no time. `run` has not started yet. Lines and listeners are closed with
-    it."""
+    which needs a clock; None: bytes take no time. `uart`: they pass through UARTs, bit by bit (`link_library`). `run`
+    has not started yet. Lines and listeners are closed with it."""
 
     def __init__(
         self,
@@ -42,11 +44,12 @@ class Serving:
         *,
         clock: int | None = None,
         baud: int | None = None,
+        uart: ctypes.CDLL | None = None,
         journal: Journal | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run, self._clock, self._monotonic = run, clock, monotonic
-        self._byte = byte_time(clock or 0, baud)
+        self._baud, self._uart = baud, uart
         self._journal = journal
         self._numbers = count(1)
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
@@ -67,9 +70,17 @@ class Serving:
         if self._journal is not None:
             port = JournalledPort(port, self._journal, managed.card.name, lambda: managed.now)
         seed = f"{self._run.scenario.seed} {managed.card.name} {next(self._numbers)}"
-        wire = Wire(port, managed.line_faults, lambda: managed.now, byte=self._byte, seed=seed)
-        self._clients[line.fileno()] = _Client(line, wire)
+        self._clients[line.fileno()] = _Client(line, self._wire(port, managed, line, seed))
         self._selector.register(line.fileno(), selectors.EVENT_READ)
+
+    def _wire(self, port: CardEnd, card: ManagedCard, line: ClientLine, seed: str) -> Wire | BitTrueWire:
+        def now() -> int:
+            return card.now
+
+        clock, baud, faults = self._clock or 0, self._baud, card.line_faults
+        if self._uart is None or baud is None:
+            return Wire(port, faults, now, byte=byte_time(clock, baud), seed=seed)
+        return BitTrueWire(port, faults, now, self._uart, clock=clock, baud=baud, set_baud=lambda: line.baud, seed=seed)
 
     def serve(self, until: Callable[[], bool]) -> None:
         """Go on until somebody says so."""

@@ -1,19 +1,16 @@
 """The wires between a client and a card's management port: they take their time, and the line's faults strike there.
 
-A byte takes ten bit times each way, in cycles of the ring. Without a speed it takes none. Which bytes a fault strikes
-follows from the seed and from how many have passed.
+A byte takes ten bit times each way, in cycles of the ring. Without a speed it takes none.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
-from random import Random
 from typing import Protocol
 
-from ringhil.emulator.scenario import LineEvent
+from ringhil.emulator.serial.noise import LineFaults, Noise
 
 _HELD = 1 << 16  # bytes on their way, each way
 _BITS = 10  # of a byte: start, eight of data, stop
-_ALL = 65_536
 
 
 class CardEnd(Protocol):
@@ -24,20 +21,6 @@ class CardEnd(Protocol):
     def receive(self, data: bytes) -> None: ...
     def take(self, most: int, /) -> bytes: ...
     def close(self) -> None: ...
-
-
-class LineFaults:
-    """The faults of a card's management line that are set, with their rates."""
-
-    def __init__(self) -> None:
-        self.rates: dict[str, int] = {}
-
-    def apply(self, event: LineEvent) -> None:
-        """It begins or ends now."""
-        if event.begins:
-            self.rates[event.kind] = event.rate or _ALL
-        else:
-            self.rates.pop(event.kind, None)
 
 
 class Wire:
@@ -94,8 +77,7 @@ class _Way:
     """One direction: bytes that are on their way, and those that have arrived."""
 
     def __init__(self, faults: LineFaults, byte: Fraction, seed: str) -> None:
-        self._faults, self._byte = faults, byte
-        self._random = Random(seed)
+        self._byte, self._noise = byte, Noise(faults, seed)
         self._on_its_way = bytearray()
         self._since = Fraction(0)  # cycle in which the byte before began to be there
         self.arrived = bytearray()
@@ -119,28 +101,9 @@ class _Way:
             self._since += passed * self._byte
         data = bytes(self._on_its_way[:passed])
         del self._on_its_way[:passed]
-        self.arrived += self._struck(data) if self._faults.rates else data
+        self.arrived += self._noise.strike(data)
 
     def take(self, most: int) -> bytes:
         data = bytes(self.arrived[:most])
         del self.arrived[:most]
         return data
-
-    def _struck(self, data: bytes) -> bytes:
-        rates = self._faults.rates
-        if "line_cut" in rates:
-            return b""
-        corrupt, drop, double = (rates.get(f"line_{name}", 0) for name in ("corrupt", "drop", "double"))
-        found = bytearray()
-        for byte in data:
-            if self._hits(drop):
-                continue
-            if self._hits(corrupt):
-                byte ^= 1 << self._random.randrange(8)
-            found.append(byte)
-            if self._hits(double):
-                found.append(byte)
-        return bytes(found)
-
-    def _hits(self, rate: int) -> bool:
-        return rate > 0 and self._random.randrange(_ALL) < rate

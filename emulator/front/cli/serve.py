@@ -17,6 +17,7 @@ from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, h
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, BAUD, opened
 from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.serial.uart import link_library
 
 
 @click.command("serve")
@@ -25,6 +26,7 @@ from ringhil.emulator.serial.serving import Serving
 @click.option("--card", "names", multiple=True, metavar="NAME", help="Only this card; may be repeated.")
 @click.option("--clock", type=click.IntRange(1, 10_000_000_000), metavar="HZ", help="Pace the ring to real time.")
 @click.option("--baud", type=click.IntRange(50, 100_000_000), help="Speed of the lines; needs --clock.")
+@click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write the session to this file, for ringhil replay.")
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
@@ -33,17 +35,21 @@ def command(
     names: tuple[str, ...],
     clock: int | None,
     baud: int | None,
+    uart: bool,
     record: Path | None,
     as_json: bool,
 ) -> None:
     """Emulate a server, with a management port for each card, until SIGINT or SIGTERM."""
     if baud is not None and clock is None:
         raise click.UsageError("--baud: needs --clock, which says how long a cycle takes")
+    if uart and baud is None:
+        raise click.UsageError("--uart: needs --baud, the speed of the card's UART")
     with ExitStack() as stack:
         with explained():
             scenario = load(file)
             with building():
                 library = cells_library()
+                wires = link_library() if uart else None
             run = Run(scenario, library)
         stack.callback(run.close)
         stack.callback(run.server.close_work)
@@ -69,7 +75,7 @@ def command(
                     journal = stack.enter_context(Journal(record, header(run, clock)))
                 run.observations.listen_to_frames(seen.frame)
             opening.pop_all()
-        serving = Serving(run, clock=clock, baud=baud, journal=journal)
+        serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal)
         stack.callback(serving.close)
         for number, line in lines:
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)

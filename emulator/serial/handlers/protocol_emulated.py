@@ -1,6 +1,8 @@
 """`emulated:///server.yaml#a`: card `a` of a server that is emulated in this process, as a serial port.
 
-    emulated:///PATH[?clock=HZ&baud=N&seed=N][#CARD]      CARD: the first one; clock: 1000000; baud: bytes take no time
+    emulated:///PATH[?clock=HZ&baud=N&uart=1&seed=N][#CARD]
+
+CARD: the first one; clock: 1000000; baud: bytes take no time; uart: through two UARTs in RTL, bit by bit
 
 Its time is the server's: it passes only while somebody reads and nothing is there, `clock` cycles for each second of
 the port's timeout, and as fast as they can be simulated. So a program does the same in every run.
@@ -32,7 +34,9 @@ class Serial(SerialBase):  # type: ignore[misc]
         self._reconfigure_port()
         asked = _parsed(str(self._port))
         try:
-            self.line = EmulatedLine(asked.path, asked.card, clock=asked.clock, baud=asked.baud, seed=asked.seed)
+            self.line = EmulatedLine(
+                asked.path, asked.card, clock=asked.clock, baud=asked.baud, uart=asked.uart, seed=asked.seed
+            )
         except EmulationError as error:
             raise SerialException(str(error)) from error
         self.is_open = True
@@ -110,18 +114,19 @@ class _Asked:
     card: str | None
     clock: int
     baud: int | None
+    uart: bool
     seed: int | None
 
 
 def _parsed(url: str) -> _Asked:
     parts = urlsplit(url)
     asked = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-    unknown = sorted(set(asked) - {"clock", "baud", "seed"})
+    unknown = sorted(set(asked) - {"clock", "baud", "uart", "seed"})
     if unknown or parts.scheme != "emulated" or not (parts.netloc or parts.path):
-        raise SerialException(f"{url}: allowed is emulated:///PATH[?clock=HZ&baud=N&seed=N][#CARD]")
+        raise SerialException(f"{url}: allowed is emulated:///PATH[?clock=HZ&baud=N&uart=1&seed=N][#CARD]")
     for name, text in asked.items():
         if not (text.isascii() and text.isdigit() and len(text) < 10) or (name != "seed" and int(text) == 0):
             raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number of up to 9 digits")
     numbers = {name: int(text) for name, text in asked.items()}
     path, card = path_in(parts.netloc + parts.path), unquote(parts.fragment) or None
-    return _Asked(path, card, numbers.get("clock", CLOCK), numbers.get("baud"), numbers.get("seed"))
+    return _Asked(path, card, numbers.get("clock", CLOCK), numbers.get("baud"), "uart" in numbers, numbers.get("seed"))

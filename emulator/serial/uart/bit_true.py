@@ -114,6 +114,10 @@ class BitTrueLink:
         """Bytes that wait for this side's transmitter."""
         return int(self._calls.uart_unsent(self._open, side.value))
 
+    def room(self, side: Side) -> int:
+        """Bytes that this side's queue still takes."""
+        return self._room - self.unsent(side)
+
     def pass_time(self, clocks: int) -> None:
         """Let so many clocks pass."""
         _check("clocks", clocks, 0, MOST_CLOCKS - self.now)

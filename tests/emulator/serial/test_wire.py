@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.scenario import EventAction, LineEvent
-from ringhil.emulator.serial.wire import LineFaults, Wire, byte_time
+from ringhil.emulator.serial.noise import LineFaults
+from ringhil.emulator.serial.wire import Wire, byte_time
 
 
 class Echo:
