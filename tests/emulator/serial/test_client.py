@@ -288,7 +288,7 @@ def test_no_permission_says_which_group_may(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("#c", "no card 'c'; there are a, b"),
         ("?clock=0", "clock: found '0'; allowed is a whole number of up to 9 digits"),
-        ("?speed=3", r"allowed is emulated:///PATH\[\?clock=HZ&baud=N&seed=N\]\[#CARD\]"),
+        ("?speed=3", r"allowed is emulated:///PATH\[\?clock=HZ&baud=N&uart=1&seed=N\]\[#CARD\]"),
     ],
 )
 def test_a_wrong_url_is_one_line(url: str, more: str, text: str) -> None:
