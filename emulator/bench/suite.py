@@ -5,11 +5,11 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-from ringhil.emulator.bench import bare, census, cocotb_peer, kit, scenarios, system
+from ringhil.emulator.bench import bare, census, cocotb_peer, kit, lines, scenarios, system
 from ringhil.emulator.engine.library import Library, cells_library
 
 SIZES = (8, 16, 64, 256, 1024)
-SECTIONS = ("scenarios", "census", "kit", "data", "start_up")
+SECTIONS = ("scenarios", "census", "kit", "data", "lines", "start_up")
 SCHEDULES = 24
 _BUILDABLE = 64  # GPUs; a monolithic design beyond takes many minutes to compile
 _COCOTB_GPUS = 16
@@ -33,7 +33,14 @@ def run(
     document: dict[str, Any] = {
         "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
         "rtl": library.rtl,
-        "targets": {"bare": {"16": 1.5, "64": 8, "1024": 200}, "cocotb": {"16": 100}, "kit": 5, "scenarios": 100},
+        "targets": {
+            "bare": {"16": 1.5, "64": 8, "1024": 200},
+            "cocotb": {"16": 100},
+            "kit": 5,
+            "scenarios": 100,
+            "lines": 0.5,
+            "pacing": 0.01,
+        },
     }
     # First, for what forks is slower the more memory it has.
     if "scenarios" in only:
@@ -48,6 +55,8 @@ def run(
     if "data" in only:
         progress("data through a card")
         document["data"] = system.data_rate(library)
+    if "lines" in only:
+        document["lines"] = lines.measure(seconds=seconds, progress=progress)
     if "start_up" in only:
         progress("start-up")
         document["start_up"] = system.start_up()

@@ -54,7 +54,12 @@ class BitTrueWire:
     @property
     def full(self) -> bool:
         """Nothing more should be read from the client."""
-        return len(self._to_send) >= _HELD
+        return self.room <= 0
+
+    @property
+    def room(self) -> int:
+        """Bytes that the client may send now: none while the card waits for it to read."""
+        return 0 if self._port.full else _HELD - len(self._to_send)
 
     @property
     def waiting(self) -> int:

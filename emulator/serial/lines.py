@@ -14,7 +14,7 @@ import serial
 
 from ringhil.emulator.serial.reasons import not_opened
 
-_CHUNK = 1 << 16  # bytes read at a time
+CHUNK = 1 << 16  # bytes read at a time
 _OUTPUT_SPEED = 5  # place in a terminal's settings
 _SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdigit()}
 
@@ -38,8 +38,8 @@ class ClientLine(ABC):
         """The descriptor."""
 
     @abstractmethod
-    def read(self) -> bytes | None:
-        """What has come, at once; None: the client has gone."""
+    def read(self, most: int = CHUNK) -> bytes | None:
+        """What has come, up to `most` bytes, at once; None: the client has gone."""
 
     @abstractmethod
     def write(self, data: bytes) -> int:
@@ -67,9 +67,9 @@ class Pty(ClientLine):
     def fileno(self) -> int:
         return self._ours
 
-    def read(self) -> bytes | None:
+    def read(self, most: int = CHUNK) -> bytes | None:
         with suppress(BlockingIOError):
-            return os.read(self._ours, _CHUNK)
+            return os.read(self._ours, most)
         return b""
 
     def write(self, data: bytes) -> int:
@@ -95,9 +95,9 @@ class RealPort(ClientLine):
     def fileno(self) -> int:
         return int(self._port.fileno())
 
-    def read(self) -> bytes | None:
+    def read(self, most: int = CHUNK) -> bytes | None:
         try:
-            return bytes(self._port.read(_CHUNK))
+            return bytes(self._port.read(most))
         except (serial.SerialException, OSError):
             return None
 
@@ -122,9 +122,9 @@ class Connection(ClientLine):
     def fileno(self) -> int:
         return self._peer.fileno()
 
-    def read(self) -> bytes | None:
+    def read(self, most: int = CHUNK) -> bytes | None:
         try:
-            return self._peer.recv(_CHUNK) or None
+            return self._peer.recv(most) or None
         except BlockingIOError:
             return b""
         except OSError:

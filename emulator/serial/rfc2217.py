@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from serial.rfc2217 import IAC, IAC_DOUBLED, PortManager
 
-from ringhil.emulator.serial.lines import ClientLine, Connection
+from ringhil.emulator.serial.lines import CHUNK, ClientLine, Connection
 
 _LONGEST_COMMAND = 64  # bytes
 _NOT_READ = (struct.error, TypeError, ValueError, KeyError)  # what `PortManager` raises at nonsense
@@ -51,8 +51,8 @@ class Rfc2217Connection(ClientLine):
     def fileno(self) -> int:
         return self._line.fileno()
 
-    def read(self) -> bytes | None:
-        data = self._line.read()
+    def read(self, most: int = CHUNK) -> bytes | None:
+        data = self._line.read(most)
         if not data:
             self._flush()
             return data

@@ -130,7 +130,7 @@ class Serving:
                 self._accept(*self._listeners[key.fd])
                 continue
             client = self._clients[key.fd]
-            data = client.line.read()
+            data = client.line.read(max(1, client.wire.room))
             if data is None:
                 self._gone(client)
             elif data:

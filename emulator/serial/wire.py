@@ -35,7 +35,12 @@ class Wire:
     @property
     def full(self) -> bool:
         """Nothing more should be read from the client."""
-        return self._port.full or self._to_card.room <= 0
+        return self.room <= 0
+
+    @property
+    def room(self) -> int:
+        """Bytes that the client may send now: none while the card waits for it to read."""
+        return 0 if self._port.full else self._to_card.room
 
     @property
     def waiting(self) -> int:
@@ -45,7 +50,7 @@ class Wire:
 
     def receive(self, data: bytes) -> None:
         """The client sends these, now. Beyond what the wires hold they are lost, as on a line without flow control."""
-        self._to_card.put(data[: max(0, self._to_card.room)], self._now())
+        self._to_card.put(data[: self._to_card.room], self._now())
         self.advance()
 
     def take(self, most: int = _HELD) -> bytes:
@@ -57,7 +62,7 @@ class Wire:
         """Let what has arrived by now be there."""
         now = self._now()
         self._to_card.advance(now)
-        if self._to_card.arrived:
+        if self._to_card.arrived and not self._port.full:
             self._port.receive(self._to_card.take(len(self._to_card.arrived)))
         if self._to_client.room > 0:
             self._to_client.put(self._port.take(self._to_client.room), now)
@@ -84,7 +89,7 @@ class _Way:
 
     @property
     def room(self) -> int:
-        return _HELD - len(self._on_its_way) - len(self.arrived)
+        return max(0, _HELD - len(self._on_its_way) - len(self.arrived))
 
     def put(self, data: bytes, now: int) -> None:
         self.advance(now)

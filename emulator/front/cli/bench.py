@@ -63,10 +63,26 @@ def _show(document: dict[str, Any]) -> None:
         _show_scenarios(console, document["scenarios"])
     if "data" in document:
         console.print(f"work data through a card of 8: {document['data']['bytes_per_second'] / 1e6:,.1f} MB/s")
+    if "lines" in document:
+        _show_lines(console, document["lines"])
     if "start_up" in document:
         start = document["start_up"]
         console.print(f"start of `ringhil run`: cold {start['cold_seconds']:.1f} s, warm {start['warm_seconds']:.2f} s")
     console.print(f"peak memory {document['peak_memory_bytes'] / 2**20:,.0f} MiB")
+
+
+def _show_lines(console: Console, lines: dict[str, Any]) -> None:
+    shown = table("management port", "requests/s", "median, us", "99th of 100, us", "bare echo/s", "ratio")
+    for row in lines["transports"]:
+        figures = [f"{row[key]:,.0f}" for key in ("per_second", "p50", "p99")]
+        echo = [f"{row['echo']['per_second']:,.0f}", f"{row['ratio']:.2f}"] if "echo" in row else ["", ""]
+        shown.add_row(row["name"], *figures, *echo)
+    print_table(console, shown)
+    for row in lines["pacing"]:
+        console.print(
+            f"paced at {row['baud']:,} baud and {row['clock']:,} cycles/s: "
+            f"{row['found_baud'] / row['baud'] - 1:+.2%} and {row['found_clock'] / row['clock'] - 1:+.2%}"
+        )
 
 
 def _show_census(console: Console, rows: list[dict[str, Any]]) -> None:

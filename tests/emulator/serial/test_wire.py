@@ -101,8 +101,16 @@ def test_more_than_the_wires_hold_is_not_read_and_else_lost() -> None:
     line.wire.advance()
     assert line.port.heard == bytes(1 << 16)
     assert not line.wire.full
+
+
+def test_while_the_card_takes_nothing_it_waits_on_the_wires() -> None:
+    line = Line()
     line.port.full = True
-    assert line.wire.full
+    line.wire.receive(bytes(1000))
+    assert (line.port.heard, line.wire.room, line.wire.full) == (b"", 0, True)
+    line.port.full = False
+    line.wire.advance()
+    assert (len(line.port.heard), line.wire.room, line.wire.full) == (1000, 1 << 16, False)
 
 
 def test_who_does_not_take_makes_nothing_grow() -> None:
