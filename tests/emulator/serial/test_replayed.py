@@ -83,6 +83,9 @@ def test_where_a_program_does_something_else_is_named(folder: Path, calls: list[
             done(card, call)
         with pytest.raises(CardError) as told:
             card.read(77, 99)
+        with pytest.raises(CardError) as again:
+            card.now()
+    assert str(again.value) == str(told.value)  # nothing after it can be believed
     words = f"message {number}: the program sends ReadRequest(id={number}, gpu=77, address=99), "
     assert str(told.value).startswith(words)
     rest = str(told.value).removeprefix(words)

@@ -139,8 +139,8 @@ BUGS = (
     Bug(
         "the link CRC is checked only of frames of one flit",
         "rtl/frame_check.sv",
-        "assign bad_o    = cut || marked_o || wrong;",
-        "assign bad_o    = cut || marked_o || (wrong && sof_i);",
+        "assign bad_o   = cut || marked_o || wrong;",
+        "assign bad_o   = cut || marked_o || (wrong && sof_i);",
         ("corrupt",),
     ),
     Bug(
@@ -180,7 +180,7 @@ BUGS = (
     ),
     Bug(
         "a unit whose time is up is never sent again",
-        "emulator/host/cpu.py",
+        "emulator/host/handing_out.py",
         "if out is not None and out.attempt == attempt:",
         "if out is not None and out.attempt > attempt:",
         ("link_bit_errors",),
@@ -189,9 +189,9 @@ BUGS = (
     ),
     Bug(
         "the rest of a range of work is forgotten when shares change",
-        "emulator/host/cpu.py",
-        "piece = (cut, end) if cut < end else next(pieces, None)",
-        "piece = next(pieces, None)",
+        "emulator/host/backlog.py",
+        "if cut < end:",
+        "if cut < end and not start:",
         ("dead",),
         "two working cards",
         number=6,
