@@ -9,6 +9,7 @@ from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.faults import FaultTarget
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
+from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
 
 from . import kit, rooms
@@ -85,10 +86,15 @@ def _rules() -> list[str]:
     return lines
 
 
+def _promises() -> list[str]:
+    return ["| rule | the card |", "|---|---|", *(f"| `{p.name}` | {p.says} |" for p in all_promises().values())]
+
+
 TABLES = (
     Table("architecture.md", "pyproject.toml", rooms.table),
     Table("conformance.md", "emulator/conformance/rules/", _rules),
     Table("hardware.md", "emulator/scenario/faults.py", _fault_port),
+    Table("hil.md", "emulator/serial/checks/rules/", _promises),
     Table("kit.md", "emulator/testbench/", kit.rows),
     Table("reliability.md", "emulator/scenario/faults.py", _reactions),
     Table("scenarios.md", "emulator/scenario/faults.py", _faults),

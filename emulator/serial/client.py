@@ -10,12 +10,15 @@ the line did.
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import serial
+from serial.rfc2217 import Serial as Rfc2217Port
+from serial.urlhandler.protocol_socket import Serial as SocketPort
 
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
@@ -33,12 +36,14 @@ TIMEOUT = 1.0  # seconds for an answer
 TRIES = 4
 _COUNTING = 10.0  # seconds for a census
 _MOST_EVENTS = 10_000  # kept for whoever asks later; the oldest go
+_CHUNK = 1 << 16  # bytes read at a time
+_POLL = 0.02  # seconds
 _SHOWN = 24  # bytes of nonsense in a message
+LINE_GONE = "the line is gone"
 _HANDLERS = "ringhil.emulator.serial.handlers"
 
 if _HANDLERS not in serial.protocol_handler_packages:
     serial.protocol_handler_packages.append(_HANDLERS)
-
 R = TypeVar("R", bound=m.Message)
 
 
@@ -78,6 +83,36 @@ def opened_port(url: str, *, baud: int = BAUD, timeout: float = TIMEOUT) -> "ser
         return _port(url, baud, timeout)
     except (serial.SerialException, OSError, ValueError) as error:
         raise CardError(f"{url}: cannot be opened: {not_opened(url, error)}") from error
+
+
+@contextmanager
+def line_gone() -> Iterator[None]:
+    """Reads or writes a port. Raises CardError when it is gone."""
+    try:
+        yield
+    except (serial.SerialException, OSError) as error:
+        raise _broken(error) from error
+
+
+def arrived(line: "serial.SerialBase", patience: float) -> bytes:
+    """Whatever is there, or comes within that many seconds first. Raises CardError when the line is gone."""
+    with line_gone():
+        if isinstance(line, Rfc2217Port):  # it negotiates with the other end whenever its timeout is set
+            end = time.monotonic() + patience
+            while not (data := _read(line, _POLL)) and time.monotonic() < end:
+                pass
+            return data
+        data = _read(line, patience)
+        if data and isinstance(line, SocketPort):  # it says no more than whether anything is there
+            line.timeout = 0
+            data += line.read(_CHUNK)
+        return data
+
+
+def _read(line: "serial.SerialBase", patience: float) -> bytes:
+    if line.timeout != patience:  # other ports are set up anew for it, too, in no time
+        line.timeout = patience
+    return bytes(line.read(max(1, line.in_waiting)))
 
 
 class CardClient:
@@ -143,11 +178,11 @@ class CardClient:
 
     def census(self, *, timeout: float = _COUNTING) -> RingCensus:
         """Have the ring counted, and wait for the end of it. Raises RefusedError when it isn't accepted."""
-        return RingCensus.of(self._ask(m.CensusRequest(self._next()), m.CensusReply, timeout))
+        return _census(self._ask(m.CensusRequest(self._next()), m.CensusReply, timeout))
 
     def last_census(self) -> RingCensus:
         """The last census that was accepted. Raises RefusedError when there is none yet."""
-        return RingCensus.of(self._ask(m.LastCensusRequest(self._next()), m.LastCensusReply))
+        return _census(self._ask(m.LastCensusRequest(self._next()), m.LastCensusReply))
 
     def send(self, gpu: int, port: Port, frame: bytes) -> int:
         """Have a GPU send a frame, whole, by a port of its mailbox; the cycle."""
@@ -187,7 +222,7 @@ class CardClient:
             left = end - self._time()
             if left <= 0:
                 return
-            self._hear(left, end)
+            self._hear(min(left, self._timeout), end)
 
     # ---------------------------------------------------------------------------------------- how it is done
 
@@ -244,11 +279,7 @@ class CardClient:
 
     def _hear(self, patience: float, end: float) -> list[m.Message]:
         """Replies that have come; events are kept. `_quiet` says that nothing came for `patience`, or until `end`."""
-        self._line.timeout = patience
-        try:
-            data = self._line.read(max(1, self._line.in_waiting))
-        except (serial.SerialException, OSError) as error:
-            raise _broken(error) from error
+        data = arrived(self._line, patience)
         self._quiet = not data or self._time() > end
         self._heard += len(data)
         replies = list[m.Message]()
@@ -265,10 +296,8 @@ class CardClient:
         return replies
 
     def _write(self, data: bytes) -> None:
-        try:
+        with line_gone():
             self._line.write(data)
-        except (serial.SerialException, OSError) as error:
-            raise _broken(error) from error
 
     def _silence(self, asked: str, patience: float) -> str:
         tries = f"no answer to {asked} in {self._tries} tries of {patience:g} s"
@@ -284,6 +313,13 @@ def _port(url: str, baud: int, timeout: float) -> "serial.SerialBase":
         return serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
     except NotImplementedError:  # as pyserial's rfc2217 says of a timeout for writing
         return serial.serial_for_url(url, baudrate=baud, timeout=timeout)
+
+
+def _census(reply: m.CensusReply | m.LastCensusReply) -> RingCensus:
+    try:
+        return RingCensus.of(reply)
+    except ValueError as error:
+        raise CardError(f"the card's census is none: {error}") from None
 
 
 def _address(register: str | int) -> int:
@@ -304,4 +340,4 @@ def _refused(message: m.RefusedReply) -> RefusedError:
 
 def _broken(error: Exception) -> CardError:
     # What a session says is not of the line: it can't be written, or the program doesn't keep to it.
-    return CardError(reason(error) if isinstance(error, SessionError) else f"the line is gone: {reason(error)}")
+    return CardError(reason(error) if isinstance(error, SessionError) else f"{LINE_GONE}: {reason(error)}")

@@ -54,7 +54,7 @@ class ManagedCard:
         return self._server.kernel.now
 
     def carry_out(self, request: m.Message, answer: Answer) -> None:
-        """Do what is asked, and answer: at once, or a census when it is over. Raises NotDone."""
+        """Do what is asked, and answer: at once, a write when it holds, a census when it is over. Raises NotDone."""
         match request:
             case m.TimeRequest():
                 answer(m.TimeReply(request.id, self.now))
@@ -64,7 +64,8 @@ class ManagedCard:
             case m.WriteRequest():
                 cell, register = self._cell(request.gpu), self._register(request.address, writing=True)
                 self._server.engine.poke(cell, register, request.value)
-                answer(m.WriteReply(request.id, self.now))
+                held = self.now + 1
+                self._server.kernel.at(held, lambda: answer(m.WriteReply(request.id, held)))
             case m.CensusRequest():
                 self._count(request, answer)
             case m.LastCensusRequest():

@@ -170,7 +170,7 @@ class Typist:
                 for name in names or [register.name for register in registers.REGISTERS]:
                     self._read(self._gpu(gpu), name)
             case "write", [gpu, register, value]:
-                self._request(m.WriteRequest(0, self._gpu(gpu), address_of(register), number_of(value)))
+                self._ask(m.WriteRequest(0, self._gpu(gpu), address_of(register), number_of(value)), self._later)
             case "send", [gpu, port, frame]:
                 self._request(m.SendRequest(0, self._gpu(gpu), Port.parse(port).code, bytes.fromhex(frame)))
             case "fault", [fault, gpu, *value] if len(value) < 2:

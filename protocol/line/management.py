@@ -180,7 +180,7 @@ MESSAGES = {
     Type.READ: _message(Type.READ, _GPU, "address" / Int8ub * "of a register"),
     Type.READ_REPLY: _message(Type.READ_REPLY, "value" / Int32ub, _NOW),
     Type.WRITE: _message(Type.WRITE, _GPU, "address" / Int8ub * "of a register", "value" / Int32ub),
-    Type.WRITE_REPLY: _message(Type.WRITE_REPLY, _NOW),
+    Type.WRITE_REPLY: _message(Type.WRITE_REPLY, "now" / Int64ub * "cycle from which on it holds: a read shows it"),
     Type.CENSUS: _message(Type.CENSUS),
     Type.CENSUS_REPLY: _message(Type.CENSUS_REPLY, *_CENSUS),
     Type.LAST_CENSUS: _message(Type.LAST_CENSUS),

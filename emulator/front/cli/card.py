@@ -12,6 +12,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.terminal import output
 from ringhil.emulator.serial import comparing
 from ringhil.emulator.serial.client import BAUD, TIMEOUT, CardClient, CardError, opened_port
@@ -108,6 +109,9 @@ def command(context: click.Context, url: str, baud: int, timeout: float, record:
     that was recorded.
     """
     context.obj = (url, {"baud": baud, "timeout": timeout, "record": record})
+
+
+command.add_command(check)
 
 
 @command.command("info")

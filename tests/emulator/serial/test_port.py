@@ -14,7 +14,8 @@ from ringhil.emulator.server import LiveServer
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Unwrapper, wrap
-from ringhil.protocol.line.management import EventKind, Refusal
+from ringhil.protocol.line.management import EventKind, Injection, LineFault, Refusal
+from ringhil.protocol.registers import ADDRESS
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +57,22 @@ def test_what_is_no_request_is_refused(port: ManagementPort) -> None:
 
 
 def test_the_same_request_again_is_answered_again_and_not_done_again(port: ManagementPort, server: LiveServer) -> None:
-    request = m.WriteRequest(5, 1, 2, 9)
+    request = m.InjectRequest(5, Injection.SET.code, LineFault.SLOW.code, 2, 0)
     first = asked(port, request)
     server.run_to(server.kernel.now + 100)
     assert asked(port, request) == first
     assert port.counts.requests == 1
-    (other,) = asked(port, m.WriteRequest(5, 1, 2, 1))  # another request under the same id is another request
-    assert isinstance(other, m.WriteReply)
+    (other,) = asked(port, m.TimeRequest(5))  # another request under the same id is another request
+    assert isinstance(other, m.TimeReply)
     assert other.now > first[0].now  # type: ignore[union-attr]
+
+
+def test_a_write_is_answered_when_it_holds(port: ManagementPort, server: LiveServer) -> None:
+    now = server.kernel.now
+    assert asked(port, m.WriteRequest(5, 1, ADDRESS["weight"], 9), m.WriteRequest(5, 1, ADDRESS["weight"], 9)) == []
+    server.run_to(now + 2)
+    assert asked(port, m.TimeRequest(6)) == [m.WriteReply(5, now + 1), m.TimeReply(6, now + 2)]
+    assert server.engine.peek(1, "weight") == 9
 
 
 def test_hello_begins_afresh(port: ManagementPort, server: LiveServer) -> None:

@@ -76,10 +76,11 @@ def card(tmp_path: Path) -> Iterator[CardInC]:
 def test_a_card_in_c_is_a_card_to_our_client(card: CardInC) -> None:
     client = CardClient(card)  # type: ignore[arg-type]
     assert (client.info.name, client.info.gpus, client.info.serial) == ("a card in C", 2, 7)
-    client.write(1, 5, 100)
-    assert client.read(1, 5) == 100
+    client.write(1, "compute_setup", 100)
+    assert client.read(1, "compute_setup") == 100
+    assert client.read(0, "compute_setup") == 32
     with pytest.raises(RefusedError, match="there are GPUs 0 and 1") as refused:
-        client.read(2, 5)
+        client.read(2, 8)
     assert refused.value.why is Refusal.NO_SUCH_GPU
     with pytest.raises(RefusedError, match="this card counts nothing"):
         client.census()
@@ -88,9 +89,9 @@ def test_a_card_in_c_is_a_card_to_our_client(card: CardInC) -> None:
 
 def test_a_request_that_comes_again_is_done_once(card: CardInC) -> None:
     client = CardClient(card)  # type: ignore[arg-type]
-    again = wrap(encode(WriteRequest(9999, 0, 3, 5)))
+    began = client.now()  # its time is the number of requests that it has done
+    again = wrap(encode(WriteRequest(9999, 0, 8, 5)))
     for _ in range(3):
         card.write(b"nonsense" + again)
-    assert client.read(0, 3) == 5
-    client.write(0, 3, 5)
-    assert client.read(0, 3) == 10
+    assert client.now() == began + 2
+    assert client.read(0, 8) == 5

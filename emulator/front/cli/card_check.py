@@ -1,0 +1,67 @@
+"""`ringhil card URL check`: whether a card keeps what the management protocol promises."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import click
+from serial import SerialBase
+
+from ringhil.emulator.conformance.choosing import choose
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.serial.checks.bench import LineBench
+from ringhil.emulator.serial.checks.promise import all_promises
+from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
+from ringhil.emulator.serial.client import CardError, opened_port
+from ringhil.emulator.serial.recording import RecordedLine
+from ringhil.emulator.serial.session import SessionError
+
+_WORDS = {Kept.PASS: "ok", Kept.FAIL: "FAIL", Kept.NOT_JUDGED: "-"}
+
+
+@click.command("check")
+@click.argument("rules", nargs=-1, metavar="[RULE]...")
+@click.option("--faults", is_flag=True, help="Inject faults, too, if the card can: GPUs go down for a moment.")
+@click.option("--list", "only_list", is_flag=True, help="List the rules and end.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.pass_context
+def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_list: bool, as_json: bool) -> int:
+    """Check the card against the management protocol: every RULE, or these, or those of a theme (framing).
+
+    What is written is written back, and no fault is injected unless asked for. Exit code 0: no rule is broken; 1: one
+    is; 2: the card can't be reached, or nothing could be judged.
+    """
+    promises = all_promises()
+    with explained():
+        chosen = choose(rules, [*promises], ())
+    if only_list:
+        for name in chosen:
+            click.echo(f"{name:22} {promises[name].says}")
+        return 0
+    url, options = context.obj
+    try:
+        with closing(_line(url, **options)) as line:
+            bench = LineBench(line, timeout=options["timeout"], faults=faults)
+            findings = list[PromiseFinding]()
+            for finding in run(bench, chosen):
+                findings.append(finding)
+                if not as_json:
+                    click.echo(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
+    except (CardError, SessionError) as error:
+        raise click.ClickException(str(error)) from error
+    report = CardReport(bench.info, tuple(findings))
+    click.echo(json.dumps(report.to_json()) if as_json else _sum(report))
+    if report.verdict is Kept.NOT_JUDGED:
+        click.echo(f"ringhil: {url}: none of the rules that were asked for could be judged", err=True)
+        return 2
+    return int(report.verdict is Kept.FAIL)
+
+
+def _line(url: str, *, baud: int, timeout: float, record: Path | None) -> SerialBase:
+    line = opened_port(url, baud=baud, timeout=timeout)
+    return line if record is None else RecordedLine.at(line, record, url)
+
+
+def _sum(report: CardReport) -> str:
+    passed, failed, rest = (report.number(kept) for kept in Kept)
+    return f"card {report.card.name}: {passed} kept, {failed} broken, {rest} not judged"

@@ -1,0 +1,207 @@
+"""Where a card is tried: raw bytes on an open port, and a client above the same port.
+
+What has to come is waited for; that nothing comes is known by a fence: a `time` request is sent behind it, and as
+requests are answered in their order, whatever comes, but a census, has come before the answer to that one.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from ringhil.emulator.serial.checks.shown import all_shown, shown
+from ringhil.emulator.serial.checks.tap import Heard, Tap
+from ringhil.emulator.serial.client import TIMEOUT, CardClient, Info, RefusedError
+from ringhil.emulator.serial.counted import RingCensus
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import Damaged, wrap
+from ringhil.protocol.line.management import MAJOR, MINOR, LineFault, Refusal
+from ringhil.protocol.registers import ADDRESS
+
+REGISTER = ADDRESS["compute_setup"]  # of GPU 0: where any register will do
+PAUSE = 0.005  # seconds: some cycles of any ring, and a pause on any line
+_COUNTING = 10  # times as long as for another answer
+_FIRST, _FENCES = 0x1000, 0x8000  # ids: those below are a client's
+_IDS = 0x6000
+
+
+class BrokenPromise(Exception):
+    """What was sent, what was promised, and what came, in one line."""
+
+
+class NotJudged(Exception):
+    """Why a rule can't be judged here."""
+
+
+class CheckedClient(Protocol):
+    """What the rules ask of a client; see CardClient."""
+
+    info: Info
+
+    def now(self) -> int: ...
+    def read(self, gpu: int, register: str | int) -> int: ...
+    def write(self, gpu: int, register: str | int, value: int) -> object: ...
+    def census(self, *, timeout: float = ...) -> RingCensus: ...
+    def last_census(self) -> RingCensus: ...
+    def fault(self, fault: LineFault, gpu: int) -> object: ...
+    def clear(self, fault: LineFault, gpu: int) -> object: ...
+    def subscribe(self, events: int) -> None: ...
+    def line(self) -> m.LineReply: ...
+    def events(self, seconds: float) -> Iterator[m.Message]: ...
+
+
+NewClient = Callable[[Any, float], CheckedClient]
+M = TypeVar("M", bound=m.Message)
+
+
+def python_client(line: Any, timeout: float) -> CheckedClient:
+    """The one of this package."""
+    return CardClient(line, timeout=timeout)
+
+
+class LineBench:
+    """The card at the other end of `line`, an open port of pyserial's. `timeout`: seconds for an answer, `counting`:
+    for that to a census. Says hello. Raises CardError. `faults`: the card may be harmed, faults are injected."""
+
+    def __init__(
+        self, line: Any, *, timeout: float = TIMEOUT, faults: bool = False, client: NewClient = python_client
+    ) -> None:
+        self.tap, self.timeout, self.faults = Tap(line), timeout, faults
+        self.counting = _COUNTING * timeout
+        self._new_client = client
+        self._client: CheckedClient | None = None
+        self._id, self._fence = _FIRST, _FENCES
+        self.info = self.client.info
+
+    # ------------------------------------------------------------------------------------------------ both ways
+
+    def begin(self) -> None:
+        """A rule begins: what an earlier one has left on the line is forgotten on both sides."""
+        self._client = None
+        self.tap.say(b"\0")
+        self.exchange(wrap(encode(self.hello())))
+
+    @property
+    def client(self) -> CheckedClient:
+        """A client that has said hello, for this rule."""
+        if self._client is None:
+            self._client = self._new_client(self.tap, self.timeout)
+        return self._client
+
+    def need(self, capability: str) -> None:
+        """Raises NotJudged when the card doesn't say that it can."""
+        if capability not in self.info.capabilities:
+            raise NotJudged(f"the card lacks the capability {capability}")
+
+    @contextmanager
+    def refused(self, *reasons: Refusal) -> Iterator[None]:
+        """What is in it has to be refused, for one of these reasons."""
+        allowed = " or ".join(reasons)
+        try:
+            yield
+        except RefusedError as error:
+            if error.why not in reasons:
+                raise self.broken(f"refused with {allowed}", str(error)) from None
+        else:
+            raise self.broken(f"refused with {allowed}")
+
+    @contextmanager
+    def possible(self) -> Iterator[None]:
+        """What is in it may be refused by a card that can't, or can't just now."""
+        try:
+            yield
+        except RefusedError as error:
+            if error.why not in (Refusal.CANNOT, Refusal.NO_ENTRY_GPU, Refusal.NOT_COUNTED, Refusal.BUSY):
+                raise self.broken("the reply of its type", str(error)) from None
+            raise NotJudged(str(error)) from None
+
+    def broken(self, promised: str, came: str | None = None, *, sent: str | None = None) -> BrokenPromise:
+        """To be raised. Without `sent` and `came`: the last message to the card but fences, and what came behind it."""
+        if sent is None:
+            ours = [each for each in self.tap.sent if isinstance(each, Damaged) or each.id <= _FENCES]
+            sent = shown(ours[-1]) if ours else "nothing"
+        return BrokenPromise(
+            f"sent {sent}; promised: {promised}; came: {all_shown(self.tap.came) if came is None else came}"
+        )
+
+    def idle(self, seconds: float) -> None:
+        """Read nothing for so long. A line with a time of its own says by `idle` how that passes, or it stands."""
+        if self.tap.idle is not None:
+            self.tap.idle(seconds)
+        elif self.tap.monotonic is time.monotonic:
+            time.sleep(seconds)
+        else:
+            raise NotJudged("time stands while nothing is read")
+
+    # ------------------------------------------------------------------------------------------------ raw bytes
+
+    def next_id(self) -> int:
+        """An id that no client and no fence has."""
+        self._id = _FIRST + (self._id + 1 - _FIRST) % _IDS
+        return self._id
+
+    def hello(self, *, major: int = MAJOR, minor: int = MINOR, name: bytes = b"ringhil check") -> m.HelloRequest:
+        """A request."""
+        return m.HelloRequest(self.next_id(), major, minor, name)
+
+    def exchange(self, *pieces: bytes, pause: float = 0.0) -> list[Heard]:
+        """Send these, one after the other, and a fence: what came before the answer to that."""
+        self.tap.forget()
+        for piece in pieces:
+            self.tap.say(piece)
+            if pause:
+                self.tap.hear(pause)
+        self._fence = _FENCES + 1 + (self._fence - _FENCES) % _IDS
+        number = self._fence
+        self.tap.say(wrap(encode(m.TimeRequest(number))))
+        if not self.until_answered(number, self.timeout):
+            raise self.broken("an answer to the time request that followed it")
+        ended = next(i for i, each in enumerate(self.tap.came) if not isinstance(each, Damaged) and each.id == number)
+        if not isinstance(self.tap.came[ended], m.TimeReply):
+            raise self.broken("time_reply", shown(self.tap.came[ended]), sent=f"time(id={number})")
+        return self.tap.came[:ended]
+
+    def until(self, found: Callable[[Heard], bool], seconds: float) -> bool:
+        """Hear until such a one has come since `forget`; False: it didn't in that time."""
+        seen, end = 0, self.tap.monotonic() + seconds
+        while True:
+            new = self.tap.came[seen:]
+            if any(map(found, new)):
+                return True
+            seen += len(new)
+            left = end - self.tap.monotonic()
+            if left <= 0:
+                return False
+            self.tap.hear(left)
+
+    def until_answered(self, number: int, seconds: float) -> bool:
+        """Hear until the answer under this id has come since `forget`."""
+        return self.until(lambda heard: not isinstance(heard, Damaged) and heard.id == number, seconds)
+
+    def ask(self, request: m.Message) -> m.Message:
+        """The one answer to a request. Events that come meanwhile are left out."""
+        return self.answer(wrap(encode(request)), request.id)
+
+    def answer(self, data: bytes, number: int) -> m.Message:
+        """The one answer, under this id, to what these bytes ask."""
+        heard = [each for each in self.exchange(data) if isinstance(each, Damaged) or each.id]
+        if len(heard) != 1 or isinstance(heard[0], Damaged) or heard[0].id != number:
+            raise self.broken(f"one answer, under id {number}", all_shown(heard))
+        return heard[0]
+
+    def expect(self, request: m.Message, kind: type[M]) -> M:
+        """The answer, which has to be of this kind. Raises NotJudged when the card says that it can't."""
+        found = self.ask(request)
+        if isinstance(found, m.RefusedReply) and found.why == Refusal.CANNOT.code and kind is not m.RefusedReply:
+            raise NotJudged(f"the card refuses: {found.text.decode(errors='replace')} (cannot)")
+        if not isinstance(found, kind):
+            raise self.broken("the reply of its type", shown(found), sent=shown(request))
+        return found
+
+    def expect_refusal(self, data: bytes, number: int, *reasons: Refusal, sent: str | None = None) -> m.RefusedReply:
+        """The refusal of what these bytes ask, for one of these reasons."""
+        found = self.answer(data, number)
+        if not isinstance(found, m.RefusedReply) or found.why not in {reason.code for reason in reasons}:
+            raise self.broken(f"refused with {' or '.join(reasons)}", shown(found), sent=sent)
+        return found

@@ -1,0 +1,111 @@
+"""Censuses: what a count says agrees with itself, with the card, and with what is asked later."""
+
+from ringhil.emulator.serial.checks.bench import LineBench
+from ringhil.emulator.serial.checks.promise import promise
+from ringhil.emulator.serial.checks.shown import all_shown, shown
+from ringhil.emulator.serial.counted import RingCensus
+from ringhil.emulator.serial.telling import counted
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import Damaged, wrap
+from ringhil.protocol.wire import CensusVerdict
+
+_COUNT = "census.counts"
+_TRIES = 5  # as the ring counts itself, too, there may be a later one
+_AT_ONCE = 3
+
+
+def _census(bench: LineBench) -> RingCensus:
+    bench.need("census")
+    with bench.possible():
+        return bench.client.census(timeout=bench.counting)
+
+
+def _must(bench: LineBench, is_so: bool, promised: str, census: RingCensus) -> None:
+    if not is_so:
+        raise bench.broken(promised, f"{counted(census)}: {census}")
+
+
+@promise(_COUNT, "A census is answered when its round is over, with a count of no more GPUs than there are.")
+def counts(bench: LineBench) -> None:
+    census = _census(bench)
+    _must(bench, census.size == bench.info.gpus, f"size {bench.info.gpus}, as hello_reply says", census)
+    _must(bench, 0 < census.count <= census.size, f"a count of 1 .. {census.size}", census)
+    _must(bench, census.entry < census.size, f"an entry GPU of 0 .. {census.size - 1}", census)
+    _must(bench, census.verdict is not CensusVerdict.NONE, "a verdict, as it was accepted", census)
+    ends = [end for end in (census.break_after, census.break_before) if end is not None]
+    _must(bench, all(end < census.size for end in ends), "a cut between GPUs of the card", census)
+
+
+@promise(
+    "census.members", "The members of a census are as many as it counts, the one that counted among them.", needs=_COUNT
+)
+def members(bench: LineBench) -> None:
+    bench.need("census")
+    request = m.CensusRequest(bench.next_id())
+    found = _counted(bench, [request])[0]
+    if isinstance(found, m.RefusedReply):
+        _census(bench)  # says why not
+    assert isinstance(found, m.CensusReply)
+    if not found.members:
+        return  # not known
+    here = [64 * word + bit for word, bits in enumerate(found.members) for bit in range(64) if bits >> bit & 1]
+    wrong = [
+        (len(here) != found.count, f"as many members as are counted, {found.count}"),
+        (here[-1:] >= [found.size], f"members of 0 .. {found.size - 1}"),
+        (found.entry not in here, f"GPU {found.entry}, which counted, among the members"),
+    ]
+    for is_so, promised in wrong:
+        if is_so:
+            raise bench.broken(promised, f"members {here} in {shown(found)}", sent=shown(request))
+
+
+@promise(
+    "census.now", "A census is of now: it is accepted after it was asked for, and once more than before.", needs=_COUNT
+)
+def now(bench: LineBench) -> None:
+    first = _census(bench)
+    asked = bench.client.now()
+    second = _census(bench)
+    answered = bench.client.now()
+    _must(bench, second.accepted > first.accepted, f"more than {first.accepted} accepted", second)
+    _must(bench, second.sent_at <= second.cycle, "accepted not before it was sent", second)
+    _must(bench, asked <= second.cycle <= answered, f"accepted in a cycle of {asked} .. {answered}", second)
+    later = (second.epoch, second.sequence) > (first.epoch, first.sequence)
+    _must(bench, later, f"later than epoch {first.epoch}, sequence {first.sequence}", second)
+
+
+@promise("census.last", "The last census is the one that was answered last, if there is no later one.", needs=_COUNT)
+def last(bench: LineBench) -> None:
+    for _ in range(_TRIES):
+        census = _census(bench)
+        with bench.possible():
+            found = bench.client.last_census()
+        _must(bench, found.accepted >= census.accepted, f"{census.accepted} accepted, or more", found)
+        if found.accepted == census.accepted:
+            _must(bench, found == census, f"the census that was answered before, {census}", found)
+            return
+
+
+@promise("census.several", "Several censuses may be under way; each is answered, under its id.", needs=_COUNT)
+def several(bench: LineBench) -> None:
+    bench.need("census")
+    requests = [m.CensusRequest(bench.next_id()) for _ in range(_AT_ONCE)]
+    _counted(bench, requests)
+    ids = sorted(each.id for each in bench.tap.came if not isinstance(each, Damaged) and _is_theirs(each, requests))
+    if ids != [request.id for request in requests]:
+        raise bench.broken("an answer to each", all_shown(bench.tap.came), sent=", ".join(map(shown, requests)))
+
+
+def _is_theirs(message: m.Message, requests: list[m.CensusRequest]) -> bool:
+    return message.id in {request.id for request in requests}
+
+
+def _counted(bench: LineBench, requests: list[m.CensusRequest]) -> list[m.Message]:
+    """Their answers."""
+    bench.tap.forget()
+    bench.tap.say(b"".join(wrap(encode(request)) for request in requests))
+    for request in requests:
+        if not bench.until_answered(request.id, bench.counting):
+            raise bench.broken("census_reply", sent=shown(request))
+    return [each for each in bench.tap.came if not isinstance(each, Damaged) and _is_theirs(each, requests)]

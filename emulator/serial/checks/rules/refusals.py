@@ -1,0 +1,102 @@
+"""What is wrong is refused, for the right reason, and nothing comes of it."""
+
+from ringhil.emulator.serial.checks.bench import REGISTER, LineBench, NotJudged
+from ringhil.emulator.serial.checks.promise import promise
+from ringhil.emulator.serial.checks.shown import shown
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import wrap
+from ringhil.protocol.line.management import MINOR, Capability, EventKind, Refusal, Type
+from ringhil.protocol.registers import REGISTERS
+
+_NEW = (0x00, 0x3F, 0x7F)  # types that no version yet has
+
+
+def _refuses(bench: LineBench, request: m.Message, *reasons: Refusal) -> m.RefusedReply:
+    return bench.expect_refusal(wrap(encode(request)), request.id, *reasons, sent=shown(request))
+
+
+@promise("refusals.type", "What is no request is refused with unknown_type, under its id.")
+def unknown_type(bench: LineBench) -> None:
+    types = [kind.code for kind in Type if kind.code > 0x40]
+    if bench.info.version.endswith(f".{MINOR}"):  # a later one may know more
+        types += _NEW
+    for code in types:
+        number = bench.next_id()
+        message = bytes([code]) + number.to_bytes(2, "big")
+        bench.expect_refusal(wrap(message), number, Refusal.UNKNOWN_TYPE, sent=f"a message of type 0x{code:02X}")
+
+
+@promise("refusals.length", "A request of a wrong length is refused with bad_length.")
+def bad_length(bench: LineBench) -> None:
+    right = (m.TimeRequest(1), m.ReadRequest(1, 0, REGISTER), m.WriteRequest(1, 0, REGISTER, 0))
+    for request in right:
+        whole = encode(request)
+        for message in (whole[:-1], whole + b"\0", whole + bytes(40)):
+            if len(message) < 3:
+                continue  # no id
+            number = bench.next_id()
+            wrong = message[:1] + number.to_bytes(2, "big") + message[3:]
+            what = f"{shown(request).partition('(')[0]} of {len(wrong)} bytes, {len(whole)} are right"
+            bench.expect_refusal(wrap(wrong), number, Refusal.BAD_LENGTH, sent=what)
+
+
+@promise("refusals.gpu", "A GPU that the card doesn't have is refused with no_such_gpu.")
+def no_such_gpu(bench: LineBench) -> None:
+    for gpu in {bench.info.gpus, 0xFFFF}:
+        _refuses(bench, m.ReadRequest(bench.next_id(), gpu, REGISTER), Refusal.NO_SUCH_GPU)
+        _refuses(bench, m.WriteRequest(bench.next_id(), gpu, REGISTER, 0), Refusal.NO_SUCH_GPU)
+
+
+@promise("refusals.register", "A register that a node doesn't have is refused with no_such_register.")
+def no_such_register(bench: LineBench) -> None:
+    for address in (0x1F, 0xFF):
+        _refuses(bench, m.ReadRequest(bench.next_id(), 0, address), Refusal.NO_SUCH_REGISTER)
+        _refuses(bench, m.WriteRequest(bench.next_id(), 0, address, 0), Refusal.NO_SUCH_REGISTER)
+
+
+@promise("refusals.read_only", "A write to a register that can only be read is refused with read_only.")
+def read_only(bench: LineBench) -> None:
+    tried = 0
+    for register in (each for each in REGISTERS if each.access == "ro"):
+        found = bench.ask(m.ReadRequest(bench.next_id(), 0, register.address))
+        if isinstance(found, m.ReadReply):
+            same = m.WriteRequest(bench.next_id(), 0, register.address, found.value)  # no harm where it is taken
+            _refuses(bench, same, Refusal.READ_ONLY)
+            tried += 1
+    if not tried:
+        raise NotJudged("the card has no register that can only be read")
+
+
+@promise("refusals.cannot", "What the card's capabilities don't say is refused with cannot.")
+def cannot(bench: LineBench) -> None:
+    lacking: dict[Capability, m.Message] = {
+        Capability.CENSUS: m.CensusRequest(bench.next_id()),
+        Capability.SEND: m.SendRequest(bench.next_id(), 0, 0xFF),
+        Capability.EVENTS: m.SubscribeRequest(bench.next_id(), EventKind.COUNTS),
+        Capability.FAULTS: m.InjectRequest(bench.next_id(), 0, 1, 0, 0),  # to end what is not there
+    }
+    asked = [request for bit, request in lacking.items() if bit.word not in bench.info.capabilities]
+    for request in asked:
+        _refuses(bench, request, Refusal.CANNOT)
+    if not asked:
+        raise NotJudged("the card has all capabilities")
+
+
+@promise("refusals.port", "A port that a mailbox doesn't have, and what is no frame, are refused with bad_value.")
+def bad_value(bench: LineBench) -> None:
+    bench.need("send")
+    for port, frame in ((9, bytes(64)), (0xFF, b""), (0, b"12345678"), (0, b"")):
+        _refuses(bench, m.SendRequest(bench.next_id(), 0, port, frame), Refusal.BAD_VALUE)
+
+
+@promise("refusals.text", "A refusal ends with a sentence for people, in UTF-8.")
+def text(bench: LineBench) -> None:
+    for request in (m.ReadRequest(bench.next_id(), 0xFFFF, REGISTER), m.ReadRequest(bench.next_id(), 0, 0xFF)):
+        found = _refuses(bench, request, *Refusal)
+        try:
+            said = found.text.decode()
+        except UnicodeDecodeError:
+            said = ""
+        if not said.strip():
+            raise bench.broken("a sentence in UTF-8", shown(found), sent=shown(request))

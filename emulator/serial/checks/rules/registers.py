@@ -1,0 +1,73 @@
+"""Registers of a GPU's node: docs/protocol.md has the map. What is written here is written back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
+from ringhil.emulator.serial.checks.promise import promise
+from ringhil.emulator.serial.client import RefusedError
+from ringhil.protocol.line.management import Refusal
+from ringhil.protocol.registers import REGISTERS
+
+# The cost of work: written for a moment, they change no count, no election and no frame.
+_SETUP, _PER_FLIT = "compute_setup", "compute_per_flit"
+
+
+@contextmanager
+def _kept(bench: LineBench, gpu: int, *names: str) -> Iterator[list[int]]:
+    """The values of registers, which are written back in the end."""
+    try:
+        before = [bench.client.read(gpu, name) for name in names]
+    except RefusedError as error:
+        raise NotJudged(str(error)) from None
+    try:
+        yield before
+    finally:
+        for name, value in zip(names, before, strict=True):
+            bench.client.write(gpu, name, value)
+
+
+def _must_be(bench: LineBench, gpu: int, name: str, value: int, after: str) -> None:
+    found = bench.client.read(gpu, name)
+    if found != value:
+        raise bench.broken(f"{name} of GPU {gpu} is {value}", f"{found}", sent=after)
+
+
+@promise("registers.read", "Every register of the map can be read, of every node.")
+def read(bench: LineBench) -> None:
+    lacking = []
+    for gpu in {0, bench.info.gpus - 1}:
+        for register in REGISTERS:
+            try:
+                bench.client.read(gpu, register.name)
+            except RefusedError as error:
+                if error.why is not Refusal.NO_SUCH_REGISTER:
+                    raise bench.broken("read_reply", str(error)) from None
+                lacking.append(register.name)
+    if lacking:
+        raise NotJudged(f"the card has no {', '.join(dict.fromkeys(lacking))}")
+
+
+@promise("registers.write", "What is written to a register can be read back.")
+def write(bench: LineBench) -> None:
+    gpu = bench.info.gpus - 1
+    with _kept(bench, gpu, _SETUP) as (before,):
+        for value in (before ^ 1, 0xA5C3_0FF1, 0, before + 1 & 0xFFFF_FFFF):
+            with bench.possible():
+                bench.client.write(gpu, _SETUP, value)
+            _must_be(bench, gpu, _SETUP, value, f"write(gpu={gpu}, {_SETUP}, value={value})")
+    _must_be(bench, gpu, _SETUP, before, f"write(gpu={gpu}, {_SETUP}, value={before})")
+
+
+@promise("registers.apart", "A write changes no other register, and no other node.", needs="registers.write")
+def apart(bench: LineBench) -> None:
+    gpu, other = 0, bench.info.gpus - 1
+    with _kept(bench, gpu, _SETUP, _PER_FLIT) as (setup, per_flit):
+        neighbour = bench.client.read(other, _SETUP)
+        value = setup ^ 3
+        bench.client.write(gpu, _SETUP, value)
+        after = f"write(gpu={gpu}, {_SETUP}, value={value})"
+        _must_be(bench, gpu, _SETUP, value, after)
+        _must_be(bench, gpu, _PER_FLIT, per_flit, after)
+        if other != gpu:
+            _must_be(bench, other, _SETUP, neighbour, after)

@@ -1,0 +1,96 @@
+"""The whole check of a card: rule after rule, each from a fresh start; what is found."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from ringhil.emulator.serial.checks.bench import BrokenPromise, LineBench, NotJudged
+from ringhil.emulator.serial.checks.promise import Promise, all_promises
+from ringhil.emulator.serial.client import LINE_GONE, CardError, Info
+
+
+class Kept(StrEnum):
+    """What becomes of a promise."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_JUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class PromiseFinding:
+    """Of one rule. `text`: of a broken one what was sent, promised and came; of one that isn't judged, why."""
+
+    rule: str
+    promise: str
+    kept: Kept
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class CardReport:
+    """Of a whole check."""
+
+    card: Info
+    findings: tuple[PromiseFinding, ...]
+
+    def number(self, kept: Kept) -> int:
+        """Rules of which this was found."""
+        return sum(finding.kept is kept for finding in self.findings)
+
+    @property
+    def verdict(self) -> Kept:
+        """`not judged` when nothing was."""
+        if self.number(Kept.FAIL):
+            return Kept.FAIL
+        return Kept.PASS if self.number(Kept.PASS) else Kept.NOT_JUDGED
+
+    def to_json(self) -> dict[str, Any]:
+        """A document."""
+        sums = {str(kept).replace(" ", "_"): self.number(kept) for kept in Kept}
+        rules = [asdict(finding) for finding in self.findings]
+        return {"card": asdict(self.card), "verdict": str(self.verdict), **sums, "rules": rules}
+
+
+def run(bench: LineBench, names: Sequence[str] = ()) -> Iterator[PromiseFinding]:
+    """Try these rules, or all, and those that they need; one finding after the other, of those that were asked for.
+
+    Afterwards the card has forgotten what was asked on this line.
+    """
+    promises, found = all_promises(), dict[str, PromiseFinding]()
+    wanted = set(names or promises)
+    tried = set(wanted)
+    for name in reversed(promises):  # what a rule needs stands before it
+        if name in tried and promises[name].needs:
+            tried.add(promises[name].needs)
+    gone = False
+    for name in (name for name in promises if name in tried):
+        finding = found[name] = _finding(bench, promises[name], gone, found)
+        gone = gone or (finding.kept is Kept.FAIL and LINE_GONE in finding.text)
+        if name in wanted:
+            yield finding
+    if not gone:
+        with suppress(BrokenPromise, CardError):
+            bench.begin()
+
+
+def _finding(bench: LineBench, tried: Promise, gone: bool, before: Mapping[str, PromiseFinding]) -> PromiseFinding:
+    def found(kept: Kept, text: str = "") -> PromiseFinding:
+        return PromiseFinding(tried.name, tried.says, kept, text)
+
+    if gone:
+        return found(Kept.NOT_JUDGED, LINE_GONE)
+    if tried.needs and before[tried.needs].kept is not Kept.PASS:
+        return found(Kept.NOT_JUDGED, f"{tried.needs}, which it needs: {before[tried.needs].kept}")
+    try:
+        bench.begin()
+        tried.trial(bench)
+    except NotJudged as reason:
+        return found(Kept.NOT_JUDGED, str(reason))
+    except BrokenPromise as error:
+        return found(Kept.FAIL, str(error))
+    except CardError as error:
+        return found(Kept.FAIL, str(bench.broken("an answer that is one", str(error))))
+    return found(Kept.PASS)

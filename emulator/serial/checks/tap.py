@@ -1,0 +1,85 @@
+"""A port of pyserial's with a tap: everything passes, and what has passed is known, byte for byte and decoded."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ringhil.emulator.serial.client import arrived, line_gone
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import MessageError, decode
+from ringhil.protocol.line.framing import Damaged, Unwrapper
+
+_REMEMBERED = 64  # messages sent
+_MOST_BYTES = 1 << 22  # kept of what has come, since it was last forgotten
+
+Heard = m.Message | Damaged
+
+
+class Tap:
+    """`came`: messages, and what is none, since `forget`; `raw`: their bytes. `sent`: the last messages to the card,
+    the latest last. `bytes_sent`, `bytes_came`: since it was made."""
+
+    def __init__(self, line: Any) -> None:
+        self._line = line
+        self._in, self._out = Unwrapper(), Unwrapper()
+        self.came: list[Heard] = []
+        self.raw = bytearray()
+        self.sent: deque[Heard] = deque(maxlen=_REMEMBERED)
+        self.timeout: float | None = line.timeout  # seconds for which `read` waits
+        self._unread = b""
+        self.bytes_sent = self.bytes_came = 0
+        self.monotonic = getattr(line, "monotonic", time.monotonic)
+        self.idle: Callable[[float], None] | None = getattr(line, "idle", None)
+
+    def forget(self) -> None:
+        """What has come so far."""
+        self.came.clear()
+        self.raw.clear()
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read at once."""
+        return len(self._unread) or int(self._line.in_waiting)
+
+    def read(self, size: int = 1) -> bytes:
+        """As pyserial."""
+        if not self._unread:
+            self._unread = self._arrived(self.timeout or 0.0)
+        data, self._unread = self._unread[:size], self._unread[size:]
+        return data
+
+    def _arrived(self, seconds: float) -> bytes:
+        data = arrived(self._line, seconds)
+        self.bytes_came += len(data)
+        if len(self.raw) + len(data) > _MOST_BYTES:
+            self.forget()
+        self.raw += data
+        self.came += [_decoded(each) for each in self._in.feed(data)]
+        return data
+
+    def write(self, data: bytes) -> int:
+        """As pyserial."""
+        self.bytes_sent += len(data)
+        self.sent += [_decoded(each) for each in self._out.feed(data)]
+        return int(self._line.write(data) or 0)
+
+    def hear(self, seconds: float) -> bool:
+        """Read what comes within that time, past any client; whether anything has. Raises CardError when the line is
+        gone."""
+        self._unread = b""
+        return bool(self._arrived(seconds))
+
+    def say(self, data: bytes) -> None:
+        """Write all of it. Raises CardError when the line is gone."""
+        with line_gone():
+            self.write(data)
+
+
+def _decoded(found: bytes | Damaged) -> Heard:
+    if isinstance(found, Damaged):
+        return found
+    try:
+        return decode(found)
+    except MessageError as error:
+        return Damaged(found, f"is no message: {error}")

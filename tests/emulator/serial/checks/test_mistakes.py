@@ -1,0 +1,65 @@
+"""The check checked: every mistake of a card is found, by the rule that is about it, and a card without one passes."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringhil.emulator.serial.checks.bench import LineBench
+from ringhil.emulator.serial.checks.promise import all_promises
+from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
+from ringhil.emulator.serial.client import opened_port
+
+from .mistaken import MISTAKES, Unread
+
+SERVER = "server: {cards: {a: {gpus: 4}}}\n"
+TIMEOUT = 0.02  # seconds of the card's time
+
+
+@contextmanager
+def emulated(folder: Path) -> Iterator[Any]:
+    (folder / "server.yaml").write_text(SERVER)
+    with closing(opened_port(f"emulated://{folder}/server.yaml", timeout=TIMEOUT)) as line:
+        yield line
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A card for those whose mistakes leave no trace on it."""
+    with emulated(tmp_path_factory.mktemp("server")) as line:
+        yield line
+
+
+def checked(line: Any, *names: str) -> dict[str, PromiseFinding]:
+    bench = LineBench(line, timeout=TIMEOUT, faults=True)
+    return {finding.rule: finding for finding in run(bench, names)}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_every_mistake_is_found_by_the_rule_that_is_about_it(name: str, shared: Any, tmp_path: Path) -> None:
+    mistake = MISTAKES[name]
+    if mistake.rule.startswith("faults."):
+        with emulated(tmp_path) as line:
+            found = checked(mistake.card(line), mistake.rule)
+    else:
+        found = checked(mistake.card(shared), mistake.rule)
+    finding = found[mistake.rule]
+    assert finding.kept is Kept.FAIL, finding
+    assert finding.text.startswith("sent ")
+    assert "; promised: " in finding.text
+    assert "; came: " in finding.text
+    assert "\n" not in finding.text
+
+
+def test_a_card_without_a_mistake_keeps_all_promises(tmp_path: Path) -> None:
+    with emulated(tmp_path) as line:
+        found = checked(Unread(line))
+    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
+    unjudged = {finding.rule: finding.text for finding in found.values() if finding.kept is Kept.NOT_JUDGED}
+    assert unjudged == {"refusals.cannot": "the card has all capabilities"}
+
+
+def test_every_rule_finds_a_mistake() -> None:
+    assert {*all_promises()} == {mistake.rule for mistake in MISTAKES.values()}
