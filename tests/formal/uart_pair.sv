@@ -97,7 +97,8 @@ module uart_pair
     if (started_q && !rst_i) begin
       // One byte for each that was taken, at its time; nothing else.
       assert (dut.came == (age == CAME));
-      if (dut.came) assert (dut.byte_in == byte_q);
+      assert (dut.u_fifo.push_i == dut.came);
+      if (dut.came) assert (dut.u_fifo.data_i == byte_q);
       assert (dut.events == 4'h0 && dut.errors_q == 4'h0);
       assert (int'(dut.count) <= ENOUGH);
       assert (line == (!live_q || level(age)));

@@ -28,6 +28,12 @@ module uart_rest (
   assign still = started_q && quiet_q;
   always_ff @(posedge clk_i) quiet_q <= started_q && idle_o && !rst_i;
 
+  // The outputs stay, too: a register that nothing else reads would be seen nowhere else.
+  logic [15:0] shown, shown_q;
+  assign shown = {dut.tx_o, dut.rts_o, dut.tx_ready_o, dut.rx_valid_o, dut.rx_data_o, dut.errors_o};
+  always_ff @(posedge clk_i) shown_q <= shown;
+  always_comb if (still) assert (shown == shown_q);
+
   // One comparison a register and memory.
   `include "state.svh"
 endmodule
