@@ -189,9 +189,9 @@ BUGS = (
     ),
     Bug(
         "the rest of a range of work is forgotten when shares change",
-        "emulator/host/backlog.py",
-        "if cut < end:",
-        "if cut < end and not start:",
+        "emulator/host/policy/proportional.py",
+        "piece = (cut, end) if cut < end else next(pieces, None)",
+        "piece = next(pieces, None)",
         ("dead",),
         "two working cards",
         number=6,
