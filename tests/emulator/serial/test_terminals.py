@@ -1,0 +1,90 @@
+"""A management port with the terminals that people have: pyserial's miniterm, socat, and a shell's echo and cat."""
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.emulator.serial.test_serving import ONE, Served
+
+from ringhil.emulator.serial.client import CardClient
+
+needs_socat = pytest.mark.skipif(shutil.which("socat") is None, reason="socat isn't installed: apt-get install socat")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    listen = ("--listen", "pty", "--listen", "tcp://127.0.0.1:0")
+    served = Served(tmp_path, ONE, *listen, "--clock", "200000")
+    yield served
+    served.process.kill()
+    served.process.communicate()
+
+
+def shown(terminal: int, text: str) -> str:
+    """What a terminal shows, until this is in it; lines end in one character."""
+    seen, deadline = "", time.monotonic() + 60
+    while text not in seen:
+        assert time.monotonic() < deadline, seen
+        if select.select([terminal], [], [], 1)[0]:
+            seen += os.read(terminal, 4096).decode().replace("\r", "")
+    return seen
+
+
+def test_miniterm(served: Served) -> None:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "serial.tools.miniterm", served.ports["a"][0], "115200"])
+    shown(terminal, "--- Quit: Ctrl+]")
+    os.write(terminal, b"read a.1 watchdog\r")
+    shown(terminal, "watchdog          0x00000040         64\n> ")
+    os.write(terminal, b"census\r")
+    shown(terminal, "counting\n> ")
+    shown(terminal, "4 of 4 GPUs work")
+    os.write(terminal, b"\x1d")  # Ctrl+]
+    with suppress(OSError):  # it has gone
+        shown(terminal, "--- exit ---")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.close(terminal)
+
+
+def test_echo_and_cat(served: Served) -> None:
+    port = served.ports["a"][0]
+    with subprocess.Popen(["cat", port], stdout=subprocess.PIPE) as cat:
+        assert cat.stdout is not None
+        subprocess.run(["sh", "-c", 'echo help > "$1"', "sh", port], check=True)
+        help_ = shown(cat.stdout.fileno(), "this\n> ")
+        cat.kill()
+    assert "census, last                have the ring counted; the last accepted count\n" in help_
+
+
+@needs_socat
+def test_socat_types(served: Served) -> None:
+    host_and_port = served.ports["a"][1].removeprefix("socket://")
+    with subprocess.Popen(
+        ["socat", "-", f"TCP:{host_and_port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as socat:
+        assert socat.stdin is not None
+        assert socat.stdout is not None
+        socat.stdin.write(b"info\n")
+        socat.stdin.flush()
+        shown(socat.stdout.fileno(), "card a, 4 GPUs, cycle ")
+        socat.stdin.close()
+
+
+@needs_socat
+def test_socat_makes_a_port_of_a_socket(served: Served, tmp_path: Path) -> None:
+    host_and_port, port = served.ports["a"][1].removeprefix("socket://"), tmp_path / "card"
+    with subprocess.Popen(["socat", f"PTY,link={port},raw,echo=0", f"TCP:{host_and_port}"]) as socat:
+        while not port.exists():
+            assert socat.poll() is None
+        with CardClient.open(str(port), timeout=20) as card:
+            assert card.census(timeout=30).count == 4
+        socat.terminate()
