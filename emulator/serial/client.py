@@ -112,7 +112,9 @@ def arrived(line: "serial.SerialBase", patience: float) -> bytes:
 def _read(line: "serial.SerialBase", patience: float) -> bytes:
     if line.timeout != patience:  # other ports are set up anew for it, too, in no time
         line.timeout = patience
-    return bytes(line.read(max(1, line.in_waiting)))
+    data = line.read(max(1, line.in_waiting))
+    rest = line.in_waiting if data else 0
+    return bytes(data + line.read(rest) if rest else data)
 
 
 class CardClient:

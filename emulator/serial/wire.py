@@ -93,7 +93,7 @@ class _Way:
 
     def put(self, data: bytes, now: int) -> None:
         self.advance(now)
-        if not self._on_its_way:
+        if self._byte and not self._on_its_way:
             self._since = max(self._since, Fraction(now))
         self._on_its_way += data
 
