@@ -3,7 +3,7 @@
 It has no clock and no line: whoever feeds it says when. What it holds is bounded, whatever the client does or leaves.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from ringhil.emulator.serial.managed_card import Answer, ManagedCard
@@ -15,6 +15,7 @@ from ringhil.protocol.line.framing import LONGEST, Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability, EventKind, Refusal, Type
 
 ROOM = 1 << 18  # bytes that wait for the client to read; beyond that, events are left out and requests not read
+_MOST_UNREAD = 4096  # requests that wait for a write to hold
 _KEPT = 64  # requests whose replies are kept, in case that they are asked again
 _REQUESTS = tuple(kind.code for kind in REQUESTS)
 _KNOWN_EVENTS = sum(EventKind)
@@ -46,6 +47,8 @@ class ManagementPort:
         self._out = bytearray()
         self._events = 0
         self._session = 0
+        self._unread = deque[bytes]()
+        self._writing = False
         self._untold = 0  # events missed of which the client has not heard
         # By id: a request, and its reply if there is one yet. Who asks again under the same id was not heard, or did
         # not hear: it is not done twice.
@@ -62,7 +65,7 @@ class ManagementPort:
     @property
     def full(self) -> bool:
         """So much waits for the client to read that nothing more should be read from it."""
-        return len(self._out) >= ROOM
+        return len(self._out) >= ROOM or len(self._unread) >= _MOST_UNREAD
 
     @property
     def waiting(self) -> int:
@@ -78,7 +81,8 @@ class ManagementPort:
             if isinstance(message, Damaged):
                 self.counts.damaged += 1
             else:
-                self._request(message)
+                self._unread.append(message)
+        self._work()
 
     def take(self, most: int = ROOM) -> bytes:
         """Up to `most` bytes to be sent; they are sent."""
@@ -91,6 +95,16 @@ class ManagementPort:
         return data
 
     # -------------------------------------------------------------------------------------------- requests
+
+    def _work(self) -> None:
+        """Requests are done one after the other: what comes behind a write waits until that holds."""
+        while self._unread and not self._writing:
+            self._request(self._unread.popleft())
+
+    def _written(self, reply: m.Message) -> None:
+        self._writing = False
+        self._answer(reply)
+        self._work()
 
     def _request(self, data: bytes) -> None:
         number = int.from_bytes(data[1:3], "big")
@@ -125,6 +139,10 @@ class ManagementPort:
                 c = self.counts
                 events = (c.requests, c.damaged, c.refused, c.events, c.missed)
                 self._answer(m.LineReply(request.id, c.received, c.sent, *(n & _32_BITS for n in events)))
+            case m.WriteRequest():
+                session = self._session
+                self._card.carry_out(request, lambda reply: self._written(reply) if session == self._session else None)
+                self._writing = True
             case _:
                 session = self._session
                 self._card.carry_out(request, lambda reply: self._answer(reply) if session == self._session else None)

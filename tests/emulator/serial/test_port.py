@@ -67,12 +67,34 @@ def test_the_same_request_again_is_answered_again_and_not_done_again(port: Manag
     assert other.now > first[0].now  # type: ignore[union-attr]
 
 
-def test_a_write_is_answered_when_it_holds(port: ManagementPort, server: LiveServer) -> None:
-    now = server.kernel.now
-    assert asked(port, m.WriteRequest(5, 1, ADDRESS["weight"], 9), m.WriteRequest(5, 1, ADDRESS["weight"], 9)) == []
-    server.run_to(now + 2)
-    assert asked(port, m.TimeRequest(6)) == [m.WriteReply(5, now + 1), m.TimeReply(6, now + 2)]
-    assert server.engine.peek(1, "weight") == 9
+def test_a_write_is_answered_when_it_holds_and_what_comes_behind_it_waits(
+    port: ManagementPort, server: LiveServer
+) -> None:
+    now, weight = server.kernel.now, ADDRESS["weight"]
+    first, again = m.WriteRequest(5, 1, weight, 9), m.WriteRequest(5, 1, weight, 9)
+    assert asked(port, first, again, m.ReadRequest(6, 1, weight), m.WriteRequest(7, 1, weight, 3)) == []
+    assert asked(port, m.TimeRequest(8)) == []
+    server.run_to(now + 3)
+    written = m.WriteReply(5, now + 1)
+    assert heard(port) == [
+        written,
+        written,
+        m.ReadReply(6, 9, now + 1),
+        m.WriteReply(7, now + 2),
+        m.TimeReply(8, now + 2),
+    ]
+    assert server.engine.peek(1, "weight") == 3
+
+
+def test_a_write_that_is_refused_holds_nothing_up(port: ManagementPort) -> None:
+    refused, time = asked(port, m.WriteRequest(5, 9, 2, 9), m.TimeRequest(6))
+    assert isinstance(refused, m.RefusedReply)
+    assert isinstance(time, m.TimeReply)
+
+
+def test_who_asks_on_and_on_behind_a_write_is_not_read_from(port: ManagementPort) -> None:
+    port.receive(wrap(encode(m.WriteRequest(5, 1, 2, 9))) + wrap(encode(m.TimeRequest(6))) * 5000)
+    assert port.full
 
 
 def test_hello_begins_afresh(port: ManagementPort, server: LiveServer) -> None:

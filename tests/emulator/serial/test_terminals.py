@@ -2,17 +2,16 @@
 
 import os
 import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.emulator.serial.test_serving import ONE, Served
+from tests.emulator.serial.test_typed import shown
 
 from ringhil.emulator.serial.client import CardClient
 
@@ -28,16 +27,6 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.process.communicate()
 
 
-def shown(terminal: int, text: str) -> str:
-    """What a terminal shows, until this is in it; lines end in one character."""
-    seen, deadline = "", time.monotonic() + 60
-    while text not in seen:
-        assert time.monotonic() < deadline, seen
-        if select.select([terminal], [], [], 1)[0]:
-            seen += os.read(terminal, 4096).decode().replace("\r", "")
-    return seen
-
-
 def test_miniterm(served: Served) -> None:
     child, terminal = pty.fork()
     if child == 0:
@@ -46,8 +35,7 @@ def test_miniterm(served: Served) -> None:
     os.write(terminal, b"read a.1 watchdog\r")
     shown(terminal, "watchdog          0x00000040         64\n> ")
     os.write(terminal, b"census\r")
-    shown(terminal, "counting\n> ")
-    shown(terminal, "4 of 4 GPUs work")
+    assert "counting\n> " in shown(terminal, "4 of 4 GPUs work")
     os.write(terminal, b"\x1d")  # Ctrl+]
     with suppress(OSError):  # it has gone
         shown(terminal, "--- exit ---")

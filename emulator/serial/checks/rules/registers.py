@@ -5,9 +5,13 @@ from contextlib import contextmanager
 
 from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
+from ringhil.emulator.serial.checks.shown import all_shown
 from ringhil.emulator.serial.client import RefusedError
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import Damaged, wrap
 from ringhil.protocol.line.management import Refusal
-from ringhil.protocol.registers import REGISTERS
+from ringhil.protocol.registers import ADDRESS, REGISTERS
 
 # The cost of work: written for a moment, they change no count, no election and no frame.
 _SETUP, _PER_FLIT = "compute_setup", "compute_per_flit"
@@ -57,6 +61,19 @@ def write(bench: LineBench) -> None:
                 bench.client.write(gpu, _SETUP, value)
             _must_be(bench, gpu, _SETUP, value, f"write(gpu={gpu}, {_SETUP}, value={value})")
     _must_be(bench, gpu, _SETUP, before, f"write(gpu={gpu}, {_SETUP}, value={before})")
+
+
+@promise("registers.behind", "A read behind a write shows what was written.", needs="registers.write")
+def behind(bench: LineBench) -> None:
+    with _kept(bench, 0, _SETUP) as (before,):
+        for value in (before ^ 1, before ^ 2):
+            requests: list[m.Message] = [m.WriteRequest(bench.next_id(), 0, ADDRESS[_SETUP], value)]
+            requests.append(m.ReadRequest(bench.next_id(), 0, ADDRESS[_SETUP]))
+            heard = bench.exchange(b"".join(wrap(encode(request)) for request in requests))
+            found = [(type(each), each.id) for each in heard if not isinstance(each, Damaged)]
+            wanted = [(m.WriteReply, requests[0].id), (m.ReadReply, requests[1].id)]
+            if found != wanted or not isinstance(heard[1], m.ReadReply) or heard[1].value != value:
+                raise bench.broken(f"write_reply, then {_SETUP} is {value}", all_shown(heard))
 
 
 @promise("registers.apart", "A write changes no other register, and no other node.", needs="registers.write")

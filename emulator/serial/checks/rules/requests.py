@@ -27,6 +27,8 @@ def order(bench: LineBench) -> None:
     asked: list[m.Message] = [m.TimeRequest(bench.next_id()), m.ReadRequest(bench.next_id(), 0, REGISTER)]
     asked += [m.ReadRequest(bench.next_id(), 0xFFFF, REGISTER), m.TimeRequest(bench.next_id())]
     asked += [m.ReadRequest(bench.next_id(), 0, REGISTER) for _ in range(8)]
+    # A write to a register that there is not is refused in its turn, and changes nothing.
+    asked += [m.WriteRequest(bench.next_id(), 0, 0xFF, 0), m.TimeRequest(bench.next_id())]
     heard = bench.exchange(b"".join(wrap(encode(request)) for request in asked))
     ids = [each.id for each in heard if not isinstance(each, Damaged)]
     if ids != [request.id for request in asked]:

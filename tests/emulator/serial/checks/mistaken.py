@@ -495,6 +495,20 @@ answers(
     m.ReadRequest,
     lambda r: m.RefusedReply(r.id, Refusal.NO_SUCH_GPU.code, b"no") if r.gpu == 3 else None,
 )
+
+
+@finds("registers.behind")
+class StaleReads(Bytewise):
+    """A read in the same burst as a write is carried out before it."""
+
+    def heard(self, data: bytes) -> bytes:
+        whole = [each for each in Unwrapper().feed(data) if isinstance(each, bytes)]
+        kinds = [type(request_of(each)) for each in whole]
+        if kinds[:2] == [m.WriteRequest, m.ReadRequest]:
+            return wrap(whole[1]) + wrap(whole[0]) + b"".join(map(wrap, whole[2:]))
+        return data
+
+
 answers("registers.write", "write_is_ignored", m.WriteRequest, lambda r: m.WriteReply(r.id, NOW) if r.gpu < 4 else None)
 instead("registers.write", "write_of_16_bits", m.WriteRequest, lambda r: replace(r, value=r.value & 0xFFFF))
 instead(
