@@ -24,6 +24,19 @@ def test_bench_prints_one_document_with_every_figure() -> None:
     assert document["peak_memory_bytes"] > 0
 
 
+def test_management_ports_are_measured_beside_an_echo() -> None:
+    command = [sys.executable, "-m", "ringhil.emulator", "bench", "--json", "--only", "lines", "--seconds", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    lines = json.loads(done.stdout)["lines"]
+    assert [row["name"] for row in lines["transports"]] == ["pty", "tcp", "rfc2217"]
+    for row in lines["transports"]:
+        assert 0 < row["p50"] <= row["p99"]
+        assert row["per_second"] < 1e6 / row["p50"] * 2
+    assert all(row["ratio"] == row["per_second"] / row["echo"]["per_second"] for row in lines["transports"][:2])
+    assert [row["baud"] for row in lines["pacing"]] == [115_200, 3_000_000]
+    assert all(row["found_baud"] < 1.2 * row["baud"] for row in lines["pacing"])  # never faster, however busy it is
+
+
 @pytest.mark.slow(part="benches")
 def test_the_bare_loop_carries_the_same_messages() -> None:
     rate = census.measure(cells_library(), 3, records=False, seconds=0.05)
