@@ -19,7 +19,6 @@ from ringhil.protocol.wire import CensusVerdict, Port
 
 _REGISTERS = {register.address: register for register in REGISTERS}
 _PORTS = Port.codes()
-_MOST_COUNTING = 64  # requests that wait for the end of a census
 _NONE = CensusVerdict.NONE.code
 
 Answer = Callable[[m.Message], None]
@@ -100,8 +99,6 @@ class ManagedCard:
     def _count(self, request: m.CensusRequest, answer: Answer) -> None:
         if not any(self._is_entry(gpu) for gpu in self.card.host_links):
             raise NotDone(Refusal.NO_ENTRY_GPU, "no GPU is elected to count")
-        if len(self._counting) >= _MOST_COUNTING:
-            raise NotDone(Refusal.BUSY, f"{_MOST_COUNTING} clients wait for a census already")
         self._counting.append((request.id, answer))
         self._server.count_now(self.number)
 

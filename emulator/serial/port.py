@@ -16,6 +16,7 @@ from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability,
 
 ROOM = 1 << 18  # bytes that wait for the client to read; beyond that, events are left out and requests not read
 _MOST_UNREAD = 4096  # requests that wait for a write to hold
+_MOST_COUNTING = 8  # censuses under way for a client
 _KEPT = 64  # requests whose replies are kept, in case that they are asked again
 _REQUESTS = tuple(kind.code for kind in REQUESTS)
 _KNOWN_EVENTS = sum(EventKind)
@@ -49,6 +50,7 @@ class ManagementPort:
         self._session = 0
         self._unread = deque[bytes]()
         self._writing = False
+        self._counting = 0
         self._untold = 0  # events missed of which the client has not heard
         # By id: a request, and its reply if there is one yet. Who asks again under the same id was not heard, or did
         # not hear: it is not done twice.
@@ -145,7 +147,22 @@ class ManagementPort:
                 self._writing = True
             case _:
                 session = self._session
-                self._card.carry_out(request, lambda reply: self._answer(reply) if session == self._session else None)
+                self._done(request, lambda reply: self._answer(reply) if session == self._session else None)
+
+    def _done(self, request: m.Message, answer: Answer) -> None:
+        """By the card; so many censuses at a time that no client takes much of its memory."""
+        if not isinstance(request, m.CensusRequest):
+            self._card.carry_out(request, answer)
+            return
+        if self._counting >= _MOST_COUNTING:
+            raise NotDone(Refusal.BUSY, f"{_MOST_COUNTING} censuses of this client are under way already")
+
+        def counted(reply: m.Message) -> None:
+            self._counting -= 1
+            answer(reply)
+
+        self._card.carry_out(request, counted)
+        self._counting += 1
 
     def _hello(self, request: m.HelloRequest) -> None:
         """A client begins: what an earlier one has asked for on this line is forgotten."""
@@ -171,7 +188,7 @@ class ManagementPort:
             answer(self._greeting(0))
             return
         try:
-            self._card.carry_out(request, lambda reply: answer(reply) if session == self._session else None)
+            self._done(request, lambda reply: answer(reply) if session == self._session else None)
         except NotDone:
             self.counts.refused += 1
             raise

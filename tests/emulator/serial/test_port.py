@@ -153,18 +153,6 @@ def test_no_more_requests_are_remembered_than_may_be_asked_again(port: Managemen
     assert len(port._asked) == 64
 
 
-def test_no_more_censuses_are_waited_for_than_there_is_room_for(port: ManagementPort, server: LiveServer) -> None:
-    answers = asked(port, *(m.CensusRequest(number) for number in range(1, 67)))
-    assert [(a.id, Refusal.of(a.why)) for a in answers if isinstance(a, m.RefusedReply)] == [
-        (65, Refusal.BUSY),
-        (66, Refusal.BUSY),
-    ]
-    server.run_to(server.kernel.now + 1000)
-    counted = [a for a in heard(port) if isinstance(a, m.CensusReply)]
-    assert [a.id for a in counted] == [*range(1, 65)]
-    assert len({a.sequence for a in counted}) == 1  # one round for all
-
-
 def test_two_clients_have_nothing_of_each_other(server: LiveServer) -> None:
     card = ManagedCard(server, 0)
     one, two = ManagementPort(card), ManagementPort(card)
@@ -173,3 +161,19 @@ def test_two_clients_have_nothing_of_each_other(server: LiveServer) -> None:
     server.run_to(server.kernel.now + 20_000)
     assert heard(two) == []
     assert any(isinstance(event, m.CountEvent) for event in heard(one))
+
+
+def test_a_client_has_so_many_censuses_under_way_and_takes_none_from_others(server: LiveServer) -> None:
+    card = ManagedCard(server, 0)
+    greedy, other = ManagementPort(card), ManagementPort(card)
+    refused = asked(greedy, *(m.CensusRequest(number) for number in range(1, 12)))
+    assert [(each.id, type(each)) for each in refused] == [(number, m.RefusedReply) for number in (9, 10, 11)]
+    assert {each.why for each in refused} == {Refusal.BUSY.code}  # type: ignore[union-attr]
+    assert asked(other, m.CensusRequest(1)) == []
+    server.run_to(server.kernel.now + 2000)
+    counted = [*heard(greedy), *heard(other)]
+    assert [each.id for each in counted] == [1, 2, 3, 4, 5, 6, 7, 8, 1]
+    assert len({each.sequence for each in counted}) == 1  # type: ignore[union-attr]  # one round for all
+    assert asked(greedy, m.CensusRequest(12)) == []  # and again
+    for port in (greedy, other):
+        port.close()

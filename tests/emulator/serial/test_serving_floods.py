@@ -15,7 +15,7 @@ from ringhil.emulator.serial.serving import MOST_CLIENTS
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import LONGEST, wrap
 from ringhil.protocol.line.management import EventKind
-from ringhil.protocol.line.messages import CountEvent, LastCensusRequest, SubscribeRequest, TimeRequest
+from ringhil.protocol.line.messages import CensusRequest, CountEvent, LastCensusRequest, SubscribeRequest, TimeRequest
 
 from .test_serving import ONE, Served
 
@@ -28,7 +28,8 @@ FLOODS: dict[str, Callable[[random.Random, int], bytes]] = {
     "events": lambda dice, n: wrap(encode(SubscribeRequest(1 + n % 0xFFFF, EventKind.FRAMES | EventKind.COUNTS))),
     "garbage": lambda dice, n: dice.randbytes(4096),
     "no zero": lambda dice, n: b"\0" + dice.randbytes(4096).replace(b"\0", b"\1"),
-    "typed": lambda dice, n: b"read 1\r" * 100 if n else b"help\r",
+    "typed": lambda dice, n: (b"read 1\r", b"census\r")[n % 2] * 100 if n else b"help\r",
+    "censuses": lambda dice, n: b"".join(wrap(encode(CensusRequest(1 + (n * 20 + i) % 0xFFFF))) for i in range(20)),
     "long": lambda dice, n: wrap(b"\x07" + dice.randbytes(min(LONGEST, 16_384) - 1)),
 }
 

@@ -103,7 +103,7 @@ def until_none_is_held(live: Live) -> None:
     assert live.held == 0
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     asked=st.lists(st.sampled_from(sorted(ASKED)), min_size=1, max_size=8),
     out=st.integers(1, 150),
@@ -120,7 +120,9 @@ def test_who_comes_after_finds_all_as_it_was(live: Live, asked: list[str], out: 
     except CardError as error:
         told.append(error)
     assert all(str(error).startswith(f"{LINE_GONE}: ") for error in told)
-    assert told or line._line.is_open
+    if not told and not line._line.is_open:  # it was pulled behind the last byte
+        with pytest.raises(CardError):
+            card.now()
     line.close()
     with CardClient.open(live.url, timeout=PATIENCE) as after:
         assert after.info.gpus == GPUS
