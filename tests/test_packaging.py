@@ -16,7 +16,7 @@ def test_the_wheel_contains_all_that_runs(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"ringhil/rtl/{f.name}" for f in (ROOT / "rtl").glob("*.sv")}
     for folder in ("protocol", "firmware", "emulator"):
-        for suffix in ("*.py", "*.cpp", "*.c", "*.h", "*.j2", "*.css", "py.typed"):
+        for suffix in ("*.py", "*.cpp", "*.c", "*.h", "*.j2", "*.css", "*.yaml", "py.typed"):
             wanted |= {f"ringhil/{f.relative_to(ROOT)}" for f in (ROOT / folder).rglob(suffix)}
     assert wanted
     assert wanted <= names, sorted(wanted - names)

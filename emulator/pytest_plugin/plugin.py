@@ -1,4 +1,5 @@
-"""pytest plugin: scenario files are tests, and the fixture `ringhil` drives a server from a test.
+"""pytest plugin: scenario files are tests, and the fixture `ringhil` drives a server from a test. The fixture `card` is
+in `card_plugin.py`.
 
 | a file is collected when its top level has `server`, and |
 |---|
@@ -20,6 +21,8 @@ import pytest
 if TYPE_CHECKING:
     from ringhil.emulator.pytest_plugin.driven import Driven
     from ringhil.emulator.scenario import Scenario
+
+pytest_plugins = ["ringhil.emulator.pytest_plugin.card_plugin"]
 
 _DEFAULT = ("test_*.yaml", "test_*.yml", "*_test.yaml", "*_test.yml")
 _ALL, _SEED, _RTL, _TOP = "--ringhil-scenarios", "--ringhil-scenario-seed", "--ringhil-rtl", "--ringhil-top"
