@@ -81,7 +81,9 @@ PARTS = (
     Part("mutants", "400 mutants of the node", 6, 21),
     Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
     Part("coverage", "what cocotb reaches of rtl/", 10, command=("-m", "benchmarks.coverage")),
-    Part("benches", "what rtl check reaches of the node; cocotb, explore, verify and clusters find the same", 6, 4),
+    Part(
+        "benches", "what rtl check reaches; cocotb, explore, verify, clusters find the same; noisy lines; fuzzing", 8, 6
+    ),
     Part("recovery", "tables of docs/reliability.md, fewer runs", 5, command=("-m", "benchmarks.recovery", "50", "1")),
 )
 NAMES = tuple(part.name for part in PARTS)

@@ -259,6 +259,7 @@ def test_a_card_that_is_not_there_is_one_line(
         assert line.endswith("no card 'z'; there are a, b")
 
 
+@pytest.mark.slow(part="benches")
 def test_a_card_is_asked_only_when_a_test_wants_it(pytester: pytest.Pytester) -> None:
     missing = "--card=/dev/nothing"
     assert Ran(pytester, "def test_nothing(): pass", missing).outcomes == {"passed": 1}
@@ -268,6 +269,7 @@ def test_a_card_is_asked_only_when_a_test_wants_it(pytester: pytest.Pytester) ->
     assert "--card /dev/nothing: cannot be opened: No such file" in late.text
 
 
+@pytest.mark.slow(part="benches")
 @pytest.mark.parametrize(
     ("url", "said"),
     [
@@ -279,6 +281,7 @@ def test_workers_refuse_in_one_line(pytester: pytest.Pytester, url: str, said: s
     assert Ran(pytester, EXAMPLE, f"--card={url}", workers=2).refusal == f"--card {url}: {said}"
 
 
+@pytest.mark.slow(part="benches")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
