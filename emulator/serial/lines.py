@@ -150,7 +150,7 @@ class TcpListener:
             self._socket = socket.create_server((host, port), reuse_port=False)
         except OSError as error:
             written = "tcp" if scheme == "socket" else scheme
-            why = os.strerror(error.errno) if error.errno else error
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
             raise ListenError(f"{written}://{host}:{port}: cannot be opened: {why}") from error
         self._socket.setblocking(False)
         found, number = self._socket.getsockname()[:2]

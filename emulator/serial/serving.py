@@ -20,8 +20,8 @@ from ringhil.emulator.serial.port import ManagementPort
 from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 
 MOST_CLIENTS = 64  # at a time
-_SLICE = 2048  # cycles between two looks at the lines, as fast as possible
-_LOOK = 0.002  # seconds between two looks, paced
+_SLICE = 2048  # cycles between two looks at the lines, at most
+_LOOK = 0.002  # seconds between two looks of a paced ring that keeps up
 _HEARD, _MOST_HEARD = 0.0002, 0.002  # seconds for which who has asked is listened to, before time passes again
 
 
@@ -56,7 +56,7 @@ class Serving:
         self._clients: dict[int, _Client] = {}
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
         self._selector = selectors.DefaultSelector()
-        self._began, self._from = 0.0, 0
+        self._began, self._from, self._behind = 0.0, 0, False
 
     def listen(self, card: int, listener: TcpListener) -> None:
         """Have clients of a card come by TCP."""
@@ -90,7 +90,7 @@ class Serving:
             if self._clock is None:
                 self._attend()
             else:
-                self._look(_LOOK)
+                self._look(0 if self._behind else _LOOK)
 
     def close(self) -> None:
         """Close all lines and listeners, once or twice."""
@@ -113,7 +113,8 @@ class Serving:
         if due > now + self._clock:  # it can't keep up: the ring's clock is late, and doesn't try to catch up
             due = now + _SLICE
             self._began, self._from = seconds, due
-        self._run.run_to(due)
+        self._behind = due > now + _SLICE  # the lines are looked at all the same
+        self._run.run_to(min(due, now + _SLICE))
 
     def _attend(self) -> None:
         """Look at the lines; to who has asked something, listen for a moment more: it may ask again."""

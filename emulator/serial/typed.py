@@ -201,7 +201,7 @@ class Typist:
             code = LineFault.parse(fault).code
         except ValueError:
             raise ValueError(f"found {fault!r}; allowed are {', '.join(LineFault)}") from None
-        place = place_of(gpu, self._card.name, self._card.gpus)
+        place = place_of(LineFault.of(code), gpu, self._card.name, self._card.gpus)
         self._request(m.InjectRequest(0, injection.code, code, place, value))
 
     def _gpu(self, text: str) -> int:

@@ -1,5 +1,6 @@
 """Words that people type for what a management port knows by number. Each raises ValueError with what is allowed."""
 
+from ringhil.emulator.scenario.faults import FAULTS, PartKind
 from ringhil.emulator.scenario.names import split_gpu
 from ringhil.emulator.scenario.topology import LinkRef
 from ringhil.protocol import registers
@@ -42,10 +43,12 @@ def gpu_of(text: str, card: str) -> int:
     return gpu
 
 
-def place_of(text: str, card: str, gpus: int) -> int:
+def place_of(fault: str, text: str, card: str, gpus: int) -> int:
     """Where a fault strikes a card of so many GPUs: a GPU, or a link `a.5-a.6`, by the GPU before it."""
     if "-" not in text:
         return gpu_of(text, card)
+    if FAULTS[fault].target is not PartKind.LINK:
+        raise ValueError(f"found {text!r}; {fault} strikes a GPU, such as {card}.3")
     link = LinkRef.parse(text, gpus)
     if link.card != card:
         raise ValueError(f"found {text!r}; this is card {card}")

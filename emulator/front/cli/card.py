@@ -194,7 +194,7 @@ def fault(context: click.Context, fault: LineFault, gpu: str, clear: bool, value
     """Inject FAULT at GPU, or at the link from it clockwise (a.3-a.4); a real card refuses."""
     with _open(context) as card:
         with _usage("GPU"):
-            place = place_of(gpu, card.info.name, card.info.gpus)
+            place = place_of(fault, gpu, card.info.name, card.info.gpus)
         cycle = card.clear(fault, place) if clear else card.fault(fault, place, value=value)
     click.echo(f"{'cleared' if clear else 'set'} at cycle {cycle}")
 

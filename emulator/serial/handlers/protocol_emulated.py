@@ -18,6 +18,7 @@ from serial import PortNotOpenError, SerialBase, SerialException
 from ringhil.emulator.serial.emulated import CLOCK, EmulatedLine, EmulationError
 from ringhil.emulator.serial.urls import path_in
 
+_LIMITS = {"clock": (1, 10_000_000_000), "baud": (50, 100_000_000), "uart": (1, 1), "seed": (0, 2**32 - 1)}
 _STEP = 64  # cycles that pass between two looks at what has come
 
 
@@ -120,13 +121,15 @@ class _Asked:
 
 def _parsed(url: str) -> _Asked:
     parts = urlsplit(url)
-    asked = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-    unknown = sorted(set(asked) - {"clock", "baud", "uart", "seed"})
-    if unknown or parts.scheme != "emulated" or not (parts.netloc or parts.path):
+    given = parse_qs(parts.query, keep_blank_values=True)
+    if set(given) - set(_LIMITS) or parts.scheme != "emulated" or not (parts.netloc or parts.path):
         raise SerialException(f"{url}: allowed is emulated:///PATH[?clock=HZ&baud=N&uart=1&seed=N][#CARD]")
-    for name, text in asked.items():
-        if not (text.isascii() and text.isdigit() and len(text) < 10) or (name != "seed" and int(text) == 0):
-            raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number of up to 9 digits")
+    asked = dict[str, str]()
+    for name, values in given.items():
+        low, high = _LIMITS[name]
+        asked[name] = text = values[0] if len(values) == 1 else "&".join(values)
+        if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
+            raise SerialException(f"{url}: {name}: found {text!r}; allowed is a whole number from {low} to {high}")
     numbers = {name: int(text) for name, text in asked.items()}
     path, card = path_in(parts.netloc + parts.path), unquote(parts.fragment) or None
     return _Asked(path, card, numbers.get("clock", CLOCK), numbers.get("baud"), "uart" in numbers, numbers.get("seed"))

@@ -134,7 +134,25 @@ def test_a_paced_ring_is_where_its_clock_is(run: Run) -> None:
     serving.serve(enough)
     serving.close()
     late = 2500 + 2048
-    assert cycles == [0, 0, 1000, 2500, late, late, late + 5000]
+    assert cycles == [0, 0, 1000, 2500, late, late, late + 2048]
+
+
+def test_a_paced_ring_that_is_behind_looks_at_its_lines_all_the_same(run: Run) -> None:
+    """However far behind: it goes on in small steps, and waits for nobody meanwhile."""
+    seconds, waits = iter([0.0, *[0.9] * 6]), list[float]()
+    serving = Serving(run, clock=10_000, monotonic=lambda: next(seconds))
+    look, cycles = serving._look, list[int]()
+
+    def watched(wait: float) -> bool:
+        waits.append(wait)
+        cycles.append(run.kernel.now)
+        return look(0)
+
+    serving._look = watched  # type: ignore[method-assign]
+    serving.serve(lambda: len(waits) == 6)
+    serving.close()
+    assert cycles == [2048, 4096, 6144, 8192, 9000, 9000]
+    assert [wait > 0 for wait in waits] == [False, False, False, False, True, True]
 
 
 def test_no_more_clients_are_taken_than_there_is_room_for(run: Run) -> None:
@@ -323,6 +341,7 @@ def test_a_census_as_a_document(tmp_path: Path) -> None:
         (["read", "9", "status"], "ringhil: the card refuses: GPU 9: the card has 0 .. 3 (no_such_gpu)"),
         (["read", "b.1", "status"], "URL read: GPU: found 'b.1'; this is card a"),
         (["read", "a.x"], "GPU: 'a.x'; allowed is "),
+        (["fault", "dead", "a.1-a.2"], "GPU: found 'a.1-a.2'; dead strikes a GPU, such as a.3"),
         (["fault", "dead", "b.1"], "URL fault: GPU: found 'b.1'; this is card a"),
         (["fault", "link_cut", "a.1-a.3"], "GPU: 'a.1-a.3'"),
         (["fault", "link_cut", "b.1-b.2"], "URL fault: GPU: found 'b.1-b.2'; this is card a"),
