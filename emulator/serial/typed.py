@@ -117,7 +117,7 @@ class Typist:
             if self._line:
                 self._line.pop()
                 self._echo("\b \b")
-        elif len(self._line) < _LONGEST:
+        elif byte in _TYPED and len(self._line) < _LONGEST:
             self._line.append(byte)
             self._echo(chr(byte))
 

@@ -185,6 +185,12 @@ def test_whatever_comes_a_request_after_it_is_answered(server: LiveServer, piece
     assert [decode(each) for each in Unwrapper().feed(port.take()) if isinstance(each, bytes)][-1].id == 777
 
 
+def test_what_nobody_types_behind_a_first_line_is_left_out(port: ManagementPort) -> None:
+    port.receive(b"\n\x80ti\xffme")
+    port.receive(b"\r")
+    assert port.take(ROOM).decode().endswith("time\r\ncycle 3000\r\n> ")
+
+
 def test_a_line_without_an_end_takes_no_more_room(port: ManagementPort) -> None:
     typed(port, "\r")
     for _ in range(50):
