@@ -15,6 +15,7 @@ import tty
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,14 @@ def measure(*, seconds: float = 2.0, progress: Callable[[str], None]) -> dict[st
         for name, url in zip(_TRANSPORTS, ports, strict=True):
             progress(f"requests over {name}")
             with CardClient.open(url, timeout=10) as card:
-                rate = _rate(lambda card=card: card.now(), seconds)  # type: ignore[misc]
+                rate = _rate(card.now, seconds)
             document["transports"].append({"name": name, **asdict(rate)})
     echoes = {"pty": _pty_echo, "tcp": _tcp_echo}
     for row in document["transports"]:
         if row["name"] in echoes:
             progress(f"echo over {row['name']}")
             with echoes[row["name"]]() as port:
-                echo = _rate(lambda port=port: _round_trip(port), seconds)  # type: ignore[misc]
+                echo = _rate(partial(_round_trip, port), seconds)
             row["echo"] = asdict(echo)
             row["ratio"] = row["per_second"] / echo.per_second
     document["pacing"] = [_paced(baud, seconds, progress) for baud in _BAUDS]

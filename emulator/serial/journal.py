@@ -10,8 +10,8 @@ JSON lines. The first one holds the server's file and what it ran on; then come,
 | `closed` | a client goes |
 
 `client` numbers the clients, in the order in which they came. The last line says how it ended: `end` the cycle,
-`verdict` the judge's, and `frames` the SHA-256 of every frame that was seen, with cycle, GPU, way and port. Lines are
-written as they come: of a process that is killed, all but the last one is there.
+`verdict` the judge's, and `frames` the SHA-256 of every frame that was seen, with cycle, GPU, way, port and whether it
+was damaged. Lines are written as they come: of a process that is killed, all but the last one is there.
 """
 
 import hashlib
@@ -54,7 +54,8 @@ class FramesSeen:
 
     def frame(self, seen: FrameSeen) -> None:
         """One more."""
-        self._hash.update(f"{seen.cycle} {seen.cell} {seen.WAY} {seen.port} {seen.frame.hex()}\n".encode())
+        about = f"{seen.cycle} {seen.cell} {seen.WAY} {seen.port} {int(seen.bad)}"
+        self._hash.update(f"{about} {seen.frame.hex()}\n".encode())
 
     def hexdigest(self) -> str:
         """In hexadecimal."""

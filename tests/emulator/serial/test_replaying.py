@@ -15,6 +15,7 @@ from tests.emulator.scenario.samples import unhurried
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
@@ -112,6 +113,24 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("session") / "session"
     session(path, 5)
     return path
+
+
+def test_the_hash_is_of_every_frame_and_of_all_that_is_said_of_it(recorded: Path) -> None:
+    """Both runs take it by the same code: one that hashed nothing would be the same in both."""
+
+    def hashed(*frames: FrameSeen) -> str:
+        seen = FramesSeen()
+        for frame in frames:
+            seen.frame(frame)
+        return seen.hexdigest()
+
+    one = ToCpu(7, 1, 0, b"ab")
+    others = [ToCpu(8, 1, 0, b"ab"), ToCpu(7, 2, 0, b"ab"), ToCpu(7, 1, 1, b"ab"), ToCpu(7, 1, 0, b"ac")]
+    others += [FromCpu(7, 1, 0, b"ab"), ToCpu(7, 1, 0, b"ab", True)]
+    found = [hashed(), hashed(one), hashed(one, one), *(hashed(one, other) for other in others), hashed(others[0], one)]
+    assert len(set(found)) == len(found)
+    assert hashed(one, others[0]) == hashed(one, others[0])
+    assert json.loads(recorded.read_text().splitlines()[-1])["frames"] not in found
 
 
 def test_replay_says_how_it_went(recorded: Path) -> None:
