@@ -74,7 +74,7 @@ def events(bench: LineBench) -> None:
     bench.need("events")
     first = _line(bench)
     bench.expect(m.SubscribeRequest(bench.next_id(), EventKind.COUNTS), m.SubscribeReply)
-    request, told = m.CensusRequest(bench.next_id()), 0
+    told, request = _events(bench), m.CensusRequest(bench.next_id())
     bench.tap.forget()
     bench.tap.say(wrap(encode(request)))
     bench.until_answered(request.id, bench.counting)

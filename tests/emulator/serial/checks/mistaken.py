@@ -76,6 +76,27 @@ class Honest:
         return len(data)
 
 
+class Talkative(Honest):
+    """Without a mistake: it counts of its own accord, and tells so behind everything that it says."""
+
+    def __init__(self, line: Any) -> None:
+        super().__init__(line)
+        self._listened, self._extra = False, 0
+        self._count = m.CountEvent(0, 1, 1, 0, 4, 4, 0, 0xFFFF, 0xFFFF, 1, 2, 1 << 31, 0, (0, 1, 2, 3))
+
+    def told(self, message: Any) -> list[Any]:
+        if isinstance(message, m.HelloReply):
+            self._listened = False
+        elif isinstance(message, m.SubscribeReply):
+            self._listened = bool(message.events & EventKind.COUNTS)
+        elif isinstance(message, m.LineReply):
+            message = replace(message, events=message.events + self._extra)
+        if not self._listened:
+            return [message]
+        self._extra += 1
+        return [message, self._count]
+
+
 class Bytewise(Honest):
     """`heard` is told each write of the client's as it comes."""
 

@@ -12,7 +12,7 @@ from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 
-from .mistaken import MISTAKES, Unread
+from .mistaken import MISTAKES, Talkative, Unread
 
 SERVER = "server: {cards: {a: {gpus: 4}}}\n"
 TIMEOUT = 0.02  # seconds of the card's time
@@ -59,6 +59,13 @@ def test_a_card_without_a_mistake_keeps_all_promises(tmp_path: Path) -> None:
     assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
     unjudged = {finding.rule: finding.text for finding in found.values() if finding.kept is Kept.NOT_JUDGED}
     assert unjudged == {"refusals.cannot": "the card has all capabilities"}
+
+
+def test_events_may_come_at_any_moment(tmp_path: Path) -> None:
+    """A card that counts between any two messages keeps its promises all the same."""
+    with emulated(tmp_path) as line:
+        found = checked(Talkative(line))
+    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
 
 
 def test_every_rule_finds_a_mistake() -> None:
