@@ -6,6 +6,7 @@ The echo is another process that writes back what it reads; pyserial is at the o
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import tempfile
 import time
 import tty
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ _SERVER = "server: {cards: {a: {gpus: 8}}}\n"
 _ECHO = "import os, sys\nline = int(sys.argv[1])\nwhile data := os.read(line, 4096): os.write(line, data)\n"
 _MESSAGE = bytes(9)  # as long as a request for the time
 _TRANSPORTS = {"pty": "pty", "tcp": "tcp://127.0.0.1:0", "rfc2217": "rfc2217://127.0.0.1:0"}
+_TURNS = 5
 _CLOCK = 1_000_000  # Hz, where the ring is paced
 _BAUDS = (115_200, 3_000_000)
 _FILLER = b"\1"  # what a line is filled with: no message
@@ -40,31 +42,54 @@ class LineRate:
     p50: float
     p99: float
 
+    @classmethod
+    def of(cls, taken: list[float]) -> "LineRate":
+        """Trips, each so many seconds."""
+        sorted_ = sorted(taken)
+        return cls(len(taken) / sum(taken), 1e6 * sorted_[len(taken) // 2], 1e6 * sorted_[len(taken) * 99 // 100])
+
 
 def measure(*, seconds: float = 2.0, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Each transport for about so many seconds."""
+    """Each transport for about so many seconds, and its echo in turn with it."""
     document: dict[str, Any] = {"transports": []}
-    with served(*_TRANSPORTS.values()) as ports:
+    echoes = {"pty": _pty_echo, "tcp": _tcp_echo}
+    with serving(*_TRANSPORTS.values()) as (process, ports):
         for name, url in zip(_TRANSPORTS, ports, strict=True):
             progress(f"requests over {name}")
-            with CardClient.open(url, timeout=10) as card:
-                rate = _rate(card.now, seconds)
-            document["transports"].append({"name": name, **asdict(rate)})
-    echoes = {"pty": _pty_echo, "tcp": _tcp_echo}
-    for row in document["transports"]:
-        if row["name"] in echoes:
-            progress(f"echo over {row['name']}")
-            with echoes[row["name"]]() as port:
-                echo = _rate(partial(_round_trip, port), seconds)
-            row["echo"] = asdict(echo)
-            row["ratio"] = row["per_second"] / echo.per_second
+            with CardClient.open(url, timeout=10) as card, echoes.get(name, nullcontext)() as echo:
+                document["transports"].append({"name": name, **_beside(card, echo, process, seconds)})
     document["pacing"] = [_paced(baud, seconds, progress) for baud in _BAUDS]
     return document
+
+
+def _beside(
+    card: CardClient, echo: "serial.SerialBase | None", process: "subprocess.Popen[str]", seconds: float
+) -> dict[str, Any]:
+    """In turns, so that both meet the same machine; the card's process stands while the echo has its turn."""
+    asked, echoed = list[float](), list[float]()
+    for _ in range(_TURNS):
+        asked += _trips(card.now, seconds / _TURNS)
+        if echo is not None:
+            process.send_signal(signal.SIGSTOP)
+            echoed += _trips(partial(_round_trip, echo), seconds / _TURNS)
+            process.send_signal(signal.SIGCONT)
+    rate = LineRate.of(asked)
+    if echo is None:
+        return asdict(rate)
+    beside = LineRate.of(echoed)
+    return {**asdict(rate), "echo": asdict(beside), "ratio": rate.per_second / beside.per_second}
 
 
 @contextmanager
 def served(*where: str, options: tuple[str, ...] = ()) -> Iterator[list[str]]:
     """The ports of a card that another process serves."""
+    with serving(*where, options=options) as (_, ports):
+        yield ports
+
+
+@contextmanager
+def serving(*where: str, options: tuple[str, ...] = ()) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+    """That process, and the ports."""
     with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
         server = Path(scratch) / "server.yaml"
         server.write_text(_SERVER)
@@ -73,12 +98,14 @@ def served(*where: str, options: tuple[str, ...] = ()) -> Iterator[list[str]]:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             try:
-                yield json.loads(process.stdout.readline())["ports"]["a"]
+                yield process, json.loads(process.stdout.readline())["ports"]["a"]
             finally:
+                process.send_signal(signal.SIGCONT)  # one that stands ends never
                 process.terminate()
 
 
-def _rate(trip: Callable[[], object], seconds: float) -> LineRate:
+def _trips(trip: Callable[[], object], seconds: float) -> list[float]:
+    """How long each took, in seconds, one after the other."""
     trip()
     taken = list[float]()
     began = now = time.perf_counter()
@@ -86,8 +113,7 @@ def _rate(trip: Callable[[], object], seconds: float) -> LineRate:
         trip()
         before, now = now, time.perf_counter()
         taken.append(now - before)
-    taken.sort()
-    return LineRate(len(taken) / (now - began), 1e6 * taken[len(taken) // 2], 1e6 * taken[len(taken) * 99 // 100])
+    return taken
 
 
 def _round_trip(port: "serial.SerialBase") -> None:

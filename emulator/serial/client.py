@@ -7,6 +7,7 @@ A request whose answer doesn't come is asked again under the same id: the card d
 the line did.
 """
 
+import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -18,7 +19,6 @@ from typing import Any, Self, TypeVar
 
 import serial
 from serial.rfc2217 import Serial as Rfc2217Port
-from serial.urlhandler.protocol_socket import Serial as SocketPort
 
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
@@ -97,24 +97,35 @@ def line_gone() -> Iterator[None]:
 def arrived(line: "serial.SerialBase", patience: float) -> bytes:
     """Whatever is there, or comes within that many seconds first. Raises CardError when the line is gone."""
     with line_gone():
+        descriptor = _descriptor(line)
+        if descriptor is not None:  # a read by pyserial takes at least one more call of the system, for one byte
+            return _read(line, 0, _CHUNK) if select.select([descriptor], [], [], patience)[0] else b""
         if isinstance(line, Rfc2217Port):  # it negotiates with the other end whenever its timeout is set
             end = time.monotonic() + patience
-            while not (data := _read(line, _POLL)) and time.monotonic() < end:
+            while not (data := _read_all(line, _POLL)) and time.monotonic() < end:
                 pass
             return data
-        data = _read(line, patience)
-        if data and isinstance(line, SocketPort):  # it says no more than whether anything is there
-            line.timeout = 0
-            data += line.read(_CHUNK)
-        return data
+        return _read_all(line, patience)
 
 
-def _read(line: "serial.SerialBase", patience: float) -> bytes:
-    if line.timeout != patience:  # other ports are set up anew for it, too, in no time
-        line.timeout = patience
-    data = line.read(max(1, line.in_waiting))
+def _descriptor(line: "serial.SerialBase") -> int | None:
+    """What can be waited for, of a port that has such a thing."""
+    try:
+        return int(line.fileno())
+    except (OSError, AttributeError):
+        return None
+
+
+def _read_all(line: "serial.SerialBase", patience: float) -> bytes:
+    data = _read(line, patience, max(1, line.in_waiting))
     rest = line.in_waiting if data else 0
-    return bytes(data + line.read(rest) if rest else data)
+    return data + line.read(rest) if rest else data
+
+
+def _read(line: "serial.SerialBase", patience: float, most: int) -> bytes:
+    if line.timeout != patience:  # ports are set up anew for it
+        line.timeout = patience
+    return bytes(line.read(most))
 
 
 class CardClient:

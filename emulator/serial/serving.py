@@ -20,9 +20,9 @@ from ringhil.emulator.serial.port import ManagementPort
 from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 
 MOST_CLIENTS = 64  # at a time
-_SLICE = 2048  # cycles between two looks at the lines, at most
+_SLICE, _PACED_SLICE = 512, 2048  # cycles between two looks at the lines, at most
 _LOOK = 0.002  # seconds between two looks of a paced ring that keeps up
-_HEARD, _MOST_HEARD = 0.0002, 0.002  # seconds for which who has asked is listened to, before time passes again
+_HEARD, _MOST_HEARD = 0.0003, 0.005  # seconds for which who has asked is listened to, before time passes again
 
 
 @dataclass
@@ -111,10 +111,10 @@ class Serving:
         seconds = self._monotonic()
         due = self._from + int((seconds - self._began) * self._clock)
         if due > now + self._clock:  # it can't keep up: the ring's clock is late, and doesn't try to catch up
-            due = now + _SLICE
+            due = now + _PACED_SLICE
             self._began, self._from = seconds, due
-        self._behind = due > now + _SLICE  # the lines are looked at all the same
-        self._run.run_to(min(due, now + _SLICE))
+        self._behind = due > now + _PACED_SLICE  # the lines are looked at all the same
+        self._run.run_to(min(due, now + _PACED_SLICE))
 
     def _attend(self) -> None:
         """Look at the lines; to who has asked something, listen for a moment more: it may ask again."""
@@ -141,7 +141,8 @@ class Serving:
         return bool(ready)
 
     def _send(self, client: _Client) -> None:
-        client.wire.advance()
+        if client.unsent:
+            client.wire.advance()
         data = client.unsent or client.wire.take()
         if data:
             client.unsent = data[client.line.write(data) :]
