@@ -88,9 +88,9 @@ class Serving:
         while not until():
             self._pass_time()
             if self._clock is None:
-                self._attend()
+                self._attend(0, _MOST_HEARD)
             else:
-                self._look(0 if self._behind else _LOOK)
+                self._attend(0 if self._behind else _LOOK, _LOOK)
 
     def close(self) -> None:
         """Close all lines and listeners, once or twice."""
@@ -116,12 +116,12 @@ class Serving:
         self._behind = due > now + _PACED_SLICE  # the lines are looked at all the same
         self._run.run_to(min(due, now + _PACED_SLICE))
 
-    def _attend(self) -> None:
-        """Look at the lines; to who has asked something, listen for a moment more: it may ask again."""
-        if self._look(0):
-            end = time.monotonic() + _MOST_HEARD
-            while self._look(_HEARD) and time.monotonic() < end:
-                pass
+    def _attend(self, wait: float, most: float) -> None:
+        """Wait so long for the lines; to who has asked something, listen for a moment more: it may ask again. `most`:
+        seconds for all."""
+        end = time.monotonic() + most
+        while self._look(wait) and (left := end - time.monotonic()) > 0:
+            wait = min(_HEARD, left)
 
     def _look(self, wait: float) -> bool:
         """Whether anything had come."""
