@@ -69,7 +69,7 @@ def use(url: str, seed: int) -> None:
 def something(card: CardClient, rng: random.Random) -> None:
     match rng.randrange(7):
         case 0:
-            card.census()
+            card.census(timeout=0.5)
         case 1:
             card.read(rng.randrange(4), rng.randrange(12))
         case 2:

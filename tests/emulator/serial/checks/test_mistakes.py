@@ -37,7 +37,13 @@ def checked(line: Any, *names: str) -> dict[str, PromiseFinding]:
     return {finding.rule: finding for finding in run(bench, names)}
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+# Ten seconds each: it is waited for what never comes.
+LONG = {"TellsOfNoneMissed"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow(part="benches")) if name in LONG else name for name in MISTAKES]
+)
 def test_every_mistake_is_found_by_the_rule_that_is_about_it(name: str, shared: Any, tmp_path: Path) -> None:
     mistake = MISTAKES[name]
     if mistake.rule.startswith("faults."):

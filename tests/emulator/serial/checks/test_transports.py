@@ -57,7 +57,7 @@ def unjudged(found: dict[str, PromiseFinding]) -> set[str]:
     return {rule for rule, finding in found.items() if finding.kept is Kept.NOT_JUDGED}
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", ["pty", "tcp", pytest.param("rfc2217", marks=pytest.mark.slow(part="benches"))])
 def test_over_a_process(transport: str, served: Served, client: Callable[..., CheckedClient]) -> None:
     with closing(opened_port(served.ports["a"][TRANSPORTS[transport][1]], timeout=TIMEOUT)) as line:
         assert unjudged(checked(line, client, TIMEOUT)) == {"refusals.cannot", "events.missed"}
