@@ -12,7 +12,7 @@ from ringhil.emulator.scenario.topology import Card
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.words import EVENTS, address_of, event_kinds, gpu_of, number_of, place_of
+from ringhil.emulator.serial.words import EVENTS, address_of, event_kinds, gpu_of, number_of, place_of, register_of
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import EventKind, Injection, LineFault
@@ -192,7 +192,7 @@ class Typist:
     def _read(self, gpu: int, name: str) -> None:
         def show(reply: m.Message) -> None:
             assert isinstance(reply, m.ReadReply)
-            self._write(read_out(name, reply.value))
+            self._write(read_out(register_of(name), reply.value))
 
         self._ask(m.ReadRequest(0, gpu, address_of(name)), show)
 

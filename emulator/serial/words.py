@@ -8,6 +8,7 @@ from ringhil.protocol.line.management import EventKind
 
 EVENTS = {kind.name.lower(): kind for kind in EventKind}
 _MOST = 0xFFFFFFFF
+_REGISTERS = {register.address: register.name for register in registers.REGISTERS}
 
 
 def number_of(text: str) -> int:
@@ -31,6 +32,12 @@ def address_of(register: str | int) -> int:
         return registers.ADDRESS[register]
     except KeyError:
         raise ValueError(f"register: found {register!r}; allowed are {', '.join(registers.ADDRESS)}") from None
+
+
+def register_of(text: str) -> str:
+    """Name of a register, by its name or its address. An address that isn't known stays as it was typed: a card may
+    have more registers than we know."""
+    return _REGISTERS.get(address_of(text), text)
 
 
 def gpu_of(text: str, card: str) -> int:

@@ -23,7 +23,7 @@ from ringhil.emulator.serial.recording import SessionWriter
 from ringhil.emulator.serial.relay import Relay
 from ringhil.emulator.serial.session import SessionError, load_session
 from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.words import EVENTS, event_kinds, gpu_of, number_of, place_of
+from ringhil.emulator.serial.words import EVENTS, event_kinds, gpu_of, number_of, place_of, register_of
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
@@ -150,7 +150,8 @@ def read(context: click.Context, gpu: str, register: str | None, as_json: bool) 
     names = [register] if register is not None else [r.name for r in registers.REGISTERS]
     with _open(context) as card:
         number = _gpu(card, gpu)
-        found = {name: card.read(number, name) for name in names}
+        values = [card.read(number, name) for name in names]
+    found = dict(zip(map(register_of, names), values, strict=True))
     if as_json:
         click.echo(json.dumps(found))
         return

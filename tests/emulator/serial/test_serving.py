@@ -309,7 +309,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
         (["fault", "dead", "a.2"], "set at cycle "),
         (["fault", "link_cut", "a.3-a.0"], "set at cycle "),
         (["read", "0x1"], "watchdog          0x00000040         64"),
-        (["read", "1", "0x3"], "0x3               0x00000040         64"),
+        (["read", "1", "0x3"], "watchdog          0x00000040         64\n"),
+        (["read", "1", "32", "--json"], '{"status": 2'),
         (["write", "1", "weight", "0x10"], "written at cycle "),
         (["fault", "dead", "2"], "set at cycle "),
         (["fault", "link_bit_errors", "2", "--value", "9"], "set at cycle "),
@@ -324,6 +325,17 @@ def test_commands(tmp_path: Path, arguments: list[str], said: str) -> None:
     done = ringhil("card", "emulated:///s.yaml", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert said in done.stdout
+
+
+@pytest.mark.parametrize("address", ["0x20", "32", "0b100000"])
+def test_a_register_is_shown_alike_by_name_and_by_address(tmp_path: Path, address: str) -> None:
+    (tmp_path / "s.yaml").write_text(ONE)
+    by_name, by_address = (
+        ringhil("card", "emulated:///s.yaml", "read", "3", register, cwd=tmp_path) for register in ("status", address)
+    )
+    assert by_name.stdout.startswith("status   ")
+    assert "healthy" in by_name.stdout
+    assert (by_address.stdout, by_address.stderr) == (by_name.stdout, "")
 
 
 def test_a_census_as_a_document(tmp_path: Path) -> None:

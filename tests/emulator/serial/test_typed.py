@@ -87,7 +87,9 @@ def test_registers_are_read_and_written() -> None:
     server.run_to(100)
     assert port.take(1 << 30) == b"\rdone at cycle 1\r\n> "
     assert "compute_setup     0x0000004d         77" in typed(port, "read 2 compute_setup\r")
-    assert "healthy" in typed(port, "read 2 status\r")
+    by_name = typed(port, "read 2 status\r")
+    assert "healthy" in by_name
+    assert typed(port, "read 2 0x20\r") == by_name.replace("status", "0x20", 1)  # but for the echo
     assert typed(port, "read 2\r").count("0x") > 30
     server.engine.close()
 
