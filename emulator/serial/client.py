@@ -24,6 +24,7 @@ from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
 from ringhil.emulator.serial.recording import RecordedLine
 from ringhil.emulator.serial.session import SessionError
+from ringhil.emulator.serial.speeds import BAUD
 from ringhil.emulator.serial.words import address_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
@@ -31,7 +32,6 @@ from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import MAJOR, MINOR, Capability, Injection, LineFault, Refusal
 from ringhil.protocol.wire import Port
 
-BAUD = 115_200
 TIMEOUT = 1.0  # seconds for an answer
 TRIES = 4
 _COUNTING = 10.0  # seconds for a census

@@ -12,11 +12,11 @@ from ringhil.emulator.scenario import ScenarioError, load
 from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.speeds import BAUD
 from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.serial.wire import Wire, byte_time
 
 CLOCK = 1_000_000  # Hz
-BAUD = 115_200
 
 
 class EmulationError(Exception):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ringhil.emulator.serial.lines import ClientLine, ListenError, Pty, RealPort, TcpListener
 from ringhil.emulator.serial.rfc2217 import Rfc2217Connection
+from ringhil.emulator.serial.speeds import BAUD
 
-BAUD = 115_200
 ALLOWED = "pty, tcp://HOST:PORT, rfc2217://HOST:PORT and the path of a serial port"
 
 

@@ -16,6 +16,7 @@ from ringhil.emulator.scenario import Scenario, ScenarioError, loads
 from ringhil.emulator.serial.journal import FORMAT, VERSION, FramesSeen, JournalError
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.speeds import CLOCKS
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
 
@@ -38,7 +39,7 @@ class _Header(BaseModel):
     rtl: str
     name: str
     scenario: str
-    clock: Annotated[int, Field(ge=0, le=10_000_000_000)]
+    clock: Annotated[int, Field(ge=0, le=CLOCKS[1])]
 
 
 class _Opened(_Row):

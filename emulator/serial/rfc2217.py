@@ -10,6 +10,7 @@ from contextlib import suppress
 from serial.rfc2217 import IAC, IAC_DOUBLED, PortManager
 
 from ringhil.emulator.serial.lines import CHUNK, ClientLine, Connection
+from ringhil.emulator.serial.speeds import BAUD
 
 _LONGEST_COMMAND = 64  # bytes
 _NOT_READ = (struct.error, TypeError, ValueError, KeyError)  # what `PortManager` raises at nonsense
@@ -19,7 +20,7 @@ _MOST_UNSENT = 1 << 20  # bytes that wait for a client to read
 class _Settings:
     """What a client may set and ask for, in the names of pyserial's ports; a line of ours has its modem lines up."""
 
-    baudrate, bytesize, parity, stopbits = 115_200, 8, "N", 1
+    baudrate, bytesize, parity, stopbits = BAUD, 8, "N", 1
     xonxoff = rtscts = break_condition = False
     dtr = rts = True
     cts = dsr = cd = True

@@ -15,13 +15,14 @@ from rich.text import Text
 from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.terminal import output
 from ringhil.emulator.serial import comparing
-from ringhil.emulator.serial.client import BAUD, TIMEOUT, CardClient, CardError, opened_port
+from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, opened_port
 from ringhil.emulator.serial.lines import ListenError
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.may_differ import MAY_DIFFER
 from ringhil.emulator.serial.recording import SessionWriter
 from ringhil.emulator.serial.relay import Relay
 from ringhil.emulator.serial.session import SessionError, load_session
+from ringhil.emulator.serial.speeds import BAUD, BAUDS
 from ringhil.emulator.serial.telling import counted, read_out, told
 from ringhil.emulator.serial.words import EVENTS, event_kinds, gpu_of, number_of, place_of, register_of
 from ringhil.protocol import registers
@@ -98,7 +99,7 @@ def _json(command: F) -> F:
 
 @click.group("card")
 @click.argument("url")
-@click.option("--baud", type=click.IntRange(50, 100_000_000), default=BAUD, show_default=True, help="Of a real port.")
+@click.option("--baud", type=click.IntRange(*BAUDS), default=BAUD, show_default=True, help="Of a real port.")
 @click.option("--timeout", type=click.FloatRange(0.001, 3600), default=TIMEOUT, show_default=True, help="Seconds.")
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the session to this file.")
 @click.pass_context

@@ -16,9 +16,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from serial import PortNotOpenError, SerialBase, SerialException
 
 from ringhil.emulator.serial.emulated import CLOCK, EmulatedLine, EmulationError
+from ringhil.emulator.serial.speeds import BAUDS, CLOCKS
 from ringhil.emulator.serial.urls import path_in
 
-_LIMITS = {"clock": (1, 10_000_000_000), "baud": (50, 100_000_000), "uart": (1, 1), "seed": (0, 2**32 - 1)}
+_LIMITS = {"clock": CLOCKS, "baud": BAUDS, "uart": (1, 1), "seed": (0, 2**32 - 1)}
 _STEP = 64  # cycles that pass between two looks at what has come
 
 

@@ -1,0 +1,5 @@
+"""Speeds of lines and of rings: what is usual, and how low and how high they may be."""
+
+BAUD = 115_200  # of a line, unless somebody says another one
+BAUDS = (50, 100_000_000)
+CLOCKS = (1, 10_000_000_000)  # Hz
