@@ -1,13 +1,16 @@
-"""Speeds are said in one place."""
+"""Speeds are said in one place, and each that is allowed can be told to a client."""
 
 import ast
 from pathlib import Path
 
 import pytest
+from tests.command import refusal
 
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.speeds import BAUD, BAUDS, CLOCKS
 
 EMULATOR = Path(__file__).resolve().parents[3] / "emulator"
+SERVER = "server: {cards: {a: {gpus: 4}}}\n"
 
 
 @pytest.mark.parametrize("number", [BAUD, BAUDS[1]])
@@ -17,3 +20,13 @@ def test_the_usual_speed_and_the_highest_one_stand_in_one_file(number: int) -> N
         constants = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
         found += [path.name for constant in constants if constant.value == number]
     assert found == ["speeds.py"]
+
+
+def test_the_fastest_clock_can_be_told_and_a_faster_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "server.yaml").write_text(SERVER)
+    url = f"emulated://{tmp_path}/server.yaml?clock="
+    with CardClient.open(f"{url}{CLOCKS[1]}") as card:
+        assert card.info.clock == CLOCKS[1]
+    with pytest.raises(CardError, match=f"found '{CLOCKS[1] + 1}'; allowed is a whole number from 1 to {CLOCKS[1]}$"):
+        CardClient.open(f"{url}{CLOCKS[1] + 1}")
+    assert f"'--clock': {CLOCKS[1] + 1} is not" in refusal("serve", tmp_path / "server.yaml", "--clock", CLOCKS[1] + 1)
