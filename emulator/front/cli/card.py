@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.terminal import output
+from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.serial import comparing
 from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, opened_port
 from ringhil.emulator.serial.lines import ListenError
@@ -99,7 +100,7 @@ def _json(command: F) -> F:
 
 @click.group("card")
 @click.argument("url")
-@click.option("--baud", type=click.IntRange(*BAUDS), default=BAUD, show_default=True, help="Of a real port.")
+@click.option("--baud", type=WholeNumber(*BAUDS), default=BAUD, show_default=True, help="Of a real port.")
 @click.option("--timeout", type=click.FloatRange(0.001, 3600), default=TIMEOUT, show_default=True, help="Seconds.")
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the session to this file.")
 @click.pass_context

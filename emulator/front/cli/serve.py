@@ -11,6 +11,7 @@ import click
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
@@ -25,8 +26,8 @@ from ringhil.emulator.serial.uart import link_library
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
 @click.option("--listen", "where", multiple=True, metavar="WHERE", help=f"{ALLOWED}; may be repeated.")
 @click.option("--card", "names", multiple=True, metavar="NAME", help="Only this card; may be repeated.")
-@click.option("--clock", type=click.IntRange(*CLOCKS), metavar="HZ", help="Pace the ring to real time.")
-@click.option("--baud", type=click.IntRange(*BAUDS), help="Speed of the lines; needs --clock.")
+@click.option("--clock", type=WholeNumber(*CLOCKS), metavar="HZ", help="Pace the ring to real time.")
+@click.option("--baud", type=WholeNumber(*BAUDS), help="Speed of the lines; needs --clock.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write the session to this file, for ringhil replay.")
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")

@@ -29,4 +29,20 @@ def test_the_fastest_clock_can_be_told_and_a_faster_one_is_refused(tmp_path: Pat
         assert card.info.clock == CLOCKS[1]
     with pytest.raises(CardError, match=f"found '{CLOCKS[1] + 1}'; allowed is a whole number from 1 to {CLOCKS[1]}$"):
         CardClient.open(f"{url}{CLOCKS[1] + 1}")
-    assert f"'--clock': {CLOCKS[1] + 1} is not" in refusal("serve", tmp_path / "server.yaml", "--clock", CLOCKS[1] + 1)
+    assert f"found '{CLOCKS[1] + 1}'" in refusal("serve", tmp_path / "server.yaml", "--clock", CLOCKS[1] + 1)
+
+
+@pytest.mark.parametrize("found", ["1e6", "1.5", "0x10", "", "-1", "9" * 5000])
+@pytest.mark.parametrize(
+    ("command", "option", "limits"),
+    [("serve", "--clock", CLOCKS), ("serve", "--baud", BAUDS), ("card", "--baud", BAUDS)],
+)
+def test_what_is_no_speed_is_named_with_what_is_allowed(
+    command: str, option: str, limits: tuple[int, int], found: str
+) -> None:
+    shown = f"'{found}'" if len(found) < 50 else f"'{found[:56]}..."
+    said = refusal(command, f"{option}={found}", "server.yaml")
+    assert said == (
+        f"ringhil {command}: Invalid value for '{option}': "
+        f"found {shown}; allowed is a whole number from {limits[0]} to {limits[1]}"
+    )
