@@ -11,7 +11,7 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -322,10 +322,9 @@ class CardClient:
 
 
 def _port(url: str, baud: int, timeout: float) -> "serial.SerialBase":
-    try:
+    with suppress(NotImplementedError):  # as pyserial's rfc2217 says of a timeout for writing
         return serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
-    except NotImplementedError:  # as pyserial's rfc2217 says of a timeout for writing
-        return serial.serial_for_url(url, baudrate=baud, timeout=timeout)
+    return serial.serial_for_url(url, baudrate=baud, timeout=timeout)
 
 
 def _census(reply: m.CensusReply | m.LastCensusReply) -> RingCensus:

@@ -12,7 +12,7 @@ from typing import Self
 
 import serial
 
-from ringhil.emulator.serial.reasons import not_opened
+from ringhil.emulator.serial.reasons import not_opened, said_by_system
 
 CHUNK = 1 << 16  # bytes read at a time
 _OUTPUT_SPEED = 5  # place in a terminal's settings
@@ -150,7 +150,7 @@ class TcpListener:
             self._socket = socket.create_server((host, port), reuse_port=False)
         except OSError as error:
             written = "tcp" if scheme == "socket" else scheme
-            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
+            why = said_by_system(error) or error
             raise ListenError(f"{written}://{host}:{port}: cannot be opened: {why}") from error
         self._socket.setblocking(False)
         found, number = self._socket.getsockname()[:2]

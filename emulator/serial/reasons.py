@@ -1,22 +1,54 @@
-"""Why a serial port can't be used, in the words of a message."""
+"""Why a serial port can't be used, in the words of a message: pyserial's own hold what Python says, in brackets."""
 
 import errno
 import os
+import termios
 from contextlib import suppress
 from pathlib import Path
+
+_NETWORK = ("socket", "rfc2217")  # URLs of pyserial's for a host and a port
+_NEGOTIATING = "Remote does not seem to support RFC2217"  # so pyserial begins
+_CLEARER = {errno.ENOTTY: "it is no serial port", errno.EAGAIN: "another program has it"}
 
 
 def not_opened(url: str, error: Exception) -> str:
     """Why it could not be opened; without permission, who has it."""
-    number = getattr(error, "errno", None)
-    if number != errno.EACCES:
-        return os.strerror(number) if number else reason(error, url)
-    why = os.strerror(number)
-    with suppress(OSError, KeyError):
-        return f"{why}; group {Path(url).group()} may, join it or become root"
-    return why
+    caught = _caught(error)
+    why = said_by_system(error) or said_by_system(caught)
+    if getattr(error, "errno", None) == errno.EACCES:
+        with suppress(OSError, KeyError):
+            return f"{why}; group {Path(url).group()} may, join it or become root"
+    scheme = url.partition("://")[0].lower()
+    if why is None and scheme in _NETWORK:
+        if str(error).startswith(_NEGOTIATING):
+            return "who answers there doesn't speak RFC 2217"
+        if caught is not None:
+            return f"allowed is {scheme}://HOST:PORT[?OPTION&...], PORT up to 65535"
+    return why or reason(error, url)
+
+
+def said_by_system(error: BaseException | None) -> str | None:
+    """Why the system, or its network, couldn't; None: that is not what was wrong."""
+    if isinstance(error, termios.error):
+        number, text = error.args
+    elif isinstance(error, TimeoutError):
+        number, text = errno.ETIMEDOUT, ""
+    elif isinstance(error, OSError):
+        number, text = error.errno, error.strerror
+    else:
+        return None
+    if number is None:
+        return None
+    # Other numbers are of getaddrinfo; the texts of positive ones may have more in them than why.
+    return _CLEARER.get(number) or (os.strerror(number) if number > 0 else text)
 
 
 def reason(error: Exception, url: str = "") -> str:
     """What an error says, on one line, without the URL."""
     return " ".join(str(error).split()).removeprefix(f"{url}: ")
+
+
+def _caught(error: Exception) -> BaseException | None:
+    """What pyserial has caught, and made the end of its text."""
+    found = error.__context__
+    return found if found is not None and str(error).endswith(f": {found}") else None
