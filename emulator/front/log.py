@@ -1,7 +1,7 @@
 """What the program does, on stderr, for whoever asks: `ringhil -v COMMAND`, or `-vv` for every message of a run.
 
-A module logs to `logging.getLogger(__name__)`, below the logger `ringhil`. Without `-v` nothing is written, and stdout
-is never touched: `--json` prints exactly one document.
+A module logs to `logging.getLogger(__name__)`, below the logger `ringhil`. Without `-v` only warnings are written, as
+errors are. stdout is never touched: `--json` prints exactly one document.
 """
 
 import logging
@@ -10,10 +10,17 @@ import sys
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
+class _Lines(logging.Formatter):
+    """Who says it stands before a message, but for a warning: which module has it is nothing to its reader."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record) if record.levelno < logging.WARNING else f"ringhil: {record.getMessage()}"
+
+
 def configure(verbosity: int) -> None:
-    """0: nothing, 1: what is loaded, built and started, 2 and more: every message of a run, every verdict as well."""
+    """0: warnings, 1: what is loaded, built and started, 2 and more: every message of a run, every verdict as well."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    handler.setFormatter(_Lines("%(name)s: %(message)s"))
     logger = logging.getLogger("ringhil")
     logger.handlers = [handler]
     logger.propagate = False

@@ -81,6 +81,8 @@ def opened_port(url: str, *, baud: int = BAUD, timeout: float = TIMEOUT) -> "ser
     """An open port: a device or a URL. Raises CardError."""
     try:
         return _port(url, baud, timeout)
+    except SessionError as error:  # it names the file
+        raise CardError(str(error)) from error
     except (serial.SerialException, OSError, ValueError) as error:
         raise CardError(f"{url}: cannot be opened: {not_opened(url, error)}") from error
 

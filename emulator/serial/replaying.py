@@ -20,7 +20,7 @@ from ringhil.emulator.serial.speeds import CLOCKS
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
 
-_LONGEST_LINE = 1 << 20  # characters
+_LONGEST_LINE = 1 << 20  # bytes
 _SHOWN = 48  # bytes in a message
 _Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
 _Client = Annotated[int, Field(ge=1, lt=1 << 31)]
@@ -95,9 +95,11 @@ class Journalled:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        head = next((self._document(1, line) for line in self._lines()), None)
+        _, first = next(self._lines(), (1, ""))
+        head = self._document(1, first) if first.endswith("\n") else None
         if not isinstance(head, dict) or head.get("format") != FORMAT:
-            raise JournalError(f"{path}:1: is no live session: wanted is a line with the format {FORMAT!r}")
+            wanted = f"wanted is a line with the format {FORMAT!r}"
+            raise JournalError(f"{path}:1: is no live session: found {_begun(first)}; {wanted}")
         if head.get("version") != VERSION:
             found = head.get("version")
             raise JournalError(f"{path}:1: is version {found!r} of the format; this program reads {VERSION}")
@@ -112,8 +114,8 @@ class Journalled:
 
     def rows(self) -> Iterator[tuple[int, Any]]:
         """Each with its line number. A last line that breaks off is left out."""
-        for number, line in enumerate(self._lines(), 1):
-            if number == 1:
+        for number, line in self._lines():
+            if number == 1 or not line.endswith("\n"):
                 continue
             try:
                 yield number, _ROW.validate_python(self._document(number, line))
@@ -121,18 +123,21 @@ class Journalled:
                 found = line.strip()[:_SHOWN]
                 raise JournalError(f"{self._path}:{number}: found {found!r}; wanted is a line of a session") from None
 
-    def _lines(self) -> Iterator[str]:
-        """Those that have an end."""
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        number = 0
         try:
             with open_input(self._path) as file:
-                while (line := file.readline(_LONGEST_LINE + 1)).endswith(b"\n") or len(line) > _LONGEST_LINE:
-                    yield line.decode("utf-8", errors="replace")
+                while line := file.readline(_LONGEST_LINE + 1):
+                    number += 1
+                    if len(line) > _LONGEST_LINE:
+                        raise JournalError(
+                            f"{self._path}:{number}: is longer than {_LONGEST_LINE} bytes, which are allowed"
+                        )
+                    yield number, line.decode("utf-8", errors="replace")
         except OSError as error:
             raise JournalError(f"{self._path}: cannot be read: {error.strerror}") from error
 
     def _document(self, number: int, line: str) -> Any:
-        if len(line) > _LONGEST_LINE:
-            raise JournalError(f"{self._path}:{number}: is longer than {_LONGEST_LINE} characters, which are allowed")
         try:
             return json.loads(line)
         except (ValueError, RecursionError):
@@ -230,6 +235,13 @@ def _shown(data: bytes) -> str:
             except MessageError:
                 break
     return data[:_SHOWN].hex() or "nothing"
+
+
+def _begun(line: str) -> str:
+    """How a first line begins."""
+    if not line:
+        return "nothing"
+    return f"{line.strip()[:_SHOWN]!r}" + ("" if line.endswith("\n") else ", which is cut off,")
 
 
 def _first(error: ValidationError) -> str:

@@ -286,7 +286,7 @@ def compare(context: click.Context, server: str, session: Path | None, as_json: 
         except SessionError as error:
             raise click.ClickException(str(error)) from error
         if recorded is not None and recorded.notice:
-            click.echo(recorded.notice, err=True)
+            click.echo(f"ringhil: {recorded.notice}", err=True)
         with CardClient.open(f"emulated:///{server}") as emulator:
             found = comparing.compare(
                 card, emulator, comparing.questions(card) if recorded is None else comparing.asked_in(recorded)

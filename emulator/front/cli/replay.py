@@ -30,7 +30,7 @@ def command(file: Path, as_json: bool) -> int:
     elif found.difference is not None:
         click.echo(f"differs: {found.difference}")
     else:
-        end = f"verdict {found.verdict}" if found.complete else "the recording breaks off there"
+        end = f"verdict {found.verdict}" if found.complete else f"{file} breaks off there"
         clients = f"{found.clients} client{'' if found.clients == 1 else 's'}"
         click.echo(f"identical: {found.cycles} cycles, {clients}, {found.bytes_out} bytes sent; {end}")
     return 0 if found.difference is None else 1

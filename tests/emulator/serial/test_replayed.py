@@ -265,10 +265,21 @@ def test_commands_work_on_a_session_and_wrong_ones_are_one_line(tmp_path: Path) 
         "ringhil: message 2: the program sends ReadRequest(id=2, gpu=3, address=2), recorded is CensusRequest(id=2)"
     )
     said = refusal("card", "replay://s.yaml", "info", cwd=tmp_path)
-    assert said.startswith("ringhil: replay://s.yaml: cannot be opened: s.yaml, line 1: found 'server: ")
-    assert "no.jsonl: cannot be read: No such file" in refusal("card", f"replay://{tmp_path}/no.jsonl", "info")
+    assert said.startswith("ringhil: s.yaml, line 1: found 'server: ")
+    said = refusal("card", "replay://no.jsonl", "info", cwd=tmp_path)
+    assert said == "ringhil: no.jsonl: cannot be read: No such file or directory"
     assert "allowed is replay://PATH" in refusal("card", "replay://s.jsonl?speed=2", "info", cwd=tmp_path)
+
+
+def test_a_session_that_is_cut_off_is_read_up_to_there_and_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SERVER)
+    ringhil("card", "--record", "s.jsonl", "emulated:///s.yaml", "census", cwd=tmp_path)
     (tmp_path / "s.jsonl").write_bytes((tmp_path / "s.jsonl").read_bytes()[:-5])
+    notice = "ringhil: s.jsonl, line 7: it is cut off; what stands before it is read\n"
     done = ringhil("card", "replay://s.jsonl", "info", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "s.jsonl, line 7: it is cut off; what stands before it is read" in done.stderr
+    assert (done.returncode, done.stderr) == (0, notice)
+    further = ringhil("card", "replay://s.jsonl", "census", cwd=tmp_path)
+    ended = "ringhil: message 3: the program sends CensusRequest(id=2), the recording ends after 2\n"
+    assert (further.returncode, further.stderr) == (2, notice + ended)
+    asked = ringhil("card", "emulated:///s.yaml", "compare", "s.yaml", "--session", "s.jsonl", cwd=tmp_path)
+    assert (asked.returncode, asked.stderr) == (0, notice)

@@ -149,7 +149,7 @@ def test_a_session_that_breaks_off_replays_as_far_as_it_goes(recorded: Path, tmp
     part.write_bytes(whole[: len(whole) * 2 // 3])
     found = replayed(part)
     assert (found.difference, found.complete, found.verdict) == (None, False, None)
-    assert "the recording breaks off there" in ringhil("replay", part).stdout
+    assert ringhil("replay", part).stdout.endswith(f"; {part} breaks off there\n")
 
 
 def changed(recorded: Path, path: Path, change: object) -> Path:
@@ -226,9 +226,27 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert "missing: cannot be read: No such file or directory" in refusal("replay", tmp_path / "missing")
     assert "cannot be read: it is no file" in refusal("replay", "/dev/null")
     (tmp_path / "long").write_bytes(b"x" * 3_000_000)
-    assert "long:1: is longer than 1048576 characters" in refusal("replay", tmp_path / "long")
-    (tmp_path / "empty").write_bytes(b"")
-    assert "empty:1: is no live session" in refusal("replay", tmp_path / "empty")
+    assert "long:1: is longer than 1048576 bytes" in refusal("replay", tmp_path / "long")
+    (tmp_path / "long").write_bytes("\u00e9".encode() * 600_000 + b"\n")
+    assert "long:1: is longer than 1048576 bytes" in refusal("replay", tmp_path / "long")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "nothing"),
+        (
+            '{"format": "ringhil live session", "vers',
+            """'{"format": "ringhil live session", "vers', which is cut off,""",
+        ),
+        ('{"ringhil": "session", "format": 1}\n{"t', """'{"ringhil": "session", "format": 1}'"""),
+        ("[]\n", "'[]'"),
+    ],
+)
+def test_a_first_line_that_is_none_is_shown(tmp_path: Path, text: str, found: str) -> None:
+    (tmp_path / "s").write_text(text)
+    wanted = "wanted is a line with the format 'ringhil live session'"
+    assert refusal("replay", tmp_path / "s") == f"ringhil: {tmp_path}/s:1: is no live session: found {found}; {wanted}"
 
 
 @unhurried
