@@ -22,6 +22,7 @@ from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 MOST_CLIENTS = 64  # at a time
 _SLICE, _PACED_SLICE = 512, 2048  # cycles between two looks at the lines, at most
 _LOOK = 0.002  # seconds between two looks of a paced ring that keeps up
+_BITE = 512  # bytes of one client at a time: whoever has sent more doesn't keep the others waiting
 _HEARD, _MOST_HEARD = 0.0003, 0.005  # seconds for which who has asked is listened to, before time passes again
 
 
@@ -131,7 +132,7 @@ class Serving:
                 self._accept(*self._listeners[key.fd])
                 continue
             client = self._clients[key.fd]
-            data = client.line.read(max(1, client.wire.room))
+            data = client.line.read(max(1, min(client.wire.room, _BITE)))
             if data is None:
                 self._gone(client)
             elif data:

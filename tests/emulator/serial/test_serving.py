@@ -188,6 +188,25 @@ def test_who_does_not_read_is_not_read_from_until_it_does(run: Run) -> None:
     serving.close()
 
 
+def test_who_asks_much_at_once_is_answered_a_little_at_a_time(run: Run) -> None:
+    """Or the others would wait until all of it is done; and none of it is lost."""
+    serving, listener, asked = Serving(run), TcpListener("127.0.0.1", 0), 1000
+    serving.listen(0, listener)
+    host, port = listener.name.removeprefix("socket://").split(":")
+    with socket.create_connection((host, int(port))) as peer:
+        peer.settimeout(20)
+        serving._look(20)
+        peer.sendall(b"".join(wrap(encode(TimeRequest(number + 1))) for number in range(asked)))
+        unwrapper, answers = Unwrapper(), list[int]()
+        while len(answers) < asked:
+            assert serving._look(20)
+            new = [decode(each).id for each in unwrapper.feed(peer.recv(1 << 16)) if isinstance(each, bytes)]
+            assert len(new) < 100
+            answers += new
+    assert answers == [number + 1 for number in range(asked)]
+    serving.close()
+
+
 def test_a_pty_is_raw_for_whoever_opens_it(run: Run) -> None:
     """Without termios: bytes that a terminal would take for itself, and no end of line."""
     serving, line = Serving(run), Pty()

@@ -25,7 +25,10 @@ REQUESTS = 10
 FLOODS: dict[str, Callable[[random.Random, int], bytes]] = {
     "requests": lambda dice, n: b"".join(wrap(encode(TimeRequest(1 + (n * 100 + i) % 0xFFFF))) for i in range(100)),
     "repeated": lambda dice, n: wrap(encode(LastCensusRequest(7))) * 100,
-    "events": lambda dice, n: wrap(encode(SubscribeRequest(1 + n % 0xFFFF, EventKind.FRAMES | EventKind.COUNTS))),
+    "events": lambda dice, n: b"".join(
+        wrap(encode(SubscribeRequest(1 + (n * 50 + i) % 0xFFFF, EventKind.FRAMES | EventKind.COUNTS)))
+        for i in range(50)
+    ),
     "garbage": lambda dice, n: dice.randbytes(4096),
     "no zero": lambda dice, n: b"\0" + dice.randbytes(4096).replace(b"\0", b"\1"),
     "typed": lambda dice, n: (b"read 1\r", b"census\r")[n % 2] * 100 if n else b"help\r",
@@ -115,7 +118,7 @@ def flooded(served: Served, kind: str, *, reading: bool) -> None:
         assert after.census(timeout=PATIENCE).count == GPUS
 
 
-@pytest.mark.parametrize("kind", ["garbage", "long"])
+@pytest.mark.parametrize("kind", ["garbage", "long", "typed"])
 def test_a_flood_of_one_client_leaves_the_others_alone(served: Served, kind: str) -> None:
     flooded(served, kind, reading=False)
 
