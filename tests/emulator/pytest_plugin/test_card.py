@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.emulator.serial.test_serving import Served
+from tests.emulator.serial.served import Served
 from tests.protocol.c import library as c
 
 PAGE = (Path(__file__).parents[3] / "docs" / "hil.md").read_text()
@@ -54,10 +54,8 @@ class Ran:
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a served card."""
     folder = tmp_path_factory.mktemp("served")
-    served = Served(folder, FOUR, "--listen", "tcp://127.0.0.1:0", "--clock", "200000")
-    yield served.ports["a"][0]
-    served.process.kill()
-    served.process.communicate()
+    with Served(folder, FOUR, "--listen", "tcp://127.0.0.1:0", "--clock", "200000") as served:
+        yield served.ports["a"][0]
 
 
 @pytest.fixture

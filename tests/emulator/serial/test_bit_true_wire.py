@@ -7,7 +7,7 @@ import serial
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.command import refusal, ringhil
-from tests.emulator.serial.test_serving import ONE, Served
+from tests.emulator.serial.served import ONE, Served
 from tests.emulator.serial.test_wire import Echo
 
 from ringhil.emulator.scenario import EventAction, LineEvent

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
-from tests.emulator.serial.test_serving import Served
+from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.serial.client import CardClient
 from ringhil.emulator.serial.comparing import Asked, CardComparison, asked_in, compare, questions
@@ -19,8 +19,6 @@ from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Unwrapper
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.registers import ADDRESS
-
-ONE = "server: {cards: {a: {gpus: 4}}}\n"
 
 
 @pytest.fixture
@@ -36,10 +34,8 @@ def differing(found: CardComparison) -> list[str]:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, ONE, "--listen", "tcp://127.0.0.1:0")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path, ONE, "--listen", "tcp://127.0.0.1:0") as served:
+        yield served
 
 
 def test_the_emulator_is_equal_to_itself_over_tcp(served: Served, tmp_path: Path) -> None:

@@ -1,13 +1,8 @@
 """One client's end of a management port: whatever comes, what it holds is bounded and what it says is true."""
 
-from collections.abc import Iterator
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.server import LiveServer
@@ -16,20 +11,6 @@ from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, Injection, LineFault, Refusal
 from ringhil.protocol.registers import ADDRESS
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[LiveServer]:
-    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
-    server.start()
-    server.run_to(3000)
-    yield server
-    server.engine.close()
-
-
-@pytest.fixture
-def port(server: LiveServer) -> ManagementPort:
-    return ManagementPort(ManagedCard(server, 0))
 
 
 def heard(port: ManagementPort) -> list[m.Message]:

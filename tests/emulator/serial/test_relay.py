@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import serial
 from tests.command import RINGHIL, refusal
-from tests.emulator.serial.test_serving import Served
+from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.serial.client import CardClient
 from ringhil.emulator.serial.lines import Connection, Pty, TcpListener
@@ -21,8 +21,6 @@ from ringhil.emulator.serial.recording import SessionWriter
 from ringhil.emulator.serial.relay import ROOM, Relay
 from ringhil.emulator.serial.session import load_session, message_in
 from ringhil.protocol.line import messages as m
-
-ONE = "server: {cards: {a: {gpus: 4}}}\n"
 
 
 class Recording:
@@ -42,10 +40,8 @@ class Recording:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, ONE, "--listen", "tcp://127.0.0.1:0", "--listen", "pty")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path, ONE, "--listen", "tcp://127.0.0.1:0", "--listen", "pty") as served:
+        yield served
 
 
 def session_of(port: str) -> list[object]:

@@ -4,13 +4,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, refusal, ringhil
+from tests.command import refusal, ringhil
+from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
@@ -24,34 +24,13 @@ from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.line.messages import SubscribeRequest, TimeRequest
 
-ONE = "server: {cards: {a: {gpus: 4}}}\n"
 TWO = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"
-
-
-class Served:
-    """A server that is being served; `ports`: by card."""
-
-    def __init__(self, folder: Path, text: str, *options: str) -> None:
-        (folder / "server.yaml").write_text(text)
-        command = [*RINGHIL, "serve", str(folder / "server.yaml"), *options, "--json"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        document = json.loads(self.process.stdout.readline() or self.process.communicate()[1])
-        assert document["ready"] is True
-        self.ports: dict[str, list[str]] = document["ports"]
-
-    def end(self, number: signal.Signals) -> tuple[int, str]:
-        self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=60)
-        return self.process.returncode, errors
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, TWO, "--listen", "pty", "--listen", "tcp://127.0.0.1:0")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path, TWO, "--listen", "pty", "--listen", "tcp://127.0.0.1:0") as served:
+        yield served
 
 
 def test_each_card_has_a_port_of_each_kind_and_a_client_finds_it_there(served: Served) -> None:

@@ -17,7 +17,7 @@ from ringhil.protocol.line.framing import LONGEST, wrap
 from ringhil.protocol.line.management import EventKind
 from ringhil.protocol.line.messages import CensusRequest, CountEvent, LastCensusRequest, SubscribeRequest, TimeRequest
 
-from .test_serving import ONE, Served
+from .served import ONE, Served
 
 PATIENCE = 30.0  # seconds, of a busy machine
 GPUS = 4
@@ -39,10 +39,8 @@ FLOODS: dict[str, Callable[[random.Random, int], bytes]] = {
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(tmp_path_factory.mktemp("served"), ONE, "--listen", "tcp://127.0.0.1:0")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path_factory.mktemp("served"), ONE, "--listen", "tcp://127.0.0.1:0") as served:
+        yield served
 
 
 def address(served: Served) -> tuple[str, int]:

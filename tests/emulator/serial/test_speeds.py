@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal
+from tests.emulator.serial.served import ONE
 
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.speeds import BAUD, BAUDS, CLOCKS
 
 EMULATOR = Path(__file__).resolve().parents[3] / "emulator"
-SERVER = "server: {cards: {a: {gpus: 4}}}\n"
 
 
 @pytest.mark.parametrize("number", [BAUD, BAUDS[1]])
@@ -23,7 +23,7 @@ def test_the_usual_speed_and_the_highest_one_stand_in_one_file(number: int) -> N
 
 
 def test_the_fastest_clock_can_be_told_and_a_faster_one_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "server.yaml").write_text(SERVER)
+    (tmp_path / "server.yaml").write_text(ONE)
     url = f"emulated://{tmp_path}/server.yaml?clock="
     with CardClient.open(f"{url}{CLOCKS[1]}") as card:
         assert card.info.clock == CLOCKS[1]

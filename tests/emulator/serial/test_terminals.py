@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.emulator.serial.test_serving import ONE, Served
+from tests.emulator.serial.served import ONE, Served
 from tests.emulator.serial.test_typed import shown
 
 from ringhil.emulator.serial.client import CardClient
@@ -21,10 +21,8 @@ needs_socat = pytest.mark.skipif(shutil.which("socat") is None, reason="socat is
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     listen = ("--listen", "pty", "--listen", "tcp://127.0.0.1:0")
-    served = Served(tmp_path, ONE, *listen, "--clock", "200000")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path, ONE, *listen, "--clock", "200000") as served:
+        yield served
 
 
 def test_miniterm(served: Served) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.emulator.serial.test_serving import Served
+from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import loads
@@ -23,20 +23,6 @@ from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.management import REQUESTS, LineFault
 
 BANNER = "card a, emulated: a management port of ringhil's. Type `help`.\n"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[LiveServer]:
-    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
-    server.start()
-    server.run_to(3000)
-    yield server
-    server.engine.close()
-
-
-@pytest.fixture
-def port(server: LiveServer) -> ManagementPort:
-    return ManagementPort(ManagedCard(server, 0))
 
 
 def typed(port: ManagementPort, text: str) -> str:
@@ -79,7 +65,7 @@ def test_help_names_every_command_and_fault(port: ManagementPort) -> None:
 
 
 def test_registers_are_read_and_written() -> None:
-    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
+    server = LiveServer(loads(ONE), cells_library())
     server.start()
     port = ManagementPort(ManagedCard(server, 0))
     typed(port, "\r")
@@ -120,7 +106,7 @@ def test_what_cannot_be_done_is_one_line(port: ManagementPort, line: str, says: 
 
 
 def test_a_census_is_told_when_it_is_over_beside_what_is_being_typed() -> None:
-    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library())
+    server = LiveServer(loads(ONE), cells_library())
     server.start()
     server.run_to(3000)
     port = ManagementPort(ManagedCard(server, 0))
@@ -221,10 +207,8 @@ def shown(port: int, text: str) -> str:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, "server: {cards: {a: {gpus: 4}}}\n", "--listen", "pty")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path, ONE, "--listen", "pty") as served:
+        yield served
 
 
 def test_a_person_and_a_program_take_turns_on_a_pty(served: Served) -> None:

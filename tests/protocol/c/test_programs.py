@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.emulator.serial.test_serving import Served
+from tests.emulator.serial.served import Served
 
 from ringhil.emulator.serial.client import CardClient, RefusedError
 from ringhil.protocol.line.codec import encode
@@ -22,10 +22,8 @@ SERVER = "server: {cards: {a: {gpus: 8}}}\n"
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, SERVER, "--listen", "pty")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path, SERVER, "--listen", "pty") as served:
+        yield served
 
 
 def test_a_client_in_c_does_what_ours_does(served: Served, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.command import ringhil
-from tests.emulator.serial.test_serving import Served
+from tests.emulator.serial.served import ONE, Served
 from tests.protocol.c import library as c
 from tests.protocol.c.card_client import CClient
 
@@ -19,7 +19,6 @@ from ringhil.emulator.serial.checks.bench import CheckedClient, LineBench, pytho
 from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 
-SERVER = "server: {cards: {a: {gpus: 4}}}\n"
 TIMEOUT = 20.0  # seconds: of a busy machine
 # How each is served, and which of the ports it has.
 TRANSPORTS = {
@@ -33,10 +32,8 @@ TRANSPORTS = {
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Paced, so that it leaves the processor to others."""
     listening = [word for where, _ in TRANSPORTS.values() for word in ("--listen", where)]
-    served = Served(tmp_path_factory.mktemp("served"), SERVER, *listening, "--clock", "200000")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with Served(tmp_path_factory.mktemp("served"), ONE, *listening, "--clock", "200000") as served:
+        yield served
 
 
 @pytest.fixture(scope="module", params=["python", "c"])
@@ -65,13 +62,13 @@ def test_over_a_process(transport: str, served: Served, client: Callable[..., Ch
 
 def test_bit_by_bit(tmp_path: Path, client: Callable[..., CheckedClient]) -> None:
     """Through two UARTs in RTL, whose time is the emulated card's."""
-    (tmp_path / "server.yaml").write_text(SERVER)
+    (tmp_path / "server.yaml").write_text(ONE)
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml?uart=1&baud=500000&clock=200000")) as line:
         assert unjudged(checked(line, client, 2.0)) == {"refusals.cannot", "events.missed"}
 
 
 def test_in_process(tmp_path: Path, client: Callable[..., CheckedClient]) -> None:
-    (tmp_path / "server.yaml").write_text(SERVER)
+    (tmp_path / "server.yaml").write_text(ONE)
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:
         assert unjudged(checked(line, client, 0.02)) == {"refusals.cannot", "events.missed"}
         kept = {name: line.line.run.engine.peek(gpu, name) for gpu in (0, 3) for name in ("compute_setup",)}

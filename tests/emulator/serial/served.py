@@ -1,0 +1,36 @@
+"""`ringhil serve` in a process of its own."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Self
+
+from tests.command import RINGHIL
+
+ONE = "server: {cards: {a: {gpus: 4}}}\n"
+
+
+class Served:
+    """A server that is being served, until the end of `with`; `ports`: by card."""
+
+    def __init__(self, folder: Path, text: str, *options: str) -> None:
+        (folder / "server.yaml").write_text(text)
+        command = [*RINGHIL, "serve", str(folder / "server.yaml"), *options, "--json"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        document = json.loads(self.process.stdout.readline() or self.process.communicate()[1])
+        assert document["ready"] is True
+        self.ports: dict[str, list[str]] = document["ports"]
+
+    def end(self, number: signal.Signals) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
