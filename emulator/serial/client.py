@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import serial
-from serial.rfc2217 import Serial as Rfc2217Port
 
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
@@ -102,12 +101,19 @@ def arrived(line: "serial.SerialBase", patience: float) -> bytes:
         descriptor = _descriptor(line)
         if descriptor is not None:  # a read by pyserial takes at least one more call of the system, for one byte
             return _read(line, 0, _CHUNK) if select.select([descriptor], [], [], patience)[0] else b""
-        if isinstance(line, Rfc2217Port):  # it negotiates with the other end whenever its timeout is set
-            end = time.monotonic() + patience
-            while not (data := _read_all(line, _POLL)) and time.monotonic() < end:
-                pass
-            return data
-        return _read_all(line, patience)
+        if clock_of(line) is not time.monotonic:  # its time passes while it is read
+            return _read_all(line, patience)
+        # Its timeout stays what it is: an RFC 2217 port negotiates with the other end whenever that is set.
+        end = time.monotonic() + patience
+        while not (data := _read_all(line, _POLL)) and time.monotonic() < end:
+            pass
+        return data
+
+
+def clock_of(line: Any) -> Callable[[], float]:
+    """Seconds, in whose time a line is waited for: its own, where it has one, as an emulated line does."""
+    clock: Callable[[], float] = getattr(line, "monotonic", time.monotonic)
+    return clock
 
 
 def _descriptor(line: "serial.SerialBase") -> int | None:
@@ -136,8 +142,7 @@ class CardClient:
 
     def __init__(self, line: "serial.SerialBase", *, timeout: float = TIMEOUT, tries: int = TRIES) -> None:
         self._line, self._timeout, self._tries = line, timeout, tries
-        # A line with a time of its own, an emulated one, is waited for in that.
-        self._time: Callable[[], float] = getattr(line, "monotonic", time.monotonic)
+        self._time = clock_of(line)
         self._unwrapper = Unwrapper()
         self._id = 0
         self._events: deque[m.Message] = deque(maxlen=_MOST_EVENTS)

@@ -66,25 +66,23 @@ class SessionWriter:
 
 class RecordedLine(SerialBase):  # type: ignore[misc]
     """An open port of pyserial's that records itself: what is read, and what is written. Settings are those of `line`,
-    which is closed with it."""
+    which is closed with it. `monotonic`: the line's own time, in seconds; only where it has one."""
 
     is_open: bool
+    monotonic: Callable[[], float]
 
     def __init__(self, line: SerialBase, writer: SessionWriter) -> None:
         super().__init__()
         self._line, self._writer = line, writer
         super().apply_settings(line.get_settings())
+        if hasattr(line, "monotonic"):
+            self.monotonic = line.monotonic
         self.is_open = True
 
     @classmethod
     def at(cls, line: SerialBase, path: Path, url: str) -> "RecordedLine":
         """`line`, recorded to a file. Raises SessionError."""
         return cls(line, SessionWriter(path, url, getattr(line, "monotonic", None)))
-
-    def monotonic(self) -> float:
-        """The line's time, in seconds."""
-        own: Callable[[], float] = getattr(self._line, "monotonic", time.monotonic)
-        return own()
 
     def close(self) -> None:
         """Close the port; the session is complete."""

@@ -1,11 +1,10 @@
 """A port of pyserial's with a tap: everything passes, and what has passed is known, byte for byte and decoded."""
 
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ringhil.emulator.serial.client import arrived, line_gone
+from ringhil.emulator.serial.client import arrived, clock_of, line_gone
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
@@ -29,7 +28,7 @@ class Tap:
         self.timeout: float | None = line.timeout  # seconds for which `read` waits
         self._unread = b""
         self.bytes_sent = self.bytes_came = 0
-        self.monotonic = getattr(line, "monotonic", time.monotonic)
+        self.monotonic = clock_of(line)
         self.idle: Callable[[float], None] | None = getattr(line, "idle", None)
 
     def forget(self) -> None:

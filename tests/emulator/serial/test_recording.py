@@ -6,23 +6,23 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 import serial
 from tests.command import refusal, ringhil
+from tests.emulator.serial.served import ONE, Served
 
-from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.client import CardClient, CardError, clock_of, opened_port
 from ringhil.emulator.serial.recording import RecordedLine, SessionWriter
 from ringhil.emulator.serial.session import MOST_BURST, load_session, message_in
 from ringhil.protocol.line import messages as m
 
-SERVER = "server: {cards: {a: {gpus: 4}}}\n"
-
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    (tmp_path / "server.yaml").write_text(SERVER)
+    (tmp_path / "server.yaml").write_text(ONE)
     return f"emulated://{tmp_path}/server.yaml"
 
 
@@ -99,6 +99,31 @@ def test_an_answer_never_stands_before_its_request(tmp_path: Path) -> None:
         ahead += len(burst.data) if burst.sent else -len(burst.data)
         assert ahead >= 0
     assert ahead == 0
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_an_rfc_2217_port_is_set_up_once_however_long_is_waited(
+    tmp_path: Path, recorded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Served(tmp_path, ONE, "--listen", "rfc2217://127.0.0.1:0") as served:
+        (url,) = served.ports["a"]
+        port = opened_port(url, timeout=20)
+        timeouts, set_up = list[float](), port._reconfigure_port
+        monkeypatch.setattr(port, "_reconfigure_port", lambda: [timeouts.append(port.timeout), set_up()])
+        with RecordedLine.at(port, tmp_path / "s.jsonl", url) if recorded else port as line:
+            card = CardClient(line, timeout=20)
+            for seconds in (0.03, 0.06, 0.09):
+                list(card.events(seconds))
+            assert card.now() > 0
+        assert len(timeouts) == 1
+
+
+def test_a_line_has_a_time_of_its_own_recorded_or_not(url: str, tmp_path: Path) -> None:
+    """Who waits for an emulated line in this machine's time waits for ever; who takes a real one's to stand, too."""
+    for each, its_own in ((url, True), ("loop://", False)):
+        with opened_port(each) as line, RecordedLine.at(line, tmp_path / "s.jsonl", each) as recorded:
+            assert clock_of(recorded) == clock_of(line)
+            assert (clock_of(recorded) is not time.monotonic) == its_own
 
 
 def test_much_at_once_is_several_lines(tmp_path: Path) -> None:
