@@ -16,6 +16,7 @@ from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability,
 
 ROOM = 1 << 18  # bytes that wait for the client to read; beyond that, events are left out and requests not read
 _MOST_UNREAD = 4096  # requests that wait for a write to hold
+_MOST_TYPED = 4096  # bytes that do, behind a person's
 _MOST_COUNTING = 8  # censuses under way for a client
 _KEPT = 64  # requests whose replies are kept, in case that they are asked again
 _REQUESTS = tuple(kind.code for kind in REQUESTS)
@@ -48,6 +49,7 @@ class ManagementPort:
         self._out = bytearray()
         self._events = 0
         self._session = 0
+        self._coming = deque[bytes]()  # what comes while keys wait
         self._unread = deque[bytes]()
         self._writing = False
         self._counting = 0
@@ -60,14 +62,17 @@ class ManagementPort:
         card.followers.append(self._follow)
 
     def close(self) -> None:
-        """The client has gone."""
+        """The client has gone, and what waits is not done."""
         self._card.followers.remove(self._follow)
         self._session += 1
+        for waiting in (self._coming, self._unread, self._typist.keys):
+            waiting.clear()
 
     @property
     def full(self) -> bool:
-        """So much waits for the client to read that nothing more should be read from it."""
-        return len(self._out) >= ROOM or len(self._unread) >= _MOST_UNREAD
+        """So much waits, for the client to read or for a write to hold, that nothing more should be read from it."""
+        typed = len(self._typist.keys) + sum(map(len, self._coming))
+        return len(self._out) >= ROOM or len(self._unread) >= _MOST_UNREAD or typed >= _MOST_TYPED
 
     @property
     def waiting(self) -> int:
@@ -79,11 +84,7 @@ class ManagementPort:
         self.counts.received += len(data)
         if self.full:
             return
-        for message in self._unwrapper.feed(self._typist.sift(data)):
-            if isinstance(message, Damaged):
-                self.counts.damaged += 1
-            else:
-                self._unread.append(message)
+        self._coming.append(data)
         self._work()
 
     def take(self, most: int = ROOM) -> bytes:
@@ -99,14 +100,23 @@ class ManagementPort:
     # -------------------------------------------------------------------------------------------- requests
 
     def _work(self) -> None:
-        """Requests are done one after the other: what comes behind a write waits until that holds."""
-        while self._unread and not self._writing:
-            self._request(self._unread.popleft())
+        """Requests are done one after the other, typed ones too: what comes behind a write waits until that holds."""
+        self._sort_out()
+        while not self._writing and (self._unread or self._typist.keys):
+            if self._unread:
+                self._request(self._unread.popleft())
+            else:
+                self._typist.press()
+            self._sort_out()
 
-    def _written(self, reply: m.Message) -> None:
-        self._writing = False
-        self._answer(reply)
-        self._work()
+    def _sort_out(self) -> None:
+        """Into requests and keys. Whether a person goes on is known when all that was typed is done."""
+        while self._coming and not self._typist.keys:
+            for message in self._unwrapper.feed(self._typist.sift(self._coming.popleft())):
+                if isinstance(message, Damaged):
+                    self.counts.damaged += 1
+                else:
+                    self._unread.append(message)
 
     def _request(self, data: bytes) -> None:
         number = int.from_bytes(data[1:3], "big")
@@ -141,19 +151,36 @@ class ManagementPort:
                 c = self.counts
                 events = (c.requests, c.damaged, c.refused, c.events, c.missed)
                 self._answer(m.LineReply(request.id, c.received, c.sent, *(n & _32_BITS for n in events)))
-            case m.WriteRequest():
-                session = self._session
-                self._card.carry_out(request, lambda reply: self._written(reply) if session == self._session else None)
-                self._writing = True
             case _:
-                session = self._session
-                self._done(request, lambda reply: self._answer(reply) if session == self._session else None)
+                self._done(request, self._answer)
 
     def _done(self, request: m.Message, answer: Answer) -> None:
-        """By the card; so many censuses at a time that no client takes much of its memory."""
-        if not isinstance(request, m.CensusRequest):
-            self._card.carry_out(request, answer)
-            return
+        """By the card. Who has gone meanwhile, or begun afresh, is told nothing."""
+        session = self._session
+
+        def answered(reply: m.Message) -> None:
+            if session == self._session:
+                answer(reply)
+
+        match request:
+            case m.WriteRequest():
+                self._write(request, answered)
+            case m.CensusRequest():
+                self._count(request, answered)
+            case _:
+                self._card.carry_out(request, answered)
+
+    def _write(self, request: m.WriteRequest, answer: Answer) -> None:
+        def written(reply: m.Message) -> None:
+            self._writing = False
+            answer(reply)
+            self._work()
+
+        self._card.carry_out(request, written)
+        self._writing = True
+
+    def _count(self, request: m.CensusRequest, answer: Answer) -> None:
+        """So many at a time that no client takes much of the card's memory."""
         if self._counting >= _MOST_COUNTING:
             raise NotDone(Refusal.BUSY, f"{_MOST_COUNTING} censuses of this client are under way already")
 
@@ -183,18 +210,17 @@ class ManagementPort:
 
     def _typed(self, request: m.Message, answer: Answer) -> None:
         self.counts.requests += 1
-        session = self._session
         if isinstance(request, m.HelloRequest):
             answer(self._greeting(0))
             return
         try:
-            self._done(request, lambda reply: answer(reply) if session == self._session else None)
+            self._done(request, answer)
         except NotDone:
             self.counts.refused += 1
             raise
 
     def _say(self, data: bytes) -> None:
-        if not self.full:
+        if len(self._out) < ROOM:
             self._out += data
 
     def _answer(self, reply: m.Message) -> None:

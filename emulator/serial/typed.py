@@ -2,9 +2,10 @@
 
 Whoever sends a zero byte speaks the protocol. Until then, and again after the last zero byte, what is printable and
 ends with Enter is a line of a person's, after a zero byte one of two characters or more; from the first one on the port
-has a prompt, and echoes.
+has a prompt, and echoes. A key behind a write waits until that holds.
 """
 
+from collections import deque
 from collections.abc import Callable
 from textwrap import fill
 
@@ -42,7 +43,8 @@ Ask = Callable[[m.Message, Callable[[m.Message], None]], None]
 
 
 class Typist:
-    """`ask` carries a request out, and raises NotDone; `say` sends bytes to the terminal."""
+    """`ask` carries a request out, and raises NotDone; `say` sends bytes to the terminal. `keys`: what is typed, and
+    waits for `press`."""
 
     def __init__(self, card: Card, ask: Ask, say: Callable[[bytes], None]) -> None:
         self._card, self._ask, self._say = card, ask, say
@@ -51,11 +53,12 @@ class Typist:
         self._fresh = True  # no zero byte has come
         self._between = True  # no message of the protocol has begun
         self._after_return = False
+        self.keys = deque[int]()
         self.present = False
         self.watched = 0  # kinds of events
 
     def sift(self, data: bytes) -> bytes:
-        """What has come, without what a person has typed."""
+        """What has come, without what a person has typed. No earlier keys wait."""
         if b"\0" in data:
             self._fresh = False
             return self._leave(between=data.endswith(b"\0")) + data
@@ -73,9 +76,12 @@ class Typist:
             self._held = b"" if person else data
             if person is None:
                 return b""
-        for byte in data:
-            self._key(byte)
+        self.keys.extend(data)
         return b""
+
+    def press(self) -> None:
+        """The next key."""
+        self._key(self.keys.popleft())
 
     def _is_a_person(self, data: bytes) -> bool | None:
         """By a first line; None: it may become one.

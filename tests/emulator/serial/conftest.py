@@ -1,6 +1,7 @@
-"""A server that has been powered up, and a management port of its card, without a line."""
+"""Servers that have been powered up, and a management port of a card, without a line."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,14 +14,27 @@ from ringhil.emulator.server import LiveServer
 from .served import ONE
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[LiveServer]:
-    """In cycle 3000."""
+@contextmanager
+def powered_up() -> Iterator[LiveServer]:
     server = LiveServer(loads(ONE), cells_library())
     server.start()
     server.run_to(3000)
     yield server
     server.engine.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LiveServer]:
+    """In cycle 3000."""
+    with powered_up() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def going() -> Iterator[LiveServer]:
+    """Another one, for tests that let time pass beside those that don't."""
+    with powered_up() as server:
+        yield server
 
 
 @pytest.fixture

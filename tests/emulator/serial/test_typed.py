@@ -21,6 +21,7 @@ from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.management import REQUESTS, LineFault
+from ringhil.protocol.registers import ADDRESS
 
 BANNER = "card a, emulated: a management port of ringhil's. Type `help`.\n"
 
@@ -64,20 +65,17 @@ def test_help_names_every_command_and_fault(port: ManagementPort) -> None:
         assert word in shown
 
 
-def test_registers_are_read_and_written() -> None:
-    server = LiveServer(loads(ONE), cells_library())
-    server.start()
-    port = ManagementPort(ManagedCard(server, 0))
+def test_registers_are_read_and_written(going: LiveServer) -> None:
+    port, now = ManagementPort(ManagedCard(going, 0)), going.kernel.now
     typed(port, "\r")
     typed(port, "write 2 compute_setup 0x4d\r")
-    server.run_to(100)
-    assert port.take(1 << 30) == b"\rdone at cycle 1\r\n> "
+    going.run_to(now + 100)
+    assert port.take(1 << 30).decode() == f"\rdone at cycle {now + 1}\r\n> "
     assert "compute_setup     0x0000004d         77" in typed(port, "read 2 compute_setup\r")
     by_name = typed(port, "read 2 status\r")
     assert "healthy" in by_name
     assert typed(port, "read 2 0x20\r") == by_name.replace("status", "0x20", 1)  # but for the echo
     assert typed(port, "read 2\r").count("0x") > 30
-    server.engine.close()
 
 
 @pytest.mark.parametrize(
@@ -103,6 +101,67 @@ def test_what_cannot_be_done_is_one_line(port: ManagementPort, line: str, says: 
     shown = typed(port, f"{line}\r").removeprefix(f"{line}\n").removesuffix("> ")
     assert says in shown
     assert shown.count("\n") == 1
+
+
+WRITE, READ = "write 1 weight {}\r", "read 1 weight\r"
+
+
+def in_a_cycle(going: LiveServer, *pieces: str | m.Message) -> tuple[int, bytes]:
+    """What comes back when all of this comes in one cycle, and some more pass; with that cycle."""
+    port, now = ManagementPort(ManagedCard(going, 0)), going.kernel.now
+    for piece in pieces:
+        port.receive(piece.encode() if isinstance(piece, str) else wrap(encode(piece)))
+    going.run_to(now + 20)
+    return now, port.take(1 << 30)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 1000])
+def test_what_is_typed_behind_a_write_waits_until_that_holds(going: LiveServer, pieces: int) -> None:
+    text = WRITE.format(5) + READ + WRITE.format(6) + WRITE.format(7) + READ
+    length = -(-len(text) // pieces)
+    now, shown = in_a_cycle(going, "\r", *(text[at : at + length] for at in range(0, len(text), length)))
+    weight = "weight            0x0000000{0}          {0}\r\n> "
+    assert shown.decode().partition("> ")[2] == (
+        f"write 1 weight 5\r\n> \rdone at cycle {now + 1}\r\n> read 1 weight\r\n{weight.format(5)}"
+        f"write 1 weight 6\r\n> \rdone at cycle {now + 2}\r\n> "
+        f"write 1 weight 7\r\n> \rdone at cycle {now + 3}\r\n> read 1 weight\r\n{weight.format(7)}"
+    )
+
+
+def test_a_person_waits_for_what_a_program_has_asked_and_it_for_a_person(going: LiveServer) -> None:
+    weight = ADDRESS["weight"]
+    _, shown = in_a_cycle(going, m.WriteRequest(1, 1, weight, 10), m.WriteRequest(2, 1, weight, 11), READ)
+    assert shown.endswith(b"weight            0x0000000b         11\r\n> ")
+    now, shown = in_a_cycle(going, WRITE.format(12) + WRITE.format(13) + READ, m.ReadRequest(3, 1, weight))
+    assert shown.count(b"weight            0x0000000d         13\r\n> ") == 1
+    found = [decode(each) for each in Unwrapper().feed(shown[shown.index(b"\0") :]) if isinstance(each, bytes)]
+    assert found == [m.ReadReply(3, 13, now + 2)]
+
+
+def test_a_write_that_is_refused_holds_nothing_up(port: ManagementPort) -> None:
+    assert typed(port, "write 9 weight 1\rtime\r").endswith("GPU 9: the card has 0 .. 3\n> time\ncycle 3000\n> ")
+
+
+def test_much_that_is_typed_behind_writes_is_done_and_no_more_is_taken_meanwhile(going: LiveServer) -> None:
+    port, now = ManagementPort(ManagedCard(going, 0)), going.kernel.now
+    port.receive("".join(WRITE.format(number) for number in range(500)).encode())
+    assert port.full
+    shown = port.take()
+    for cycle in range(now + 1, now + 502):
+        going.run_to(cycle)
+        shown += port.take()
+    assert shown.count(b"done at cycle ") == 500
+    assert not port.full
+    assert going.engine.peek(1, "weight") == 499
+
+
+def test_who_has_gone_writes_no_more(going: LiveServer) -> None:
+    port, now = ManagementPort(ManagedCard(going, 0)), going.kernel.now
+    port.receive(f"{WRITE.format(3)}{WRITE.format(4)}".encode())
+    port.receive(WRITE.format(5).encode())
+    port.close()
+    going.run_to(now + 20)
+    assert going.engine.peek(1, "weight") == 3
 
 
 def test_a_census_is_told_when_it_is_over_beside_what_is_being_typed() -> None:
@@ -171,6 +230,28 @@ def test_whatever_comes_a_request_after_it_is_answered(server: LiveServer, piece
         port.take(ROOM)
     port.receive(b"\0" + wrap(encode(m.TimeRequest(777))))
     assert [decode(each) for each in Unwrapper().feed(port.take()) if isinstance(each, bytes)][-1].id == 777
+
+
+PIECE = st.one_of(
+    st.binary(max_size=30),
+    st.sampled_from([b"\r", b"time\r", READ.encode(), WRITE.format(1).encode() * 3, b"\0", b"write 9 weight 1\n"]),
+    st.sampled_from([m.WriteRequest(5, 1, 2, 1), m.TimeRequest(6)]).map(lambda request: wrap(encode(request))),
+)
+
+
+@given(st.lists(st.tuples(PIECE, st.integers(0, 2)), max_size=20))
+def test_so_it_is_with_writes_among_it_as_time_passes(going: LiveServer, pieces: list[tuple[bytes, int]]) -> None:
+    port = ManagementPort(ManagedCard(going, 0))
+    for piece, cycles in pieces:
+        port.receive(piece)
+        going.run_to(going.kernel.now + cycles)
+    port.take(ROOM)
+    port.receive(b"\0" + wrap(encode(m.TimeRequest(777))))
+    going.run_to(going.kernel.now + 100)
+    found = [decode(each) for each in Unwrapper().feed(port.take()) if isinstance(each, bytes)]
+    assert found[-1].id == 777
+    assert not port.full
+    port.close()
 
 
 def test_what_nobody_types_behind_a_first_line_is_left_out(port: ManagementPort) -> None:
