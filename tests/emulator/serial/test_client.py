@@ -42,6 +42,18 @@ def behind(card: CardClient) -> EmulatedLine:
     return line
 
 
+def test_who_works_is_not_known_where_nobody_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "server.yaml").write_text("server: {cards: {a: {gpus: 6}}, settings: {records: never}}\n")
+    with CardClient.open(f"emulated://{tmp_path}/server.yaml") as card:
+        assert (card.census().count, card.census().members) == (6, None)
+
+
+def test_ids_begin_again_behind_the_last(card: CardClient) -> None:
+    card._id = 0xFFFE
+    assert card.now() <= card.now() <= card.now()
+    assert card._id == 2
+
+
 def test_it_says_what_it_is(url: str) -> None:
     with CardClient.open(f"{url}?clock=500000#b") as card:
         info = card.info

@@ -1,5 +1,6 @@
 """`ringhil serve` and `ringhil card` as users meet them: processes, ptys, sockets."""
 
+import itertools
 import json
 import os
 import signal
@@ -22,7 +23,8 @@ from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
-from ringhil.protocol.line.messages import SubscribeRequest, TimeRequest
+from ringhil.protocol.line.messages import SubscribeRequest, TimeRequest, WriteRequest
+from ringhil.protocol.registers import ADDRESS
 
 TWO = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"
 
@@ -183,6 +185,28 @@ def test_who_asks_much_at_once_is_answered_a_little_at_a_time(run: Run) -> None:
             assert len(new) < 100
             answers += new
     assert answers == [number + 1 for number in range(asked)]
+    serving.close()
+
+
+class Stuck(Pty):
+    """Nothing goes to the client."""
+
+    def write(self, data: bytes) -> int:
+        return 0
+
+
+def test_what_a_client_has_sent_arrives_although_it_does_not_read(run: Run) -> None:
+    """On a line with a speed, where it is on its way for a while."""
+    seconds = itertools.count(0.0, 0.001)
+    serving, line = Serving(run, clock=100_000, baud=9600, monotonic=lambda: next(seconds)), Stuck()
+    serving.add(0, line)
+    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY)
+    for request in (TimeRequest(1), WriteRequest(2, 1, ADDRESS["weight"], 77)):
+        os.write(client, wrap(encode(request)))
+        rounds = iter(range(200))
+        serving.serve(lambda rounds=rounds: next(rounds, None) is None)  # type: ignore[misc]
+    assert run.engine.peek(1, "weight") == 77
+    os.close(client)
     serving.close()
 
 
