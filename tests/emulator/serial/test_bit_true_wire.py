@@ -11,6 +11,7 @@ from tests.emulator.serial.served import ONE, Served
 from tests.emulator.serial.test_wire import Echo
 
 from ringhil.emulator.scenario import EventAction, LineEvent
+from ringhil.emulator.serial import bit_true_wire
 from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.noise import LineFaults
@@ -56,6 +57,23 @@ def test_bytes_pass_both_ways_unchanged_at_their_speed(data: bytes, step: int) -
     assert line.wire.take(3) + line.wire.take() == data
     line.wire.close()
     assert line.port.closed
+
+
+def test_what_nobody_reads_is_held_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the card has to wait with what it says."""
+    monkeypatch.setattr(bit_true_wire, "_HELD", 50)
+    line = Line()
+    line.port.out += bytes(2000)
+    line.wait(160 * 3000)
+    held = line.wire.waiting
+    assert 50 <= held < 500
+    line.wait(160 * 3000)
+    assert line.wire.waiting == held
+    found = 0
+    for _ in range(3000):
+        found += len(line.wire.take())
+        line.wait(160)
+    assert found == 2000
 
 
 def test_one_speed_is_not_understood_at_another_and_the_line_recovers() -> None:

@@ -11,7 +11,7 @@ import serial
 
 from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
 from ringhil.emulator.serial import port
-from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, address_of
+from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, SilentError, address_of
 from ringhil.emulator.serial.emulated import EmulatedLine
 from ringhil.emulator.serial.telling import told
 from ringhil.protocol import codec
@@ -19,7 +19,7 @@ from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
 from ringhil.protocol.line.management import EventKind, LineFault, Refusal
-from ringhil.protocol.line.messages import ReadRequest
+from ringhil.protocol.line.messages import MissedEvent, ReadRequest
 from ringhil.protocol.wire import CensusVerdict, Port
 
 SERVER = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}, b: {gpus: 3}}}\n"
@@ -52,6 +52,28 @@ def test_ids_begin_again_behind_the_last(card: CardClient) -> None:
     card._id = 0xFFFE
     assert card.now() <= card.now() <= card.now()
     assert card._id == 2
+
+
+class Chatty:
+    """A line on which nothing is answered, and events come without end. Its time is how often it was read."""
+
+    timeout, in_waiting, reads = 0.0, 1, 0
+
+    def monotonic(self) -> float:
+        return self.reads / 10
+
+    def write(self, data: bytes) -> int:
+        return len(data)
+
+    def read(self, size: int = 1) -> bytes:
+        self.reads += 1
+        assert self.reads < 1000
+        return wrap(encode(MissedEvent(0, 1)))
+
+
+def test_events_without_end_are_no_answer() -> None:
+    with pytest.raises(SilentError, match="no answer to hello in 2 tries of 1 s"):
+        CardClient(Chatty(), timeout=1, tries=2)  # type: ignore[arg-type]
 
 
 def test_it_says_what_it_is(url: str) -> None:

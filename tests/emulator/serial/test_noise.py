@@ -14,7 +14,9 @@ import serial
 from tests.protocol.c import library as c
 from tests.protocol.c.card_client import CClient
 
+from ringhil.emulator.scenario import EventAction, LineEvent
 from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.noise import LineFaults, Noise
 
 GPUS = 6
 SERVER = f"server: {{cards: {{a: {{gpus: {GPUS}}}}}}}\n"
@@ -37,6 +39,26 @@ def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         return client
 
     return in_c
+
+
+class Dice:
+    """Always the same."""
+
+    def __init__(self, face: int) -> None:
+        self._face = face
+
+    def randrange(self, end: int) -> int:
+        return min(self._face, end - 1)
+
+
+@pytest.mark.parametrize(("face", "left"), [(8, b""), (9, b"abc"), (65_535, b"abc")])
+def test_a_rate_is_of_65536(face: int, left: bytes) -> None:
+    """9 of them: 0 to 8 strike."""
+    faults = LineFaults()
+    faults.apply(LineEvent(0, EventAction.FAULT, "line_drop", "a", 0, 9))
+    noise = Noise(faults, "")
+    noise._random = Dice(face)  # type: ignore[assignment]
+    assert noise.strike(b"abc") == left
 
 
 def noisy(folder: Path, rate: int) -> Any:

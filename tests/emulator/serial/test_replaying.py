@@ -16,7 +16,7 @@ from tests.emulator.scenario.samples import unhurried
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
-from ringhil.emulator.scenario import loads
+from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
 from ringhil.emulator.serial.lines import TcpListener
@@ -82,6 +82,15 @@ def something(card: CardClient, rng: random.Random) -> None:
             list(card.events(0.01))
         case 6:
             card.now()
+
+
+def test_a_session_finds_its_work_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work.bin").write_bytes(bytes(4096))
+    (tmp_path / "served.yaml").write_text("server: {cards: {a: {gpus: 3}}}\nworkload: {data: work.bin}\n")
+    monkeypatch.chdir(tmp_path)
+    run = Run(load(Path("served.yaml")), cells_library())
+    assert str(tmp_path / "work.bin") in header(run, None)["scenario"]
+    run.close()
 
 
 def replayed(path: Path) -> Replayed:

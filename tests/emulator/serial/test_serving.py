@@ -104,18 +104,18 @@ def run() -> Iterator[Run]:
 
 def test_a_paced_ring_is_where_its_clock_is(run: Run) -> None:
     """Seconds as the test tells them. A ring that can't keep up for a second is late from then on."""
-    seconds = iter([0.0, 0.0, 0.1, 0.25, 5.0, 5.0, 5.5])
+    seconds = iter([0.0, 0.0, 0.1, 0.25, 5.0, 5.0, 5.125, 5.5])
     cycles: list[int] = []
     serving = Serving(run, clock=10_000, monotonic=lambda: next(seconds))
 
     def enough() -> bool:
         cycles.append(run.kernel.now)
-        return len(cycles) == 7
+        return len(cycles) == 8
 
     serving.serve(enough)
     serving.close()
     late = 2500 + 2048
-    assert cycles == [0, 0, 1000, 2500, late, late, late + 2048]
+    assert cycles == [0, 0, 1000, 2500, late, late, late + 1250, late + 1250 + 2048]
 
 
 def test_a_paced_ring_that_is_behind_looks_at_its_lines_all_the_same(run: Run) -> None:

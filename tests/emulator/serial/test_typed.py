@@ -51,6 +51,12 @@ def test_what_was_typed_before_the_first_enter_counts(port: ManagementPort) -> N
     assert typed(port, "time\n") == f"\n{BANNER}cycle 3000\n> "
 
 
+def test_a_line_that_is_too_long_takes_no_more(port: ManagementPort) -> None:
+    typed(port, "\r")
+    assert typed(port, "x" * 10_000) == "x" * 200
+    assert typed(port, "\x03time\r").endswith("cycle 3000\n> ")
+
+
 def test_a_character_can_be_taken_back_and_so_can_the_line(port: ManagementPort) -> None:
     typed(port, "\r")
     assert typed(port, "\b\x7f") == ""

@@ -556,6 +556,12 @@ changes("census.counts", "verdict_of_nobody", COUNTED, lambda c: replace(c, verd
 changes("census.members", "count_off_by_one", COUNTED, lambda c: replace(c, count=c.count - 1))
 changes("census.members", "one_member_too_few", COUNTED, lambda c: replace(c, members=(c.members[0] & ~2,)))
 changes(
+    "census.members",
+    "member_just_beyond_the_card",
+    COUNTED,
+    lambda c: replace(c, members=(c.members[0] & ~2 | 1 << 4,)),
+)
+changes(
     "census.members", "member_of_another_card", COUNTED, lambda c: replace(c, members=(c.members[0] & ~2 | 1 << 9,))
 )
 changes(
