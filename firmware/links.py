@@ -3,8 +3,9 @@
 Each record holds the cycle in which the message reached its GPU, and how many messages had reached that port
 damaged before. From one GPU to the next counted one a message takes HEALTHY_HOP cycles, and BYPASS_HOP more for
 each bypassed GPU between. It may have to wait for another frame now and then, so a link is called slow only when
-`ROUNDS` rounds in a row have found it so, and the two quickest of them agree. On the first hop the message also
-has to get out of the mailbox: that hop is compared with its quickest time so far, and left out while a cut turns
+`ROUNDS` rounds in a row or more, up to `WINDOW`, have found it so, and the `AGREEING` quickest of them agree:
+keepalives of several GPUs may be before it in four rounds, and as long in two of them. On the first hop the message
+also has to get out of the mailbox: that hop is compared with its quickest time so far, and left out while a cut turns
 messages round: then one that comes home makes the other wait.
 """
 
@@ -15,7 +16,8 @@ from ringhil.firmware.timing import BYPASS_HOP, HEALTHY_HOP
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Record
 
-ROUNDS = 4  # in a row
+ROUNDS = 4  # in a row, at least
+AGREEING, WINDOW = 3, 8  # rounds
 FORGET = 16  # rounds with records, without a new damaged message, after which a link is no longer called noisy
 _PORT2 = wire.RecordFlag.PORT2
 
@@ -63,7 +65,7 @@ class LinkHealth:
         """All messages of a round have been looked at."""
         if self._late:
             late = {link: cycles for link, cycles in self._late.items() if cycles}
-            self._in_a_row = {link: [*self._in_a_row.get(link, ())[1 - ROUNDS :], late[link]] for link in late}
+            self._in_a_row = {link: [*self._in_a_row.get(link, ())[1 - WINDOW :], late[link]] for link in late}
             self._late = {}
             found = [link for link, rounds in self._in_a_row.items() if self._agree(rounds) or link == self.slow]
             self.slow = min(found) if found else None
@@ -74,4 +76,5 @@ class LinkHealth:
     @staticmethod
     def _agree(late: list[int]) -> bool:
         """A link makes messages late by the same each time, other frames by anything."""
-        return len(late) == ROUNDS and late.count(min(late)) > 1
+        latest = (late[-rounds:] for rounds in range(ROUNDS, len(late) + 1))
+        return any(some.count(min(some)) >= AGREEING for some in latest)

@@ -232,8 +232,8 @@ FAULTS: dict[str, Fault] = {
     "link_delay": Fault(
         FaultTarget.LINK,
         "every flit takes `delay` cycles longer, either way",
-        "`slow_link` from the arrival times in the records, when four rounds in a row agree; when the delay ends, what "
-        "was under way is gone and both ends start afresh, as after a cut",
+        "`slow_link` from the arrival times in the records, when four rounds in a row or more find it late, three of "
+        "them by the same; when the delay ends, what was under way is gone and both ends start afresh, as after a cut",
         "no wrong count; link named",
         parameter="delay",
     ),

@@ -42,6 +42,11 @@ def play(library: Library, kinds: tuple[str, ...], seeds: range) -> int:
     return judged
 
 
+def test_messages_that_waited_for_keepalives_make_no_link_slow(library: Library) -> None:
+    """Four rounds in a row, and as long in two of them, as a campaign has found: link 3 was called slow."""
+    play(library, ("dead", "corrupt"), range(1, 2))
+
+
 # Nothing has to happen, or it is a matter of luck when.
 UNJUDGED = {"switch_stuck_through", "link_bit_errors"}
 
