@@ -289,3 +289,78 @@ async def a_reset_ends_all_that_is_under_way(dut: Any) -> None:
     await uart.draw(bits(0x5A))
     assert await uart.receive(1) == [0x5A]
     assert dut.errors_o.value == 0
+
+
+@cocotb.test(**PATIENCE)
+async def an_error_in_the_cycle_in_which_errors_are_cleared_stays(dut: Any) -> None:
+    """With clear_i always high each is there for a cycle; a reader that clears and looks misses none."""
+    uart = Uart(dut)
+    await uart.start()
+    dut.clear_i.value = 15
+    seen = list[int]()
+
+    async def look() -> None:
+        while True:
+            await FallingEdge(dut.clk_i)
+            if dut.errors_o.value != 0:
+                seen.append(int(dut.errors_o.value))
+
+    looking = cocotb.start_soon(look())
+    await uart.draw([*bits(0x55)[:-1], 0])
+    await uart.clocks(20)
+    await uart.draw([0] * 11)
+    await uart.clocks(20)
+    source = uart.source()
+    source.write_nowait(range(PLACES + 1))
+    await source.wait()
+    await uart.clocks(20)
+    looking.cancel()
+    assert seen == [FRAMING, BREAK, OVERRUN]
+
+
+@cocotb.test(**PATIENCE)
+async def a_line_that_is_low_from_a_reset_on_begins_nothing(dut: Any) -> None:
+    """Whatever is behind it is not known: what the line was before is not either."""
+    uart = Uart(dut)
+    await uart.start()
+    dut.rx_i.value = 0
+    dut.rst_i.value = 1
+    await uart.clocks(5)
+    dut.rst_i.value = 0
+    await uart.clocks(30 * OVERSAMPLE)
+    dut.rx_i.value = 1
+    await uart.clocks(OVERSAMPLE)
+    assert dut.errors_o.value == 0
+    assert dut.rx_valid_o.value == 0
+    source = uart.source()
+    source.write_nowait(b"a")
+    assert await uart.receive(1) == [ord("a")]
+    assert dut.errors_o.value == 0
+
+
+@cocotb.test(**PATIENCE)
+async def a_divisor_that_changes_holds_from_a_tick_that_is_due_by_then(dut: Any) -> None:
+    """A tick of 1,000 clocks is cut short after 500 of them: the rest of the byte takes a clock a tick."""
+    uart = Uart(dut)
+    await uart.start(divisor=1000 * ONE_CLOCK)
+    dut.tx_valid_i.value, dut.tx_data_i.value = 1, 0x55
+    await uart.clocks(1)
+    dut.tx_valid_i.value = 0
+    await uart.clocks(500)
+    dut.divisor_i.value = ONE_CLOCK
+    await uart.clocks(10 * OVERSAMPLE)
+    assert dut.tx_o.value == 1
+    assert dut.idle_o.value == 1
+
+
+@cocotb.test(**PATIENCE)
+async def leave_to_send_comes_and_goes_through_two_registers(dut: Any) -> None:
+    uart = Uart(dut)
+    await uart.start()
+    for level in (0, 1):
+        dut.cts_i.value = level
+        found = list[int]()
+        for _ in range(3):
+            await uart.clocks(1)
+            found.append(int(dut.tx_ready_o.value))
+        assert found == [1 - level, level, level]
