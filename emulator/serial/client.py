@@ -76,6 +76,16 @@ class Info:
     now: int
 
 
+@dataclass
+class Strays:
+    """What came and nobody had asked for: answers, bytes of what is no message. `repeats`: requests asked again, of
+    which a second answer may come."""
+
+    answers: int = 0
+    nonsense: int = 0
+    repeats: int = 0
+
+
 def opened_port(url: str, *, baud: int = BAUD, timeout: float = TIMEOUT) -> "serial.SerialBase":
     """An open port: a device or a URL. Raises CardError."""
     try:
@@ -147,8 +157,9 @@ class CardClient:
         self._id = 0
         self._events: deque[m.Message] = deque(maxlen=_MOST_EVENTS)
         self._nonsense = bytearray()
-        self._heard = 0
+        self._heard = self._told = 0
         self._quiet = False
+        self.strays = Strays()
         self.info = self._hello()
 
     @classmethod
@@ -249,11 +260,12 @@ class CardClient:
     def _hello(self) -> Info:
         self._write(b"\0")  # whatever was begun by others is ended
         reply = self._ask(m.HelloRequest(self._next(), MAJOR, MINOR, b"ringhil"), m.HelloReply)
+        self._events.clear()  # what came before it was for others
         version = f"{reply.major}.{reply.minor}"
         if reply.major != MAJOR:
             raise CardError(f"the card speaks version {version} of the protocol; this program speaks {MAJOR}.{MINOR}")
         capabilities = tuple(bit.name.lower() for bit in Capability if reply.capabilities & bit)
-        name = reply.name.decode(errors="replace")
+        name = "".join(c if c.isprintable() else "\ufffd" for c in reply.name.decode(errors="replace"))
         return Info(name, version, reply.card, reply.gpus, capabilities, reply.clock, reply.serial, reply.now)
 
     def _inject(self, injection: Injection, fault: LineFault, gpu: int, value: int) -> int:
@@ -275,9 +287,11 @@ class CardClient:
 
     def _exchanged(self, number: int, data: bytes, reply: Any, asked: str, timeout: float | None) -> Any:
         """A reply of that class, or of one of them; `asked`: in words."""
-        self._heard, patience = 0, timeout or self._timeout
+        self._heard = self._told = 0
+        patience = timeout or self._timeout
         self._nonsense.clear()
-        for _ in range(self._tries):
+        for n in range(self._tries):
+            self.strays.repeats += n > 0
             self._write(wrap(data))
             found = self._answer(number, reply, patience)
             if found is not None:
@@ -287,13 +301,13 @@ class CardClient:
     def _answer(self, number: int, reply: Any, patience: float) -> Any:
         end = self._time() + patience
         while True:
-            for message in self._hear(patience, end):
-                if message.id != number:
-                    continue
-                if isinstance(message, reply):
-                    return message
-                if isinstance(message, m.RefusedReply):
-                    raise _refused(message)
+            heard = self._hear(patience, end)
+            ours = [each for each in heard if each.id == number and isinstance(each, reply | m.RefusedReply)]
+            self.strays.answers += len(heard) - bool(ours)
+            if ours and isinstance(ours[0], reply):
+                return ours[0]
+            if ours:
+                raise _refused(ours[0])
             if self._quiet:
                 return None
 
@@ -304,14 +318,16 @@ class CardClient:
         self._heard += len(data)
         replies = list[m.Message]()
         for found in self._unwrapper.feed(data):
-            if isinstance(found, Damaged):
-                self._nonsense += found.data[:_SHOWN]
-                continue
             try:
-                message = decode(found)
+                message = None if isinstance(found, Damaged) else decode(found)
             except MessageError:
-                self._nonsense += found[:_SHOWN]
+                message = None
+            if message is None:
+                data = found.data if isinstance(found, Damaged) else bytes(found)
+                self.strays.nonsense += len(data)
+                self._nonsense += data[:_SHOWN]
                 continue
+            self._told += not message.id
             (replies if message.id else self._events).append(message)
         return replies
 
@@ -325,12 +341,15 @@ class CardClient:
             return f"{tries}: nothing came"
         if self._nonsense:
             return f"{tries}: {self._heard} bytes came, such as {bytes(self._nonsense[:_SHOWN])!r}"
+        if self._told:
+            return f"{tries}: {self._told} events of a ringhil card came"
         return f"{tries}: {self._heard} bytes came, and no message of a ringhil card"
 
 
 def _port(url: str, baud: int, timeout: float) -> "serial.SerialBase":
+    # Two programs at one port would each take bytes that are for the other.
     with suppress(NotImplementedError):  # as pyserial's rfc2217 says of a timeout for writing
-        return serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout)
+        return serial.serial_for_url(url, baudrate=baud, timeout=timeout, write_timeout=timeout, exclusive=True)
     return serial.serial_for_url(url, baudrate=baud, timeout=timeout)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ringhil.emulator.serial.client import CardClient, SilentError
+from ringhil.emulator.serial.client import CardClient, SilentError, Strays
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.may_differ import compared, may_differ
 from ringhil.emulator.serial.session import Session, message_in
@@ -90,11 +90,20 @@ def compare(card: CardClient, emulator: CardClient, asked: Iterator[Asked]) -> C
     for each in asked:
         answers = _answer(card, each), _answer(emulator, each)
         found.requests += 1
-        rows = _rows(found, message_in(each.data), *answers)
+        rows = [*_rows(found, message_in(each.data), *answers), *_unasked(card.strays, emulator.strays)]
         if any(differs for *_, differs in rows):
             found.asked, found.rows = each, rows
             break
     return found
+
+
+def _unasked(card: Strays, emulator: Strays) -> list[_Row]:
+    """What came, so far, and nobody had asked for. Who was asked again may have answered twice."""
+    if card.repeats or emulator.repeats:
+        return []
+    both = (("unasked answers", "answers"), ("bytes of no message", "nonsense"))
+    counts = [(words, getattr(card, name), getattr(emulator, name)) for words, name in both]
+    return [(words, str(ours), str(theirs), True) for words, ours, theirs in counts if ours != theirs]
 
 
 def _answer(card: CardClient, asked: Asked) -> m.Message | None:

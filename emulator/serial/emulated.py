@@ -11,7 +11,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, load
 from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.port import ManagementPort, room_at
 from ringhil.emulator.serial.speeds import BAUD
 from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.serial.wire import Wire, byte_time
@@ -53,7 +53,7 @@ class EmulatedLine:
             raise EmulationError(str(error)) from error
         self.clock = clock
         managed = ManagedCard(self.run.server, number)
-        port = ManagementPort(managed, clock=clock)
+        port = ManagementPort(managed, clock=clock, room=room_at(baud or (BAUD if uart else None)))
         noise = f"{scenario.seed} {managed.card.name}"
         self.wire: Wire | BitTrueWire
         if wires is None:

@@ -4,32 +4,36 @@ JSON lines. The first one holds the server's file and what it ran on; then come,
 
 | key | |
 |---|---|
-| `opened` | a client comes, to this card |
+| `opened` | a client comes, to this card; `room`: how many bytes may wait for it |
 | `in` | bytes of a client's take effect, hexadecimal |
 | `out` | bytes leave for a client |
-| `closed` | a client goes |
+| `closed` | a client goes; `left`: bytes that waited for it |
 
 `client` numbers the clients, in the order in which they came. The last line says how it ended: `end` the cycle,
-`verdict` the judge's, and `frames` the SHA-256 of every frame that was seen, with cycle, GPU, way, port and whether it
-was damaged. Lines are written as they come: of a process that is killed, all but the last one is there.
+`verdict` the judge's, `frames` the SHA-256 of every frame that was seen, with cycle, GPU, way, port and whether it
+was damaged, and `sum` that of all lines, its own without it. Lines are written as they come: of a process that is
+killed, all but the last one is there.
 """
 
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
+from ringhil.emulator.files import STDOUT, open_growing
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.scenario import dumps
 from ringhil.emulator.serial.wire import CardEnd
 
 FORMAT = "ringhil live session"
-VERSION = 1
+VERSION = 2
+VERSIONS = (1, 2)  # that are read; the first has no room, left and sum
 
 
 class JournalError(Exception):
@@ -62,25 +66,60 @@ class FramesSeen:
         return self._hash.hexdigest()
 
 
+class LinesSum:
+    """The hash of all lines, as far as they have come."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def line(self, line: str) -> None:
+        """One more."""
+        self._hash.update(line.encode())
+
+    def with_last(self, line: str) -> str:
+        """In hexadecimal, with this one behind the others."""
+        whole = self._hash.copy()
+        whole.update(line.encode())
+        return whole.hexdigest()
+
+
+def written(row: dict[str, Any]) -> str:
+    """A row as a line."""
+    return json.dumps(row, separators=(",", ":")) + "\n"
+
+
 class Journal:
     """Writes one. Raises JournalError."""
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
-        self._path = path
+        self._path, self._sum = path, LinesSum()
+        if path == STDOUT:
+            raise JournalError("-: a session goes to a file; standard output says where the ports are")
         try:
-            self._file: IO[str] = path.open("w", encoding="utf-8")
+            self._file = open_growing(path)
         except OSError as error:
-            raise JournalError(f"{path}: cannot be written: {error.strerror}") from error
+            raise self._failed(error) from error
         self.write({"format": FORMAT, "version": VERSION, **header})
         self._clients = 0
 
     def write(self, row: dict[str, Any]) -> None:
         """One line, which is there at once."""
+        line = written(row)
+        self._sum.line(line)
         try:
-            self._file.write(json.dumps(row, separators=(",", ":")) + "\n")
+            self._file.write(line.encode())
             self._file.flush()
         except OSError as error:
-            raise JournalError(f"{self._path}: cannot be written: {error.strerror}") from error
+            with suppress(OSError):  # what is left would be written again at the end
+                self._file.close()
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> JournalError:
+        return JournalError(f"{self._path}: cannot be written: {error.strerror}")
+
+    def end(self, row: dict[str, Any]) -> None:
+        """The last line."""
+        self.write({**row, "sum": self._sum.with_last(written(row))})
 
     def number(self) -> int:
         """Of the next client, from 1."""
@@ -97,15 +136,20 @@ class Journal:
 class JournalledPort:
     """A port of a card, of which everything is written down; `now` gives the cycle."""
 
-    def __init__(self, port: CardEnd, journal: Journal, card: str, now: Callable[[], int]) -> None:
+    def __init__(self, port: CardEnd, journal: Journal, card: str, now: Callable[[], int], room: int) -> None:
         self._port, self._journal, self._now = port, journal, now
         self._client = journal.number()
-        self._write(opened=card)
+        self._write(opened=card, room=room)
 
     @property
     def full(self) -> bool:
         """As the port has it."""
         return self._port.full
+
+    @property
+    def waiting(self) -> int:
+        """As the port has it."""
+        return self._port.waiting
 
     def receive(self, data: bytes) -> None:
         """These bytes have come, now."""
@@ -121,7 +165,7 @@ class JournalledPort:
 
     def close(self) -> None:
         """The client has gone."""
-        self._write(closed=True)
+        self._write(closed=True, left=self._port.waiting)
         self._port.close()
 
     def _write(self, **what: object) -> None:

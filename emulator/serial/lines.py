@@ -27,6 +27,9 @@ class ClientLine(ABC):
     """One client's line. `fileno`: to wait for."""
 
     name: str
+    speed: int | None = None  # of its own wires, in baud; None: bytes take no time
+
+    lasting = False  # nobody comes in its place once it is gone
 
     @property
     def baud(self) -> int | None:
@@ -85,12 +88,14 @@ class Pty(ClientLine):
 class RealPort(ClientLine):
     """A serial port of this machine, with somebody else at the other end of its cable. Raises ListenError."""
 
+    lasting = True
+
     def __init__(self, path: Path, baud: int) -> None:
         try:
             self._port = serial.Serial(str(path), baud, timeout=0, write_timeout=0, exclusive=True)
         except (serial.SerialException, OSError, ValueError) as error:
             raise ListenError(f"{path}: cannot be opened: {not_opened(str(path), error)}") from error
-        self.name = str(path)
+        self.name, self.speed = str(path), baud
 
     def fileno(self) -> int:
         return int(self._port.fileno())

@@ -5,16 +5,21 @@ It has no clock and no line: whoever feeds it says when. What it holds is bounde
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ringhil.emulator.serial.managed_card import Answer, ManagedCard
+from ringhil.emulator.serial.outgoing import Outgoing
 from ringhil.emulator.serial.refused import NotDone
+from ringhil.emulator.serial.speeds import BITS
 from ringhil.emulator.serial.typed import Typist
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import LONGEST, Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability, EventKind, Refusal, Type
 
-ROOM = 1 << 18  # bytes that wait for the client to read; beyond that, events are left out and requests not read
+ROOM = 1 << 18  # bytes that may wait for a client whose line takes no time
+_WAITING = Fraction(1, 4)  # seconds that a line needs, at most, for what waits: an answer stands behind it
+_LEAST_ROOM = 64  # bytes
 _MOST_UNREAD = 4096  # requests that wait for a write to hold
 _MOST_TYPED = 4096  # bytes that do, behind a person's
 _MOST_COUNTING = 8  # censuses under way for a client
@@ -39,14 +44,23 @@ class LineCounts:
     missed: int = 0
 
 
-class ManagementPort:
-    """`clock`: of the ring, in Hz, 0 where its cycles pass as fast as they can."""
+@dataclass
+class _Asked:
+    """A request, and its reply once there is one."""
 
-    def __init__(self, card: ManagedCard, *, clock: int = 0) -> None:
-        self._card, self._clock = card, clock
+    data: bytes
+    reply: bytes | None = None
+
+
+class ManagementPort:
+    """`clock`: of the ring, in Hz, 0 where its cycles pass as fast as they can. `room`: bytes that may wait for the
+    client; beyond that, events are left out and requests not read."""
+
+    def __init__(self, card: ManagedCard, *, clock: int = 0, room: int = ROOM) -> None:
+        self._card, self._clock, self._room = card, clock, room
         self._name = card.card.name
         self._unwrapper = Unwrapper()
-        self._out = bytearray()
+        self._out = Outgoing()
         self._events = 0
         self._session = 0
         self._coming = deque[bytes]()  # what comes while keys wait
@@ -56,7 +70,7 @@ class ManagementPort:
         self._untold = 0  # events missed of which the client has not heard
         # By id: a request, and its reply if there is one yet. Who asks again under the same id was not heard, or did
         # not hear: it is not done twice.
-        self._asked: OrderedDict[int, tuple[bytes, bytes | None]] = OrderedDict()
+        self._asked: OrderedDict[int, _Asked] = OrderedDict()
         self.counts = LineCounts()
         self._typist = Typist(card.card, self._typed, self._say)
         card.followers.append(self._follow)
@@ -72,7 +86,11 @@ class ManagementPort:
     def full(self) -> bool:
         """So much waits, for the client to read or for a write to hold, that nothing more should be read from it."""
         typed = len(self._typist.keys) + sum(map(len, self._coming))
-        return len(self._out) >= ROOM or len(self._unread) >= _MOST_UNREAD or typed >= _MOST_TYPED
+        return self._has_no_room or len(self._unread) >= _MOST_UNREAD or typed >= _MOST_TYPED
+
+    @property
+    def _has_no_room(self) -> bool:
+        return len(self._out) >= self._room
 
     @property
     def waiting(self) -> int:
@@ -89,10 +107,9 @@ class ManagementPort:
 
     def take(self, most: int = ROOM) -> bytes:
         """Up to `most` bytes to be sent; they are sent."""
-        data = bytes(self._out[:most])
-        del self._out[:most]
+        data = self._out.take(most)
         self.counts.sent += len(data)
-        if self._untold and not self.full:
+        if self._untold and not self._has_no_room:
             missed, self._untold = self._untold, 0
             self._send(m.MissedEvent(0, missed))
         return data
@@ -120,39 +137,46 @@ class ManagementPort:
 
     def _request(self, data: bytes) -> None:
         number = int.from_bytes(data[1:3], "big")
-        asked, reply = self._asked.get(number, (b"", None))
-        if asked == data and data[0] != Type.HELLO.code:
-            if reply is not None:
-                self._out += reply
+        before = self._asked.get(number)
+        if before is not None and before.data == data and data[0] != Type.HELLO.code:
+            if before.reply is not None:
+                self._out.put(before.reply)
             return
         self.counts.requests += 1
-        self._asked[number] = (data, None)
+        # What was asked under this id before may be under way: its reply is not this one's.
+        asked = self._asked[number] = _Asked(data)
         self._asked.move_to_end(number)
         while len(self._asked) > _KEPT:
             self._asked.popitem(last=False)
+
+        def answer(reply: m.Message) -> None:
+            asked.reply = wrap(encode(reply))
+            self._out.put(asked.reply)
+
         try:
             if data[0] not in _REQUESTS:
                 raise NotDone(Refusal.UNKNOWN_TYPE, f"type 0x{data[0]:02X} is no request")
-            self._carry_out(_decoded(data))
+            self._carry_out(_decoded(data), answer)
         except NotDone as refused:
             self.counts.refused += 1
-            self._answer(m.RefusedReply(number, refused.why.code, str(refused).encode()))
+            answer(m.RefusedReply(number, refused.why.code, str(refused).encode()))
 
-    def _carry_out(self, request: m.Message) -> None:
+    def _carry_out(self, request: m.Message, answer: Answer) -> None:
         match request:
             case m.HelloRequest():
                 self._hello(request)
+                answer(self._greeting(request.id))
             case m.SubscribeRequest():
                 if request.events & ~_KNOWN_EVENTS:
                     raise NotDone(Refusal.BAD_VALUE, f"events 0x{request.events:04X}: known are 0x{_KNOWN_EVENTS:04X}")
                 self._events = request.events
-                self._answer(m.SubscribeReply(request.id, self._events, self._card.now))
+                answer(m.SubscribeReply(request.id, self._events, self._card.now))
             case m.LineRequest():
                 c = self.counts
                 events = (c.requests, c.damaged, c.refused, c.events, c.missed)
-                self._answer(m.LineReply(request.id, c.received, c.sent, *(n & _32_BITS for n in events)))
+                answer(m.LineReply(request.id, c.received, c.sent, *(n & _32_BITS for n in events)))
             case _:
-                self._done(request, self._answer)
+                self._done(request, answer)
 
     def _done(self, request: m.Message, answer: Answer) -> None:
         """By the card. Who has gone meanwhile, or begun afresh, is told nothing."""
@@ -192,13 +216,13 @@ class ManagementPort:
         self._counting += 1
 
     def _hello(self, request: m.HelloRequest) -> None:
-        """A client begins: what an earlier one has asked for on this line is forgotten."""
+        """A client begins: what an earlier one has asked for on this line is forgotten, and what waited for it."""
         if len(request.name) > _LONGEST_NAME:
             raise NotDone(Refusal.BAD_LENGTH, f"name: {len(request.name)} bytes; allowed are {_LONGEST_NAME}")
         self._session += 1
         self._asked.clear()
         self._events = self._untold = 0
-        self._answer(self._greeting(request.id))
+        self._out.forget()
 
     def _greeting(self, number: int) -> m.HelloReply:
         capabilities = _CAPABILITIES | (Capability.PACED if self._clock else 0)
@@ -221,13 +245,7 @@ class ManagementPort:
 
     def _say(self, data: bytes) -> None:
         if len(self._out) < ROOM:
-            self._out += data
-
-    def _answer(self, reply: m.Message) -> None:
-        wrapped = wrap(encode(reply))
-        if reply.id in self._asked:
-            self._asked[reply.id] = (self._asked[reply.id][0], wrapped)
-        self._out += wrapped
+            self._out.put(data)
 
     # ---------------------------------------------------------------------------------------------- events
 
@@ -235,7 +253,7 @@ class ManagementPort:
         self._typist.follow(kind, event)
         if not self._events & kind:
             return
-        if self.full:
+        if self._has_no_room:
             self.counts.missed += 1
             self._untold += 1
             return
@@ -243,7 +261,12 @@ class ManagementPort:
         self._send(event)
 
     def _send(self, event: m.Message) -> None:
-        self._out += wrap(encode(event))
+        self._out.put(wrap(encode(event)))
+
+
+def room_at(baud: int | None) -> int:
+    """Bytes that may wait for a client at the other end of a line of this speed."""
+    return ROOM if baud is None else min(ROOM, max(_LEAST_ROOM, int(_WAITING * baud / BITS)))
 
 
 def _decoded(data: bytes) -> m.Message:

@@ -2,12 +2,14 @@
 
 import errno
 import os
+import stat
 import termios
 from contextlib import suppress
 from pathlib import Path
 
 _NETWORK = ("socket", "rfc2217")  # URLs of pyserial's for a host and a port
 _NEGOTIATING = "Remote does not seem to support RFC2217"  # so pyserial begins
+_FOR_GROUP = stat.S_IRGRP | stat.S_IWGRP
 _CLEARER = {errno.ENOTTY: "it is no serial port", errno.EAGAIN: "another program has it"}
 
 
@@ -17,7 +19,9 @@ def not_opened(url: str, error: Exception) -> str:
     why = said_by_system(error) or said_by_system(caught)
     if getattr(error, "errno", None) == errno.EACCES:
         with suppress(OSError, KeyError):
-            return f"{why}; group {Path(url).group()} may, join it or become root"
+            path = Path(url)
+            if path.stat().st_mode & _FOR_GROUP == _FOR_GROUP:
+                return f"{why}; group {path.group()} may, join it or become root"
     scheme = url.partition("://")[0].lower()
     if why is None and scheme in _NETWORK:
         if str(error).startswith(_NEGOTIATING):

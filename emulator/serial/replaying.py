@@ -13,15 +13,16 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import open_input
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, ScenarioError, loads
-from ringhil.emulator.serial.journal import FORMAT, VERSION, FramesSeen, JournalError
+from ringhil.emulator.serial.journal import FORMAT, VERSIONS, FramesSeen, JournalError, LinesSum, written
 from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.speeds import CLOCKS
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
 
 _LONGEST_LINE = 1 << 20  # bytes
 _SHOWN = 48  # bytes in a message
+_VERSIONS = " and ".join(map(str, VERSIONS))
 _Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
 _Client = Annotated[int, Field(ge=1, lt=1 << 31)]
 _Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
@@ -46,6 +47,7 @@ class _Opened(_Row):
     cycle: _Cycle
     client: _Client
     opened: str
+    room: Annotated[int, Field(ge=1, le=ROOM)] = ROOM
 
 
 class _In(_Row):
@@ -64,6 +66,7 @@ class _Closed(_Row):
     cycle: _Cycle
     client: _Client
     closed: Literal[True]
+    left: Annotated[int, Field(ge=0)] | None = None
 
 
 class _End(_Row):
@@ -71,6 +74,7 @@ class _End(_Row):
     verdict: str
     failures: list[str]
     frames: str
+    sum: str | None = None
 
 
 _ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | _End)
@@ -100,9 +104,9 @@ class Journalled:
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             wanted = f"wanted is a line with the format {FORMAT!r}"
             raise JournalError(f"{path}:1: is no live session: found {_begun(first)}; {wanted}")
-        if head.get("version") != VERSION:
+        if head.get("version") not in VERSIONS:
             found = head.get("version")
-            raise JournalError(f"{path}:1: is version {found!r} of the format; this program reads {VERSION}")
+            raise JournalError(f"{path}:1: is version {found!r} of the format; this program reads {_VERSIONS}")
         try:
             self.header = _Header.model_validate(head)
         except ValidationError as error:
@@ -113,15 +117,36 @@ class Journalled:
             raise JournalError(f"{path}:1: scenario: {error}") from None
 
     def rows(self) -> Iterator[tuple[int, Any]]:
-        """Each with its line number. A last line that breaks off is left out."""
+        """Each with its line number. A last line that breaks off is left out; nothing comes behind the end."""
+        lines, ended = LinesSum(), False
         for number, line in self._lines():
-            if number == 1 or not line.endswith("\n"):
+            if number == 1:
+                lines.line(line)
                 continue
             try:
-                yield number, _ROW.validate_python(self._document(number, line))
-            except ValidationError:
-                found = line.strip()[:_SHOWN]
-                raise JournalError(f"{self._path}:{number}: found {found!r}; wanted is a line of a session") from None
+                document = self._document(number, line)
+                row = _ROW.validate_python(document)
+            except (JournalError, ValidationError) as error:
+                if not line.endswith("\n"):
+                    return
+                raise error if isinstance(error, JournalError) else self._no_row(number, line) from None
+            if ended:
+                raise JournalError(f"{self._path}:{number}: found {_begun(line)}; wanted is nothing behind the end")
+            yield number, row
+            if isinstance(row, _End):
+                ended = True
+                self._is_as_written(number, document, lines)
+            lines.line(line)
+
+    def _is_as_written(self, number: int, end: dict[str, Any], lines: LinesSum) -> None:
+        """Lines were neither changed nor left out nor doubled since the recording."""
+        said = end.pop("sum", None)
+        if (said is not None or self.header.version > 1) and said != lines.with_last(written(end)):
+            raise JournalError(f"{self._path}:{number}: sum: found {said!r}, which is not that of the lines above it")
+
+    def _no_row(self, number: int, line: str) -> JournalError:
+        found = line.strip()[:_SHOWN]
+        return JournalError(f"{self._path}:{number}: found {found!r}; wanted is a line of a session")
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         number = 0
@@ -163,12 +188,15 @@ class SessionReplay:
 
     def run(self) -> Replayed:
         """Until the first difference, or the end."""
-        run, cycle = self._run, 0
+        run, cycle, whole = self._run, 0, None
         try:
             run.start()
             for number, row in self._journal.rows():
                 if isinstance(row, _End):
-                    return self._ended(number, row)
+                    whole = self._ended(number, row)
+                    if whole.difference is not None:
+                        return whole
+                    continue  # nothing may come behind it
                 if row.cycle < cycle:
                     raise JournalError(f"{self._path}:{number}: cycle {row.cycle} comes after {cycle}")
                 cycle = row.cycle
@@ -176,7 +204,7 @@ class SessionReplay:
                 difference = self._do(number, row)
                 if difference is not None:
                     return self._replayed(None, False, difference)
-            return self._replayed(None, False, None)
+            return whole or self._replayed(None, False, None)
         finally:
             run.server.close_work()
             run.close()
@@ -190,7 +218,7 @@ class SessionReplay:
             if row.opened not in self._cards or row.client in self._ports:
                 raise JournalError(f"{self._path}:{number}: client {row.client} cannot come to card {row.opened!r}")
             card = self._managed[self._cards[row.opened]]
-            self._ports[row.client] = ManagementPort(card, clock=self._journal.header.clock)
+            self._ports[row.client] = ManagementPort(card, clock=self._journal.header.clock, room=row.room)
             self._clients += 1
             return None
         port = self._ports.get(row.client)
@@ -207,7 +235,14 @@ class SessionReplay:
                 if found != wanted:
                     return _differs(number, row, found, wanted)
             case _Closed():
-                self._ports.pop(row.client).close()
+                del self._ports[row.client]
+                left = port.waiting
+                port.close()
+                if row.left is not None and left != row.left:
+                    place = f"line {number}: client {row.client}, cycle {row.cycle}"
+                    return (
+                        f"{place}: found {left} bytes that wait for it, recorded {row.left}: {_shown(port.take(left))}"
+                    )
         return None
 
     def _ended(self, number: int, row: _End) -> Replayed:

@@ -16,7 +16,7 @@ from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.journal import Journal, JournalledPort
 from ringhil.emulator.serial.lines import ClientLine, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.port import ManagementPort, room_at
 from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 
 MOST_CLIENTS = 64  # at a time
@@ -37,7 +37,8 @@ class _Client:
 class Serving:
     """`clock`: cycles of the ring in a second; None: as fast as they can be simulated. `baud`: speed of the lines,
     which needs a clock; None: bytes take no time. `uart`: they pass through UARTs, bit by bit (`link_library`). `run`
-    has not started yet. Lines and listeners are closed with it."""
+    has not started yet. `lost` is told the name of a line that is gone for good. Lines and listeners are closed with
+    it."""
 
     def __init__(
         self,
@@ -48,10 +49,11 @@ class Serving:
         uart: ctypes.CDLL | None = None,
         journal: Journal | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        lost: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._run, self._clock, self._monotonic = run, clock, monotonic
         self._baud, self._uart = baud, uart
-        self._journal = journal
+        self._journal, self._lost = journal, lost
         self._numbers = count(1)
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
         self._clients: dict[int, _Client] = {}
@@ -67,9 +69,10 @@ class Serving:
     def add(self, card: int, line: ClientLine) -> None:
         """Have a client of a card at the other end of a line."""
         managed = self._cards[card]
-        port: CardEnd = ManagementPort(managed, clock=self._clock or 0)
+        room = room_at(self._baud or line.speed)
+        port: CardEnd = ManagementPort(managed, clock=self._clock or 0, room=room)
         if self._journal is not None:
-            port = JournalledPort(port, self._journal, managed.card.name, lambda: managed.now)
+            port = JournalledPort(port, self._journal, managed.card.name, lambda: managed.now, room)
         seed = f"{self._run.scenario.seed} {managed.card.name} {next(self._numbers)}"
         self._clients[line.fileno()] = _Client(line, self._wire(port, managed, line, seed))
         self._selector.register(line.fileno(), selectors.EVENT_READ)
@@ -92,6 +95,11 @@ class Serving:
                 self._attend(0, _MOST_HEARD)
             else:
                 self._attend(0 if self._behind else _LOOK, _LOOK)
+
+    @property
+    def deserted(self) -> bool:
+        """Nobody is there, and nobody can come."""
+        return not self._clients and not self._listeners
 
     def close(self) -> None:
         """Close all lines and listeners, once or twice."""
@@ -135,6 +143,8 @@ class Serving:
             data = client.line.read(max(1, min(client.wire.room, _BITE)))
             if data is None:
                 self._gone(client)
+                if client.line.lasting:
+                    self._lost(client.line.name)
             elif data:
                 client.wire.receive(data)
         for client in self._clients.values():

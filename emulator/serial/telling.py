@@ -15,7 +15,7 @@ def told(event: m.Message) -> dict[str, Any]:
     """`event`, what happened; then its fields. A number that nobody knows stays a number."""
     match event:
         case m.CountEvent():
-            return {"event": "count", **asdict(RingCensus.of(event))}
+            return {"event": "count", **_census(event)}
         case m.RoleEvent():
             words = {"role": _word(Role, event.role), "holds": bool(event.holds), "epoch": event.epoch}
             return {"event": "role", "cycle": event.cycle, "gpu": event.gpu, **words}
@@ -42,6 +42,13 @@ def read_out(register: str, value: int) -> str:
     """A register's value, as it is printed; of the status its bits too."""
     words = f"  {StatusBit.show(value)}" if register == "status" else ""
     return f"{register:18}0x{value:08x} {value:10}{words}"
+
+
+def _census(event: m.CountEvent) -> dict[str, Any]:
+    try:
+        return asdict(RingCensus.of(event))
+    except ValueError:  # of its verdict
+        return {name: getattr(event, name) for name in event.__slots__ if name != "id"}
 
 
 def _frame(data: bytes) -> dict[str, Any]:

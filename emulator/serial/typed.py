@@ -13,7 +13,18 @@ from ringhil.emulator.scenario.topology import Card
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.words import EVENTS, address_of, event_kinds, gpu_of, number_of, place_of, register_of
+from ringhil.emulator.serial.words import (
+    EVENTS,
+    address_of,
+    bytes_of,
+    event_kinds,
+    fault_of,
+    gpu_of,
+    number_of,
+    place_of,
+    port_of,
+    register_of,
+)
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import EventKind, Injection, LineFault
@@ -178,7 +189,7 @@ class Typist:
             case "write", [gpu, register, value]:
                 self._ask(m.WriteRequest(0, self._gpu(gpu), address_of(register), number_of(value)), self._later)
             case "send", [gpu, port, frame]:
-                self._request(m.SendRequest(0, self._gpu(gpu), Port.parse(port).code, bytes.fromhex(frame)))
+                self._request(m.SendRequest(0, self._gpu(gpu), port_of(port).code, bytes_of(frame)))
             case "fault", [fault, gpu, *value] if len(value) < 2:
                 self._inject(Injection.SET, fault, gpu, number_of(value[0]) if value else 0)
             case "clear", [fault, gpu]:
@@ -203,12 +214,9 @@ class Typist:
         self._ask(m.ReadRequest(0, gpu, address_of(name)), show)
 
     def _inject(self, injection: Injection, fault: str, gpu: str, value: int) -> None:
-        try:
-            code = LineFault.parse(fault).code
-        except ValueError:
-            raise ValueError(f"found {fault!r}; allowed are {', '.join(LineFault)}") from None
-        place = place_of(LineFault.of(code), gpu, self._card.name, self._card.gpus)
-        self._request(m.InjectRequest(0, injection.code, code, place, value))
+        found = fault_of(fault)
+        place = place_of(found, gpu, self._card.name, self._card.gpus)
+        self._request(m.InjectRequest(0, injection.code, found.code, place, value))
 
     def _gpu(self, text: str) -> int:
         return gpu_of(text, self._card.name)

@@ -1,7 +1,7 @@
-"""What is alike in URLs of ours."""
+"""What is alike in URLs of ours, and how people write what becomes one."""
 
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 
 def path_in(written: str) -> str:
@@ -10,3 +10,11 @@ def path_in(written: str) -> str:
     path = unquote(written)
     here = path.removeprefix("/")
     return here if here and (Path(here).exists() or not Path(path).exists()) else path
+
+
+def emulated_url(server: str) -> str:
+    """`emulated://` for `SERVER.yaml[#CARD]` as people write it, whatever characters are in the name of the file."""
+    path, mark, card = server.rpartition("#")
+    if not mark or Path(server).exists():
+        path, card = server, ""
+    return f"emulated:///{quote(path)}" + (f"#{quote(card)}" if card else "")

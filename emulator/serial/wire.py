@@ -8,9 +8,11 @@ from fractions import Fraction
 from typing import Protocol
 
 from ringhil.emulator.serial.noise import LineFaults, Noise
+from ringhil.emulator.serial.speeds import BITS
 
 _HELD = 1 << 16  # bytes on their way, each way
-_BITS = 10  # of a byte: start, eight of data, stop
+_AHEAD = 4096  # cycles for which a line is given bytes that wait for it: it is looked at twice in them, and more often
+_LEAST_AHEAD = 16  # bytes
 
 
 class CardEnd(Protocol):
@@ -18,6 +20,8 @@ class CardEnd(Protocol):
 
     @property
     def full(self) -> bool: ...
+    @property
+    def waiting(self) -> int: ...
     def receive(self, data: bytes) -> None: ...
     def take(self, most: int, /) -> bytes: ...
     def close(self) -> None: ...
@@ -30,6 +34,8 @@ class Wire:
         self, port: CardEnd, faults: LineFaults, now: Callable[[], int], *, byte: Fraction = Fraction(0), seed: str = ""
     ) -> None:
         self._port, self._now = port, now
+        # What a line is not ready for stays with the card, which leaves events out rather than keep answers waiting.
+        self._ahead = max(_LEAST_AHEAD, int(_AHEAD / byte)) if byte else _HELD
         self._to_card, self._to_client = _Way(faults, byte, f"{seed} in"), _Way(faults, byte, f"{seed} out")
 
     @property
@@ -64,8 +70,9 @@ class Wire:
         self._to_card.advance(now)
         if self._to_card.arrived and not self._port.full:
             self._port.receive(self._to_card.take(len(self._to_card.arrived)))
-        if self._to_client.room > 0:
-            self._to_client.put(self._port.take(self._to_client.room), now)
+        room = min(self._to_client.room, self._ahead - self._to_client.coming)
+        if room > 0:
+            self._to_client.put(self._port.take(room), now)
         self._to_client.advance(now)
 
     def close(self) -> None:
@@ -75,7 +82,7 @@ class Wire:
 
 def byte_time(clock: int, baud: int | None) -> Fraction:
     """Cycles that a byte takes at so many baud, on a ring of so many cycles a second."""
-    return Fraction(_BITS * clock, baud) if baud else Fraction(0)
+    return Fraction(BITS * clock, baud) if baud else Fraction(0)
 
 
 class _Way:
@@ -90,6 +97,10 @@ class _Way:
     @property
     def room(self) -> int:
         return max(0, _HELD - len(self._on_its_way) - len(self.arrived))
+
+    @property
+    def coming(self) -> int:
+        return len(self._on_its_way)
 
     def put(self, data: bytes, now: int) -> None:
         self.advance(now)

@@ -1,10 +1,12 @@
 """Words that people type for what a management port knows by number. Each raises ValueError with what is allowed."""
 
+from ringhil.emulator.documents import shown
 from ringhil.emulator.scenario.faults import FAULTS, PartKind
 from ringhil.emulator.scenario.names import split_gpu
 from ringhil.emulator.scenario.topology import LinkRef
 from ringhil.protocol import registers
-from ringhil.protocol.line.management import EventKind
+from ringhil.protocol.line.management import EventKind, LineFault
+from ringhil.protocol.wire import Port
 
 EVENTS = {kind.name.lower(): kind for kind in EventKind}
 _MOST = 0xFFFFFFFF
@@ -38,6 +40,30 @@ def register_of(text: str) -> str:
     """Name of a register, by its name or its address. An address that isn't known stays as it was typed: a card may
     have more registers than we know."""
     return _REGISTERS.get(address_of(text), text)
+
+
+def bytes_of(text: str) -> bytes:
+    """Bytes in hexadecimal."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(f"found {shown(text)}; allowed are pairs of hexadecimal digits") from None
+
+
+def port_of(text: str) -> Port:
+    """A port of a mailbox."""
+    try:
+        return Port.parse(text)
+    except ValueError:
+        raise ValueError(f"found {shown(text)}; allowed are {', '.join(Port)}") from None
+
+
+def fault_of(text: str) -> LineFault:
+    """A fault that can be injected."""
+    try:
+        return LineFault.parse(text)
+    except ValueError:
+        raise ValueError(f"found {shown(text)}; allowed are {', '.join(LineFault)}") from None
 
 
 def gpu_of(text: str, card: str) -> int:

@@ -9,12 +9,13 @@ from rich.console import Console
 from ringhil.emulator.bench import suite
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.pages.tables import print_table, table
 
 
 @click.command("bench")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
-@click.option("--seconds", type=click.FloatRange(0.05, 600), default=2.0, show_default=True, help="Time for each rate.")
+@click.option("--seconds", type=Seconds(0.05, 600), default=2.0, show_default=True, help="Time for each rate.")
 @click.option("--gpus", type=click.IntRange(2, 1024), multiple=True, help="Ring sizes  [default: 8 16 64 256 1024]")
 @click.option("--peers/--no-peers", default=True, help="Also build and run what we compare with (minutes).")
 @click.option("--only", type=click.Choice(suite.SECTIONS), multiple=True, help="Only these parts; may be repeated.")

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ringhil.emulator.front.cli.card_check import check
+from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.front.cli.terminal import output
 from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.serial import comparing
@@ -25,19 +26,30 @@ from ringhil.emulator.serial.relay import Relay
 from ringhil.emulator.serial.session import SessionError, load_session
 from ringhil.emulator.serial.speeds import BAUD, BAUDS
 from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.words import EVENTS, event_kinds, gpu_of, number_of, place_of, register_of
+from ringhil.emulator.serial.urls import emulated_url
+from ringhil.emulator.serial.words import (
+    EVENTS,
+    bytes_of,
+    event_kinds,
+    fault_of,
+    gpu_of,
+    number_of,
+    place_of,
+    port_of,
+    register_of,
+)
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import Port
 
 _ENDLESS = 1e9  # seconds
-F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
 
 
-def _typed(parse: Callable[[str], int]) -> Callable[[str], int]:
+def _typed(parse: Callable[[str], T]) -> Callable[[str], T]:
     """A word that a person types, as click reads it."""
 
-    def parsed(text: str) -> int:
+    def parsed(text: str) -> T:
         try:
             return parse(text)
         except ValueError as error:
@@ -46,21 +58,7 @@ def _typed(parse: Callable[[str], int]) -> Callable[[str], int]:
     return parsed
 
 
-_number, _kinds = _typed(number_of), _typed(event_kinds)
-
-
-def _fault(text: str) -> LineFault:
-    try:
-        return LineFault.parse(text)
-    except ValueError:
-        raise click.BadParameter(f"found {text!r}; allowed are {', '.join(LineFault)}") from None
-
-
-def _port(text: str) -> Port:
-    try:
-        return Port.parse(text)
-    except ValueError:
-        raise click.BadParameter(f"found {text!r}; allowed are {', '.join(Port)}") from None
+_number, _kinds, _fault, _port, _frame = map(_typed, (number_of, event_kinds, fault_of, port_of, bytes_of))
 
 
 @contextmanager
@@ -94,14 +92,19 @@ def _ended_by_signal() -> Callable[[], bool]:
     return lambda: bool(ended)
 
 
-def _json(command: F) -> F:
-    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(command)
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
 @click.group("card")
 @click.argument("url")
 @click.option("--baud", type=WholeNumber(*BAUDS), default=BAUD, show_default=True, help="Of a real port.")
-@click.option("--timeout", type=click.FloatRange(0.001, 3600), default=TIMEOUT, show_default=True, help="Seconds.")
+@click.option(
+    "--timeout",
+    type=Seconds(0.001, 3600),
+    default=TIMEOUT,
+    show_default=True,
+    help="Seconds for an answer, at each of four tries.",
+)
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the session to this file.")
 @click.pass_context
 def command(context: click.Context, url: str, baud: int, timeout: float, record: Path | None) -> None:
@@ -175,16 +178,12 @@ def write(context: click.Context, gpu: str, register: str, value: int) -> None:
 @command.command("send")
 @click.argument("gpu")
 @click.argument("port", type=_port)
-@click.argument("frame")
+@click.argument("frame", type=_frame)
 @click.pass_context
-def send(context: click.Context, gpu: str, port: Port, frame: str) -> None:
+def send(context: click.Context, gpu: str, port: Port, frame: bytes) -> None:
     """Have GPU send FRAME, in hexadecimal, by PORT of its mailbox: cw, ccw, cpu or boundary."""
-    try:
-        data = bytes.fromhex(frame)
-    except ValueError:
-        raise click.UsageError(f"FRAME: found {frame[:40]!r}; allowed are pairs of hexadecimal digits") from None
     with _open(context) as card:
-        click.echo(f"sent at cycle {card.send(_gpu(card, gpu), port, data)}")
+        click.echo(f"sent at cycle {card.send(_gpu(card, gpu), port, frame)}")
 
 
 @command.command("fault")
@@ -206,9 +205,9 @@ def fault(context: click.Context, fault: LineFault, gpu: str, clear: bool, value
 @click.option(
     "--events", type=_kinds, default="roles,counts,faults", show_default=True, help=f"Of {', '.join(EVENTS)}."
 )
-@click.option("--number", type=click.IntRange(1), help="End after so many.")
-@click.option("--for", "seconds", type=click.FloatRange(0.001), help="End after so many.")
-@_json
+@click.option("--number", type=click.IntRange(1), help="End after so many events.")
+@click.option("--for", "seconds", type=Seconds(0.001), metavar="SECONDS", help="End after so long.")
+@click.option("--json", "as_json", is_flag=True, help="Each event as a JSON document, on a line.")
 @click.pass_context
 def watch(context: click.Context, events: int, number: int | None, seconds: float | None, as_json: bool) -> None:
     """Print events as they come, a line each."""
@@ -287,7 +286,7 @@ def compare(context: click.Context, server: str, session: Path | None, as_json: 
             raise click.ClickException(str(error)) from error
         if recorded is not None and recorded.notice:
             click.echo(f"ringhil: {recorded.notice}", err=True)
-        with CardClient.open(f"emulated:///{server}") as emulator:
+        with CardClient.open(emulated_url(server)) as emulator:
             found = comparing.compare(
                 card, emulator, comparing.questions(card) if recorded is None else comparing.asked_in(recorded)
             )

@@ -25,6 +25,7 @@ from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 
@@ -130,12 +131,10 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 )
 @click.option("--whole", is_flag=True, help="Play each case on to where `run` ends instead.")
 @click.option("--number", type=click.IntRange(min=1), help="Stop after this number of cases.")
-@click.option(
-    "--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this time."
-)
+@click.option("--time", "seconds", type=Seconds(0.001), metavar="SECONDS", help="Stop after this time.")
 @click.option(
     "--limit",
-    type=click.FloatRange(0.1, 86400),
+    type=Seconds(0.1, 86400),
     default=120.0,
     show_default=True,
     help="Longest time for a case, in seconds.",

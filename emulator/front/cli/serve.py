@@ -77,7 +77,7 @@ def command(
                     journal = stack.enter_context(Journal(record, header(run, clock)))
                 run.observations.listen_to_frames(seen.frame)
             opening.pop_all()
-        serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal)
+        serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal, lost=_lost)
         stack.callback(serving.close)
         for number, line in lines:
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
@@ -96,13 +96,19 @@ def command(
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
         with explained(), _line_of_text():
-            serving.serve(lambda: ended)
+            serving.serve(lambda: ended or serving.deserted)
             if journal is not None:
                 serving.close()
                 run.end_at(run.kernel.now)
                 outcome = run.finish()
                 verdict = {"verdict": str(outcome.verdict), "failures": list(outcome.failures)}
-                journal.write({"end": run.kernel.now, **verdict, "frames": seen.hexdigest()})
+                journal.end({"end": run.kernel.now, **verdict, "frames": seen.hexdigest()})
+        if not ended:
+            raise click.ClickException("no port is left to serve")
+
+
+def _lost(name: str) -> None:
+    click.echo(f"ringhil: {name}: the line is gone", err=True)
 
 
 @contextmanager

@@ -72,7 +72,8 @@ class Chatty:
 
 
 def test_events_without_end_are_no_answer() -> None:
-    with pytest.raises(SilentError, match="no answer to hello in 2 tries of 1 s"):
+    said = r"no answer to hello in 2 tries of 1 s: \d\d+ events of a ringhil card came$"
+    with pytest.raises(SilentError, match=said):
         CardClient(Chatty(), timeout=1, tries=2)  # type: ignore[arg-type]
 
 
@@ -314,6 +315,35 @@ def test_no_permission_says_which_group_may(monkeypatch: pytest.MonkeyPatch) -> 
     group = grp.getgrgid(Path("/dev/null").stat().st_gid).gr_name
     with pytest.raises(CardError, match=f"^/dev/null: cannot be opened: Permission denied; group {group} may, join it"):
         CardClient.open("/dev/null")
+
+
+def test_no_permission_names_no_group_that_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise serial.SerialException(errno.EACCES, "could not open port")
+
+    monkeypatch.setattr(serial, "serial_for_url", refused)
+    path = tmp_path / "port"
+    path.touch(mode=0o600)
+    with pytest.raises(CardError, match=r"port: cannot be opened: Permission denied$"):
+        CardClient.open(str(path))
+    path.chmod(0o620)
+    with pytest.raises(CardError, match=r"port: cannot be opened: Permission denied$"):
+        CardClient.open(str(path))
+
+
+def test_what_came_before_hello_is_for_nobody(url: str) -> None:
+    line = serial.serial_for_url(url)
+    with CardClient(line) as card:
+        card.subscribe(EventKind.FRAMES)
+        list(card.events(0.05))
+        line.line.pass_time(20_000)
+        again = CardClient(line)
+        assert list(again.events(0.05)) == []
+
+
+def test_a_name_is_shown_on_a_line(card: CardClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    behind(card).wire._port._name = "a\nb\x1b[0m"  # type: ignore[union-attr]
+    assert card._hello().name == "a\ufffdb\ufffd[0m"
 
 
 @pytest.mark.parametrize(

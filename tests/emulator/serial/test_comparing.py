@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from serial import SerialBase, serial_for_url
 from tests.command import refusal, ringhil
 from tests.emulator.serial.served import ONE, Served
 
@@ -66,6 +67,52 @@ def test_what_must_differ_does_not_count(url: str) -> None:
         found = compare(card, emulator, questions(card))
     assert (found.asked, found.rows) == (None, [])
     assert found.may_differ.keys() >= {"times", "serial", "clock", "counters", "history", "line", "words"}
+
+
+class Twice(SerialBase):  # type: ignore[misc]
+    """A line on which each answer but the first comes twice, or behind what is no message."""
+
+    def __init__(self, url: str, before: bytes) -> None:
+        super().__init__()
+        self._line, self._before = serial_for_url(url), before
+        self.monotonic, self._reads = self._line.monotonic, 0
+
+    in_waiting = 0
+
+    def write(self, data: bytes) -> int:
+        return int(self._line.write(data))
+
+    def read(self, size: int = 1) -> bytes:
+        self._line.timeout = self.timeout
+        data = bytes(self._line.read(1))
+        data += self._line.read(self._line.in_waiting)
+        self._reads += bool(data)
+        return data if self._reads < 3 or not data else (self._before or data) + data
+
+    def _reconfigure_port(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("before", "row"),
+    [(b"", ("unasked answers", "1", "0", True)), (b"\0junk\0", ("bytes of no message", "4", "0", True))],
+)
+def test_what_nobody_asked_for_is_a_difference(url: str, before: bytes, row: tuple[object, ...]) -> None:
+    with CardClient.open(url) as emulator:
+        card = CardClient(Twice(url, before), timeout=5)
+        found = compare(card, emulator, questions(card))
+    assert differing(found) == [row[0]]
+    assert row in found.rows
+    assert found.requests in (2, 3)
+
+
+@pytest.mark.parametrize("name", ["50%.yaml", "what?.yaml", "a#b.yaml", "a b.yaml"])
+def test_a_server_may_have_any_name(url: str, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(ONE)
+    for server in (name, f"{name}#a"):
+        done = ringhil("card", url, "compare", server, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert "no card 'z'" in refusal("card", url, "compare", f"{name}#z", cwd=tmp_path)
 
 
 def test_a_card_with_fewer_gpus_is_found_at_once(url: str, tmp_path: Path) -> None:

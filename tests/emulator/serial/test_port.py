@@ -1,10 +1,11 @@
 """One client's end of a management port: whatever comes, what it holds is bounded and what it says is true."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ROOM, ManagementPort
+from ringhil.emulator.serial.port import ROOM, ManagementPort, room_at
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import decode, encode
@@ -109,6 +110,67 @@ def test_a_client_that_does_not_read_misses_events_and_costs_no_more(port: Manag
     server.run_to(server.kernel.now + 20_000)
     assert any(isinstance(event, m.FrameEvent) for event in heard(port))
     assert port.counts.missed == missed
+
+
+@pytest.mark.parametrize(
+    ("baud", "room"), [(None, ROOM), (115_200, 2880), (3_000_000, 75_000), (300, 64), (10**8, ROOM)]
+)
+def test_no_more_waits_than_a_line_carries_in_a_quarter_of_a_second(baud: int | None, room: int) -> None:
+    assert room_at(baud) == room
+
+
+def test_what_waits_on_a_slow_line_keeps_no_answer_waiting_for_long(server: LiveServer) -> None:
+    """Events are left out as soon as there is no room for them, and told; answers stand behind those that wait."""
+    port = ManagementPort(ManagedCard(server, 0), room=500)
+    asked(port, m.SubscribeRequest(1, EventKind.FRAMES))
+    server.run_to(server.kernel.now + 100_000)
+    assert 500 <= port.waiting < 600
+    assert port.full
+    missed = port.counts.missed
+    assert missed > 10
+    port.take(200)
+    assert not port.full
+    port.receive(wrap(encode(m.TimeRequest(2))))
+    found = heard(port)
+    assert isinstance(found[-1], m.TimeReply)
+    assert m.MissedEvent(0, missed) in [*found, *heard(port)]
+    port.close()
+
+
+def test_who_says_hello_finds_nothing_of_what_waited_for_another(server: LiveServer) -> None:
+    """But for the message that has begun to leave: half of it would damage the answer."""
+    port = ManagementPort(ManagedCard(server, 0))
+    asked(port, m.SubscribeRequest(1, EventKind.FRAMES))
+    server.run_to(server.kernel.now + 100_000)
+    begun = port.take(3)
+    assert port.waiting > 1000
+    port.receive(wrap(encode(m.HelloRequest(2, 1, 0, b"x"))))
+    found = [decode(each) for each in Unwrapper().feed(begun + port.take()) if isinstance(each, bytes)]
+    assert [type(each) for each in found] == [m.FrameEvent, m.HelloReply]
+    port.close()
+
+
+def test_a_census_under_way_does_not_answer_what_is_asked_under_its_id_later(server: LiveServer) -> None:
+    port = ManagementPort(ManagedCard(server, 0))
+    read = m.ReadRequest(5, 1, ADDRESS["weight"])
+    assert asked(port, m.CensusRequest(5)) == []
+    (first,) = asked(port, read)
+    server.run_to(server.kernel.now + 2000)
+    (counted,) = heard(port)
+    assert isinstance(counted, m.CensusReply)
+    assert asked(port, read) == [first]
+    port.close()
+
+
+def test_what_was_asked_last_is_remembered_longest(port: ManagementPort) -> None:
+    """64 requests: an id that is used again is as new as any."""
+    asked(port, *(m.TimeRequest(number) for number in range(1, 65)), m.LineRequest(1))
+    asked(port, *(m.TimeRequest(number) for number in range(65, 128)))
+    done = port.counts.requests
+    asked(port, m.LineRequest(1), m.TimeRequest(127))
+    assert port.counts.requests == done
+    asked(port, m.TimeRequest(64))
+    assert port.counts.requests == done + 1
 
 
 def test_who_has_gone_is_told_nothing(port: ManagementPort, server: LiveServer) -> None:

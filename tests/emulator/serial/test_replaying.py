@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import given
@@ -18,11 +19,17 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
+from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, JournalledPort, header
 from ringhil.emulator.serial.lines import TcpListener
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.replaying import Replayed, SessionReplay
 from ringhil.emulator.serial.serving import Serving
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import decode, encode
+from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
+from ringhil.protocol.registers import ADDRESS
 
 SERVER = """\
 name: live
@@ -53,7 +60,7 @@ def session(path: Path, seed: int, clients: int = 2) -> None:
         run.end_at(run.kernel.now)
         outcome = run.finish()
         end = {"end": run.kernel.now, "verdict": str(outcome.verdict), "failures": list(outcome.failures)}
-        journal.write({**end, "frames": seen.hexdigest()})
+        journal.end({**end, "frames": seen.hexdigest()})
     run.close()
 
 
@@ -161,6 +168,112 @@ def test_a_session_that_breaks_off_replays_as_far_as_it_goes(recorded: Path, tmp
     assert ringhil("replay", part).stdout.endswith(f"; {part} breaks off there\n")
 
 
+class Lines:
+    """A recording's, to be changed."""
+
+    def __init__(self, recorded: Path) -> None:
+        self.lines = recorded.read_text().splitlines(keepends=True)
+
+    def last(self, key: str) -> int:
+        return max(number for number, line in enumerate(self.lines) if key in json.loads(line))
+
+    def without_sum(self) -> Self:
+        """As if nobody had added them up."""
+        end = json.loads(self.lines[-1])
+        del end["sum"]
+        self.lines = [line.replace('"version":2', '"version":1') for line in self.lines[:-1]]
+        self.lines.append(json.dumps(end, separators=(",", ":")) + "\n")
+        return self
+
+    def replayed(self, path: Path) -> Replayed:
+        path.write_text("".join(self.lines))
+        return replayed(path)
+
+
+def test_what_a_card_says_beyond_what_was_recorded_is_a_difference(recorded: Path, tmp_path: Path) -> None:
+    found = Lines(recorded).without_sum()
+    gone = json.loads(found.lines.pop(found.last("out")))
+    difference = found.replayed(tmp_path / "less").difference
+    assert difference is not None
+    left = json.loads(found.lines[found.last("closed")])
+    assert f"client {gone['client']}, " in difference
+    assert "bytes that wait for it, recorded " in difference
+    assert left["left"] >= 0
+
+
+DAMAGES: dict[str, Callable[[Lines], None]] = {
+    "an end one cycle later": lambda f: f.lines.append(f.lines.pop().replace('"end":', '"end":1', 1)),
+    "what came once more": lambda f: f.lines.insert(f.last("in"), f.lines[f.last("in")]),
+    "nobody went": lambda f: f.lines.pop(f.last("closed")) and None,
+    "no answer": lambda f: f.lines.pop(f.last("out")) and None,
+    "no sum": lambda f: f.lines.append(f.lines.pop().split(',"sum"')[0] + "}\n"),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_a_recording_that_was_changed_is_no_identical_one(recorded: Path, tmp_path: Path, what: str) -> None:
+    found = Lines(recorded)
+    DAMAGES[what](found)
+    try:
+        assert found.replayed(tmp_path / "changed").difference is not None
+    except JournalError as error:
+        assert f"changed:{len(found.lines)}: sum: found " in str(error)  # noqa: PT017
+
+
+def test_nothing_comes_behind_the_end(recorded: Path, tmp_path: Path) -> None:
+    found = Lines(recorded)
+    found.lines.append(found.lines[1])
+    with pytest.raises(JournalError, match=r":\d+: found .*; wanted is nothing behind the end$"):
+        found.replayed(tmp_path / "more")
+
+
+def test_an_end_without_a_newline_is_the_end(recorded: Path, tmp_path: Path) -> None:
+    (tmp_path / "bare").write_bytes(recorded.read_bytes()[:-1])
+    assert replayed(tmp_path / "bare") == replayed(recorded)
+
+
+def test_the_first_version_is_read(recorded: Path, tmp_path: Path) -> None:
+    """It knew no room, no rest and no sum."""
+    found = Lines(recorded).without_sum()
+    rows = [json.loads(line) for line in found.lines]
+    found.lines = [json.dumps({k: v for k, v in row.items() if k not in ("room", "left")}) + "\n" for row in rows]
+    again = found.replayed(tmp_path / "old")
+    assert (again.difference, again.complete) == (None, True)
+
+
+def test_what_waits_when_a_client_goes_is_not_done(tmp_path: Path) -> None:
+    """Two writes at once: the second waits until the first holds, and that is after the end of the client."""
+    run, seen, path = Run(loads(SERVER), cells_library()), FramesSeen(), tmp_path / "session"
+    run.observations.listen_to_frames(seen.frame)
+    card = ManagedCard(run.server, 0)
+    for number in range(1, 2):
+        ManagedCard(run.server, number)
+    with Journal(path, header(run, None)) as journal:
+        run.start()
+        run.run_to(5000)
+
+        def client() -> JournalledPort:
+            return JournalledPort(ManagementPort(card), journal, "a", lambda: card.now, ROOM)
+
+        one = client()
+        weight = ADDRESS["weight"]
+        one.receive(b"".join(wrap(encode(m.WriteRequest(n, 1, weight, 10 + n))) for n in (1, 2)))
+        one.close()
+        run.run_to(5100)
+        two = client()
+        two.receive(wrap(encode(m.ReadRequest(3, 1, weight))))
+        (answer,) = Unwrapper().feed(two.take(ROOM))
+        assert decode(answer).value == 11  # type: ignore[arg-type, attr-defined]
+        two.close()
+        run.end_at(run.kernel.now)
+        outcome = run.finish()
+        end = {"end": run.kernel.now, "verdict": str(outcome.verdict), "failures": list(outcome.failures)}
+        journal.end({**end, "frames": seen.hexdigest()})
+    run.close()
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+
+
 def changed(recorded: Path, path: Path, change: object) -> Path:
     """The recording with its first row that `change` makes another one of."""
     assert callable(change)
@@ -211,7 +324,7 @@ def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str)
 
 WRONG = {
     "another format": (where("format", format="ringhil recording"), ":1: is no live session"),
-    "a newer version": (where("format", version=2), ":1: is version 2 of the format; this program reads 1"),
+    "a newer version": (where("format", version=3), ":1: is version 3 of the format; this program reads 1 and 2"),
     "other RTL": (where("format", rtl="sha256:0"), "was recorded on the RTL sha256:0"),
     "no scenario": (where("format", scenario="server: 3"), ":1: scenario: live:1:9"),
     "no clock": (where("format", clock=-1), ":1: clock: "),
@@ -266,4 +379,6 @@ def test_any_damage_is_a_difference_or_refused(recorded: Path, tmp_path: Path, d
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     (tmp_path / "damaged").write_bytes(whole)
     with suppress(JournalError):
-        replayed(tmp_path / "damaged")
+        found = replayed(tmp_path / "damaged")
+        same = bytes(whole).rstrip() == recorded.read_bytes().rstrip()
+        assert found.difference is not None or not found.complete or same

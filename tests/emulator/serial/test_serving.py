@@ -188,6 +188,19 @@ def test_who_asks_much_at_once_is_answered_a_little_at_a_time(run: Run) -> None:
     serving.close()
 
 
+def test_lines_of_clients_that_do_not_read_are_closed_too(run: Run) -> None:
+    serving, line = Serving(run), Pty()
+    serving.add(0, line)
+    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    os.write(client, wrap(encode(SubscribeRequest(1, EventKind.FRAMES))))
+    rounds = iter(range(5000))
+    serving.serve(lambda: line.fileno() not in serving._selector.get_map() or next(rounds, None) is None)
+    assert line.fileno() not in serving._selector.get_map()
+    serving.close()
+    assert serving.deserted
+    os.close(client)
+
+
 class Stuck(Pty):
     """Nothing goes to the client."""
 
@@ -267,6 +280,45 @@ def test_a_session_is_recorded_until_the_end_and_replays(tmp_path: Path) -> None
     assert served.end(signal.SIGINT) == (0, "")
     assert json.loads(record.read_text().splitlines()[-1])["verdict"] == "pass"
     assert ringhil("replay", record).stdout.startswith("identical: ")
+
+
+def test_a_real_port_that_is_gone_is_told_and_nobody_is_served_any_more(tmp_path: Path) -> None:
+    (ours, theirs), record = os.openpty(), tmp_path / "session"
+    cable = os.ttyname(theirs)
+    served = Served(tmp_path, ONE, "--listen", cable, "--record", str(record))
+    os.close(ours)
+    os.close(theirs)
+    _, errors = served.process.communicate(timeout=60)
+    assert errors == f"ringhil: {cable}: the line is gone\nringhil: no port is left to serve\n"
+    assert served.process.returncode == 2
+    assert json.loads(record.read_text().splitlines()[-1])["verdict"] == "pass"
+
+
+def test_who_has_another_port_is_served_on(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    cable = os.ttyname(theirs)
+    served = Served(tmp_path, ONE, "--listen", cable, "--listen", "tcp://127.0.0.1:0")
+    os.close(ours)
+    os.close(theirs)
+    assert served.process.stderr is not None
+    assert served.process.stderr.readline() == f"ringhil: {cable}: the line is gone\n"
+    with CardClient.open(served.ports["a"][1], timeout=20) as card:
+        assert card.info.gpus == 4
+    assert served.end(signal.SIGTERM) == (0, "")
+
+
+def test_a_disk_that_is_full_is_named(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ONE)
+    said = refusal("serve", "s.yaml", "--record", "/dev/full", cwd=tmp_path)
+    assert said == "ringhil: /dev/full: cannot be written: No space left on device"
+    assert "-: a session goes to a file" in refusal("serve", "s.yaml", "--record", "-", cwd=tmp_path)
+
+
+def test_a_second_program_is_told_that_another_has_the_port(tmp_path: Path) -> None:
+    with Served(tmp_path, ONE) as served, CardClient.open(served.ports["a"][0], timeout=20) as card:
+        said = refusal("card", served.ports["a"][0], "info")
+        assert said == f"ringhil: {served.ports['a'][0]}: cannot be opened: another program has it"
+        assert card.census(timeout=30).count == 4
 
 
 def test_lines_have_a_speed_when_one_is_asked_for(run: Run) -> None:
@@ -385,7 +437,10 @@ def test_a_census_as_a_document(tmp_path: Path) -> None:
         (["write", "1", "weight", "-1"], "found '-1'; allowed is a number from 0 to 0xFFFFFFFF"),
         (["fault", "ded", "1"], "found 'ded'; allowed are dead, hang"),
         (["fault", "dead", "1", "--clear"], "ringhil: the card refuses: dead of GPU 1 is not set (bad_value)"),
-        (["send", "1", "cw", "0g"], "FRAME: found '0g'; allowed are pairs of hexadecimal digits"),
+        (["send", "1", "cw", "0g"], "'FRAME': found '0g'; allowed are pairs of hexadecimal digits"),
+        (["watch", "--for", "nan"], "'--for': found 'nan'; allowed is a number of seconds, 0.001 or more"),
+        (["watch", "--for", "0"], "'--for': found '0'; allowed is a number of seconds, 0.001 or more"),
+        (["watch", "--for", "inf"], "'--for': found 'inf'; allowed is a number of seconds"),
         (["send", "1", "up", "00"], "found 'up'; allowed are cw, ccw, cpu, boundary"),
         (
             ["watch", "--events", "counts,sounds"],

@@ -1,0 +1,26 @@
+"""Seconds with limits, as options: `nan` lies between no two numbers, and click takes it."""
+
+import math
+from typing import Any
+
+import click
+
+from ringhil.emulator.documents import shown
+
+
+class Seconds(click.FloatRange):
+    """From `low` to `high`; None: any number above."""
+
+    def __init__(self, low: float, high: float | None = None) -> None:
+        super().__init__(low, high)
+        self._allowed = f"a number of seconds, {low:g} or more" if high is None else f"seconds from {low:g} to {high:g}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See click."""
+        try:
+            found = super().convert(value, param, ctx)
+        except click.BadParameter:
+            found = math.nan
+        if not math.isfinite(found):
+            self.fail(f"found {shown(value)}; allowed is {self._allowed}", param, ctx)
+        return found
