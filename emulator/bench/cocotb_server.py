@@ -17,6 +17,7 @@ from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.card_port import BenchCardPort
 from ringhil.emulator.testbench.firmware import FirmwareDriver
+from ringhil.firmware.boot import our_program
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link, Role
@@ -52,7 +53,7 @@ class CocotbServer:
         self._firmware = {}
         for gpu in card.host_links:
             kit = bench.gpus[gpu]
-            program = groups.boot(0, gpu, 1, 0)
+            program = our_program(groups.boot(0, gpu, 1, 0))
             self._firmware[gpu] = FirmwareDriver(program, kit.mailbox, kit.registers, bench.cycle, latency=latency)
         self._cuts = [0] * card.gpus
         self._delays = [0] * card.gpus

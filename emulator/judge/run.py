@@ -8,6 +8,7 @@ from ringhil.emulator.judge.judge import Judge
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import Scenario, TimelineEvent
 from ringhil.emulator.server import LiveServer
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 
 class Run:
@@ -19,10 +20,13 @@ class Run:
         scenario: Scenario,
         library: Library,
         *,
+        firmware: FirmwareChoice = OURS,
         skipping: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        self.server = server = LiveServer(scenario, library, skipping=skipping, on_progress=on_progress)
+        self.server = server = LiveServer(
+            scenario, library, firmware=firmware, skipping=skipping, on_progress=on_progress
+        )
         self.engine, self.kernel, self.cpu = server.engine, server.kernel, server.cpu
         self.observations = server.observations
         self.judge = Judge(server)

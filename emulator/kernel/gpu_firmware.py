@@ -8,6 +8,7 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
 from ringhil.firmware.observations import Observation
 from ringhil.firmware.program import Firmware
+from ringhil.protocol.registers import ControlBit
 from ringhil.protocol.wire import Port
 
 _CODES = Port.codes()
@@ -49,8 +50,9 @@ class GpuFirmware:
 
     @property
     def counts(self) -> bool:
-        """Whether it runs a census: it is the entry GPU's."""
-        return getattr(self.running, "census", None) is not None
+        """Whether it is the entry GPU's, and so runs a census."""
+        control = self._kernel.engine.peek(self._cell, "control")
+        return self.running is not None and bool(control & ControlBit.ENTRY)
 
     def count_now(self) -> None:
         """Somebody at the management port wants a census; firmware that takes no such wishes goes on as it is."""

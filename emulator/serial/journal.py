@@ -17,7 +17,7 @@ killed, all but the last one is there.
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
@@ -40,14 +40,15 @@ class JournalError(Exception):
     """A journal can't be written, or is none; one line says where, and why."""
 
 
-def header(run: Run, clock: int | None) -> dict[str, Any]:
-    """What a session runs on."""
+def header(run: Run, clock: int | None, firmware: Sequence[str] = ()) -> dict[str, Any]:
+    """What a session runs on. `firmware`: whose runs where, as it was written."""
     scenario = run.scenario
     work = scenario.workload
     if work is not None and work.data is not None:
         scenario = replace(scenario, workload=replace(work, data=work.data.resolve()))
     rtl, text = run.engine.library.rtl, dumps(scenario)
-    return {"ringhil": version("ringhil"), "rtl": rtl, "name": scenario.name, "scenario": text, "clock": clock or 0}
+    about = {"ringhil": version("ringhil"), "rtl": rtl, "name": scenario.name, "scenario": text, "clock": clock or 0}
+    return {**about, "firmware": list(firmware)}
 
 
 class FramesSeen:

@@ -2,7 +2,7 @@
 same verdict must come out."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,10 +17,12 @@ from ringhil.emulator.serial.journal import FORMAT, VERSIONS, FramesSeen, Journa
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.speeds import CLOCKS
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
 
 _LONGEST_LINE = 1 << 20  # bytes
+_LONGEST_CHOICE, _MOST_CHOICES = 1000, 1000  # letters of a --firmware, and how many
 _SHOWN = 48  # bytes in a message
 _VERSIONS = " and ".join(map(str, VERSIONS))
 _Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
@@ -41,6 +43,7 @@ class _Header(BaseModel):
     name: str
     scenario: str
     clock: Annotated[int, Field(ge=0, le=CLOCKS[1])]
+    firmware: Annotated[list[Annotated[str, Field(max_length=_LONGEST_CHOICE)]], Field(max_length=_MOST_CHOICES)] = []
 
 
 class _Opened(_Row):
@@ -171,14 +174,18 @@ class Journalled:
 
 
 class SessionReplay:
-    """Runs a session again. Raises JournalError when this can't be done."""
+    """Runs a session again. `firmware` must be what it was recorded with: a file names no code that is run. Raises
+    JournalError when this can't be done, and FirmwareError."""
 
-    def __init__(self, path: Path, library: Library) -> None:
+    def __init__(self, path: Path, library: Library, firmware: FirmwareChoice = OURS) -> None:
         self._path, self._journal = path, Journalled(path)
         header = self._journal.header
         if library.rtl != header.rtl:
             raise JournalError(f"{path}:1: was recorded on the RTL {header.rtl}; this one is {library.rtl}")
-        self._run = Run(self._journal.scenario, library)
+        if list(firmware.given) != header.firmware:
+            recorded, given = map(_options, (header.firmware, firmware.given))
+            raise JournalError(f"{path}:1: was recorded with {recorded}; found {given}")
+        self._run = Run(self._journal.scenario, library, firmware=firmware)
         self._cards = {card.name: number for number, card in enumerate(self._run.server.wiring.cards)}
         self._managed = [ManagedCard(self._run.server, number) for number in self._cards.values()]
         self._ports: dict[int, ManagementPort] = {}
@@ -253,6 +260,10 @@ class SessionReplay:
         wanted = {"verdict": row.verdict, "failures": row.failures, "frames": row.frames}
         differs = [f"{key}: found {found[key]}, recorded {wanted[key]}" for key in wanted if found[key] != wanted[key]]
         return self._replayed(row.verdict, True, f"line {number}: {differs[0]}" if differs else None)
+
+
+def _options(firmware: Sequence[str]) -> str:
+    return " ".join(f"--firmware {each}" for each in firmware) or "our firmware"
 
 
 def _differs(number: int, row: _Out, found: bytes, wanted: bytes) -> str:

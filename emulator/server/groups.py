@@ -5,36 +5,36 @@ from dataclasses import asdict
 from ringhil.emulator.scenario import Settings
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.boot import Boot
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.election import GroupConfig
-from ringhil.firmware.gpu import CrossingConfig, Elector, GpuProgram
-from ringhil.firmware.member import Member
-from ringhil.firmware.warden import Warden
+from ringhil.firmware.gpu import CrossingConfig
 from ringhil.protocol import wire
 from ringhil.protocol.wire import Port, Role
 
 
 class Groups:
-    """Makes the firmware of every GPU that is in a group."""
+    """Knows what each GPU is told."""
 
     def __init__(self, wiring: Wiring, settings: Settings, times: list[Times], seed: int) -> None:
         self._wiring, self._settings, self._times, self._seed = wiring, settings, times, seed
 
-    def boot(self, card: int, gpu: int, boots: int, memory: int) -> GpuProgram:
-        """The program of a GPU's `boots`-th boot; `memory` is what its switch has kept."""
+    def boot(self, card: int, gpu: int, boots: int, memory: int) -> Boot:
+        """For a GPU's `boots`-th boot; `memory` is what its switch has kept."""
         described = self._wiring.cards[card]
-        electors: dict[str, Elector] = {}
-        if gpu in described.host_links:
-            electors[Role.ENTRY] = Member(self.entry_group(card, gpu, boots))
         crossing = self._wiring.crossings.get(self._wiring.cell(card, gpu))
-        if crossing is not None:
-            group = self.boundary_group(card, gpu, boots)
-            electors[Role.BOUNDARY] = Member(group) if crossing.leads else Warden(group, memory)
         hop = None if crossing is None else self._wiring.hops[card, crossing.peer_card]
-        return GpuProgram(
-            census_config=self._census(card, gpu),
-            entry_capable=gpu in described.host_links,
-            electors=electors,
+        return Boot(
+            card=card,
+            gpu=gpu,
+            gpus=described.gpus,
+            boots=boots,
+            memory=memory,
+            seed=self._seed,
+            census=self._census(card, gpu),
+            entry=self.entry_group(card, gpu, boots) if gpu in described.host_links else None,
+            boundary=None if crossing is None else self.boundary_group(card, gpu, boots),
+            asks=crossing is not None and crossing.leads,
             crossing=CrossingConfig(crossing.peer_card, hop.cards, hop.from_above) if crossing and hop else None,
             behind={other: h.cards for (own, other), h in self._wiring.hops.items() if own == card},
         )
@@ -51,6 +51,7 @@ class Groups:
             records=s.records != "never",
             refresh=self._times[card].refresh,
             attempts=ATTEMPTS,
+            entry_capable=gpu in described.host_links,
             weight=described.weights[gpu],
             gpu_type=wire.GpuType.parse(described.types[gpu]).code,
         )

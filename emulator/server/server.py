@@ -12,6 +12,8 @@ from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import Scenario, TimelineEvent
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.hosting import cpu_config, views, workload
 from ringhil.emulator.server.injector import Injector
@@ -20,18 +22,21 @@ from ringhil.emulator.server.power_up import configure
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Action
-from ringhil.firmware.gpu import GpuProgram
+from ringhil.firmware.boot import our_program
 from ringhil.firmware.observations import Granted, Lapsed
+from ringhil.firmware.program import Firmware
 
 
 class LiveServer:
-    """One run: `start`, any number of `run_to` and `strike`, then `play_out`; each run once."""
+    """One run: `start`, any number of `run_to` and `strike`, then `play_out`; each run once. With somebody else's
+    `firmware` any of them may raise FirmwareError."""
 
     def __init__(
         self,
         scenario: Scenario,
         library: Library,
         *,
+        firmware: FirmwareChoice = OURS,
         skipping: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
@@ -50,8 +55,11 @@ class LiveServer:
         self.cpu.on_split = self._on_split
         self._injector = Injector(self.kernel, self.wiring, self._on_life)
         self._groups = Groups(self.wiring, settings, self.times, scenario.seed)
+        self._foreign = firmware.by_cell(self.wiring)
         self._firmware = {
-            cell: self._gpu_firmware(cell) for cell in range(self.wiring.cells) if self._is_in_group(cell)
+            cell: self._gpu_firmware(cell)
+            for cell in range(self.wiring.cells)
+            if self._is_in_group(cell) or cell in self._foreign
         }
         self.kernel.on_firmware_mail = self._firmware_mail
         self.kernel.on_cpu_mail = self._cpu_mail
@@ -65,8 +73,9 @@ class LiveServer:
     def _gpu_firmware(self, cell: int) -> GpuFirmware:
         card, gpu = self.wiring.place(cell)
 
-        def boot(boots: int, memory: int) -> GpuProgram:
-            return self._groups.boot(card, gpu, boots, memory)
+        def boot(boots: int, memory: int) -> Firmware:
+            told = self._groups.boot(card, gpu, boots, memory)
+            return ForeignFirmware(*self._foreign[cell], told) if cell in self._foreign else our_program(told)
 
         return GpuFirmware(self.kernel, cell, boot, self._injector.before_sending)
 

@@ -16,6 +16,7 @@ from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
+from ringhil.emulator.server.foreign import FirmwareError
 
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
 
@@ -56,11 +57,13 @@ class Player:
             return self.refused(file, error, chosen[place] if len(variants) > 1 else None)
         except DataError as error:
             return self.broken(file, place, Failure("input", str(error)))
+        except FirmwareError as error:
+            return self.broken(file, place, Failure("firmware", str(error)))
 
     def played(self, file: int, variants: int, variant: Variant, began: float) -> Verdict:
-        """The verdict on one of so many variants. Raises ScenarioError and DataError."""
+        """The verdict on one of so many variants. Raises ScenarioError, DataError and FirmwareError."""
         scenario = variant.scenario if self.seed is None else replace(variant.scenario, seed=self.seed)
-        server = Run(scenario, self.library)
+        server = Run(scenario, self.library, firmware=self.replay.firmware)
         try:
             outcome = server.run()
         finally:

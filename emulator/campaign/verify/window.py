@@ -11,6 +11,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.waves import WaveWriter
 
 LONGEST = 20_000  # cycles before the failure that are shown at most
@@ -25,9 +26,11 @@ def window(scenario: Scenario, cycle: int) -> tuple[int, int]:
     return max(0, min(max(start, cycle - LONGEST), cycle - SHORTEST)), cycle + AFTER
 
 
-def record(path: Path, scenario: Scenario, library: Library, start: int, end: int) -> None:
+def record(
+    path: Path, scenario: Scenario, library: Library, start: int, end: int, *, firmware: FirmwareChoice = OURS
+) -> None:
     """Play the scenario up to cycle `end` and write the window as FST. Raises WaveError."""
-    server = Run(scenario, library)
+    server = Run(scenario, library, firmware=firmware)
     try:
         with WindowWriter(path, server.engine, [card.name for card in scenario.server.cards], start) as writer:
             server.start()

@@ -9,9 +9,21 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.emulator.testbench.stimulus import StimulusError
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
+
+_EXPLAINED = (
+    ScenarioError,
+    DataError,
+    BuildError,
+    ClusterError,
+    FirmwareError,
+    RecordingError,
+    StimulusError,
+    WaveError,
+)
 
 
 @contextmanager
@@ -19,5 +31,5 @@ def explained() -> Iterator[None]:
     """Turn what may be wrong with input and environment into a message for the user."""
     try:
         yield
-    except (ScenarioError, DataError, BuildError, ClusterError, RecordingError, StimulusError, WaveError) as error:
+    except _EXPLAINED as error:
         raise click.ClickException(str(error)) from error

@@ -8,21 +8,24 @@ import click
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.serial.journal import JournalError
 from ringhil.emulator.serial.replaying import SessionReplay
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 
 @click.command("replay")
 @click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING")
+@firmware_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def command(file: Path, as_json: bool) -> int:
+def command(file: Path, firmware: tuple[str, ...], as_json: bool) -> int:
     """Run a live session of `ringhil serve --record` again; 0: byte for byte the same, 1: where it first differs."""
     with explained():
         with building():
             library = cells_library()
         try:
-            found = SessionReplay(file, library).run()
+            found = SessionReplay(file, library, FirmwareChoice.of(firmware)).run()
         except JournalError as error:
             raise click.ClickException(str(error)) from error
     if as_json:

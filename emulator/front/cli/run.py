@@ -13,11 +13,13 @@ from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec
@@ -36,6 +38,7 @@ _log = logging.getLogger(__name__)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@firmware_option
 @click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
 @click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the wires of all links.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
@@ -45,6 +48,7 @@ def command(
     seed: int | None,
     rtl: Path | None,
     top: str,
+    firmware: tuple[str, ...],
     record: Path | None,
     waves: Path | None,
     as_json: bool,
@@ -52,14 +56,14 @@ def command(
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     results = terminal.beside(as_json, record=record)
     with explained():
-        scenario = _scenario(server, data, seed)
+        scenario, choice = _scenario(server, data, seed), FirmwareChoice.of(firmware)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         _log.info("engine %s", library.rtl)
         with terminal.counting("work units") as on_progress:
-            outcome = _run(Run(scenario, library, on_progress=on_progress), record, waves)
+            outcome = _run(Run(scenario, library, firmware=choice, on_progress=on_progress), record, waves)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))
     else:

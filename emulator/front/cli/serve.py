@@ -10,6 +10,7 @@ import click
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.judge.run import Run
@@ -20,6 +21,7 @@ from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.serial.speeds import BAUD, BAUDS, CLOCKS
 from ringhil.emulator.serial.uart import link_library
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 
 @click.command("serve")
@@ -29,6 +31,7 @@ from ringhil.emulator.serial.uart import link_library
 @click.option("--clock", type=WholeNumber(*CLOCKS), metavar="HZ", help="Pace the ring to real time.")
 @click.option("--baud", type=WholeNumber(*BAUDS), help="Speed of the lines; needs --clock.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
+@firmware_option
 @click.option("--record", type=click.Path(path_type=Path), help="Write the session to this file, for ringhil replay.")
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
@@ -38,6 +41,7 @@ def command(
     clock: int | None,
     baud: int | None,
     uart: bool,
+    firmware: tuple[str, ...],
     record: Path | None,
     as_json: bool,
 ) -> None:
@@ -52,7 +56,8 @@ def command(
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
-            run = Run(scenario, library)
+            choice = FirmwareChoice.of(firmware)
+            run = Run(scenario, library, firmware=choice)
         stack.callback(run.close)
         stack.callback(run.server.close_work)
         cards = [card.name for card in scenario.server.cards]
@@ -74,7 +79,7 @@ def command(
                     lines.append((number, line))
             if record is not None:
                 with _line_of_text():
-                    journal = stack.enter_context(Journal(record, header(run, clock)))
+                    journal = stack.enter_context(Journal(record, header(run, clock, choice.given)))
                 run.observations.listen_to_frames(seen.frame)
             opening.pop_all()
         serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal, lost=_lost)
@@ -89,7 +94,8 @@ def command(
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
-        run.start()
+        with explained():
+            run.start()
         if as_json:
             click.echo(json.dumps({"ready": True, "ports": ports}))
         else:

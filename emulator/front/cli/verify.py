@@ -28,7 +28,9 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
@@ -91,6 +93,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     "--rtl", type=click.Path(path_type=Path), metavar="DIR", help="Run the RTL of this directory instead of ours."
 )
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@firmware_option
 @click.option("--list", "only_list", is_flag=True, help="Print the names of what would be played, and end.")
 def command(
     paths: tuple[Path, ...],
@@ -108,6 +111,7 @@ def command(
     codequality: Path | None,
     rtl: Path | None,
     top: str,
+    firmware: tuple[str, ...],
     only_list: bool,
 ) -> int:
     """Play every scenario at and below the paths, each variant of a sweep, and judge them all.
@@ -124,7 +128,9 @@ def command(
         selection = Selection(select, *shard)
         if only_list:
             return _list(files, selection, as_json)
-        replay = Replay(seed, None if rtl is None else (rtl, top))
+        if firmware and cluster:
+            raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
+        replay = Replay(seed, None if rtl is None else (rtl, top), FirmwareChoice.of(firmware))
         evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
         with ExitStack() as opened:
             xml = opened.enter_context(Output(junit)) if junit else None

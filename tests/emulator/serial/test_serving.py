@@ -282,6 +282,17 @@ def test_a_session_is_recorded_until_the_end_and_replays(tmp_path: Path) -> None
     assert ringhil("replay", record).stdout.startswith("identical: ")
 
 
+def test_a_session_with_somebody_s_firmware_replays_with_that(tmp_path: Path) -> None:
+    record, firmware = tmp_path / "session", "*=ringhil.firmware.boot:our_program"
+    served = Served(tmp_path, ONE, "--record", str(record), "--firmware", firmware)
+    with CardClient.open(served.ports["a"][0], timeout=20) as card:
+        assert card.census(timeout=30).count == 4
+    assert served.end(signal.SIGINT) == (0, "")
+    said = refusal("replay", record)
+    assert said == f"ringhil: {record}:1: was recorded with --firmware {firmware}; found our firmware"
+    assert ringhil("replay", record, "--firmware", firmware).stdout.startswith("identical: ")
+
+
 def test_a_real_port_that_is_gone_is_told_and_nobody_is_served_any_more(tmp_path: Path) -> None:
     (ours, theirs), record = os.openpty(), tmp_path / "session"
     cable = os.ttyname(theirs)

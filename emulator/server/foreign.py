@@ -1,0 +1,136 @@
+"""Somebody else's firmware on one GPU: what it answers is checked, and what goes wrong in it is told in one line."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ringhil.emulator.documents import shown
+from ringhil.firmware.actions import Action
+from ringhil.firmware.boot import Boot
+from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
+from ringhil.firmware.observations import Observation
+from ringhil.firmware.program import Firmware
+from ringhil.protocol import codec
+from ringhil.protocol.registers import REGISTERS
+from ringhil.protocol.wire import FLIT_BYTES, MAX_FRAME_FLITS, Port
+
+METHODS = ("start", "on_timer", "on_frame", "on_status")
+_MOST_ACTIONS = 256  # of one call
+_LONGEST_NAME = 64  # of a timer
+_LONGEST_DELAY = 1 << 40  # cycles
+_WRITABLE = {register.name for register in REGISTERS if register.access == "rw"}
+_COMMANDS = "Send, Tell, SetTimer, CancelTimer, Write, Remember and observations"
+
+Maker = Callable[[Boot], Firmware]
+
+
+class FirmwareError(Exception):
+    """Somebody else's firmware can't be loaded, or does what none may; one line says which, and what."""
+
+
+class ForeignFirmware:
+    """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError."""
+
+    def __init__(self, name: str, maker: Maker, boot: Boot) -> None:
+        self._name = name
+        with self._told("power-up"):
+            self._made: Any = maker(boot)
+        missing = [method for method in METHODS if not callable(getattr(self._made, method, None))]
+        if missing:
+            raise FirmwareError(f"{name}: has no method {missing[0]}; wanted are {', '.join(METHODS)}")
+
+    def start(self, now: int) -> list[Action]:
+        """Power-up."""
+        return self._answer("start", now, now)
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        """A timer of its own has run out."""
+        return self._answer("on_timer", now, name, now)
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        """A frame has come."""
+        return self._answer("on_frame", now, frame, port, bad, now)
+
+    def count_now(self, now: int) -> list[Action]:
+        """Somebody wants a count; it may not take such wishes."""
+        return self._answer("count_now", now, now) if callable(getattr(self._made, "count_now", None)) else []
+
+    def on_status(self, status: int) -> None:
+        """The status before a timer."""
+        with self._told("on_status"):
+            self._made.on_status(status)
+
+    def _answer(self, method: str, now: int, *given: object) -> list[Action]:
+        with self._told(f"{method} in cycle {now}"):
+            found = getattr(self._made, method)(*given)
+        if not isinstance(found, list | tuple) or len(found) > _MOST_ACTIONS:
+            what = f"{len(found)} actions" if isinstance(found, list | tuple) else f"a {type(found).__name__}"
+            wanted = f"wanted is a list of {_MOST_ACTIONS} actions at most"
+            raise FirmwareError(f"{self._name}: {method} in cycle {now}: found {what}; {wanted}")
+        try:
+            return [_checked(action) for action in found]
+        except ValueError as error:
+            raise FirmwareError(f"{self._name}: {method} in cycle {now}: {error}") from None
+
+    @contextmanager
+    def _told(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            at, trace = "", error.__traceback__
+            while trace is not None:
+                at, trace = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
+            text = " ".join(str(error).split())
+            raise FirmwareError(f"{self._name}: {where}: {type(error).__name__}: {text}{at}") from error
+
+
+def _checked(action: object) -> Action:
+    """An action that can be carried out. Raises ValueError."""
+    match action:
+        case Send(port, frame):
+            _port(port)
+            if not isinstance(frame, bytes) or not frame or len(frame) % FLIT_BYTES or len(frame) > _MOST:
+                wanted = f"a multiple of {FLIT_BYTES} bytes, {_MOST} at most"
+                raise ValueError(f"Send: frame: found {shown(frame)}; allowed is {wanted}")
+            return action
+        case Tell(port, message):
+            _port(port)
+            try:
+                return Send(port, codec.encode(message))
+            except Exception as error:
+                raise ValueError(f"Tell: message: found {shown(message)}: {error}") from None
+        case SetTimer(name, delay):
+            _timer("SetTimer", name)
+            _number("SetTimer: delay", delay, 1, _LONGEST_DELAY)
+        case CancelTimer(name):
+            _timer("CancelTimer", name)
+        case Write(register, value):
+            if register not in _WRITABLE:
+                raise ValueError(
+                    f"Write: register: found {shown(register)}; allowed are {', '.join(sorted(_WRITABLE))}"
+                )
+            _number("Write: value", value, 0, 0xFFFFFFFF)
+        case Remember(epoch):
+            _number("Remember: epoch", epoch, 0, 0xFFFFFFFF)
+            return Write("memory", epoch)
+        case _ if not isinstance(action, Observation):
+            raise ValueError(f"found a {type(action).__name__}; allowed are {_COMMANDS}")
+    return action
+
+
+_MOST = MAX_FRAME_FLITS * FLIT_BYTES
+
+
+def _port(port: object) -> None:
+    if not isinstance(port, Port):
+        raise ValueError(f"port: found {shown(port)}; allowed are {', '.join(f'Port.{each.name}' for each in Port)}")
+
+
+def _timer(what: str, name: object) -> None:
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME:
+        raise ValueError(f"{what}: name: found {shown(name)}; allowed is a text of up to {_LONGEST_NAME} letters")
+
+
+def _number(what: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{what}: found {shown(value)}; allowed is a whole number from {low} to {high}")

@@ -1,0 +1,237 @@
+"""Somebody else's firmware in a server: it does as ours where it is the same, and what is wrong in it is one line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import load, loads
+from ringhil.emulator.server import LiveServer
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareError, ForeignFirmware
+from ringhil.firmware.actions import Action
+from ringhil.firmware.boot import Boot
+from ringhil.firmware.census import CensusConfig
+from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
+from ringhil.firmware.observations import PeerUp
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.wire import Port, Role
+
+ROOT = Path(__file__).resolve().parents[3]
+KEEPALIVE = Keepalive(0, 0, 2, 3, 0, 0, 1, 0, 3, 0, 0, 0, 1000, 0, 1, 0)
+BOOT = Boot(0, 3, 4, 1, 0, 1, CensusConfig(0, 3, 4, 0, 600, 100))
+
+
+class Recorded:
+    """Writes down what it is told, and answers from `answers`."""
+
+    boots: list["Recorded"]
+    answers: dict[str, list[Action]]
+
+    def __init__(self, boot: Boot) -> None:
+        self.boot, self.told = boot, list[tuple[object, ...]]()
+        self.boots.append(self)
+
+    def _tell(self, what: str, *given: object) -> list[Action]:
+        self.told.append((what, *given))
+        return self.answers.get(what, [])
+
+    def start(self, now: int) -> list[Action]:
+        return self._tell("start", now)
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        return self._tell(name, now)
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        return self._tell("frame", frame, port, bad, now)
+
+    def on_status(self, status: int) -> None:
+        self._tell("status", status)
+
+
+@pytest.fixture
+def recorded() -> type[Recorded]:
+    class Mine(Recorded):
+        boots, answers = [], {}
+
+    return Mine
+
+
+def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
+    return FirmwareChoice((where,), {where: ("mine", maker)})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("example", ["fail-over.yaml", "two-cards-faults.yaml", "chain-of-four.yaml"])
+def test_our_own_class_named_by_hand_changes_nothing(example: str) -> None:
+    outcomes = []
+    for firmware in (FirmwareChoice.of([]), FirmwareChoice.of(["*=ringhil.firmware.boot:our_program"])):
+        run = Run(load(ROOT / "examples" / example), cells_library(), firmware=firmware)
+        document = run.run().to_json()
+        del document["engine"]
+        outcomes.append(document)
+        run.close()
+    assert outcomes[0] == outcomes[1]
+
+
+def test_a_gpu_that_has_no_firmware_of_ours_may_have_somebody_s(recorded: type[Recorded]) -> None:
+    """What it asks for is done: timers, registers, frames; and it is told what there is."""
+    recorded.answers["start"] = [
+        SetTimer("tick", 100),
+        SetTimer("never", 150),
+        SetTimer("late", 400),
+        Write("weight", 7),
+        Remember(5),
+    ]
+    recorded.answers["tick"] = [CancelTimer("never"), Tell(Port.CW, KEEPALIVE)]
+    server = LiveServer(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library(), firmware=choice("a.3", recorded))
+    sent = list[bytes]()
+    server.observations.listen_to_frames(lambda seen: sent.append(seen.frame) if seen.cell == 3 else None)
+    server.start()
+    server.run_to(1000)
+    (firmware,) = recorded.boots
+    assert (firmware.boot.gpu, firmware.boot.gpus, firmware.boot.boots, firmware.boot.memory) == (3, 4, 1, 0)
+    assert firmware.boot.entry is None
+    assert firmware.boot.boundary is None
+    told = [(what, *given) for what, *given in firmware.told if what != "frame"]
+    assert [what for what, *_ in told] == ["start", "status", "tick", "status", "late"]
+    assert ("tick", 100) in told
+    assert ("late", 400) in told
+    assert (server.engine.peek(3, "weight"), server.engine.peek(3, "memory")) == (7, 5)
+    assert codec.encode(KEEPALIVE) in sent
+    server.engine.close()
+
+
+def test_it_boots_afresh_when_its_gpu_is_well_again(recorded: type[Recorded]) -> None:
+    recorded.answers["start"] = [Remember(9), SetTimer("tick", 3000)]
+    timeline = "timeline: [{at: 500, fault: dead, gpu: a.3}, {at: 900, clear: dead, gpu: a.3}]"
+    text = f"server: {{cards: {{a: {{gpus: 4}}}}}}\n{timeline}"
+    server = LiveServer(loads(text), cells_library(), firmware=choice("a.3", recorded))
+    server.start()
+    server.run_to(10_000)
+    first, second = recorded.boots
+    assert ("tick", 3000) not in first.told
+    assert (second.boot.boots, second.boot.memory) == (2, 9)
+    assert [given for what, *given in second.told if what == "start"] == [[900]]
+    server.engine.close()
+
+
+def test_one_that_is_chosen_for_all_runs_where_ours_would(recorded: type[Recorded]) -> None:
+    two = """
+server:
+  cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 4}}
+  boundary_links: [{from: [a.3, a.2], to: [b.2, b.3]}]
+"""
+    server = LiveServer(loads(two), cells_library(), firmware=choice("*", recorded))
+    server.start()
+    found = {(made.boot.card, made.boot.gpu): made.boot for made in recorded.boots}
+    assert set(found) == {(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 2), (1, 3)}
+    asks = {place for place, boot in found.items() if boot.asks}
+    assert asks == {(0, 2), (0, 3)}
+    assert [place for place, boot in found.items() if boot.entry is not None] == [(0, 0), (0, 1), (1, 0)]
+    server.engine.close()
+
+
+FRAME = codec.encode(KEEPALIVE)
+WRONG_ANSWERS = {
+    "found a NoneType; wanted is a list of 256 actions at most": None,
+    "found 300 actions; wanted is": [Write("weight", 1)] * 300,
+    "found a str; allowed are Send, Tell": ["go"],
+    "port: found 'cw'; allowed are Port.CW": [Send("cw", FRAME)],  # type: ignore[arg-type]
+    "Send: frame: found b'x'; allowed is a multiple of 8 bytes": [Send(Port.CW, b"x")],
+    "Send: frame: found b''": [Send(Port.CW, b"")],
+    "Send: frame: found 'abc'": [Send(Port.CW, "abc")],  # type: ignore[arg-type]
+    "Tell: message: found 3": [Tell(Port.CW, 3)],  # type: ignore[arg-type]
+    "SetTimer: delay: found 0; allowed is a whole number from 1 to": [SetTimer("x", 0)],
+    "SetTimer: delay: found 1.5": [SetTimer("x", 1.5)],  # type: ignore[arg-type]
+    "SetTimer: delay: found True": [SetTimer("x", True)],
+    "SetTimer: name: found 3": [SetTimer(3, 3)],  # type: ignore[arg-type]
+    "CancelTimer: name: found 'xxxx": [CancelTimer("x" * 65)],
+    "Write: register: found 'status'; allowed are": [Write("status", 1)],
+    "Write: value: found 4294967296; allowed is": [Write("weight", 1 << 32)],
+    "Remember: epoch: found -1": [Remember(-1)],
+}
+
+
+@pytest.mark.parametrize("says", WRONG_ANSWERS)
+def test_an_answer_that_none_may_give_is_told(recorded: type[Recorded], says: str) -> None:
+    recorded.answers["start"] = WRONG_ANSWERS[says]  # type: ignore[assignment]
+    firmware = ForeignFirmware("firmware of a.3 (mine)", recorded, BOOT)
+    with pytest.raises(FirmwareError) as caught:
+        firmware.start(7)
+    assert str(caught.value).startswith(f"firmware of a.3 (mine): start in cycle 7: {says}")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_may_be_answered_goes_on_as_it_is(recorded: type[Recorded]) -> None:
+    up = PeerUp(Role.ENTRY, 3)
+    recorded.answers["start"] = [Send(Port.CPU, FRAME), SetTimer("x", 1), CancelTimer("y"), Write("weight", 0), up]
+    assert ForeignFirmware("x", recorded, BOOT).start(0) == recorded.answers["start"]
+
+
+MODULE = """
+from ringhil.firmware.boot import our_program as ours
+class Silent:
+    def __init__(self, boot): pass
+    def start(self, now): return []
+    def on_timer(self, name, now): return []
+    def on_frame(self, frame, port, bad, now): return []
+    def on_status(self, status): pass
+class Crash(Silent):
+    def on_frame(self, frame, port, bad, now): raise RuntimeError("two\\nlines")
+class NoTimer:
+    on_frame = on_status = start = None
+number = 3
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\nuntil: 20000\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("a.0=mine", "--firmware: found 'a.0=mine'; allowed is GPU=MODULE:CLASS, such as a.3=mine:Firmware"),
+        ("mine:Silent", "--firmware: found 'mine:Silent'; allowed is"),
+        ("a.0=../mine:Silent", "--firmware: found 'a.0=../mine:Silent'; allowed is"),
+        ("a=mine:Silent", "--firmware a=mine:Silent: 'a'; allowed is a GPU name"),
+        ("a.9=mine:Silent", "--firmware: found GPU a.9; there are a.0 .. a.3"),
+        ("c.0=mine:Silent", "--firmware: found GPU c.0; there are a.0 .. a.3"),
+        ("a.0=yours:Silent", "yours can't be loaded: ModuleNotFoundError: No module named 'yours'"),
+        ("a.0=mine:Other", "--firmware a.0=mine:Other: mine has no Other"),
+        ("a.0=mine:number", "--firmware a.0=mine:number: number is no class"),
+        ("a.0=mine:NoTimer", "NoTimer has no method on_timer; wanted are start, on_timer, on_frame, on_status"),
+    ],
+)
+def test_what_is_no_firmware_is_one_line(here: Path, given: str, says: str) -> None:
+    said = refusal("run", "s.yaml", "--firmware", given, cwd=here)
+    assert said.startswith("ringhil: ")
+    assert says in said
+
+
+def test_a_crash_is_told_with_its_place(here: Path) -> None:
+    said = refusal("run", "s.yaml", "--firmware", "a.1=mine:Crash", cwd=here)
+    assert said.startswith("ringhil: firmware of a.1 (mine:Crash): on_frame in cycle ")
+    assert said.endswith(f": RuntimeError: two lines, {here}/mine.py:10")
+
+
+def test_verify_plays_with_it_and_says_how_to_play_it_again(here: Path) -> None:
+    done = ringhil("verify", "s.yaml", "--firmware", "a.0=mine:Silent", "--json", cwd=here)
+    (found,) = json.loads(done.stdout)["results"]
+    assert (done.returncode, found["failures"][0]["kind"]) == (1, "best_holder")
+    assert found["replay"] == "ringhil verify s.yaml --firmware a.0=mine:Silent"
+    assert ringhil("verify", "s.yaml", "--firmware", "*=mine:ours", cwd=here).returncode == 0
+    crashed = ringhil("verify", "s.yaml", "--firmware", "a.0=mine:Crash", "--json", cwd=here)
+    assert crashed.returncode == 2
+    assert "RuntimeError: two lines" in json.loads(crashed.stdout)["results"][0]["failures"][0]["text"]
+    assert "--firmware: workers of a --cluster" in refusal(
+        "verify", "s.yaml", "--firmware", "*=mine:ours", "--cluster", "local", cwd=here
+    )
