@@ -3,6 +3,7 @@
 Code is only ever named by whoever starts a run, never by a file that is read.
 """
 
+import hashlib
 import importlib
 import re
 import sys
@@ -42,6 +43,15 @@ class FirmwareChoice:
                     raise FirmwareError(f"--firmware {text}: {error}") from None
             makers[where] = (what, _loaded(text, what))
         return cls(tuple(given), makers)
+
+    def sources(self) -> dict[str, str]:
+        """What was written, and a hash of the file that each class stands in: results of another one are others."""
+        found = dict[str, str]()
+        for text in self.given:
+            module = sys.modules[text.partition("=")[2].partition(":")[0]]
+            file = getattr(module, "__file__", None)
+            found[text] = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12] if file else ""
+        return found
 
     def by_cell(self, wiring: Wiring) -> Mapping[int, tuple[str, Maker]]:
         """By cell, its name in messages and what makes its firmware. Raises FirmwareError for a GPU that isn't

@@ -19,6 +19,7 @@ from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 _COMMIT = 1.0  # seconds after which results are committed
 _MOST_OPEN = 500  # results that are not committed
@@ -30,7 +31,8 @@ Players = Callable[[Scenario, Mapping[str, Round]], CasePool]  # of a settled se
 @dataclass(frozen=True)
 class Conditions:
     """How to play, and when to stop. `seconds` and `number` (of cases) are for this run, not for the campaign; `limit`:
-    seconds for a case; `after`: cycle; `shard`: this one of so many, from 1; `rounds`: see play.py."""
+    seconds for a case; `after`: cycle; `shard`: this one of so many, from 1; `rounds`: see play.py;
+    `firmware`: whose runs where."""
 
     jobs: int = 1
     seconds: float | None = None
@@ -40,6 +42,7 @@ class Conditions:
     shard: tuple[int, int] = (1, 1)
     rounds: int | None = 1
     fresh: bool = False
+    firmware: FirmwareChoice = OURS
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ def explore(
     progress: Progress = lambda done, total: None,
     players: Players | None = None,
 ) -> Explored:
-    """Play what has no result yet. Raises ExploreError and DataError; what is done is kept, also at an interrupt.
+    """Play what has no result yet; what is done is kept, also at an interrupt. Raises ExploreError, DataError and
+    FirmwareError.
 
     `players` makes those who play, None: processes of this machine, forked from the warm server.
     """
@@ -72,7 +76,7 @@ def explore(
     plan.spots(base.server)  # what is wrong with the plan is said before anything is played
     began = time.monotonic()
     try:
-        warm, rounds = settle(base, library, conditions.after)
+        warm, rounds = settle(base, library, conditions.after, firmware=conditions.firmware)
     except UnsettledError as error:
         return _unsettled(error, base, library, plan, store, conditions)
     try:
@@ -141,6 +145,8 @@ def _kept(
         "shard": list(conditions.shard),
         "rounds": conditions.rounds,
     }
+    if conditions.firmware.given:
+        arguments["firmware"] = conditions.firmware.sources()
     return StoredCampaign(base.name, hash_, text, library.rtl, version_and_sources(), plan.seed, arguments, space)
 
 

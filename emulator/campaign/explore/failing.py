@@ -12,6 +12,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps, loads
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 MOST_FILES = 100
 MOST_SHRUNK = 10
@@ -37,7 +38,7 @@ def scenario_of(campaign: StoredCampaign, row: Row) -> Scenario:
 
 
 def write_cases(folder: Path, campaign: StoredCampaign, rows: Iterable[Row], options: str = "") -> list[Failing]:
-    """A file for each case, failed or not, at most MOST_FILES. `options` of `ringhil run`, for the RTL.
+    """A file for each case, failed or not, at most MOST_FILES. `options` of `ringhil run`, for RTL and firmware.
 
     Raises ExploreError.
     """
@@ -62,6 +63,7 @@ def shrink_failing(
     library: Library,
     limit: float,
     progress: Callable[[str], None],
+    firmware: FirmwareChoice = OURS,
 ) -> list[Failing]:
     """The same, with the first one of each sort (class and broken invariant) made small, at most MOST_SHRUNK sorts."""
     small: dict[tuple[str, str | None], Path | None] = {}
@@ -71,12 +73,14 @@ def shrink_failing(
         # Each play of one that hangs takes all the time there is.
         if sort not in small and len(small) < MOST_SHRUNK and case.row.result.verdict != VerdictWord.HUNG:
             progress(case.row.key)
-            small[sort] = _shrink(folder, campaign, case.row, library, limit)
+            small[sort] = _shrink(folder, campaign, case.row, library, limit, firmware)
         result.append(replace(case, shrunk=small.get(sort)))
     return result
 
 
-def _shrink(folder: Path, campaign: StoredCampaign, row: Row, library: Library, limit: float) -> Path | None:
+def _shrink(
+    folder: Path, campaign: StoredCampaign, row: Row, library: Library, limit: float, firmware: FirmwareChoice
+) -> Path | None:
     # Imported here: it is needed by campaigns that find something, only.
     from ringhil.emulator.campaign.minimise import CUT_SHORT, fails_in, shrink, write_reproduction
 
@@ -84,7 +88,7 @@ def _shrink(folder: Path, campaign: StoredCampaign, row: Row, library: Library, 
 
     def fails(scenario: Scenario) -> str | None:
         try:
-            return forked(lambda: fails_in(library, wanted)(scenario), limit)
+            return forked(lambda: fails_in(library, wanted, firmware=firmware)(scenario), limit)
         except ForkedError as error:
             return "hung" if error.hung else "the process died"
 
@@ -98,7 +102,7 @@ def _shrink(folder: Path, campaign: StoredCampaign, row: Row, library: Library, 
         if wanted is not None and then is not None and then == wanted.removesuffix(CUT_SHORT):
             start, wanted = longer, then
         shrunk = shrink(start, fails, budget=_BUDGET)
-        return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl).scenario_file
+        return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl, firmware=firmware.given).scenario_file
     except ValueError:
         return None  # it has failed in its campaign and doesn't now: the machine was at fault, not the scenario
     except OSError as error:

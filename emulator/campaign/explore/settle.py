@@ -13,6 +13,8 @@ from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.emulator.server.times import times_of
 
 _COUNTS = 2  # right ones in a row
@@ -32,23 +34,26 @@ def bare(scenario: Scenario) -> Scenario:
     return replace(scenario, timeline=(), expect=(), until=None)
 
 
-def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, dict[str, Round]]:
-    """The warm server, and for each card its first round after that. Raises UnsettledError, and DataError.
+def settle(
+    scenario: Scenario, library: Library, after: int = 0, *, firmware: FirmwareChoice = OURS
+) -> tuple[Warm, dict[str, Round]]:
+    """The warm server, and for each card its first round after that. Raises UnsettledError, DataError and
+    FirmwareError.
 
     Not before cycle `after`, at the first cycle from which each card has counted all its GPUs twice and each link
     between cards is held by somebody.
     """
-    warm = Warm(scenario, library, 0)
+    warm = Warm(scenario, library, 0, firmware=firmware)
     server = warm.server
     period = _period(scenario)
     last = after + _start_up(scenario) + _PERIODS * period
     while not _settled(server) or server.kernel.now < after:
         if server.kernel.now >= last:
             # Only now is its whole run of interest.
-            raise UnsettledError(f"not settled by cycle {server.kernel.now}", _whole_run(scenario, library))
+            raise UnsettledError(f"not settled by cycle {server.kernel.now}", _whole_run(scenario, library, firmware))
         try:
             warm.run_to(server.kernel.now + max(1, period // 4))
-        except DataError:
+        except (DataError, FirmwareError):
             raise
         except Exception as error:  # RTL that isn't ours may do anything
             text = f"{type(error).__name__}: {error}"
@@ -61,9 +66,12 @@ def settle(scenario: Scenario, library: Library, after: int = 0) -> tuple[Warm, 
     return warm, rounds
 
 
-def _whole_run(scenario: Scenario, library: Library) -> CaseResult:
+def _whole_run(scenario: Scenario, library: Library, firmware: FirmwareChoice) -> CaseResult:
+    def whole() -> CaseResult:
+        return summed_up(Played(Run(scenario, library, firmware=firmware).run(), (), None))
+
     try:
-        return forked_again(lambda: summed_up(Played(Run(scenario, library).run(), (), None)), PATIENCE)
+        return forked_again(whole, PATIENCE)
     except ForkedError as error:
         return CaseResult.unplayed(str(error), hung=error.hung)
 

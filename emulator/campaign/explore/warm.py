@@ -13,6 +13,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, TimelineEvent
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 PATIENCE = 120.0  # seconds that a play may take
 
@@ -20,9 +21,9 @@ PATIENCE = 120.0  # seconds that a play may take
 class Warm:
     """`scenario`, played up to `until`: what is to happen in that very cycle is still to come."""
 
-    def __init__(self, scenario: Scenario, library: Library, until: int) -> None:
+    def __init__(self, scenario: Scenario, library: Library, until: int, *, firmware: FirmwareChoice = OURS) -> None:
         self.scenario = scenario
-        self.server = Run(scenario, library)
+        self.server = Run(scenario, library, firmware=firmware)
         self.server.start()
         self.run_to(until)
 

@@ -24,18 +24,19 @@ from ringhil.emulator.judge.outcome import Outcome, Violation
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.sorts import sort_of
 from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, When
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 CUT_SHORT = " cut short"
 
 
-def fails_in(library: Library, wanted: str | None = None) -> Fails:
+def fails_in(library: Library, wanted: str | None = None, *, firmware: FirmwareChoice = OURS) -> Fails:
     """Plays a scenario on this engine, and gives the class of its first failure or None. With `wanted`: that class, if
     it is among all in which the scenario fails."""
 
     def fails(scenario: Scenario) -> str | None:
         try:
             first = None
-            for found in _failures(scenario, library):
+            for found in _failures(scenario, library, firmware):
                 if wanted in (None, found):
                     return found
                 first = first or found
@@ -48,11 +49,11 @@ def fails_in(library: Library, wanted: str | None = None) -> Fails:
 
 def failures_in(library: Library) -> Callable[[Scenario], tuple[str, ...]]:
     """Plays a scenario, and gives all classes in which it fails, each once; the first is that of `fails_in`."""
-    return lambda scenario: tuple(dict.fromkeys(_failures(scenario, library)))
+    return lambda scenario: tuple(dict.fromkeys(_failures(scenario, library, OURS)))
 
 
-def _failures(scenario: Scenario, library: Library) -> Iterator[str]:
-    server = Run(scenario, library)
+def _failures(scenario: Scenario, library: Library, firmware: FirmwareChoice) -> Iterator[str]:
+    server = Run(scenario, library, firmware=firmware)
     try:
         outcome = server.run()
         early = " at power-up" if _too_early(scenario, server) else ""
@@ -69,7 +70,8 @@ def _failures(scenario: Scenario, library: Library) -> Iterator[str]:
         elif expectation.cycle is None:
             yield f"expected {_kinds(expectation)} not always"
         else:
-            yield _expected_then(expectation, expectation.cycle, outcome, Run(scenario, library))
+            again = Run(scenario, library, firmware=firmware)
+            yield _expected_then(expectation, expectation.cycle, outcome, again)
 
 
 def _sort(violation: Violation) -> str:

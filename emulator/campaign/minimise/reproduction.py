@@ -1,6 +1,7 @@
 """A shrunk failure as files: a scenario, and a pytest that fails by itself as long as the failure is there."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,15 +23,17 @@ class Reproduction:
     command: str
 
 
-def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproduction:
-    """Both files in `folder`, which is made if need be; `rtl` is the hash of the RTL that failed.
+def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str, firmware: Sequence[str] = ()) -> Reproduction:
+    """Both files in `folder`, which is made if need be; `rtl` is the hash of the RTL that failed, `firmware` whose ran
+    where, as it was written.
 
     Files of the same scenario and failure are replaced. Raises OSError.
     """
     scenario = shrunk.scenario
     name = _file_name(f"{scenario.name} {shrunk.failure.partition(':')[0]}")
     scenario_file, test_file = folder / f"{name}.yaml", folder / f"test_{name}.py"
-    command = f"ringhil run {scenario_file.name}"
+    given = [word for text in firmware for word in ("--firmware", text)]
+    command = shlex.join(["ringhil", "run", scenario_file.name, *given])
     places = _places(scenario)
     comment = [
         f"Fails: {shrunk.failure}",
@@ -41,7 +44,8 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str) -> Reproductio
         f"Test: pytest {test_file.name}   (with RINGHIL_RTL=DIR in the environment for the RTL of a folder)",
     ]
     title = _quotable(f"{shrunk.failure}: {', '.join(places) or 'no fault needed'}.")
-    test = render("reproduction.py.j2", title=title, rtl=_quotable(rtl), scenario=scenario_file.name, name=name)
+    about = {"title": title, "rtl": _quotable(rtl), "scenario": scenario_file.name, "name": name}
+    test = render("reproduction.py.j2", **about, firmware=repr(list(firmware)) if firmware else "")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(scenario_file, "".join(f"# {line}\n" for line in comment) + dumps(scenario))
     write_whole(test_file, test)

@@ -25,9 +25,11 @@ from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
 _log = logging.getLogger(__name__)
@@ -131,7 +133,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 )
 @click.option("--whole", is_flag=True, help="Play each case on to where `run` ends instead.")
 @click.option("--number", type=click.IntRange(min=1), help="Stop after this number of cases.")
-@click.option("--time", "seconds", type=Seconds(0.001), metavar="SECONDS", help="Stop after this time.")
+@click.option("--time", "seconds", type=Seconds(0), metavar="SECONDS", help="Stop after this time.")
 @click.option(
     "--limit",
     type=Seconds(0.1, 86400),
@@ -148,6 +150,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 @click.option("--resume/--fresh", default=True, help="Go on with the same campaign, or begin it again.")
 @click.option("--rtl", type=_FILE, metavar="DIR", help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@firmware_option
 @click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write failing cases there as scenario files.")
 @click.option(
@@ -164,6 +167,9 @@ def command(**options: Any) -> int:
     with explained(), explored():
         where = options["cluster"]
         cluster.check_options(where, options["jobs"])
+        if options["firmware"] and where:
+            raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
+        firmware = FirmwareChoice.of(options["firmware"])
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"])
@@ -176,6 +182,7 @@ def command(**options: Any) -> int:
             shard=options["shard"],
             rounds=None if options["whole"] else options["rounds"],
             fresh=not options["resume"],
+            firmware=firmware,
         )
         with Store(options["store"] or ":memory:") as store:
             with terminal.building() as progress:
@@ -187,7 +194,7 @@ def command(**options: Any) -> int:
                     players = cluster.explorers(where, conditions, library, options["rtl"], options["top"])
                 found = explore(scenario, library, plan, store, conditions, on_progress, players)
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
-            failing = _failing(store, found.campaign, library, options)
+            failing = _failing(store, found.campaign, library, options, firmware)
             if options["report"] is not None:
                 _report(store, found.campaign, options["report"])
             result = document(store, found, failing)
@@ -236,18 +243,21 @@ def _plan(scenario: Scenario, options: dict[str, Any]) -> Plan:
     )
 
 
-def _failing(store: Store, campaign: int, library: Library, options: dict[str, Any]) -> list[Failing]:
+def _failing(
+    store: Store, campaign: int, library: Library, options: dict[str, Any], firmware: FirmwareChoice
+) -> list[Failing]:
     folder = options["out"]
     if folder is None:
         return []
     kept = store.campaigns()[campaign]
     rtl = options["rtl"]
     replay = "" if rtl is None else f" --rtl {shlex.quote(str(rtl))} --top {shlex.quote(options['top'])}"
+    replay += "".join(f" --firmware {shlex.quote(text)}" for text in firmware.given)
     failing = write_cases(folder, kept, store.rows(campaign, _FAILED, limit=MOST_FILES), replay)
     if not options["shrink"]:
         return failing
     with terminal.working("making small") as progress:
-        return shrink_failing(folder, kept, failing, library, options["limit"], progress)
+        return shrink_failing(folder, kept, failing, library, options["limit"], progress, firmware)
 
 
 def _writable(report: Path | None) -> None:

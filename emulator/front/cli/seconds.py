@@ -9,11 +9,12 @@ from ringhil.emulator.documents import shown
 
 
 class Seconds(click.FloatRange):
-    """From `low` to `high`; None: any number above."""
+    """From `low`, 0: anything above that, to `high`, None: any number."""
 
     def __init__(self, low: float, high: float | None = None) -> None:
-        super().__init__(low, high)
-        self._allowed = f"a number of seconds, {low:g} or more" if high is None else f"seconds from {low:g} to {high:g}"
+        super().__init__(low, high, min_open=not low)
+        least = f"{low:g} or more" if low else "more than 0"
+        self._allowed = f"a number of seconds, {least}" if high is None else f"seconds from {low:g} to {high:g}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See click."""

@@ -235,3 +235,44 @@ def test_verify_plays_with_it_and_says_how_to_play_it_again(here: Path) -> None:
     assert "--firmware: workers of a --cluster" in refusal(
         "verify", "s.yaml", "--firmware", "*=mine:ours", "--cluster", "local", cwd=here
     )
+
+
+ALL_BUT_DAMAGE = """
+from ringhil.firmware.boot import our_program
+class Touchy:
+    def __init__(self, boot):
+        ours = our_program(boot)
+        self.start, self.on_timer, self.on_status = ours.start, ours.on_timer, ours.on_status
+        self._on_frame = ours.on_frame
+    def start(self, now): ...
+    def on_timer(self, name, now): ...
+    def on_status(self, status): ...
+    def on_frame(self, frame, port, bad, now):
+        assert not bad, "damaged"
+        return self._on_frame(frame, port, bad, now)
+"""
+
+
+def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> None:
+    (here / "touchy.py").write_text(ALL_BUT_DAMAGE)
+    firmware = ("--firmware", "a.0=touchy:Touchy")
+    options = ("explore", "s.yaml", "--faults", "corrupt", "--places", "a.2", "--phases", 3, "--store", "kept.sqlite")
+    done = ringhil(*options, *firmware, "--out", "out", "--json", cwd=here)
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    cases = document["run"]["played"]
+    assert cases > 2
+    replay = document["failing"][0]["replay"]
+    assert replay.endswith(" --firmware a.0=touchy:Touchy")
+    said = refusal(*replay.split()[1:], cwd=here)
+    assert "firmware of a.0 (touchy:Touchy): on_frame in cycle " in said
+    assert said.endswith(f"AssertionError: damaged, {here}/touchy.py:12")
+    (test,) = (here / "out" / "shrunk").glob("test_*.py")
+    assert "firmware=FirmwareChoice.of(['a.0=touchy:Touchy'])" in test.read_text()
+    # The same campaign has been played; with ours, or with another file, it is another one.
+    again = ringhil(*options, *firmware, "--json", cwd=here)
+    assert json.loads(again.stdout)["run"]["played"] == 0
+    (here / "touchy.py").write_text(ALL_BUT_DAMAGE.replace("assert not bad, ", "0, "))
+    assert json.loads(ringhil(*options, *firmware, "--json", cwd=here).stdout)["run"]["played"] == cases
+    assert json.loads(ringhil(*options, "--json", cwd=here).stdout)["run"]["played"] == cases
+    assert "--firmware: workers of a --cluster" in refusal(*options, *firmware, "--cluster", "local", cwd=here)
