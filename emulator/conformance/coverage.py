@@ -1,7 +1,5 @@
 """Which circumstances a check brings about: each frame that arrived, by the state of the switch and the faults."""
 
-from bisect import bisect_right
-
 from ringhil.emulator.coverage.cross import Ignore
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.model import NO_FAULT, WAYS, forwarding
@@ -49,14 +47,12 @@ def sample(coverage: FunctionalCoverage, stimulus: Stimulus, observed: Observed)
     """Count every frame of a known kind that arrived whole, but for those in the few cycles in which the switch is on
     its way (a combination that is ignored)."""
     changes = [(a.at, a.name, a.on) for a in stimulus.actions if isinstance(a, Fault)]
-    cycles = [cycle for cycle, _ in observed.status]
     for link, frames in observed.arrived.items():
         for frame in frames:
             if frame.kind == "unknown" or not (frame.sof and frame.eof):
                 continue
-            place = bisect_right(cycles, frame.began)
             fault = _fault(changes, frame.began)
-            switch = switch_state(observed.status[place - 1][1] if place else 0, fault)
+            switch = switch_state(observed.status_at(frame.began), fault)
             wanted = {"switch": switch, "kind": frame.kind, "way": _WAYS[link], "fault": fault}
             if not any(all(wanted[axis] in bins for axis, bins in i.when.items()) for i in IGNORED):
                 coverage.sample("forwarding", **wanted)

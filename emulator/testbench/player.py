@@ -1,5 +1,6 @@
 """Plays a stimulus to a node and writes down all that it did."""
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -70,6 +71,11 @@ class Observed:
     unfinished: set[tuple[str, str]] = field(default_factory=set)
     rests: bool = False
     leaped: int = 0
+
+    def status_at(self, cycle: int) -> int:
+        """The register `status` as it was in a cycle or, if another one was being read or written then, before that."""
+        place = bisect_right(self.status, cycle, key=lambda change: change[0])
+        return self.status[place - 1][1] if place else 0
 
 
 class _Watch:
@@ -146,7 +152,9 @@ class StimulusPlayer:
         change, last = ValueChange(port.rdata.handle), -1
         while True:
             await bench.edge
-            if port.watching and (value := port.rdata.read()) != last:
+            if not port.watching:
+                continue  # it shows what is being read or written
+            if (value := port.rdata.read()) != last:
                 last = value
                 observed.status.append((bench.cycle(), value))
             else:

@@ -1,6 +1,7 @@
 """A node's register port: named registers, one access a cycle."""
 
 from cocotb.triggers import Lock, RisingEdge
+from cocotb.utils import get_sim_time
 
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.protocol import registers
@@ -19,6 +20,7 @@ class RegisterPort:
         self._we, self._addr = pins.pin("reg_we_i", 1), pins.pin("reg_addr_i", 8)
         self._wdata, self.rdata = pins.pin("reg_wdata_i", 32), pins.pin("reg_rdata_o", 32)
         self._lock, self._log = Lock(), pins.log("registers")
+        self._ended = -1.0  # simulated time at which the last access ended
         self._we.write(0)
         self._addr.write(_STATUS)
         self._wdata.write(0)
@@ -31,6 +33,7 @@ class RegisterPort:
             self._wdata.write(value)
             self._we.write(1)
             await self._edge
+            self._ended = get_sim_time("step")
             self._we.write(0)
             self._addr.write(_STATUS)
 
@@ -39,6 +42,7 @@ class RegisterPort:
         async with self._lock:
             self._addr.write(_address(register))
             await self._edge
+            self._ended = get_sim_time("step")
             value = self.rdata.read()
             self._log.debug("read %s: 0x%X", register, value)
             self._addr.write(_STATUS)
@@ -46,8 +50,8 @@ class RegisterPort:
 
     @property
     def watching(self) -> bool:
-        """`rdata` shows `status`."""
-        return not self._lock.locked()
+        """`rdata` shows `status`, as it was in the cycle that ends now."""
+        return not self._lock.locked() and self._ended != get_sim_time("step")
 
 
 def _address(register: str | int) -> int:

@@ -104,8 +104,8 @@ class RingSource:
         self._asleep = False
         self._wake.set()
 
-    def _next(self) -> tuple[Channel, Flit] | None:
-        if not self.link.used:
+    def _next(self, settled: bool) -> tuple[Channel, Flit] | None:
+        if not (self.link.used and settled):
             for stream in self._streams.values():
                 stream.drop()
             return None
@@ -146,18 +146,21 @@ class RingSource:
         clock, data, ctl, link = self._clock.handle, self._data, self._ctl, self.link
         last_ctl, last_data = -1, -1
         edge = RisingEdge(clock)
+        woken: int | None = None
         while True:
             await edge
-            bits, word = link.levels, 0
-            flit = self._next()
+            # By now what woke the source may be over again: its levels are shown all the same, for this cycle.
+            bits, word = link.levels if woken is None else woken, 0
+            settled, woken = bits == link.levels, None
+            flit = self._next(settled)
             if flit is not None:
                 channel, (word, sof, eof, err) = flit
                 bits |= BIT["valid"] | BIT["data"] * (channel == "data")
                 bits |= BIT["sof"] * sof | BIT["eof"] * eof | BIT["err"] * err
-            if link.owed and link.up:
+            if link.owed and link.up and settled:
                 link.owed -= 1
                 bits |= BIT["credit"]
-            if not link.up:
+            if not bits & BIT["up"]:
                 bits = 0
             if bits != last_ctl:
                 ctl.write(bits)
@@ -167,8 +170,9 @@ class RingSource:
                 last_data = word
             if not self._busy:
                 self._idle.set()
-            if flit is None and not bits & BIT["credit"] and self._blocked and not link.owed:
+            if flit is None and not bits & BIT["credit"] and self._blocked and not link.owed and settled:
                 self._wake.clear()
                 self._asleep = True
                 await self._wake.wait()
                 self._asleep = False
+                woken = link.levels

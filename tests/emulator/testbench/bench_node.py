@@ -8,9 +8,12 @@ import cocotb
 
 from ringhil.emulator.testbench.checked import NodeScoreboard
 from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.link import BIT
 from ringhil.emulator.testbench.node import NodeBench
+from ringhil.emulator.testbench.player import StimulusPlayer
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.sequences import Constraints, RandomSequence
+from ringhil.emulator.testbench.stimulus import Fault, Peek, Poke, Stimulus
 from ringhil.protocol import registers
 from ringhil.protocol.frames import Acknowledgement, Election, Statistics
 
@@ -109,6 +112,46 @@ async def a_cut_link_is_reported_and_comes_back(dut: Any) -> None:
     assert not p2.link.peer_fault
     assert p2.link.credits == 3
     assert await bench.registers.read("wraps") == 1
+
+
+@cocotb.test()
+async def a_carrier_is_lost_for_as_many_cycles_as_asked(dut: Any) -> None:
+    """So is a mark seen; a single cycle too, whatever was done in the cycle before. Cut and back at once is nothing."""
+    bench = NodeBench(dut)
+    await bench.start()
+    await bench.registers.write("link_restore", 4)
+    p1 = bench.ports["p1"]
+    up, fault = BIT["up"], BIT["fault"]
+    seen: list[tuple[int, int]] = []
+    p1.arriving.on_bits.append(lambda bits, cycle: seen.append((cycle, bits & (up | fault))))
+    changes = (
+        (lambda: p1.cut(True), lambda: p1.cut(False), 0),
+        (lambda: p1.mark(True), lambda: p1.mark(False), up | fault),
+    )
+    for change, (begin, end, levels) in ((change, which) for change in range(4) for which in changes):
+        for idle in (30, 1):
+            seen.clear()
+            await bench.wait(idle)
+            begin()
+            await bench.wait(change)
+            end()
+            await bench.wait(30)
+            gone = next((cycle for cycle, found in seen if found == levels), None)
+            back = next((cycle for cycle, found in seen if found == up and gone is not None and cycle > gone), None)
+            assert (gone is None and change == 0) or (back is not None and gone is not None and back - gone == change)
+    assert await bench.registers.read("wraps") == 3 * 2 * 2
+
+
+@cocotb.test()
+async def the_status_is_seen_as_it_was_in_a_cycle(dut: Any) -> None:
+    """Also around accesses to other registers, whose values it is not."""
+    actions = [Poke(2, "memory", 0xFFF), Poke(30, "memory", 7), Peek(40, "memory"), Fault(50, "dead", True)]
+    actions += [Peek(51 + i, "memory") for i in range(9)]
+    observed = await StimulusPlayer(NodeBench(dut)).play(Stimulus.of(actions, tail=40))
+    healthy, out = 0x10, 0x3
+    assert {value for _, value in observed.status} <= {healthy, 0, out, out | healthy, out | 0x200}
+    assert all(observed.status_at(cycle) == healthy for cycle in range(2, 51))
+    assert observed.status_at(50 + 12) == observed.status_at(99) == out | 0x200
 
 
 @cocotb.test()
