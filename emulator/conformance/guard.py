@@ -1,13 +1,36 @@
 """What the guardian does with the frames that a GPU originates, by its arithmetic alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 from ringhil.emulator.conformance.timeline import Span
 from ringhil.emulator.testbench.stimulus import Post
 
 _LEEWAY = (-8, 0, 8)  # cycles by which a frame may reach the guardian later, or a period end, than reckoned here
+# A period that is running when its length is written ends as it would have, or after the new length, from its beginning
+# or from the write on.
+_TAKEN = ("old", "new", "anew")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A setting over time: (cycle, value) from which on it held; the first cycle is before the play."""
+
+    values: Sequence[tuple[int, int]]
+
+    def at(self, cycle: int) -> int:
+        """The value in a cycle."""
+        return [value for since, value in self.values if since <= cycle][-1]
+
+    def over(self, taken: str, leeway: int, begin: int) -> int:
+        """When a time of this setting is over that begins in a cycle."""
+        end = begin + self.at(begin)
+        for cycle, value in self.values:
+            if taken != "old" and begin < cycle < end:
+                end = max(cycle, (begin if taken == "new" else cycle) + value)
+        return end + leeway
 
 
 @dataclass(frozen=True)
@@ -35,36 +58,39 @@ def offered(posts: Sequence[Post], frozen: Sequence[Span] = ()) -> list[int]:
     return times
 
 
-def guarded(posts: Sequence[Post], allowance: int, period: int, cycles: int) -> list[Guarded]:
+def guarded(posts: Sequence[Post], allowance: Written, period: Written, cycles: int) -> list[Guarded]:
     """All that may happen to `posts`, in order of their cycles, up to `cycles`: what depends on a few cycles more or
     less, or on whether the frame that muted the GPU counts in the period after it, may go either way."""
     times = offered(posts)
-    ways = {_guard(times, allowance, period + leeway, cycles, first) for leeway, first in product(_LEEWAY, (0, 1))}
+    ways = {
+        _guard(times, allowance, partial(period.over, taken, leeway), cycles, first)
+        for leeway, first, taken in product(_LEEWAY, (0, 1), _TAKEN)
+    }
     return sorted(ways, key=lambda way: way.passed)
 
 
-def _guard(offered: Sequence[int], allowance: int, period: int, cycles: int, first: int) -> Guarded:
+def _guard(offered: Sequence[int], allowance: Written, over: Callable[[int], int], cycles: int, first: int) -> Guarded:
     passed, muted, used, ends, since = [], [], 0, -1, -1
     for place, at in enumerate([*offered, cycles]):
         while since >= 0 and ends <= at:
             # A whole period has passed: was the GPU silent enough?
-            if used <= allowance:
+            if used <= allowance.at(ends):
                 muted.append((since, ends))
-                since, ends, used = -1, ends + period, 0
+                since, ends, used = -1, over(ends), 0
             else:
-                ends, used = ends + period, 0
+                ends, used = over(ends), 0
         if place == len(offered):
             break
         if since >= 0:
             used += 1
-        elif at >= ends and allowance:
-            used, ends = 1, at + period
+        elif at >= ends and allowance.at(at):
+            used, ends = 1, over(at)
             passed.append(place)
-        elif at < ends and used < allowance:
+        elif at < ends and used < allowance.at(at):
             used += 1
             passed.append(place)
         else:
-            since, used, ends = at, first, at + period
+            since, used, ends = at, first, over(at)
     if since >= 0:
-        muted.append((since, cycles + period))
+        muted.append((since, over(cycles)))
     return Guarded(tuple(passed), tuple(offered), len(muted), tuple(muted))

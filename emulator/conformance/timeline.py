@@ -68,6 +68,24 @@ def setting(stimulus: Stimulus, register: str) -> int:
     return written[-1] if written else _RESET[register]
 
 
+def written(observed: Observed, register: str) -> list[tuple[int, int]]:
+    """(cycle, value): what a register held from which cycle on; the first is its reset value."""
+    writes = ((c + 2, a.value) for c, a in observed.done if isinstance(a, Poke) and a.register == register)
+    return [(-1, _RESET[register]), *writes]
+
+
+def shown(observed: Observed, name: str) -> list[Span]:
+    """Cycles in which a bit of `status` was seen."""
+    spans, since = [], None
+    for cycle, value in [*observed.status, (NEVER, 0)]:
+        if bit(value, name) and since is None:
+            since = cycle
+        elif not bit(value, name) and since is not None:
+            spans.append(Span(since, cycle))
+            since = None
+    return spans
+
+
 def readings(observed: Observed, register: str) -> list[tuple[int, int]]:
     """(cycle, value) of all reads of a register."""
     return [(cycle, value) for cycle, name, value in observed.peeks if name == register]

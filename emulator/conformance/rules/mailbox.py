@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from ringhil.emulator.conformance.frames import control_frame, other_control, statistics
-from ringhil.emulator.conformance.guard import Guarded, guarded, offered
+from ringhil.emulator.conformance.guard import Guarded, Written, guarded, offered
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps, with_gaps
 from ringhil.emulator.conformance.rules.faults import own_frames
 from ringhil.emulator.conformance.rules.switch import BACK, LONGEST, either, foreign
 from ringhil.emulator.conformance.steady import view_of
-from ringhil.emulator.conformance.timeline import bit, faulty, readings, setting
+from ringhil.emulator.conformance.timeline import bit, faulty, readings, setting, written
 from ringhil.emulator.conformance.transition import Moves, judge_moving
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
@@ -30,7 +30,8 @@ RING_QUEUE, HOST_QUEUE = 32, 64  # flits: frames up to this length always fit th
 CHOSEN = 8  # cycles from the end of a frame that is whole until the lane must take it into account
 
 
-def _message(rng: random.Random, place: dict[str, int], ttl: int = 2) -> bytes:
+def message(rng: random.Random, place: dict[str, int], ttl: int = 2) -> bytes:
+    """A frame of the GPU's own for its neighbour."""
     return other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=ttl)
 
 
@@ -41,9 +42,9 @@ def _posts(stimulus: Stimulus) -> list[Post]:
 # ------------------------------------------------------------------------------------------------------- guardian
 
 
-def _guardian(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+def guardian(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """Some way of reckoning explains all that was seen; otherwise the first difference of the middle one."""
-    allowance, period = setting(stimulus, "allowance"), setting(stimulus, "allowance_period")
+    allowance, period = (Written(written(observed, name)) for name in ("allowance", "allowance_period"))
     ways = guarded(_posts(stimulus), allowance, period, stimulus.cycles)
     complaints = [_explains(way, rule_name, stimulus, observed) for way in ways]
     breaches = [] if any(not c for c in complaints) else complaints[len(complaints) // 2]
@@ -94,7 +95,8 @@ def _explains(way: Guarded, rule_name: str, stimulus: Stimulus, observed: Observ
     return breaches
 
 
-def _guard_settings(allowance: int, period: int, restore: int = 10) -> list[Action]:
+def guard_settings(allowance: int, period: int, restore: int = 10) -> list[Action]:
+    """Writes what the guardian is set to; nothing else makes the node act."""
     settings = {"heartbeat": 0, "allowance": allowance, "allowance_period": period, "gpu_restore": restore}
     return [Poke(2 + i, name, value) for i, (name, value) in enumerate(settings.items())]
 
@@ -108,15 +110,15 @@ def allowance(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = straps(rng)
         most, period = rng.choice([1, 2, 5, 16]), rng.randrange(300, 500)
-        actions, at = _guard_settings(most, period), 20
+        actions, at = guard_settings(most, period), 20
         for _ in range(3):
             # Its whole allowance at once, or spread over the period.
             gap = rng.choice([0, period // (most + 1)])
-            actions += [Post(at + gap * i, rng.randrange(4), _message(rng, place)) for i in range(most)]
+            actions += [Post(at + gap * i, rng.randrange(4), message(rng, place)) for i in range(most)]
             at += period + 40
             actions.append(Peek(at - 20, "status"))
         actions += _transit(rng, place, 20, at)
-        judge = partial(_guardian, "mailbox.allowance")
+        judge = partial(guardian, "mailbox.allowance")
         yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
 
 
@@ -126,15 +128,15 @@ def allowance(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     "R6",
 )
 def mute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    judge = partial(_guardian, "mailbox.mute")
+    judge = partial(guardian, "mailbox.mute")
     for index in range(2 * effort):
         place = straps(rng)
         most, period = rng.choice([0, 1, 3, 16]), rng.randrange(300, 500)
-        actions, at = _guard_settings(most, period), 20
+        actions, at = guard_settings(most, period), 20
         for _ in range(2):
             count = most + rng.randrange(1, 4)
             gap = rng.choice([0, 15])
-            actions += [Post(at + gap * i, rng.randrange(4), _message(rng, place)) for i in range(count)]
+            actions += [Post(at + gap * i, rng.randrange(4), message(rng, place)) for i in range(count)]
             actions += [Peek(at + 12 * count + gap * count + i, "status") for i in (20, 200)]
             at += 4 * period
             actions.append(Peek(at - 20, "status"))
@@ -147,9 +149,9 @@ def mute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 def _at_every_cycle(rng: random.Random, own_lane: int) -> Stimulus:
     place = straps(rng)
-    actions, at = _guard_settings(1, 100, 4), 20
+    actions, at = guard_settings(1, 100, 4), 20
     for offset in range(0, 28, 1):
-        actions += [Post(at, 0, _message(rng, place)), Post(at + 30 + offset, 1, _message(rng, place))]
+        actions += [Post(at, 0, message(rng, place)), Post(at + 30 + offset, 1, message(rng, place))]
         for lane in (0, 1):
             given = {"card": place["card"], "ttl": 2}
             home = lane == own_lane
@@ -161,22 +163,22 @@ def _at_every_cycle(rng: random.Random, own_lane: int) -> Stimulus:
 
 @rule("mailbox.unmute", "a muted GPU is heard again when it has kept to its allowance for a whole period, not earlier")
 def unmute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    judge = partial(_guardian, "mailbox.unmute")
+    judge = partial(guardian, "mailbox.unmute")
     for index in range(3 * effort):
         place = straps(rng)
         most, period = rng.choice([2, 4]), rng.randrange(300, 400)
-        actions, at = _guard_settings(most, period, 100), 20
-        actions += [Post(at + 12 * i, i % 4, _message(rng, place)) for i in range(most + 1)]
+        actions, at = guard_settings(most, period, 100), 20
+        actions += [Post(at + 12 * i, i % 4, message(rng, place)) for i in range(most + 1)]
         at += 12 * (most + 1)
         # Some periods in which it goes on beyond its allowance, one in which it sends within, one of silence.
         for load in [most + 3] * rng.randrange(3) + [rng.choice([0, most - 1])]:
-            actions += [Post(at + 30 + 30 * i, rng.randrange(4), _message(rng, place)) for i in range(load)]
+            actions += [Post(at + 30 + 30 * i, rng.randrange(4), message(rng, place)) for i in range(load)]
             actions += [Peek(at + period - 40, "status"), Peek(at + period // 2, "status")]
             at += period
         # Heard by the guardian again, and not yet back in the ring.
-        actions.append(Post(at + 30, rng.randrange(4), _message(rng, place)))
+        actions.append(Post(at + 30, rng.randrange(4), message(rng, place)))
         actions += [Peek(at + 60, "status"), *(Peek(at + period + i, "status") for i in (0, 100))]
-        actions += [Post(at + 2 * period + 100 * i, i, _message(rng, place)) for i in range(2)]
+        actions += [Post(at + 2 * period + 100 * i, i, message(rng, place)) for i in range(2)]
         yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
 
 
@@ -248,7 +250,7 @@ def ready(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         actions: list[Action] = [*QUIET]
         for port in (0, 1, 2, 3, 1, 0):
             for other in [port] * 9 + [rng.randrange(4) for _ in range(3)]:
-                actions.append(Post(20, other, _message(rng, place, ttl=rng.choice([1, place["size"] + 5]))))
+                actions.append(Post(20, other, message(rng, place, ttl=rng.choice([1, place["size"] + 5]))))
         for lane in (0, 1):
             # Lanes that are nearly full: the queues of the mailbox fill up.
             at = 20
@@ -292,10 +294,10 @@ def _turns(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
     begun already."""
     breaches = in_order(rule_name, stimulus, observed)
     posts = _posts(stimulus)
-    written = {p.data[:2] + p.data[6:16]: at + len(p.data) // 8 for p, at in zip(posts, offered(posts), strict=True)}
+    wrote = {p.data[:2] + p.data[6:16]: at + len(p.data) // 8 for p, at in zip(posts, offered(posts), strict=True)}
     for lane, link in enumerate(OUT):
         came = {f.data[:2] + f.data[6:16]: f.ended for f in observed.arrived[IN[lane]]}
-        for kind, since, others in (("on its way", came, written), ("of the GPU's own", written, came)):
+        for kind, since, others in (("on its way", came, wrote), ("of the GPU's own", wrote, came)):
             ready, ahead = 0, [f.began for f in observed.left[link] if f.data[:2] + f.data[6:16] in others]
             for frame in observed.left[link]:
                 name = frame.data[:2] + frame.data[6:16]
@@ -347,7 +349,7 @@ def hostile(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             at = 20
             for _ in range(8):
                 port = rng.randrange(4)
-                good = _message(rng, place)
+                good = message(rng, place)
                 if kind == "no end":
                     actions.append(Post(at, port, good[: 8 * rng.randrange(1, 7)], finished=False))
                 elif kind == "no beginning":
@@ -359,8 +361,8 @@ def hostile(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                     actions.append(Post(at, port, data, finished=rng.random() < 0.7))
                 at += 120
                 for other in rng.sample(range(4), 2):
-                    actions.append(Post(at, other, _message(rng, place)))
-                actions.append(Post(at, port, _message(rng, place)))
+                    actions.append(Post(at, other, message(rng, place)))
+                actions.append(Post(at, port, message(rng, place)))
                 at += 60
             yield RuleCase(f"{kind} {index}", Stimulus.of(actions, tail=500, **place), judge)
 
@@ -401,9 +403,9 @@ def cut(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         actions: list[Action] = [*QUIET, Poke(6, "gpu_restore", 4)]
         at = 20
         for offset in list(range(26)) * effort:
-            actions += [Post(at, port, _message(rng, place)), Fault(at + offset, "dead", True)]
+            actions += [Post(at, port, message(rng, place)), Fault(at + offset, "dead", True)]
             at += offset + 20
-            actions += [Fault(at, "dead", False), Post(at + 40, port, _message(rng, place))]
+            actions += [Fault(at, "dead", False), Post(at + 40, port, message(rng, place))]
             at += 110
         judge = partial(_ended, "mailbox.cut")
         yield RuleCase(link, Stimulus.of(actions, **place), judge)
@@ -460,7 +462,7 @@ def _outside(link: str, rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions.append(Send(at, link, frame))
             at += len(frame.data) // 8 + rng.choice([0, 1, 20])
             if rng.random() < 0.5:
-                actions.append(Post(at, BY_PORT.index(link), _message(rng, place, ttl=0xFFFF)))
+                actions.append(Post(at, BY_PORT.index(link), message(rng, place, ttl=0xFFFF)))
         if index % 2:
             actions.insert(2, Fault(6, "dead", True))
         with_gaps(rng, actions, [link])

@@ -215,4 +215,58 @@ BUGS = (
         ("mailbox.within",),
         40,
     ),
+    Bug(
+        "progress doesn't begin the watchdog's time anew",
+        "lane_control.sv",
+        "      run_q      <= stalled;\n      if (stalled && !run_q) trip_at_q",
+        "      run_q      <= handed_q && !bypass_q;\n      if (handed_q && !bypass_q && !run_q) trip_at_q",
+        ("switch.patience",),
+        16,
+    ),
+    Bug(
+        "what is left of the watchdog's time counts for the next hang",
+        "lane_control.sv",
+        "trip_at_q <= now_i + 64'(watchdog_i);",
+        "trip_at_q <= now_i + (trip_at_q > now_i ? trip_at_q - now_i : 64'(watchdog_i));",
+        ("switch.patience",),
+        16,
+    ),
+    Bug(
+        "a trip takes back the question that is under way",
+        "bypass_switch.sv",
+        "      ping_d    = !pong_i;",
+        "      ping_d    = !ping_q;",
+        ("switch.again",),
+        16,
+    ),
+    Bug(
+        "gpu_restore is taken over when the GPU fails",
+        "bypass_switch.sv",
+        """      timing_d    = 1'b0;
+    end else if (restoring_q && !timing_q) begin
+      timing_d      = 1'b1;
+      restored_at_d = now_i + 64'(restore_i);""",
+        """      timing_d    = 1'b0;
+      if (!restoring_q || timing_q) restored_at_d = 64'(restore_i);
+    end else if (restoring_q && !timing_q) begin
+      timing_d      = 1'b1;
+      restored_at_d = now_i + restored_at_q;""",
+        ("timers.changed",),
+    ),
+    Bug(
+        "a mute ends with the period in which it began",
+        "guardian.sv",
+        "        used_d  = 32'h1;\n        until_d = now_i + 64'(period_i);",
+        "        used_d  = 32'h1;\n        if (fresh) until_d = now_i + 64'(period_i);",
+        ("mailbox.period",),
+        16,
+    ),
+    Bug(
+        "an allowance that is written lower is passed by",
+        "guardian.sv",
+        "used_q < allowance_i);",
+        "used_q != allowance_i);",
+        ("mailbox.period",),
+        16,
+    ),
 )
