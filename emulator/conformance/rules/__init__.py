@@ -20,6 +20,7 @@ _MODULES = (
     "patience",
     "changed",
     "periods",
+    "blinks",
     "crowded",
     "babbling",
     "fields",

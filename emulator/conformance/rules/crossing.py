@@ -240,6 +240,16 @@ def stalled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             stimulus = Stimulus.of(actions, tail=900, **place.straps)
             name = f"{' and '.join(links)} {index}"
             yield RuleCase(name, stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
+    # A slot becomes free for one of two that wait: the other one's time goes on.
+    place = place_at(rng, "entry")
+    frees = START + PATIENCE // 2
+    actions = [*settings(place), Hold(10, "boundary", frees), Hold(START + 30, "boundary", 2 * PATIENCE)]
+    actions.append(Send(START, "p1", place.answer(THERE, 4, ttl=4)))
+    for link in ("p1", "host"):
+        actions += [Send(START + 60, link, place.answer(THERE, 4, ttl=4)) for _ in range(DATA_SLOTS - 1)]
+    actions += [Peek(START + PATIENCE + at, "stalled") for at in (20, 200)]
+    stimulus = Stimulus.of(actions, tail=200, **place.straps)
+    yield RuleCase("in turn", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
     # More than seven bits count, from all ways in at once.
     place = place_at(rng, "entry")
     actions = [*settings(place), Hold(10, "boundary", -1)]

@@ -88,7 +88,7 @@ def _run(dark: Sequence[Span], marked: Sequence[Span], restore: int, cycles: int
     return "".join(states)
 
 
-def _state(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+def state_told(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """Marks, status bits and the counter of wraps."""
     restore, breaches = setting(stimulus, "link_restore"), []
     fewest = most = 0
@@ -117,7 +117,7 @@ def _state(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
 @rule("link.down", "a link without carrier, or refused by the far end, is down at once; the far end is told", "R6")
 def down(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    judge = partial(_state, "link.down")
+    judge = partial(state_told, "link.down")
     for link in LINKS:
         for index in range(effort):
             actions: list[Action] = [*QUIET, Poke(5, "link_restore", rng.randrange(4, 30))]
@@ -135,7 +135,7 @@ def down(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 @rule("link.restore", "a link is used again when both ends have had carrier for link_restore cycles and say so", "R6")
 def restore(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    judge = partial(_state, "link.restore")
+    judge = partial(state_told, "link.restore")
     for link in LINKS:
         for index in range(effort):
             wait = rng.choice([4, 40, 136])

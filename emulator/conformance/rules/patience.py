@@ -55,8 +55,7 @@ def _trips(rule_name: str, stimulus: Stimulus, observed: Observed) -> Iterator[B
             stood = f"{trip.begin - hang.begin} cycles after the GPU began to hang" if hang else "and the GPU works"
             yield Breach(rule_name, trip.begin, f"status says tripped, {stood}; watchdog is {watchdog}")
         elif trip.end < min(hang.end, stimulus.cycles):
-            text = f"no longer tripped, {hang.end - trip.end} cycles before the hang was over"
-            yield Breach(rule_name, trip.end, text)
+            yield Breach(rule_name, trip.end, f"no longer tripped {trip.end - hang.begin} cycles into the hang")
         elif hang.end + LATE < min(trip.end, stimulus.cycles):
             yield Breach(rule_name, hang.end + LATE, f"still tripped {LATE} cycles after the hang was over")
     dead = faulty(observed, "dead")
@@ -181,7 +180,8 @@ def again(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = straps(rng)
         # The liveness check asks before the watchdog's time is up, so that both are under way at once.
-        times = {"heartbeat": rng.randrange(8, 30), "watchdog": rng.randrange(20, 40), "gpu_restore": 40}
+        times = {"heartbeat": rng.randrange(8, 30), "watchdog": rng.randrange(20, 40)}
+        times["gpu_restore"] = (40, 140)[index % 2]
         kinds = [kind for kind in _KINDS for _ in range(3)]
         rng.shuffle(kinds)
         stimulus = Stimulus.of(_failures(rng, place, times, kinds), tail=450, **place)

@@ -18,6 +18,7 @@ from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.compute import own_answer
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Hold, Send, Stimulus
+from ringhil.protocol.wire import DATA_SLOTS
 
 FIRST = 3  # frames of each other way that may go before one that waits; the one that is just leaving is among them
 READY = 50  # cycles from the end of a unit's segment until its answer waits, where nothing holds it up
@@ -27,17 +28,22 @@ OWN = "own"
 _CARD, _NODE = 2, 1
 _SLOW = 40  # cycles for which the other card keeps a slot: all of them together, for longer than a frame may wait
 _AWAY = 9  # a card for which frames go on round the ring
+_PASSES = 40  # cycles within which a frame leaves that nothing holds up
 
 
 def _turns(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """While a frame is the first of its way in, at most FIRST of each other way go. All go the same way out."""
+    """While a frame is the first of its way in, at most FIRST of each other way go.
+
+    All go the same way out, but for work: its answers do.
+    """
     judged = judged_data(rule_name, enough, stimulus, observed)
     own = [f for link in WAYS for f in observed.left[link] if own_answer(f, judged.view)]
+    compete = [link for link in WAYS if not any(f.kind == "work" for f in observed.arrived[link])]
     # A credit says that a frame has left its slot.
-    gone: dict[str, list[int]] = {link: observed.credits[link] for link in WAYS}
+    gone: dict[str, list[int]] = {link: observed.credits[link] for link in compete}
     gone[OWN] = sorted(f.ended for f in own)
     waits: list[tuple[str, int, int]] = []  # who, since when, until when
-    for link in WAYS:
+    for link in compete:
         before = 0
         came = [f.began for f in observed.arrived[link] if f.channel == "data"]
         for began, left in zip(came, observed.credits[link], strict=False):
@@ -94,6 +100,13 @@ def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 stimulus = Stimulus.of(actions, tail=160 * effort + 450, **place.straps)
                 judge = partial(_turns, "data.turns", stimulus.cycles)
                 yield RuleCase(f"{who} to {goes} beside {' and '.join(endless)}", stimulus, judge)
+        place = Place(rng, _CARD, _NODE, 8, {"control": roles("entry", "boundary"), "crossings": 1 << THERE})
+        actions = settings(place)
+        for came in competing:
+            link = goes if came == OWN else came
+            actions += [Send(START, link, _frame(place, came, goes)) for _ in range(8 * effort)]
+        stimulus = Stimulus.of(actions, tail=280 * effort + 450, **place.straps)
+        yield RuleCase(f"all to {goes}", stimulus, partial(_turns, "data.turns", stimulus.cycles))
 
 
 def _too_long(rule_name: str, came: str, goes: str, stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:
@@ -145,3 +158,41 @@ def busy(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             sent.append(place.answer(THERE, rng.randrange(1024), ttl=4))
             actions.append(Send(START, link, sent[-1]))
     yield played("crossing.busy", "all ways", actions, place, length(sent) + _SLOW * len(sent) + 600)
+
+
+def _beside(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """What doesn't wait for another card, nor behind a frame that does, leaves as if nothing waited."""
+    left = {f.data[8:16]: f for link in WAYS for f in observed.left[link]}
+    crossing = {f.data[8:16] for link in WAYS for f in observed.arrived[link] if f.data[1] == THERE}
+    behind = {link for link in WAYS for f in observed.arrived[link] if f.data[8:16] in crossing}
+    breaches = []
+    for link in (link for link in WAYS if link not in behind):
+        for frame in (f for f in observed.arrived[link] if f.channel == "data"):
+            out = left.get(frame.data[8:16])
+            until = stimulus.cycles if out is None else out.began
+            if until - frame.ended > _PASSES:
+                text = f"a {frame.kind} frame that came by {link} waited {until - frame.ended} cycles beside frames"
+                breaches.append(Breach(rule_name, until, f"{text} for another card, which takes none"))
+    return breaches
+
+
+@rule(
+    "crossing.beside",
+    "a frame that waits for another card holds up those behind it in its buffer, and no others",
+    "R8",
+)
+def beside(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        for waits in (("p1",), ("p2",), ("host",), ("p1", "host")):
+            place = Place(rng, _CARD, _NODE, 8, {"control": roles("entry", "boundary"), "crossings": 1 << THERE})
+            actions: list[Action] = [*settings(place), Hold(10, "boundary", -1)]
+            for link in waits:
+                actions += [Send(START, link, place.answer(THERE, 4, ttl=4)) for _ in range(DATA_SLOTS + 2)]
+            at = START + 100
+            for came, goes in itertools.product(WAYS, ("p1", "p2", "host")):
+                if came not in waits and came != goes:
+                    actions.append(Send(at, came, _frame(place, came, goes)))
+                    at += _PASSES
+            stimulus = Stimulus.of(actions, tail=_PASSES + 60, **place.straps)
+            judge = partial(_beside, "crossing.beside")
+            yield RuleCase(f"by {' and '.join(waits)} {index}", stimulus, judge)
