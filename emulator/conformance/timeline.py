@@ -71,7 +71,7 @@ def setting(stimulus: Stimulus, register: str) -> int:
 def written(observed: Observed, register: str) -> list[tuple[int, int]]:
     """(cycle, value): what a register held from which cycle on; the first is its reset value."""
     writes = ((c + 2, a.value) for c, a in observed.done if isinstance(a, Poke) and a.register == register)
-    return [(-1, _RESET[register]), *writes]
+    return [(-NEVER, _RESET[register]), *writes]
 
 
 def shown(observed: Observed, name: str) -> list[Span]:
