@@ -15,7 +15,7 @@ from ringhil.emulator.campaign.explore.explorer import Conditions, Players
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Round
-from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.run import VerifyPlan
 from ringhil.emulator.campaign.verify.tasks import Loaded, Task
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.engine.library import Library
@@ -47,10 +47,11 @@ def explorers(
 
 
 def verifiers(
-    where: str, player: Player, jobs: int, version: str, refused: Callable[[str], None] = lambda line: None
+    where: str, plan: VerifyPlan, refused: Callable[[str], None] = lambda line: None
 ) -> DaskPool[Task, Loaded | Verdict]:
-    """Who plays for `verify` what `player` would play here. Raises ClusterError."""
+    """Who plays for `verify` what the plan's player would play here. Raises ClusterError."""
+    player = plan.player
     rtl, top = player.replay.rtl or (None, NODE)
-    campaign = VerifyCampaign.of(player, version)
+    campaign = VerifyCampaign.of(player, plan.version, plan.limit)
     order = Order(Facts.here(), SentRtl.of(player.library, rtl, top), "verify", campaign.to_json(), where == LOCAL)
-    return DaskPool(connect(where, jobs, refused), order, TaskCodec(player.evidence))
+    return DaskPool(connect(where, plan.jobs, refused), order, TaskCodec(player.evidence))

@@ -48,7 +48,8 @@ class SentFile:
 
 @dataclass(frozen=True)
 class VerifyCampaign:
-    """What a Player is made of. `waves`: also leave those; None: failing variants leave nothing."""
+    """What a Player is made of. `waves`: also leave those; None: failing variants leave nothing. `limit`: seconds for a
+    variant."""
 
     files: tuple[SentFile, ...]
     patterns: tuple[str, ...]
@@ -58,9 +59,10 @@ class VerifyCampaign:
     rtl: tuple[str, str] | None
     waves: bool | None
     version: str
+    limit: float
 
     @classmethod
-    def of(cls, player: Player, version: str) -> "VerifyCampaign":
+    def of(cls, player: Player, version: str, limit: float) -> "VerifyCampaign":
         """The campaign of a player that is here."""
         chosen, rtl, evidence = player.selection, player.replay.rtl, player.evidence
         return cls(
@@ -72,6 +74,7 @@ class VerifyCampaign:
             None if rtl is None else (str(rtl[0]), rtl[1]),
             None if evidence is None else evidence.waves,
             version,
+            limit,
         )
 
     def to_json(self) -> str:
@@ -116,7 +119,7 @@ def crew(order: Order, library: Library, folder: Path) -> Crew:
     player = SentPlayer(
         files, library, selection, campaign.seed, replay, evidence, sent=campaign.files, shared=order.shared
     )
-    return Crew(lambda text: answer(TaskPlayer(player), text))
+    return Crew(lambda text: answer(TaskPlayer(player), text), patience=campaign.limit)
 
 
 def answer(tasks: TaskPlayer, text: str) -> str:

@@ -2,6 +2,7 @@
 
 When a process dies, the task that it was doing is done once more, by another one, and alone: a task that kills its
 process takes no other with it. When that one dies too, the task is lost; the rest of the batch is done all the same.
+One that takes too long is lost at once: it would do so again.
 """
 
 import logging
@@ -75,6 +76,7 @@ class LocalPool(Pool[T, A]):
             if connection in ready:
                 heard += self._hear(worker)
             elif self._patience is not None and time.monotonic() - worker.heard > self._patience:
+                worker.late = True
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGKILL)
         while self._again and self._jobs > sum(bool(worker.hand) for worker in self._workers):
@@ -122,7 +124,9 @@ class LocalPool(Pool[T, A]):
         if not worker.hand:
             return []
         task = worker.hand[0]
-        again = task in self._died
+        again = task in self._died or worker.late
         self._died.add(task)
         self._again.extend(left for left in list(worker.hand)[again:] if left not in worker.dropped)
+        if worker.late:
+            return [Lost(task, f"it took more than {self._patience:g} s")]
         return [Lost(task, f"the process that played it {how}, twice")] if again else []

@@ -33,13 +33,15 @@ class Raised:
 @dataclass
 class Worker(Generic[T]):
     """`hand`: tasks that were given to it and not answered, in their order, with those that nobody wants any more
-    (`dropped`); `heard`: when it began or last answered, by time.monotonic()."""
+    (`dropped`); `heard`: when it began or last answered, by time.monotonic(); `late`: it took too
+    long, and was ended."""
 
     pid: int
     connection: "Connection[Any, Any]"
     hand: deque[T] = field(default_factory=deque)
     dropped: set[T] = field(default_factory=set)
     heard: float = 0.0
+    late: bool = False
 
     @classmethod
     def start(cls, work: Work, *, once: bool, others: Iterable["Worker[T]"], apart: bool = False) -> "Worker[T]":

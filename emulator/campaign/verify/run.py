@@ -23,6 +23,7 @@ from ringhil.emulator.judge.outcome import VerdictWord
 
 Progress = Callable[[int, int], None]
 
+LIMIT = 600.0  # seconds for a variant
 _log = logging.getLogger(__name__)
 _MOST_BATCH = 8  # tasks: nobody waits for us between them
 _LOAD_LIMIT = 60.0  # seconds
@@ -31,12 +32,13 @@ _BATCHES = 4  # for each process, of what waits: towards the end they are small,
 
 @dataclass(frozen=True)
 class VerifyPlan:
-    """`player`: plays them; `jobs`: processes, 1 or more."""
+    """`player`: plays them; `jobs`: processes, 1 or more; `limit`: seconds for a variant."""
 
     player: Player
     jobs: int
     fail_fast: bool
     version: str
+    limit: float = LIMIT
 
 
 def run_all(
@@ -49,7 +51,7 @@ def run_all(
     `pool` plays, and is closed in the end; None: processes of this machine.
     """
     began = time.perf_counter()
-    run = _Run(plan, pool or LocalPool(TaskPlayer(plan.player), plan.jobs), on_progress)
+    run = _Run(plan, pool or LocalPool(TaskPlayer(plan.player), plan.jobs, patience=plan.limit), on_progress)
     stopped: BaseException | None = None
     try:
         run.play()

@@ -38,7 +38,7 @@ def verify(where: str, plan: VerifyPlan, on_progress: Progress) -> VerifyReport:
     """Play everything there. Raises ClusterError."""
     from ringhil.emulator.campaign.cluster import players
 
-    pool = players.verifiers(where, plan.player, plan.jobs, plan.version, _told)
+    pool = players.verifiers(where, plan, _told)
     return run_all(replace(plan, jobs=pool.lanes), on_progress, pool)
 
 

@@ -22,6 +22,7 @@ from ringhil.emulator.campaign.verify.outputs import Output, append
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.report import Unplayed
+from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
@@ -29,6 +30,7 @@ from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware import option as firmware_option
+from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
@@ -93,6 +95,14 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     "--rtl", type=click.Path(path_type=Path), metavar="DIR", help="Run the RTL of this directory instead of ours."
 )
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@click.option(
+    "--limit",
+    type=Seconds(0.1, 86400),
+    default=LIMIT,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest time for a variant; one that takes longer is an error.",
+)
 @firmware_option
 @click.option("--list", "only_list", is_flag=True, help="Print the names of what would be played, and end.")
 def command(
@@ -111,6 +121,7 @@ def command(
     codequality: Path | None,
     rtl: Path | None,
     top: str,
+    limit: float,
     firmware: tuple[str, ...],
     only_list: bool,
 ) -> int:
@@ -140,7 +151,7 @@ def command(
                 with terminal.building() as progress:
                     library = cells_library(rtl or RTL, top=top, progress=progress)
                 player = Player(files, library, selection, seed, replay, evidence)
-                plan = VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil"))
+                plan = VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil"), limit)
                 with terminal.counting("scenarios") as on_progress:
                     report = clusters.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them

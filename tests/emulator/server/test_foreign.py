@@ -276,3 +276,11 @@ def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> Non
     assert json.loads(ringhil(*options, *firmware, "--json", cwd=here).stdout)["run"]["played"] == cases
     assert json.loads(ringhil(*options, "--json", cwd=here).stdout)["run"]["played"] == cases
     assert "--firmware: workers of a --cluster" in refusal(*options, *firmware, "--cluster", "local", cwd=here)
+
+
+def test_one_that_never_answers_costs_verify_one_scenario(here: Path) -> None:
+    loop = "from mine import Silent\nclass Loop(Silent):\n    def start(self, now):\n        while True: pass\n"
+    (here / "loop.py").write_text(loop)
+    done = ringhil("verify", "s.yaml", "--firmware", "a.0=loop:Loop", "--limit", "2", cwd=here)
+    assert done.returncode == 2
+    assert "s.yaml: it took more than 2 s" in done.stdout

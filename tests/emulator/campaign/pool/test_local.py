@@ -94,10 +94,14 @@ def test_a_process_that_is_killed_while_it_waits_costs_nothing() -> None:
 
 
 def test_one_that_takes_too_long_is_ended() -> None:
-    with LocalPool(work, 1, patience=0.3) as pool:
+    """And not tried again: it would take as long."""
+    pids = list[int]()
+    with LocalPool(work, 1, patience=0.3, started=pids.append) as pool:
         lost, other = sorted(all_heard(pool, [[(0, "sleep"), (1, "ok")]]), key=lambda one: one.task)
     assert isinstance(lost, Lost)
+    assert lost.why == "it took more than 0.3 s"
     assert not isinstance(other, Lost)
+    assert len(pids) == 2
 
 
 def test_each_task_of_a_batch_may_take_as_long() -> None:

@@ -49,6 +49,13 @@ def test_fail_fast_reports_all_up_to_the_first_that_did_not_pass(script: Script,
     assert told(run(script, jobs, fail_fast=True)) == whole[: first + 1]
 
 
+def test_a_variant_that_takes_too_long_is_an_error_and_the_others_are_played() -> None:
+    script = [["pass"], ["sleep", "pass"], ["sleep"], ["fail"]]
+    report = run_all(VerifyPlan(Scripted(script), 2, False, "1", 3.0))
+    assert [str(verdict.state) for verdict in report.results] == ["pass", "error", "pass", "error", "fail"]
+    assert {f.text for v in report.results for f in v.failures if f.kind == "process"} == {"it took more than 3 s"}
+
+
 def test_fail_fast_does_not_play_what_comes_long_after() -> None:
     began = time.monotonic()
     assert len(run([["fail"], *[["sleep"]] * 50], 1, fail_fast=True).results) == 1
