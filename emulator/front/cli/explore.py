@@ -30,6 +30,7 @@ from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.firmware_loading import firmware_of
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
 _log = logging.getLogger(__name__)
@@ -169,7 +170,7 @@ def command(**options: Any) -> int:
         cluster.check_options(where, options["jobs"])
         if options["firmware"] and where:
             raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
-        firmware = FirmwareChoice.of(options["firmware"])
+        firmware = firmware_of(options["firmware"])
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"])

@@ -12,7 +12,7 @@ from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.serial.journal import JournalError
 from ringhil.emulator.serial.replaying import SessionReplay
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.firmware_loading import firmware_of
 
 
 @click.command("replay")
@@ -25,7 +25,7 @@ def command(file: Path, firmware: tuple[str, ...], as_json: bool) -> int:
         with building():
             library = cells_library()
         try:
-            found = SessionReplay(file, library, FirmwareChoice.of(firmware)).run()
+            found = SessionReplay(file, library, firmware_of(firmware)).run()
         except JournalError as error:
             raise click.ClickException(str(error)) from error
     if as_json:

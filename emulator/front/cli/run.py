@@ -19,7 +19,7 @@ from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.firmware_loading import firmware_of
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec
@@ -56,7 +56,7 @@ def command(
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     results = terminal.beside(as_json, record=record)
     with explained():
-        scenario, choice = _scenario(server, data, seed), FirmwareChoice.of(firmware)
+        scenario, choice = _scenario(server, data, seed), firmware_of(firmware)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)
         with terminal.building() as progress:

@@ -21,7 +21,7 @@ from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.serial.speeds import BAUD, BAUDS, CLOCKS
 from ringhil.emulator.serial.uart import link_library
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.firmware_loading import firmware_of
 
 
 @click.command("serve")
@@ -56,7 +56,7 @@ def command(
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
-            choice = FirmwareChoice.of(firmware)
+            choice = firmware_of(firmware)
             run = Run(scenario, library, firmware=choice)
         stack.callback(run.close)
         stack.callback(run.server.close_work)

@@ -12,6 +12,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.firmware_loading import firmware_of
 from ringhil.emulator.server.foreign import FirmwareError, ForeignFirmware
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
@@ -69,7 +70,7 @@ def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
 @pytest.mark.parametrize("example", ["fail-over.yaml", "two-cards-faults.yaml", "chain-of-four.yaml"])
 def test_our_own_class_named_by_hand_changes_nothing(example: str) -> None:
     outcomes = []
-    for firmware in (FirmwareChoice.of([]), FirmwareChoice.of(["*=ringhil.firmware.boot:our_program"])):
+    for firmware in (firmware_of([]), firmware_of(["*=ringhil.firmware.boot:our_program"])):
         run = Run(load(ROOT / "examples" / example), cells_library(), firmware=firmware)
         document = run.run().to_json()
         del document["engine"]
@@ -268,7 +269,7 @@ def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> Non
     assert "firmware of a.0 (touchy:Touchy): on_frame in cycle " in said
     assert said.endswith(f"AssertionError: damaged, {here}/touchy.py:12")
     (test,) = (here / "out" / "shrunk").glob("test_*.py")
-    assert "firmware=FirmwareChoice.of(['a.0=touchy:Touchy'])" in test.read_text()
+    assert "firmware=firmware_of(['a.0=touchy:Touchy'])" in test.read_text()
     # The same campaign has been played; with ours, or with another file, it is another one.
     again = ringhil(*options, *firmware, "--json", cwd=here)
     assert json.loads(again.stdout)["run"]["played"] == 0
