@@ -74,6 +74,11 @@ def place(steps: "list[int | str] | tuple[int | str, ...]") -> str:
     return words.removeprefix(".") or "the file"
 
 
+def one(word: str) -> str:
+    """`a statistics`, `an election`."""
+    return f"an {word}" if word.lower().startswith(tuple("aeiou")) else f"a {word}"
+
+
 def shown(found: object, limit: int = 60) -> str:
     """What was found, short enough for a line."""
     text = repr(found)

@@ -21,7 +21,8 @@ def told(event: m.Message) -> dict[str, Any]:
             return {"event": "role", "cycle": event.cycle, "gpu": event.gpu, **words}
         case m.FaultEvent():
             fault, done = _word(LineFault, event.fault), _word(Injection, event.injection)
-            return {"event": "fault", "cycle": event.cycle, "gpu": event.gpu, "fault": fault, "injection": done}
+            words = {"fault": fault, "injection": done, "value": event.value}
+            return {"event": "fault", "cycle": event.cycle, "gpu": event.gpu, **words}
         case m.FrameEvent():
             place = {"cycle": event.cycle, "gpu": event.gpu, "way": _word(Way, event.way), "port": event.port}
             return {"event": "frame", **place, "bad": bool(event.bad), **_frame(event.frame)}

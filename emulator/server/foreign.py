@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ringhil.emulator.documents import shown
+from ringhil.emulator.documents import one, shown
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
@@ -64,7 +64,7 @@ class ForeignFirmware:
         with self._told(f"{method} in cycle {now}"):
             found = getattr(self._made, method)(*given)
         if not isinstance(found, list | tuple) or len(found) > _MOST_ACTIONS:
-            what = f"{len(found)} actions" if isinstance(found, list | tuple) else f"a {type(found).__name__}"
+            what = f"{len(found)} actions" if isinstance(found, list | tuple) else one(type(found).__name__)
             wanted = f"wanted is a list of {_MOST_ACTIONS} actions at most"
             raise FirmwareError(f"{self._name}: {method} in cycle {now}: found {what}; {wanted}")
         try:
@@ -114,7 +114,7 @@ def _checked(action: object) -> Action:
             _number("Remember: epoch", epoch, 0, 0xFFFFFFFF)
             return Write("memory", epoch)
         case _ if not isinstance(action, Observation):
-            raise ValueError(f"found a {type(action).__name__}; allowed are {_COMMANDS}")
+            raise ValueError(f"found {one(type(action).__name__)}; allowed are {_COMMANDS}")
     return action
 
 

@@ -15,6 +15,7 @@ from tests.emulator.coverage.built import unhurried
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.coverage import CoverageError, FunctionalCoverage, waivers
+from ringhil.emulator.documents import one
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -102,6 +103,11 @@ def everything(path: Path) -> object:
     """What a store holds."""
     with Store(path, read_only=True) as store:
         return store.campaigns(), list(store.rows(1))
+
+
+@pytest.mark.parametrize(("word", "said"), [("election", "an election"), ("statistics", "a statistics")])
+def test_words_have_their_article(word: str, said: str) -> None:
+    assert one(word) == said
 
 
 @unhurried

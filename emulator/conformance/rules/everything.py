@@ -14,6 +14,7 @@ from ringhil.emulator.conformance.rules.control import RECORDS
 from ringhil.emulator.conformance.rules.faults import own_frames
 from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.coverage.model import NO_FAULT, SWITCH
+from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.frame import DATA_KINDS, KIND_NAMES, RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -211,7 +212,7 @@ def _without_own(stimulus: Stimulus, observed: Observed) -> tuple[Stimulus, Obse
     mine = [f for f in own_frames(observed) if f.channel == "control"]
     home = stimulus.node.to_bytes(2, "big")
     breaches = [
-        Breach(NAME, frame.ended, f"a {frame.kind} frame left that is no census of its own and wasn't written")
+        Breach(NAME, frame.ended, f"{one(frame.kind)} frame left that is no census of its own and wasn't written")
         for frame in mine
         if (frame.kind, frame.data[6:8]) != ("statistics", home) and _identity(frame) not in written
     ]

@@ -15,6 +15,7 @@ from ringhil.emulator.conformance.rules.control import QUIET, straps
 from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import Span, bit, readings, refused, setting, silent
+from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.naming import described
@@ -384,7 +385,7 @@ def _turn(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> 
     for i, frame in enumerate(whole):
         steady = all(frame.ended + 80 < begin or end < frame.began for begin, end in changes)
         if steady and i not in gone and frame.ended + 200 < stimulus.cycles:
-            text = f"a {frame.kind} frame was lost while {here} didn't change"
+            text = f"{one(frame.kind)} frame was lost while {here} didn't change"
             breaches.append(Breach(rule_name, frame.ended, text))
     return breaches
 

@@ -12,6 +12,7 @@ from ringhil.emulator.conformance.frames import statistics
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.crossing import THERE, place_at
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
+from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -171,7 +172,7 @@ def _beside(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Brea
             out = left.get(frame.data[8:16])
             until = stimulus.cycles if out is None else out.began
             if until - frame.ended > _PASSES:
-                text = f"a {frame.kind} frame that came by {link} waited {until - frame.ended} cycles beside frames"
+                text = f"{one(frame.kind)} frame that came by {link} waited {until - frame.ended} cycles beside frames"
                 breaches.append(Breach(rule_name, until, f"{text} for another card, which takes none"))
     return breaches
 

@@ -135,9 +135,10 @@ def test_faults_change_the_count_and_are_told(card: CardClient) -> None:
     card.subscribe(EventKind.FAULTS | EventKind.COUNTS)
     card.fault(LineFault.DEAD, 4)
     card.fault(LineFault.LINK_CUT, 1)
+    card.fault(LineFault.LINK_DELAY, 3, value=5)
     events = [told(event) for event in card.events(0.02)]
-    faults = [(e["fault"], e["gpu"], e["injection"]) for e in events if e["event"] == "fault"]
-    assert faults == [("dead", 4, "set"), ("link_cut", 1, "set")]
+    faults = [(e["fault"], e["gpu"], e["injection"], e["value"]) for e in events if e["event"] == "fault"]
+    assert faults == [("dead", 4, "set", 0), ("link_cut", 1, "set", 0), ("link_delay", 3, "set", 5)]
     last = [e for e in events if e["event"] == "count"][-1]
     assert last["members"] == (0, 1, 2, 3, 5)
     assert (last["verdict"], last["break_after"], last["break_before"]) == ("arms", 1, 2)
