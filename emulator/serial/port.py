@@ -15,15 +15,23 @@ from ringhil.emulator.serial.typed import Typist
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import LONGEST, Damaged, Unwrapper, wrap
-from ringhil.protocol.line.management import MAJOR, MINOR, REQUESTS, Capability, EventKind, Refusal, Type
+from ringhil.protocol.line.management import (
+    COUNTING,
+    KEPT,
+    MAJOR,
+    MINOR,
+    REQUESTS,
+    Capability,
+    EventKind,
+    Refusal,
+    Type,
+)
 
 ROOM = 1 << 18  # bytes that may wait for a client whose line takes no time
 _WAITING = Fraction(1, 4)  # seconds that a line needs, at most, for what waits: an answer stands behind it
 _LEAST_ROOM = 64  # bytes
 _MOST_UNREAD = 4096  # requests that wait for a write to hold
 _MOST_TYPED = 4096  # bytes that do, behind a person's
-_MOST_COUNTING = 8  # censuses under way for a client
-_KEPT = 64  # requests whose replies are kept, in case that they are asked again
 _REQUESTS = tuple(kind.code for kind in REQUESTS)
 _KNOWN_EVENTS = sum(EventKind)
 _CAPABILITIES = Capability.CENSUS | Capability.SEND | Capability.EVENTS | Capability.FAULTS
@@ -146,7 +154,7 @@ class ManagementPort:
         # What was asked under this id before may be under way: its reply is not this one's.
         asked = self._asked[number] = _Asked(data)
         self._asked.move_to_end(number)
-        while len(self._asked) > _KEPT:
+        while len(self._asked) > KEPT:
             self._asked.popitem(last=False)
 
         def answer(reply: m.Message) -> None:
@@ -205,8 +213,8 @@ class ManagementPort:
 
     def _count(self, request: m.CensusRequest, answer: Answer) -> None:
         """So many at a time that no client takes much of the card's memory."""
-        if self._counting >= _MOST_COUNTING:
-            raise NotDone(Refusal.BUSY, f"{_MOST_COUNTING} censuses of this client are under way already")
+        if self._counting >= COUNTING:
+            raise NotDone(Refusal.BUSY, f"{COUNTING} censuses of this client are under way already")
 
         def counted(reply: m.Message) -> None:
             self._counting -= 1

@@ -174,18 +174,23 @@ enum rh_status rh_inject(struct rh_client *client, uint8_t injection, uint8_t fa
 
 /* ------------------------------------------------------------------------------------------------ the card's end */
 
-void rh_device_init(struct rh_device *device, struct rh_stream line, uint8_t *in, size_t in_room, uint8_t *last,
-                    size_t last_room, uint8_t *out, size_t out_room) {
+static void forget_all(struct rh_device *device) {
+    for (size_t n = 0; n < RH_KEPT; ++n)
+        device->kept[n].length = 0;
+    device->next = 0;
+}
+
+void rh_device_init(struct rh_device *device, struct rh_stream line, uint8_t *in, size_t in_room, uint8_t *answers,
+                    size_t answer_room, uint8_t *out, size_t out_room) {
     device->line = line;
     rh_receiver_init(&device->receiver, in, in_room);
-    device->last = last;
+    device->answers = answers;
     device->out = out;
-    device->last_room = last_room;
+    device->answer_room = answer_room;
     device->room = out_room;
-    device->last_length = device->last_request = 0;
-    device->last_crc = 0;
     device->context = 0;
     device->answer = 0;
+    forget_all(device);
 }
 
 int rh_device_send(struct rh_device *device, const uint8_t *message, size_t length) {
@@ -193,20 +198,40 @@ int rh_device_send(struct rh_device *device, const uint8_t *message, size_t leng
     return wrapped && device->line.write(device->line.context, device->out, wrapped);
 }
 
+/* Where the answer to this request is kept; RH_KEPT: nowhere. Under one id the last request alone is kept. */
+static size_t find_kept(struct rh_device *device, uint16_t id, uint32_t crc, size_t length) {
+    for (size_t n = 0; n < RH_KEPT; ++n) {
+        struct rh_kept *kept = &device->kept[n];
+        if (!kept->length || kept->id != id)
+            continue;
+        if (kept->crc == crc && kept->request == length)
+            return n;
+        kept->length = 0;
+    }
+    return RH_KEPT;
+}
+
 int rh_device_receive(struct rh_device *device, uint8_t byte) {
     size_t length = rh_receive(&device->receiver, byte);
     const uint8_t *request = device->receiver.buffer;
     if (!length)
         return 1;
+    uint16_t id = rh_id(request, length);
     uint32_t crc = rh_crc(request, length);
-    int again = device->last_length && length == device->last_request && crc == device->last_crc;
     /* Whoever says hello begins anew: its ids may be those of somebody before it. */
-    if (!again || rh_type(request, length) == RH_TYPE_HELLO) {
-        device->last_length = device->answer(device->context, request, length, device->last, device->last_room);
-        device->last_request = length;
-        device->last_crc = crc;
+    if (rh_type(request, length) == RH_TYPE_HELLO)
+        forget_all(device);
+    size_t at = find_kept(device, id, crc, length);
+    if (at == RH_KEPT) {
+        at = device->next;
+        device->next = (at + 1) % RH_KEPT;
+        struct rh_kept kept = {crc, id, length, 0};
+        kept.length = device->answer(device->context, request, length, device->answers + at * device->answer_room,
+                                     device->answer_room);
+        device->kept[at] = kept;
     }
-    return device->last_length ? rh_device_send(device, device->last, device->last_length) : 1;
+    size_t bytes = device->kept[at].length;
+    return bytes ? rh_device_send(device, device->answers + at * device->answer_room, bytes) : 1;
 }
 
 size_t rh_refuse(uint16_t id, uint8_t why, const char *text, uint8_t *out, size_t room) {

@@ -64,21 +64,26 @@ enum rh_status rh_subscribe(struct rh_client *client, uint16_t events);
 enum rh_status rh_inject(struct rh_client *client, uint8_t injection, uint8_t fault, uint16_t gpu, uint32_t value);
 
 /* The card's end. `answer` is called once for each request; it packs a reply or refusal into `out`, and returns its
- * bytes, or 0 for none. A request that comes again gets the last answer again. */
+ * bytes, or 0 for none. One of the last RH_KEPT requests that comes again gets its answer again. */
+struct rh_kept {
+    uint32_t crc;
+    uint16_t id;
+    size_t request, length; /* bytes of the request, and of its answer; 0: none is kept */
+};
+
 struct rh_device {
     struct rh_stream line;
     struct rh_receiver receiver;
-    uint8_t *last, *out; /* the last answer, as a message; bytes for the line */
-    size_t last_room, last_length, room;
-    uint32_t last_crc;
-    size_t last_request;
+    uint8_t *answers, *out; /* of each kept request; bytes for the line */
+    size_t answer_room, room, next;
+    struct rh_kept kept[RH_KEPT];
     void *context;
     size_t (*answer)(void *context, const uint8_t *request, size_t length, uint8_t *out, size_t room);
 };
 
-/* `last` takes an answer, `out` RH_WRAPPED bytes of one. */
-void rh_device_init(struct rh_device *device, struct rh_stream line, uint8_t *in, size_t in_room, uint8_t *last,
-                    size_t last_room, uint8_t *out, size_t out_room);
+/* `answers` takes RH_KEPT of them, of `answer_room` bytes each, `out` RH_WRAPPED bytes of one. */
+void rh_device_init(struct rh_device *device, struct rh_stream line, uint8_t *in, size_t in_room, uint8_t *answers,
+                    size_t answer_room, uint8_t *out, size_t out_room);
 /* A byte has come. 0 when the line is gone. */
 int rh_device_receive(struct rh_device *device, uint8_t byte);
 /* Send an event. 0 when there is no room, or the line is gone. */

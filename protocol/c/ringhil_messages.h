@@ -19,6 +19,7 @@ extern "C" {
 #define RH_MAJOR 1u
 #define RH_MINOR 0u
 #define RH_LONGEST 16488u /* bytes of a message */
+#define RH_KEPT 64u /* requests whose answers a card keeps */
 
 /* What a message is. */
 enum rh_type {

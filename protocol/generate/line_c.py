@@ -86,6 +86,7 @@ def header() -> str:
     """The text of the header."""
     out = [_HEAD, f"#define RH_MAJOR {management.MAJOR}u", f"#define RH_MINOR {management.MINOR}u"]
     out.append(f"#define RH_LONGEST {framing.LONGEST}u /* bytes of a message */")
+    out.append(f"#define RH_KEPT {management.KEPT}u /* requests whose answers a card keeps */")
     for words in _WORDS:
         out += ["", f"/* {_doc(words)} */", f"enum rh_{_prefix(words).lower()} {{"]
         out += [f"    RH_{_prefix(words)}_{name.upper()} = {code}," for name, code in words.codes().items()]

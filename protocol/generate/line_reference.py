@@ -36,8 +36,18 @@ All numbers are unsigned, most significant byte first. Each message begins with 
 
 A request is answered by the reply of its type (type + 0x{management.REPLY:02X}) or by `refused`, under the id of the
 request. A client may have several requests under way; they are carried out and answered in the order in which they
-came, but for `census`, which is answered when the round is over. Events have id 0. Times are cycles of the ring's clock
+came, but for `census`, which is answered when the round is over; {management.COUNTING} of a client's may be under way,
+more may be refused with `busy`. Events have id 0. Times are cycles of the ring's clock
 since power-up.
+
+Whose answer doesn't come asks again: the same bytes under the same id. A card keeps the answers to the last
+{management.KEPT} requests of its client, those that were refused too; one of these that comes again is not done again,
+and gets the same answer, a census that is under way its one answer. Other bytes under that id are another request.
+`hello` is done each time; it ends what was asked for before it: answers that are kept, subscriptions, events that wait.
+
+A card refuses what is wrong before it does any of it. It refuses a type that it doesn't know with `unknown_type`, one
+that its capabilities leave out with `cannot`. Each GPU of the ring has registers of its own, those of
+[the map](protocol.md#register-map-of-a-node); a read shows what they are now.
 
 A later minor version only adds types, and fields at the end of the fixed part of `hello_reply`. A later major version
 keeps `hello`, and the first two bytes behind the id of `hello_reply`, as they are here.

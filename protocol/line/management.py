@@ -19,6 +19,8 @@ from ringhil.protocol.enums import Bits, Coded
 from ringhil.protocol.wire import CensusVerdict, Port, Role
 
 MAJOR, MINOR = 1, 0
+KEPT = 64  # requests whose answers a card keeps, in case that they are asked again
+COUNTING = 8  # censuses that may be under way for a client
 REPLY = 0x80  # in the type of a reply, beside that of its request
 
 

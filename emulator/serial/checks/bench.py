@@ -21,6 +21,8 @@ from ringhil.protocol.registers import ADDRESS
 
 REGISTER = ADDRESS["compute_setup"]  # of GPU 0: where any register will do
 PAUSE = 0.005  # seconds: some cycles of any ring, and a pause on any line
+PAUSES = tuple(PAUSE * 2**n for n in range(10))  # until time has passed
+_SOME = 16  # GPUs, where each takes long
 _COUNTING = 10  # times as long as for another answer
 _FIRST, _FENCES = 0x1000, 0x8000  # ids: those below are a client's
 _IDS = 0x6000
@@ -94,6 +96,11 @@ class LineBench:
         if capability not in self.info.capabilities:
             raise NotJudged(f"the card lacks the capability {capability}")
 
+    def some_gpus(self) -> list[int]:
+        """Of the card, both ends and those between them; of a large one a few."""
+        last = self.info.gpus - 1
+        return sorted({last * n // (_SOME - 1) for n in range(_SOME)})
+
     @contextmanager
     def refused(self, *reasons: Refusal) -> Iterator[None]:
         """What is in it has to be refused, for one of these reasons."""
@@ -107,12 +114,12 @@ class LineBench:
             raise self.broken(f"refused with {allowed}")
 
     @contextmanager
-    def possible(self) -> Iterator[None]:
-        """What is in it may be refused by a card that can't, or can't just now."""
+    def possible(self, *others: Refusal) -> Iterator[None]:
+        """What is in it may be refused by a card that can't, or can't just now; or for one of those reasons."""
         try:
             yield
         except RefusedError as error:
-            if error.why not in (Refusal.CANNOT, Refusal.NO_ENTRY_GPU, Refusal.NOT_COUNTED, Refusal.BUSY):
+            if error.why not in (Refusal.CANNOT, Refusal.NO_ENTRY_GPU, Refusal.NOT_COUNTED, Refusal.BUSY, *others):
                 raise self.broken("the reply of its type", str(error)) from None
             raise NotJudged(str(error)) from None
 
@@ -133,6 +140,21 @@ class LineBench:
             time.sleep(seconds)
         else:
             raise NotJudged("time stands while nothing is read")
+
+    def pass_time(self) -> None:
+        """Wait until the card's time is a later one: few requests, as a card keeps the answers to so many. Raises
+        NotJudged when it stands."""
+        began = self.fence().now
+        for pause in PAUSES:
+            self.tap.hear(pause)
+            if self.fence().now > began:
+                return
+        raise NotJudged(f"the card's time stands at {began}")
+
+    def fence(self) -> m.TimeReply:
+        """The time, when all that was asked before is answered."""
+        self.exchange()
+        return next(each for each in self.tap.came if isinstance(each, m.TimeReply) and each.id == self._fence)
 
     # ------------------------------------------------------------------------------------------------ raw bytes
 

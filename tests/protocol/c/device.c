@@ -7,6 +7,7 @@
 #define GPUS 2u
 
 #define LONGEST 300u /* bytes of a message */
+#define ANSWER 80u   /* bytes of the longest answer */
 
 /* The cost of work; of all other registers there is none. */
 static uint32_t registers[GPUS][2] = {{32, 1}, {32, 1}}, done;
@@ -80,11 +81,11 @@ static int send_all(void *context, const uint8_t *data, size_t length) {
 }
 
 int main(void) {
-    static uint8_t in[LONGEST + RH_CRC_BYTES], last[LONGEST], out[RH_WRAPPED(LONGEST)];
+    static uint8_t in[LONGEST + RH_CRC_BYTES], answers[RH_KEPT * ANSWER], out[RH_WRAPPED(ANSWER)];
     struct rh_stream stream = {0, send_all, 0};
     struct rh_device device;
     uint8_t byte;
-    rh_device_init(&device, stream, in, sizeof in, last, sizeof last, out, sizeof out);
+    rh_device_init(&device, stream, in, sizeof in, answers, ANSWER, out, sizeof out);
     device.answer = answer;
     while (read(0, &byte, 1) == 1)
         if (!rh_device_receive(&device, byte))

@@ -2,7 +2,7 @@
 
 import ctypes
 
-from ringhil.protocol.line.management import Type
+from ringhil.protocol.line.management import KEPT, Type
 
 from . import library as c
 
@@ -41,19 +41,29 @@ class Client(ctypes.Structure):
     )
 
 
+class Kept(ctypes.Structure):
+    """`struct rh_kept`."""
+
+    _fields_ = (
+        ("crc", ctypes.c_uint32),
+        ("id", ctypes.c_uint16),
+        ("request", ctypes.c_size_t),
+        ("length", ctypes.c_size_t),
+    )
+
+
 class Device(ctypes.Structure):
     """`struct rh_device`."""
 
     _fields_ = (
         ("line", Stream),
         ("receiver", c.Receiver),
-        ("last", ctypes.c_void_p),
+        ("answers", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
-        ("last_room", ctypes.c_size_t),
-        ("last_length", ctypes.c_size_t),
+        ("answer_room", ctypes.c_size_t),
         ("room", ctypes.c_size_t),
-        ("last_crc", ctypes.c_uint32),
-        ("last_request", ctypes.c_size_t),
+        ("next", ctypes.c_size_t),
+        ("kept", KEPT * Kept),
         ("context", ctypes.c_void_p),
         ("answer", ANSWER),
     )

@@ -7,10 +7,11 @@ import pytest
 
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import LONGEST, Unwrapper, wrap
-from ringhil.protocol.line.management import MAJOR, Type
+from ringhil.protocol.line.management import KEPT, MAJOR, Type
 from ringhil.protocol.line.messages import (
     HelloReply,
     HelloRequest,
+    LineRequest,
     Message,
     MissedEvent,
     ReadReply,
@@ -208,7 +209,7 @@ def test_a_card_does_a_request_once_but_greets_each_time(built: ctypes.CDLL) -> 
         return 1
 
     calls = WRITE(write), READ(lambda context, byte, restart: 0), ANSWER(answer)
-    buffers = [ctypes.create_string_buffer(400) for _ in range(3)]
+    buffers = [ctypes.create_string_buffer(size) for size in (400, KEPT * 400, 400)]
     device = Device()
     size = ctypes.c_size_t(400)
     built.rh_device_init(
@@ -216,18 +217,20 @@ def test_a_card_does_a_request_once_but_greets_each_time(built: ctypes.CDLL) -> 
     )
     device.answer = calls[2]
     hello = HelloRequest(5, MAJOR, 0, b"x")
-    asked = [TimeRequest(1), TimeRequest(1), TimeRequest(2), TimeRequest(2), TimeRequest(1), hello, hello]
+    others = [TimeRequest(id) for id in range(2, KEPT + 1)]
+    # All of them are kept, until there is another one; under the id of one that is, another request is done.
+    asked = [TimeRequest(1), TimeRequest(1), *others, TimeRequest(1), TimeRequest(2)]
+    asked += [TimeRequest(KEPT + 1), TimeRequest(2), TimeRequest(1)]
+    asked += [LineRequest(3), TimeRequest(3), hello, TimeRequest(3), hello]
     for byte in sent(*asked):
         assert built.rh_device_receive(ctypes.byref(device), ctypes.c_uint8(byte))
-    assert done == [TimeRequest(1), TimeRequest(2), TimeRequest(1), hello, hello]
+    again = [LineRequest(3), TimeRequest(3), hello, TimeRequest(3), hello]
+    assert done == [TimeRequest(1), *others, TimeRequest(KEPT + 1), TimeRequest(1), *again]
+    first, rest = KEPT + 1, KEPT + 3  # what was done before it
+    numbers = [1, 1, *range(2, KEPT + 1), 1, 2, first, 2, first + 1]
     assert answers == [
-        TimeReply(1, 1),
-        TimeReply(1, 1),
-        TimeReply(2, 2),
-        TimeReply(2, 2),
-        TimeReply(1, 3),
-        TimeReply(5, 4),
-        TimeReply(5, 5),
+        *(TimeReply(asked[n].id, number) for n, number in enumerate(numbers)),
+        *(TimeReply(request.id, rest + n) for n, request in enumerate(again)),
     ]
 
 

@@ -1,6 +1,6 @@
 """Censuses: what a count says agrees with itself, with the card, and with what is asked later."""
 
-from ringhil.emulator.serial.checks.bench import LineBench
+from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.counted import RingCensus
@@ -8,11 +8,13 @@ from ringhil.emulator.serial.telling import counted
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
+from ringhil.protocol.line.management import Refusal
 from ringhil.protocol.wire import CensusVerdict
 
 _COUNT = "census.counts"
 _TRIES = 5  # as the ring counts itself, too, there may be a later one
 _AT_ONCE = 3
+_FORWARDED = "forwarded"
 
 
 def _census(bench: LineBench) -> RingCensus:
@@ -109,3 +111,21 @@ def _counted(bench: LineBench, requests: list[m.CensusRequest]) -> list[m.Messag
         if not bench.until_answered(request.id, bench.counting):
             raise bench.broken("census_reply", sent=shown(request))
     return [each for each in bench.tap.came if not isinstance(each, Damaged) and _is_theirs(each, requests)]
+
+
+@promise(
+    "census.registers",
+    "A register is read as it is now: GPUs have forwarded more when one more is counted.",
+    needs=_COUNT,
+)
+def registers(bench: LineBench) -> None:
+    census = _census(bench)
+    gpus = [gpu for gpu in census.members or () if gpu != census.entry and gpu in bench.some_gpus()]
+    if not gpus:
+        raise NotJudged("no GPU is known that forwards messages")
+    with bench.possible(Refusal.NO_SUCH_REGISTER):
+        before = {gpu: bench.client.read(gpu, _FORWARDED) for gpu in gpus}
+    _census(bench)
+    for gpu, value in before.items():
+        if bench.client.read(gpu, _FORWARDED) == value:
+            raise bench.broken(f"{_FORWARDED} of GPU {gpu} has grown", f"{value}", sent="a read, census, a read")

@@ -1,15 +1,34 @@
 """What is wrong is refused, for the right reason, and nothing comes of it."""
 
 from ringhil.emulator.serial.checks.bench import REGISTER, LineBench, NotJudged
+from ringhil.emulator.serial.checks.harmless import harmless
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
-from ringhil.protocol.line.management import MINOR, Capability, EventKind, Refusal, Type
+from ringhil.protocol.line.management import MINOR, REQUESTS, Capability, EventKind, Refusal, Type
 from ringhil.protocol.registers import REGISTERS
 
-_NEW = (0x00, 0x3F, 0x7F)  # types that no version yet has
+# Types that no version yet has.
+_NEW = (0x00, *range(max(kind.code for kind in REQUESTS) + 1, 0x40, 5), 0x3F, 0x40, 0x7F, 0x80, 0xFE)
+_SOME = 31  # each such address that is on no map, of a GPU of which not all are tried
+_BEYOND = (0, 1, 15, 254)  # from the first GPU that there is not
+_MAPPED = {register.address for register in REGISTERS}
+# Each kind of request, without what may be at its end, and the capability without which a card doesn't look at it. "":
+# of none, and yet a card may do without.
+_WHOLE: dict[m.Message, str | None] = {
+    m.HelloRequest(1, 1, 0): None,
+    m.TimeRequest(1): None,
+    m.ReadRequest(1, 0, REGISTER): None,
+    m.WriteRequest(1, 0, REGISTER, 0): None,
+    m.CensusRequest(1): Capability.CENSUS.word,
+    m.LastCensusRequest(1): "",
+    m.SendRequest(1, 0, 0): Capability.SEND.word,
+    m.SubscribeRequest(1, 0): Capability.EVENTS.word,
+    m.InjectRequest(1, 0, 1, 0, 0): Capability.FAULTS.word,
+    m.LineRequest(1): "",
+}
 
 
 def _refuses(bench: LineBench, request: m.Message, *reasons: Refusal) -> m.RefusedReply:
@@ -29,39 +48,49 @@ def unknown_type(bench: LineBench) -> None:
 
 @promise("refusals.length", "A request of a wrong length is refused with bad_length.")
 def bad_length(bench: LineBench) -> None:
-    right = (m.TimeRequest(1), m.ReadRequest(1, 0, REGISTER), m.WriteRequest(1, 0, REGISTER, 0))
-    for request in right:
+    for request, capability in _WHOLE.items():
+        allowed = [Refusal.BAD_LENGTH]
+        if capability is not None and capability not in bench.info.capabilities:
+            allowed.append(Refusal.CANNOT)
         whole = encode(request)
-        for message in (whole[:-1], whole + b"\0", whole + bytes(40)):
+        longer = () if type(request).TAIL else (whole + b"\0", whole + bytes(40))
+        for message in (whole[:-1], *longer):
             if len(message) < 3:
                 continue  # no id
             number = bench.next_id()
             wrong = message[:1] + number.to_bytes(2, "big") + message[3:]
             what = f"{shown(request).partition('(')[0]} of {len(wrong)} bytes, {len(whole)} are right"
-            bench.expect_refusal(wrap(wrong), number, Refusal.BAD_LENGTH, sent=what)
+            bench.expect_refusal(wrap(wrong), number, *allowed, sent=what)
 
 
 @promise("refusals.gpu", "A GPU that the card doesn't have is refused with no_such_gpu.")
 def no_such_gpu(bench: LineBench) -> None:
-    for gpu in {bench.info.gpus, 0xFFFF}:
+    beyond = {bench.info.gpus + more for more in _BEYOND} | {0x0100, 0x8000, 0xFFFF}
+    for gpu in sorted(gpu for gpu in beyond if bench.info.gpus <= gpu <= 0xFFFF):
         _refuses(bench, m.ReadRequest(bench.next_id(), gpu, REGISTER), Refusal.NO_SUCH_GPU)
         _refuses(bench, m.WriteRequest(bench.next_id(), gpu, REGISTER, 0), Refusal.NO_SUCH_GPU)
+        if Capability.SEND.word in bench.info.capabilities:
+            _refuses(bench, m.SendRequest(bench.next_id(), gpu, 0, harmless(0, gpu)), Refusal.NO_SUCH_GPU)
 
 
 @promise("refusals.register", "A register that a node doesn't have is refused with no_such_register.")
 def no_such_register(bench: LineBench) -> None:
-    for address in (0x1F, 0xFF):
-        _refuses(bench, m.ReadRequest(bench.next_id(), 0, address), Refusal.NO_SUCH_REGISTER)
-        _refuses(bench, m.WriteRequest(bench.next_id(), 0, address, 0), Refusal.NO_SUCH_REGISTER)
+    for gpu in {0, bench.info.gpus // 2, bench.info.gpus - 1}:
+        for address in (address for address in range(0x100) if address not in _MAPPED):
+            if gpu and address % _SOME:
+                continue
+            _refuses(bench, m.ReadRequest(bench.next_id(), gpu, address), Refusal.NO_SUCH_REGISTER)
+            _refuses(bench, m.WriteRequest(bench.next_id(), gpu, address, 0), Refusal.NO_SUCH_REGISTER)
 
 
 @promise("refusals.read_only", "A write to a register that can only be read is refused with read_only.")
 def read_only(bench: LineBench) -> None:
     tried = 0
-    for register in (each for each in REGISTERS if each.access == "ro"):
-        found = bench.ask(m.ReadRequest(bench.next_id(), 0, register.address))
+    only = [(gpu, each) for gpu in {0, bench.info.gpus // 2} for each in REGISTERS if each.access == "ro"]
+    for gpu, register in only:
+        found = bench.ask(m.ReadRequest(bench.next_id(), gpu, register.address))
         if isinstance(found, m.ReadReply):
-            same = m.WriteRequest(bench.next_id(), 0, register.address, found.value)  # no harm where it is taken
+            same = m.WriteRequest(bench.next_id(), gpu, register.address, found.value)  # no harm where it is taken
             _refuses(bench, same, Refusal.READ_ONLY)
             tried += 1
     if not tried:

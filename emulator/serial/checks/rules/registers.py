@@ -1,11 +1,11 @@
 """Registers of a GPU's node: docs/protocol.md has the map. What is written here is written back."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown
+from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.client import RefusedError
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
@@ -13,6 +13,7 @@ from ringhil.protocol.line.framing import Damaged, wrap
 from ringhil.protocol.line.management import Refusal
 from ringhil.protocol.registers import ADDRESS, REGISTERS
 
+_WRITE = "registers.write"
 # The cost of work: written for a moment, they change no count, no election and no frame.
 _SETUP, _PER_FLIT = "compute_setup", "compute_per_flit"
 
@@ -40,7 +41,7 @@ def _must_be(bench: LineBench, gpu: int, name: str, value: int, after: str) -> N
 @promise("registers.read", "Every register of the map can be read, of every node.")
 def read(bench: LineBench) -> None:
     lacking = []
-    for gpu in {0, bench.info.gpus - 1}:
+    for gpu in bench.some_gpus():
         for register in REGISTERS:
             try:
                 bench.client.read(gpu, register.name)
@@ -52,7 +53,7 @@ def read(bench: LineBench) -> None:
         raise NotJudged(f"the card has no {', '.join(dict.fromkeys(lacking))}")
 
 
-@promise("registers.write", "What is written to a register can be read back.")
+@promise(_WRITE, "What is written to a register can be read back.")
 def write(bench: LineBench) -> None:
     gpu = bench.info.gpus - 1
     with _kept(bench, gpu, _SETUP) as (before,):
@@ -63,7 +64,7 @@ def write(bench: LineBench) -> None:
     _must_be(bench, gpu, _SETUP, before, f"write(gpu={gpu}, {_SETUP}, value={before})")
 
 
-@promise("registers.behind", "A read behind a write shows what was written.", needs="registers.write")
+@promise("registers.behind", "A read behind a write shows what was written.", needs=_WRITE)
 def behind(bench: LineBench) -> None:
     with _kept(bench, 0, _SETUP) as (before,):
         for value in (before ^ 1, before ^ 2):
@@ -76,7 +77,7 @@ def behind(bench: LineBench) -> None:
                 raise bench.broken(f"write_reply, then {_SETUP} is {value}", all_shown(heard))
 
 
-@promise("registers.apart", "A write changes no other register, and no other node.", needs="registers.write")
+@promise("registers.apart", "A write changes no other register, and no other node.", needs=_WRITE)
 def apart(bench: LineBench) -> None:
     gpu, other = 0, bench.info.gpus - 1
     with _kept(bench, gpu, _SETUP, _PER_FLIT) as (setup, per_flit):
@@ -88,3 +89,30 @@ def apart(bench: LineBench) -> None:
         _must_be(bench, gpu, _PER_FLIT, per_flit, after)
         if other != gpu:
             _must_be(bench, other, _SETUP, neighbour, after)
+
+
+@promise("registers.each", "Each GPU has registers of its own, those in the middle of the ring too.", needs=_WRITE)
+def each(bench: LineBench) -> None:
+    gpus = range(bench.info.gpus)
+    with ExitStack() as keeping:
+        before = [keeping.enter_context(_kept(bench, gpu, _SETUP, _PER_FLIT)) for gpu in gpus]
+        values = [setup ^ 0x5EED_0000 ^ gpu + 1 for gpu, (setup, _) in enumerate(before)]
+        for gpu, value in enumerate(values):
+            bench.client.write(gpu, _SETUP, value)
+        for gpu, value in enumerate(values):
+            after = f"write(gpu={gpu}, {_SETUP}, value={value}), and another value to each GPU"
+            _must_be(bench, gpu, _SETUP, value, after)
+            _must_be(bench, gpu, _PER_FLIT, before[gpu][1], after)
+
+
+@promise("registers.once", "A write that comes again under its id is not done again.", needs=_WRITE)
+def once(bench: LineBench) -> None:
+    with _kept(bench, 0, _SETUP) as (before,):
+        one, other = (m.WriteRequest(bench.next_id(), 0, ADDRESS[_SETUP], before ^ bit) for bit in (1, 2))
+        first = bench.expect(one, m.WriteReply)
+        bench.expect(other, m.WriteReply)
+        what = f"{shown(one)}, {shown(other)}, the first again"
+        again = bench.ask(one)
+        if again != first:
+            raise bench.broken(f"{shown(first)} again", shown(again), sent=what)
+        _must_be(bench, 0, _SETUP, other.value, what)

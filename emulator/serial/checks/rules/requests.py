@@ -1,15 +1,15 @@
 """Requests and their answers: one for each, under its id, in order, and done once however often it is asked."""
 
-from ringhil.emulator.serial.checks.bench import PAUSE, REGISTER, LineBench, NotJudged
+from ringhil.emulator.serial.checks.bench import PAUSE, PAUSES, REGISTER, BrokenPromise, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
-from ringhil.protocol.line.management import Type
+from ringhil.protocol.line.management import KEPT, Type
 
 _ANSWER = "requests.answered"
-_TRIES = 100  # pauses until time has passed
+_AT_ONCE = 8  # requests in a burst
 
 
 @promise(_ANSWER, "A request is answered once, by the reply of its type, under the id of the request.")
@@ -39,18 +39,20 @@ def order(bench: LineBench) -> None:
 
 @promise("requests.again", "A request that comes again under its id is not done again: it gets the same answer.")
 def again(bench: LineBench) -> None:
-    request = m.TimeRequest(bench.next_id())
-    bench.tap.forget()
-    first = _twice(bench, request)
-    for _ in range(_TRIES):
-        second = _twice(bench, request)
-        if second != first:
-            raise bench.broken(f"{shown(first)} again", shown(second), sent=shown(request))
-        if _later(bench, first):
-            return
+    for pause in PAUSES:
         request = m.TimeRequest(bench.next_id())
         first = _twice(bench, request)
+        bench.tap.hear(pause)
+        _must_be(first, _twice(bench, request), f"{shown(request)} twice")
+        if bench.fence().now > first.now:
+            _must_be(first, _twice(bench, request), f"{shown(request)}, another, it again")
+            return
     raise NotJudged(f"the card's time stands at {first.now}")
+
+
+def _must_be(first: m.Message, again: m.Message, sent: str) -> None:
+    if again != first:
+        raise BrokenPromise(f"sent {sent}; promised: {shown(first)} again; came: {shown(again)}")
 
 
 def _twice(bench: LineBench, request: m.TimeRequest) -> m.TimeReply:
@@ -66,8 +68,33 @@ def _twice(bench: LineBench, request: m.TimeRequest) -> m.TimeReply:
     return found[0]
 
 
-def _later(bench: LineBench, than: m.TimeReply) -> bool:
-    return bench.expect(m.TimeRequest(bench.next_id()), m.TimeReply).now > than.now
+@promise("requests.same", "Whatever a request was, it gets the same answer when it comes again, byte for byte.")
+def same(bench: LineBench) -> None:
+    requests: tuple[m.Message, ...] = (
+        m.ReadRequest(bench.next_id(), 0, REGISTER),
+        m.ReadRequest(bench.next_id(), 0xFFFF, REGISTER),
+        m.LastCensusRequest(bench.next_id()),
+        m.SubscribeRequest(bench.next_id(), 0),
+        m.LineRequest(bench.next_id()),
+    )
+    for request in requests:
+        first = bench.ask(request)
+        bench.pass_time()
+        _must_be(first, bench.ask(request), f"{shown(request)} twice")
+
+
+@promise("requests.kept", f"A request may come again as long as it is one of the last {KEPT}.", needs="requests.again")
+def kept(bench: LineBench) -> None:
+    request = m.TimeRequest(bench.next_id())
+    first = _twice(bench, request)
+    left = KEPT - 1
+    while left:
+        number = min(left, _AT_ONCE) - 1
+        bench.exchange(*(wrap(encode(m.TimeRequest(bench.next_id()))) for _ in range(number)))  # and its fence
+        left -= number + 1
+    _must_be(first, _twice(bench, request), f"{shown(request)}, {KEPT - 1} others, it again")
+    if bench.fence().now == first.now:
+        raise NotJudged(f"the card's time stands at {first.now}")
 
 
 @promise("requests.reused", "Another request under an id that was used before is carried out.")
