@@ -45,6 +45,11 @@ Whose answer doesn't come asks again: the same bytes under the same id. A card k
 and gets the same answer, a census that is under way its one answer. Other bytes under that id are another request.
 `hello` is done each time; it ends what was asked for before it: answers that are kept, subscriptions, events that wait.
 
+A client is told of events of the kinds that it subscribed to last, each once, in the order of their cycles. Frames are
+those that the firmware of a GPU takes from its mailbox and puts there, and those that the CPU does; so a census is seen
+from its first message to its report, and whatever is sent by `send`. An event that finds no room is left out, and
+counted by `missed_event`.
+
 A card refuses what is wrong before it does any of it. It refuses a type that it doesn't know with `unknown_type`, one
 that its capabilities leave out with `cannot`. Each GPU of the ring has registers of its own, those of
 [the map](protocol.md#register-map-of-a-node); a read shows what they are now.

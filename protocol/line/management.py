@@ -191,7 +191,7 @@ MESSAGES = {
         Type.SEND,
         _GPU,
         "port" / Enum(Int8ub, **Port.codes()) * "of its mailbox",
-        "frame" / GreedyBytes * "whole; its link CRC is written anew",
+        "frame" / GreedyBytes * "whole; its link CRC is written anew. It goes out as if the GPU's firmware had sent it",
     ),
     Type.SEND_REPLY: _message(Type.SEND_REPLY, _NOW),
     Type.SUBSCRIBE: _message(Type.SUBSCRIBE, "events" / FlagsEnum(Int16ub, **EventKind.codes())),
@@ -216,7 +216,9 @@ MESSAGES = {
         "way" / Enum(Int8ub, **Way.codes()),
         "bad" / Int8ub * "1: it arrived damaged",
         "cycle" / Int64ub,
-        "frame" / GreedyBytes,
+        "frame"
+        / GreedyBytes
+        * "whole; of what firmware takes the link CRC is that from before its TTL was counted down",
     ),
     Type.ROLE_EVENT: _message(
         Type.ROLE_EVENT,

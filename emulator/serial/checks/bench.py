@@ -96,6 +96,11 @@ class LineBench:
         if capability not in self.info.capabilities:
             raise NotJudged(f"the card lacks the capability {capability}")
 
+    @property
+    def speaks_ours(self) -> bool:
+        """The card is of this version; a later one may know more."""
+        return self.info.version == f"{MAJOR}.{MINOR}"
+
     def some_gpus(self) -> list[int]:
         """Of the card, both ends and those between them; of a large one a few."""
         last = self.info.gpus - 1
@@ -219,6 +224,16 @@ class LineBench:
             raise NotJudged(f"the card refuses: {found.text.decode(errors='replace')} (cannot)")
         if not isinstance(found, kind):
             raise self.broken("the reply of its type", shown(found), sent=shown(request))
+        return found
+
+    def timed(self, request: m.Message) -> m.Message:
+        """The answer to a request, which has to be done between one before and one behind it, if it says when."""
+        began = self.fence().now
+        found = self.ask(request)
+        ended = self.fence().now
+        now = getattr(found, "now", None)
+        if now is not None and not began <= now <= ended:
+            raise self.broken(f"a cycle of {began} .. {ended}", shown(found), sent=shown(request))
         return found
 
     def expect_refusal(self, data: bytes, number: int, *reasons: Refusal, sent: str | None = None) -> m.RefusedReply:

@@ -12,6 +12,7 @@ THEMES = (
     "registers",
     "census",
     "events",
+    "frames",
     "line",
     "faults",
 )

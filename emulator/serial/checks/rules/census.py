@@ -3,17 +3,19 @@
 from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
+from ringhil.emulator.serial.checks.tap import Heard
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.telling import counted
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
-from ringhil.protocol.line.management import Refusal
+from ringhil.protocol.line.management import COUNTING, Refusal
 from ringhil.protocol.wire import CensusVerdict
 
 _COUNT = "census.counts"
 _TRIES = 5  # as the ring counts itself, too, there may be a later one
 _AT_ONCE = 3
+_MORE = 4  # than have to be
 _FORWARDED = "forwarded"
 
 
@@ -73,6 +75,7 @@ def now(bench: LineBench) -> None:
     _must(bench, second.accepted > first.accepted, f"more than {first.accepted} accepted", second)
     _must(bench, second.sent_at <= second.cycle, "accepted not before it was sent", second)
     _must(bench, asked <= second.cycle <= answered, f"accepted in a cycle of {asked} .. {answered}", second)
+    _must(bench, first.sent_at < second.sent_at, f"sent after cycle {first.sent_at}, as the one before was", second)
     later = (second.epoch, second.sequence) > (first.epoch, first.sequence)
     _must(bench, later, f"later than epoch {first.epoch}, sequence {first.sequence}", second)
 
@@ -97,6 +100,41 @@ def several(bench: LineBench) -> None:
     ids = sorted(each.id for each in bench.tap.came if not isinstance(each, Damaged) and _is_theirs(each, requests))
     if ids != [request.id for request in requests]:
         raise bench.broken("an answer to each", all_shown(bench.tap.came), sent=", ".join(map(shown, requests)))
+
+
+@promise(
+    "census.many", f"{COUNTING} censuses may be under way; more are counted, too, or refused with busy.", needs=_COUNT
+)
+def many(bench: LineBench) -> None:
+    bench.need("census")
+    requests = [m.CensusRequest(bench.next_id()) for _ in range(COUNTING + _MORE)]
+    answers = {each.id: each for each in _counted(bench, requests)}
+    for n, request in enumerate(requests):
+        found = answers[request.id]
+        if isinstance(found, m.CensusReply) or (n >= COUNTING and _is_busy(found)):
+            continue
+        if isinstance(found, m.RefusedReply) and found.why in (Refusal.NO_ENTRY_GPU.code, Refusal.NOT_COUNTED.code):
+            raise NotJudged(f"no census: {shown(found)}")
+        promised = f"census_reply to {COUNTING} of them, the others may be refused with busy"
+        raise bench.broken(promised, shown(found), sent=f"{len(requests)} censuses, of which {shown(request)}")
+
+
+def _is_busy(message: m.Message) -> bool:
+    return isinstance(message, m.RefusedReply) and message.why == Refusal.BUSY.code
+
+
+@promise(
+    "census.again", "A census that comes again under its id is not counted again: it has one answer.", needs=_COUNT
+)
+def again(bench: LineBench) -> None:
+    _census(bench)
+    request = m.CensusRequest(bench.next_id())
+    answers = _counted(bench, [request, request])
+    _census(bench)  # whatever is counted now, that one is not
+    answers += _counted(bench, [request])
+    different: list[Heard] = [each for each in answers if each != answers[0]]
+    if different:
+        raise bench.broken(f"{shown(answers[0])} again", all_shown(different), sent=f"{shown(request)} again and again")
 
 
 def _is_theirs(message: m.Message, requests: list[m.CensusRequest]) -> bool:

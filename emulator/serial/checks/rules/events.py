@@ -63,6 +63,12 @@ def counts(bench: LineBench) -> None:
     for reply in (each for each in heard if isinstance(each, m.CensusReply)):
         if told.get(reply.accepted) != RingCensus.of(reply):
             raise bench.broken(f"a count_event like {shown(reply)}", all_shown([h for h in heard if _is_event(h)]))
+    replies = [each.accepted for each in heard if isinstance(each, m.CensusReply)]
+    between = [each.accepted for each in heard if isinstance(each, m.CountEvent)]
+    between = [number for number in between if replies[0] <= number <= replies[-1]]
+    if between != list(range(replies[0], replies[-1] + 1)):
+        came = f"numbers {', '.join(map(str, between))}"
+        raise bench.broken(f"a count_event of each census from number {replies[0]} to {replies[-1]}", came)
 
 
 @promise("events.unasked", "Who has not subscribed is told nothing.", needs=_COUNTS)
@@ -76,18 +82,20 @@ def unasked(bench: LineBench) -> None:
 @promise("events.kinds", "Only events of the kinds that were subscribed to last come, under id 0.", needs=_COUNTS)
 def kinds(bench: LineBench) -> None:
     _subscribe(bench, EventKind.FRAMES | EventKind.COUNTS)
-    _subscribe(bench, EventKind.COUNTS)
-    for each in filter(_is_event, _counted(bench)):
-        assert not isinstance(each, Damaged)
-        if _KIND.get(type(each), EventKind.COUNTS) != EventKind.COUNTS:
-            raise bench.broken("count_event alone", shown(each), sent="subscribe to counts, and census")
-        if each.id:
-            raise bench.broken("events under id 0", shown(each), sent="subscribe to counts, and census")
+    for kind in (EventKind.COUNTS, EventKind.ROLES, EventKind.FAULTS, EventKind.FRAMES):
+        _subscribe(bench, kind)
+        for each in filter(_is_event, _counted(bench)):
+            assert not isinstance(each, Damaged)
+            sent = f"subscribe to {kind.word}, and census"
+            if _KIND.get(type(each), kind) != kind:
+                raise bench.broken(f"events of {kind.word} alone", shown(each), sent=sent)
+            if each.id:
+                raise bench.broken("events under id 0", shown(each), sent=sent)
 
 
 @promise("events.ended", "No event comes after a subscription to nothing.", needs=_COUNTS)
 def ended(bench: LineBench) -> None:
-    _subscribe(bench, EventKind.COUNTS | EventKind.ROLES | EventKind.FRAMES)
+    _subscribe(bench, sum(EventKind))
     _subscribe(bench, 0)
     told = [each for each in _counted(bench) if _is_event(each)]
     if told:
@@ -96,7 +104,7 @@ def ended(bench: LineBench) -> None:
 
 @promise("events.forgotten", "hello ends the subscriptions of whoever was on the line before.", needs=_COUNTS)
 def forgotten(bench: LineBench) -> None:
-    _subscribe(bench, EventKind.COUNTS)
+    _subscribe(bench, sum(EventKind))
     bench.ask(bench.hello())
     told = [each for each in _counted(bench) if _is_event(each)]
     if told:
@@ -106,8 +114,30 @@ def forgotten(bench: LineBench) -> None:
 @promise("events.unknown", "Events of a kind that the card doesn't know are refused with bad_value.")
 def unknown(bench: LineBench) -> None:
     bench.need("events")
-    request = m.SubscribeRequest(bench.next_id(), _UNKNOWN)
-    bench.expect_refusal(wrap(encode(request)), request.id, Refusal.BAD_VALUE)
+    known = sum(EventKind)
+    _subscribe(bench, EventKind.COUNTS)
+    for bit in (1 << n for n in range(16)):
+        if bit & known or (bit != _UNKNOWN and not bench.speaks_ours):
+            continue
+        for events in (bit, bit | EventKind.COUNTS):
+            request = m.SubscribeRequest(bench.next_id(), events)
+            bench.expect_refusal(wrap(encode(request)), request.id, Refusal.BAD_VALUE)
+    told = [each for each in _counted(bench) if isinstance(each, m.CountEvent)]
+    if not told:
+        sent = "subscribe to counts, then to what there is not, and census"
+        raise bench.broken("count_event, as before the refusal", "nothing", sent=sent)
+
+
+@promise("events.once", "A subscription that comes again under its id is not done again.", needs=_COUNTS)
+def once(bench: LineBench) -> None:
+    bench.need("events")
+    request = m.SubscribeRequest(bench.next_id(), EventKind.COUNTS)
+    bench.expect(request, m.SubscribeReply)
+    _subscribe(bench, 0)
+    bench.expect(request, m.SubscribeReply)
+    told = [each for each in _counted(bench) if _is_event(each)]
+    if told:
+        raise bench.broken("no event", all_shown(told), sent="subscribe, subscribe to nothing, the first again, census")
 
 
 @promise("events.frames", "A frame_event says where, which way and when a frame went, not before the one before it.")

@@ -7,7 +7,7 @@ from ringhil.emulator.serial.checks.shown import shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
-from ringhil.protocol.line.management import MINOR, REQUESTS, Capability, EventKind, Refusal, Type
+from ringhil.protocol.line.management import REQUESTS, Capability, EventKind, Refusal, Type
 from ringhil.protocol.registers import REGISTERS
 
 # Types that no version yet has.
@@ -38,7 +38,7 @@ def _refuses(bench: LineBench, request: m.Message, *reasons: Refusal) -> m.Refus
 @promise("refusals.type", "What is no request is refused with unknown_type, under its id.")
 def unknown_type(bench: LineBench) -> None:
     types = [kind.code for kind in Type if kind.code > 0x40]
-    if bench.info.version.endswith(f".{MINOR}"):  # a later one may know more
+    if bench.speaks_ours:
         types += _NEW
     for code in types:
         number = bench.next_id()

@@ -12,7 +12,7 @@ from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 
-from . import mistaken_requests  # noqa: F401  its cards are among MISTAKES
+from . import mistaken_requests, mistaken_rings  # noqa: F401  their cards are among MISTAKES
 from .mistaken import MISTAKES, Talkative, Unread
 
 SERVER = "server: {cards: {a: {gpus: 4}}}\n"
