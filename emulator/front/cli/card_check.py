@@ -9,7 +9,7 @@ from serial import SerialBase
 
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.serial.checks.bench import LineBench
+from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import CardError, opened_port
@@ -29,7 +29,7 @@ def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_lis
     """Check the card against the management protocol: every RULE, or these, or those of a theme (framing).
 
     What is written is written back, and no fault is injected unless asked for. Exit code 0: no rule is broken; 1: one
-    is; 2: the card can't be reached, or nothing could be judged.
+    is; 2: the card can't be reached, or goes silent, or nothing could be judged.
     """
     promises = all_promises()
     with explained():
@@ -41,16 +41,22 @@ def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_lis
     url, options = context.obj
     try:
         with closing(_line(url, **options)) as line:
-            bench = LineBench(line, timeout=options["timeout"], faults=faults)
-            findings = list[PromiseFinding]()
-            for finding in run(bench, chosen):
-                findings.append(finding)
-                if not as_json:
-                    click.echo(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
+            bench = LineBench(line, timeout=options["timeout"], baud=options["baud"], faults=faults)
+            findings, ended = list[PromiseFinding](), None
+            try:
+                for finding in run(bench, chosen):
+                    findings.append(finding)
+                    if not as_json:
+                        click.echo(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
+            except SilentCard as error:
+                ended = str(error)
     except (CardError, SessionError) as error:
         raise click.ClickException(str(error)) from error
-    report = CardReport(bench.info, tuple(findings))
+    report = CardReport(bench.info, tuple(findings), ended)
     click.echo(json.dumps(report.to_json()) if as_json else _sum(report))
+    if ended:
+        click.echo(f"ringhil: {url}: {ended}", err=True)
+        return 2
     if report.verdict is Kept.NOT_JUDGED:
         click.echo(f"ringhil: {url}: none of the rules that were asked for could be judged", err=True)
         return 2

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.checks.tap import Heard, Tap
-from ringhil.emulator.serial.client import TIMEOUT, CardClient, Info, RefusedError
+from ringhil.emulator.serial.client import TIMEOUT, TRIES, CardClient, CardError, Info, RefusedError
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
@@ -23,7 +23,9 @@ REGISTER = ADDRESS["compute_setup"]  # of GPU 0: where any register will do
 PAUSE = 0.005  # seconds: some cycles of any ring, and a pause on any line
 PAUSES = tuple(PAUSE * 2**n for n in range(10))  # until time has passed
 _SOME = 16  # GPUs, where each takes long
-_COUNTING = 10  # times as long as for another answer
+_COUNTING = 10  # times as long as for another answer, in all of a client's tries
+_BITS = 10  # of a byte on a line
+_MOST_BEFORE = 1 << 19  # bytes of events that may stand before an answer
 _FIRST, _FENCES = 0x1000, 0x8000  # ids: those below are a client's
 _IDS = 0x6000
 
@@ -34,6 +36,10 @@ class BrokenPromise(Exception):
 
 class NotJudged(Exception):
     """Why a rule can't be judged here."""
+
+
+class SilentCard(CardError):
+    """Nothing comes any more, whatever is asked; one line says since when."""
 
 
 class CheckedClient(Protocol):
@@ -64,13 +70,21 @@ def python_client(line: Any, timeout: float) -> CheckedClient:
 
 class LineBench:
     """The card at the other end of `line`, an open port of pyserial's. `timeout`: seconds for an answer, `counting`:
-    for that to a census. Says hello. Raises CardError. `faults`: the card may be harmed, faults are injected."""
+    for that to a census; both beside what the bytes themselves take on the line, at `baud` (None: no time). Says
+    hello. Raises CardError. `faults`: the card may be harmed, faults are injected."""
 
     def __init__(
-        self, line: Any, *, timeout: float = TIMEOUT, faults: bool = False, client: NewClient = python_client
+        self,
+        line: Any,
+        *,
+        timeout: float = TIMEOUT,
+        baud: int | None = None,
+        faults: bool = False,
+        client: NewClient = python_client,
     ) -> None:
         self.tap, self.timeout, self.faults = Tap(line), timeout, faults
         self.counting = _COUNTING * timeout
+        self._byte = _BITS / baud if baud else 0.0  # seconds
         self._new_client = client
         self._client: CheckedClient | None = None
         self._id, self._fence = _FIRST, _FENCES
@@ -83,6 +97,15 @@ class LineBench:
         self._client = None
         self.tap.say(b"\0")
         self.exchange(wrap(encode(self.hello())))
+
+    def alive(self) -> bool:
+        """Whether anything comes: the card is asked for the time, as often as a client asks."""
+        for _ in range(TRIES):
+            self.tap.forget()
+            self.tap.say(b"\0" + wrap(encode(m.TimeRequest(self.next_id()))))
+            if self.until(lambda _: True, self.timeout):
+                return True
+        return False
 
     @property
     def client(self) -> CheckedClient:
@@ -179,9 +202,7 @@ class LineBench:
             self.tap.say(piece)
             if pause:
                 self.tap.hear(pause)
-        self._fence = _FENCES + 1 + (self._fence - _FENCES) % _IDS
-        number = self._fence
-        self.tap.say(wrap(encode(m.TimeRequest(number))))
+        number = self._say_fence()
         if not self.until_answered(number, self.timeout):
             raise self.broken("an answer to the time request that followed it")
         ended = next(i for i, each in enumerate(self.tap.came) if not isinstance(each, Damaged) and each.id == number)
@@ -189,15 +210,23 @@ class LineBench:
             raise self.broken("time_reply", shown(self.tap.came[ended]), sent=f"time(id={number})")
         return self.tap.came[:ended]
 
+    def _say_fence(self) -> int:
+        """Its id."""
+        self._fence = _FENCES + 1 + (self._fence - _FENCES) % _IDS
+        self.tap.say(wrap(encode(m.TimeRequest(self._fence))))
+        return self._fence
+
     def until(self, found: Callable[[Heard], bool], seconds: float) -> bool:
-        """Hear until such a one has come since `forget`; False: it didn't in that time."""
-        seen, end = 0, self.tap.monotonic() + seconds
+        """Hear until such a one has come since `forget`; False: it didn't in that time, and in that which the bytes
+        took, those that were said since `forget` and those that have come."""
+        seen, began, heard = 0, self.tap.monotonic(), self.tap.bytes_came
         while True:
             new = self.tap.came[seen:]
             if any(map(found, new)):
                 return True
             seen += len(new)
-            left = end - self.tap.monotonic()
+            bytes_ = self.tap.said + min(self.tap.bytes_came - heard, _MOST_BEFORE)
+            left = began + seconds + self._byte * bytes_ - self.tap.monotonic()
             if left <= 0:
                 return False
             self.tap.hear(left)
@@ -205,6 +234,16 @@ class LineBench:
     def until_answered(self, number: int, seconds: float) -> bool:
         """Hear until the answer under this id has come since `forget`."""
         return self.until(lambda heard: not isinstance(heard, Damaged) and heard.id == number, seconds)
+
+    def until_counted(self, number: int) -> bool:
+        """The same of a census. A card that goes silent meanwhile is not waited for: it is asked for the time."""
+        end = self.tap.monotonic() + self.counting
+        while not self.until_answered(number, self.timeout):
+            if self.tap.monotonic() >= end:
+                return False
+            if not self.until_answered(self._say_fence(), self.timeout):
+                raise self.broken("an answer to a time request, while it counts")
+        return True
 
     def ask(self, request: m.Message) -> m.Message:
         """The one answer to a request. Events that come meanwhile are left out."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from ringhil.emulator.serial.checks.bench import BrokenPromise, LineBench, NotJudged
+from ringhil.emulator.serial.checks.bench import BrokenPromise, LineBench, NotJudged, SilentCard
 from ringhil.emulator.serial.checks.promise import Promise, all_promises
-from ringhil.emulator.serial.client import LINE_GONE, CardError, Info
+from ringhil.emulator.serial.client import TRIES, CardError, Info
 
 
 class Kept(StrEnum):
@@ -31,10 +31,11 @@ class PromiseFinding:
 
 @dataclass(frozen=True)
 class CardReport:
-    """Of a whole check."""
+    """Of a whole check. `ended`: why it ended before its end, if it did."""
 
     card: Info
     findings: tuple[PromiseFinding, ...]
+    ended: str | None = None
 
     def number(self, kept: Kept) -> int:
         """Rules of which this was found."""
@@ -51,13 +52,15 @@ class CardReport:
         """A document."""
         sums = {str(kept).replace(" ", "_"): self.number(kept) for kept in Kept}
         rules = [asdict(finding) for finding in self.findings]
-        return {"card": asdict(self.card), "verdict": str(self.verdict), **sums, "rules": rules}
+        about = {"card": asdict(self.card), "verdict": str(self.verdict), "ended": self.ended}
+        return {**about, **sums, "rules": rules}
 
 
 def run(bench: LineBench, names: Sequence[str] = ()) -> Iterator[PromiseFinding]:
     """Try these rules, or all, and those that they need; one finding after the other, of those that were asked for.
 
-    Afterwards the card has forgotten what was asked on this line.
+    Afterwards the card has forgotten what was asked on this line. Raises SilentCard, behind the last finding, when the
+    card has gone silent meanwhile, or the line has gone: the rule in which it was, and those behind it, aren't judged.
     """
     promises, found = all_promises(), dict[str, PromiseFinding]()
     wanted = set(names or promises)
@@ -65,23 +68,35 @@ def run(bench: LineBench, names: Sequence[str] = ()) -> Iterator[PromiseFinding]
     for name in reversed(promises):  # what a rule needs stands before it
         if name in tried and promises[name].needs:
             tried.add(promises[name].needs)
-    gone = False
-    for name in (name for name in promises if name in tried):
-        finding = found[name] = _finding(bench, promises[name], gone, found)
-        gone = gone or (finding.kept is Kept.FAIL and LINE_GONE in finding.text)
-        if name in wanted:
+    silent = ""
+    for tried_one in (promises[name] for name in promises if name in tried):
+        finding = _finding(bench, tried_one, silent, found)
+        if not silent and finding.kept is Kept.FAIL and (why := _silence(bench)):
+            silent = f"the card went silent in rule {tried_one.name}, {why}"
+            finding = replace(finding, kept=Kept.NOT_JUDGED, text=f"the card went silent: {finding.text}")
+        found[tried_one.name] = finding
+        if tried_one.name in wanted:
             yield finding
-    if not gone:
-        with suppress(BrokenPromise, CardError):
-            bench.begin()
+    if silent:
+        raise SilentCard(silent)
+    with suppress(BrokenPromise, CardError):
+        bench.begin()
 
 
-def _finding(bench: LineBench, tried: Promise, gone: bool, before: Mapping[str, PromiseFinding]) -> PromiseFinding:
+def _silence(bench: LineBench) -> str | None:
+    """What there is instead of a card that answers something; None: there is such a card."""
+    try:
+        return None if bench.alive() else f"and has said nothing since, in {TRIES} tries of {bench.timeout:g} s"
+    except CardError as error:
+        return str(error)
+
+
+def _finding(bench: LineBench, tried: Promise, silent: str, before: Mapping[str, PromiseFinding]) -> PromiseFinding:
     def found(kept: Kept, text: str = "") -> PromiseFinding:
         return PromiseFinding(tried.name, tried.says, kept, text)
 
-    if gone:
-        return found(Kept.NOT_JUDGED, LINE_GONE)
+    if silent:
+        return found(Kept.NOT_JUDGED, silent)
     if tried.needs and before[tried.needs].kept is not Kept.PASS:
         return found(Kept.NOT_JUDGED, f"{tried.needs}, which it needs: {before[tried.needs].kept}")
     try:

@@ -10,6 +10,7 @@ from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
 
 _REMEMBERED = 64  # messages sent
+_PIECE = 256  # bytes written at a time
 _MOST_BYTES = 1 << 22  # kept of what has come, since it was last forgotten
 
 Heard = m.Message | Damaged
@@ -17,7 +18,7 @@ Heard = m.Message | Damaged
 
 class Tap:
     """`came`: messages, and what is none, since `forget`; `raw`: their bytes. `sent`: the last messages to the card,
-    the latest last. `bytes_sent`, `bytes_came`: since it was made."""
+    the latest last. `said`: bytes to the card since `forget`; `bytes_sent`, `bytes_came`: since it was made."""
 
     def __init__(self, line: Any) -> None:
         self._line = line
@@ -27,7 +28,7 @@ class Tap:
         self.sent: deque[Heard] = deque(maxlen=_REMEMBERED)
         self.timeout: float | None = line.timeout  # seconds for which `read` waits
         self._unread = b""
-        self.bytes_sent = self.bytes_came = 0
+        self.said = self.bytes_sent = self.bytes_came = 0
         self.monotonic = clock_of(line)
         self.idle: Callable[[float], None] | None = getattr(line, "idle", None)
 
@@ -35,6 +36,7 @@ class Tap:
         """What has come so far."""
         self.came.clear()
         self.raw.clear()
+        self.said = 0
 
     @property
     def in_waiting(self) -> int:
@@ -52,16 +54,20 @@ class Tap:
         data = arrived(self._line, seconds)
         self.bytes_came += len(data)
         if len(self.raw) + len(data) > _MOST_BYTES:
-            self.forget()
+            self.came.clear()
+            self.raw.clear()
         self.raw += data
         self.came += [_decoded(each) for each in self._in.feed(data)]
         return data
 
     def write(self, data: bytes) -> int:
         """As pyserial."""
+        self.said += len(data)
         self.bytes_sent += len(data)
         self.sent += [_decoded(each) for each in self._out.feed(data)]
-        return int(self._line.write(data) or 0)
+        for at in range(0, len(data), _PIECE):  # a port's timeout for writing is one for each
+            self._line.write(data[at : at + _PIECE])
+        return len(data)
 
     def hear(self, seconds: float) -> bool:
         """Read what comes within that time, past any client; whether anything has. Raises CardError when the line is

@@ -4,6 +4,7 @@ from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.checks.tap import Heard
+from ringhil.emulator.serial.client import TRIES
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.telling import counted
 from ringhil.protocol.line import messages as m
@@ -22,7 +23,7 @@ _FORWARDED = "forwarded"
 def _census(bench: LineBench) -> RingCensus:
     bench.need("census")
     with bench.possible():
-        return bench.client.census(timeout=bench.counting)
+        return bench.client.census(timeout=bench.counting / TRIES)
 
 
 def _must(bench: LineBench, is_so: bool, promised: str, census: RingCensus) -> None:
@@ -146,7 +147,7 @@ def _counted(bench: LineBench, requests: list[m.CensusRequest]) -> list[m.Messag
     bench.tap.forget()
     bench.tap.say(b"".join(wrap(encode(request)) for request in requests))
     for request in requests:
-        if not bench.until_answered(request.id, bench.counting):
+        if not bench.until_counted(request.id):
             raise bench.broken("census_reply", sent=shown(request))
     return [each for each in bench.tap.came if not isinstance(each, Damaged) and _is_theirs(each, requests)]
 

@@ -3,6 +3,7 @@
 from ringhil.emulator.serial.checks.bench import PAUSE, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import shown
+from ringhil.emulator.serial.client import TRIES
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
@@ -75,7 +76,7 @@ def _victim(bench: LineBench) -> int:
         raise NotJudged("faults are injected only when asked for")
     bench.need("census")
     with bench.possible():
-        census = bench.client.census()
+        census = bench.client.census(timeout=bench.counting / TRIES)
     others = [gpu for gpu in census.members or () if gpu != census.entry]
     if not others:
         raise NotJudged("no GPU can be spared")
@@ -83,11 +84,11 @@ def _victim(bench: LineBench) -> int:
 
 
 def _until(bench: LineBench, gpu: int, counted: bool) -> None:
-    census = bench.client.census()
+    census = bench.client.census(timeout=bench.counting / TRIES)
     for _ in range(_TRIES):
         if (gpu in (census.members or ())) is counted:
             return
         bench.tap.hear(PAUSE)
-        census = bench.client.census()
+        census = bench.client.census(timeout=bench.counting / TRIES)
     what = f"{'' if counted else 'not '}counted"
     raise bench.broken(f"GPU {gpu} is {what} in the end", f"members {census.members}", sent=f"dead of GPU {gpu}")

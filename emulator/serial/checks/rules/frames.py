@@ -4,6 +4,7 @@ from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.harmless import harmless
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import shown
+from ringhil.emulator.serial.client import TRIES
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Frame, Keepalive, Report, Statistics
 from ringhil.protocol.line import messages as m
@@ -58,7 +59,7 @@ def census(bench: LineBench) -> None:
     _subscribe(bench)
     request = m.CensusRequest(bench.next_id())
     bench.tap.say(wrap(encode(request)))
-    if not bench.until_answered(request.id, bench.counting):
+    if not bench.until_counted(request.id):
         raise bench.broken("census_reply")
     reply = next(each for each in bench.tap.came if not isinstance(each, Damaged) and each.id == request.id)
     if not isinstance(reply, m.CensusReply):
@@ -180,7 +181,7 @@ def _neighbours(bench: LineBench) -> tuple[int, int]:
     bench.need("send")
     bench.need("census")
     with bench.possible():
-        census = bench.client.census(timeout=bench.counting)
+        census = bench.client.census(timeout=bench.counting / TRIES)
     here = set(census.members or ())
     pairs = [(gpu, (gpu + 1) % census.size) for gpu in here if (gpu + 1) % census.size in here - {gpu}]
     cut = [(census.break_after, census.break_before)]

@@ -77,7 +77,7 @@ def events(bench: LineBench) -> None:
     told, request = _events(bench), m.CensusRequest(bench.next_id())
     bench.tap.forget()
     bench.tap.say(wrap(encode(request)))
-    bench.until_answered(request.id, bench.counting)
+    bench.until_counted(request.id)
     told += _events(bench)
     bench.ask(m.SubscribeRequest(bench.next_id(), 0))
     told += _events(bench)

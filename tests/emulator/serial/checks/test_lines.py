@@ -1,0 +1,53 @@
+"""The check on a line that is slow, and on one that is cut."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.command import ringhil
+from tests.emulator.serial.served import ONE
+
+from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
+from ringhil.emulator.serial.checks.promise import all_promises
+from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
+from ringhil.emulator.serial.client import opened_port
+
+BAUD = 115_200  # the longest message takes 1.43 s
+CUT = "timeline: [{at: 100000, fault: line_cut, card: a}]\n"
+
+
+def test_a_slow_line_is_no_broken_rule(tmp_path: Path) -> None:
+    """What is sent takes longer than the card has for its answer."""
+    (tmp_path / "server.yaml").write_text(ONE)
+    with closing(opened_port(f"emulated://{tmp_path}/server.yaml?baud={BAUD}")) as line:
+        found = list(run(LineBench(line, timeout=0.2, baud=BAUD), ["framing.longest", "framing.too_long"]))
+    assert [finding.kept for finding in found] == [Kept.PASS, Kept.PASS], found
+
+
+@pytest.mark.parametrize("cycle", [2_000, 30_000, 60_000, 120_000])
+def test_a_line_that_is_cut_ends_the_check(cycle: int, tmp_path: Path) -> None:
+    """At once: within the patience for a request or two, and that for a client's tries."""
+    (tmp_path / "server.yaml").write_text(ONE + CUT.replace("100000", str(cycle)))
+    found = list[PromiseFinding]()
+    with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:
+        bench = LineBench(line, timeout=0.02, faults=True)
+        with pytest.raises(SilentCard) as ended:
+            found.extend(run(bench))
+        assert line.monotonic() - cycle / 1_000_000 < 12 * 0.02
+    assert [finding.rule for finding in found] == [*all_promises()]
+    ending = next(n for n, finding in enumerate(found) if "went silent" in finding.text)
+    assert str(ended.value).startswith(f"the card went silent in rule {found[ending].rule}, ")
+    assert {finding.kept for finding in found[ending:]} == {Kept.NOT_JUDGED}
+    assert Kept.FAIL not in {finding.kept for finding in found}
+
+
+def test_the_command_says_that_the_card_went_silent(tmp_path: Path) -> None:
+    (tmp_path / "server.yaml").write_text(ONE + CUT)
+    url = f"emulated://{tmp_path}/server.yaml"
+    done = ringhil("card", "--timeout", "0.02", url, "check", "--json")
+    document = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (2, f"ringhil: {url}: {document['ended']}\n")
+    assert document["ended"].startswith("the card went silent in rule ")
+    assert (document["fail"], document["verdict"]) == (0, "pass")
+    assert document["not_judged"] + document["pass"] == len(all_promises())
