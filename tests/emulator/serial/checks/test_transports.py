@@ -130,7 +130,7 @@ def test_the_command_says_what_it_finds(device: str, tmp_path: Path) -> None:
     done = ringhil("card", tmp_path / "nothing", "check")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     listed = ringhil("card", tmp_path / "nothing", "check", "--list", "time")
-    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["time.forward", "time.passes"]
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["time.forward", "time.passes", "time.stamps"]
 
 
 def test_a_broken_rule_is_exit_code_1() -> None:
