@@ -50,6 +50,10 @@ those that the firmware of a GPU takes from its mailbox and puts there, and thos
 from its first message to its report, and whatever is sent by `send`. An event that finds no room is left out, and
 counted by `missed_event`.
 
+A card that injects [faults](scenarios.md#timeline) does what each of them is about until it is ended. It refuses to
+begin one that is set, to end one that isn't, and values that it doesn't take. A GPU that is elected is told with the
+epoch that its censuses have.
+
 A card refuses what is wrong before it does any of it. It refuses a type that it doesn't know with `unknown_type`, one
 that its capabilities leave out with `cannot`. Each GPU of the ring has registers of its own, those of
 [the map](protocol.md#register-map-of-a-node); a read shows what they are now.

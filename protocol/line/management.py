@@ -154,7 +154,7 @@ _FAULT = (
     "injection" / Enum(Int8ub, **Injection.codes()),
     "fault" / Enum(Int8ub, **LineFault.codes()),
     _GPU,
-    "value" / Int32ub * "of the fault's parameter; 0: its default",
+    "value" / Int32ub * "of the fault's parameter; 0: its default, or it has none, and to end it",
 )
 
 MESSAGES = {

@@ -15,6 +15,7 @@ THEMES = (
     "frames",
     "line",
     "faults",
+    "roles",
 )
 
 

@@ -12,7 +12,7 @@ from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 
-from . import mistaken_requests, mistaken_rings  # noqa: F401  their cards are among MISTAKES
+from . import mistaken_faults, mistaken_requests, mistaken_rings  # noqa: F401  their cards are among MISTAKES
 from .mistaken import MISTAKES, Talkative, Unread
 
 SERVER = "server: {cards: {a: {gpus: 4}}}\n"
@@ -47,7 +47,7 @@ LONG = {"TellsOfNoneMissed"}
 )
 def test_every_mistake_is_found_by_the_rule_that_is_about_it(name: str, shared: Any, tmp_path: Path) -> None:
     mistake = MISTAKES[name]
-    if mistake.rule.startswith("faults."):
+    if mistake.rule.startswith(("faults.", "roles.")):
         with emulated(tmp_path) as line:
             found = checked(mistake.card(line), mistake.rule)
     else:
