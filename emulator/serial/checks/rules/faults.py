@@ -18,7 +18,7 @@ from ringhil.protocol.line.management import EventKind, Injection, LineFault, Re
 _DONE = "faults.done"
 _NO_FAULT = 0xEE
 _TRIES = 200  # censuses until a fault is seen, or seen no more
-_MANY = 20
+_MANY, _QUICKEST = 20, 8
 _DELAY = 30  # cycles
 _MANY_ERRORS = 20_000  # of 65,536 flits
 _ON_OFF_OFF = (Injection.SET, Injection.CLEAR, Injection.CLEAR)
@@ -128,6 +128,9 @@ def kinds(bench: LineBench) -> None:
     lacking = []
     for fault, effect in _EFFECTS.items():
         before, gpu = victim(bench)
+        if effect.quickest:  # a message may have to wait for another one, and the fault would not be seen beside that
+            counts = [before, *(bench.client.census(timeout=bench.counting / TRIES) for _ in range(_QUICKEST))]
+            before = min(counts, key=_took)
         request = _inject(bench, Injection.SET.code, fault.code, gpu, effect.value)
         found = bench.ask(request)
         if isinstance(found, m.RefusedReply) and found.why == Refusal.CANNOT.code:
@@ -148,13 +151,19 @@ def kinds(bench: LineBench) -> None:
 @dataclass(frozen=True)
 class _Effect:
     """`shows`: of a GPU, a census before and one now. `spoils`: a census that is not accepted shows it, too. `times`:
-    censuses that show that it is over; many of what comes and goes."""
+    censuses that show that it is over; many of what comes and goes. `quickest`: the census before is the quickest of
+    some."""
 
     says: str
     shows: Callable[[int, RingCensus, RingCensus], bool]
     spoils: bool = False
     value: int = 0
     times: int = 1
+    quickest: bool = False
+
+
+def _took(census: RingCensus) -> int:
+    return census.cycle - census.sent_at
 
 
 def _is_out(gpu: int, _: RingCensus, now: RingCensus) -> bool:
@@ -170,7 +179,7 @@ def _is_rejected(_: int, before: RingCensus, now: RingCensus) -> bool:
 
 
 def _is_longer(_: int, before: RingCensus, now: RingCensus) -> bool:
-    return now.cycle - now.sent_at >= before.cycle - before.sent_at + _DELAY
+    return _took(now) >= _took(before) + _DELAY
 
 
 _OUT = _Effect("that GPU is not counted", _is_out)
@@ -188,7 +197,7 @@ _EFFECTS = {
     LineFault.LINK_CUT: _CUT,
     LineFault.LINK_ONE_WAY: _CUT,
     LineFault.LINK_BIT_ERRORS: replace(_SPOILT, value=_MANY_ERRORS, times=_MANY),
-    LineFault.LINK_DELAY: _Effect(f"the census takes {_DELAY} cycles longer", _is_longer, value=_DELAY),
+    LineFault.LINK_DELAY: _Effect(f"the census takes {_DELAY} cycles longer", _is_longer, value=_DELAY, quickest=True),
 }
 
 
