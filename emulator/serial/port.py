@@ -117,7 +117,8 @@ class ManagementPort:
         """Up to `most` bytes to be sent; they are sent."""
         data = self._out.take(most)
         self.counts.sent += len(data)
-        if self._untold and not self._has_no_room:
+        # Not as soon as there is room: that would fill it again, and no request be read.
+        if self._untold and len(self._out) <= self._room // 2:
             missed, self._untold = self._untold, 0
             self._send(m.MissedEvent(0, missed))
         return data
@@ -261,7 +262,7 @@ class ManagementPort:
         self._typist.follow(kind, event)
         if not self._events & kind:
             return
-        if self._has_no_room:
+        if self._untold or self._has_no_room:
             self.counts.missed += 1
             self._untold += 1
             return

@@ -48,7 +48,8 @@ and gets the same answer, a census that is under way its one answer. Other bytes
 A client is told of events of the kinds that it subscribed to last, each once, in the order of their cycles. Frames are
 those that the firmware of a GPU takes from its mailbox and puts there, and those that the CPU does; so a census is seen
 from its first message to its report, and whatever is sent by `send`. An event that finds no room is left out, and
-counted by `missed_event`.
+counted by `missed_event` when there is room again, which may be behind the end of a subscription. However much there is
+to be told, requests are answered in between.
 
 A card that injects [faults](scenarios.md#timeline) does what each of them is about until it is ended. It refuses to
 begin one that is set, to end one that isn't, and values that it doesn't take. A GPU that is elected is told with the

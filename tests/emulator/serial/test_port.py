@@ -137,6 +137,20 @@ def test_what_waits_on_a_slow_line_keeps_no_answer_waiting_for_long(server: Live
     port.close()
 
 
+def test_a_client_that_is_told_more_than_its_line_carries_is_answered(server: LiveServer) -> None:
+    port = ManagementPort(ManagedCard(server, 0), room=500)
+    asked(port, m.SubscribeRequest(1, EventKind.FRAMES))
+    unwrapper, answered = Unwrapper(), False
+    for _ in range(40):
+        server.run_to(server.kernel.now + 5_000)
+        if not port.full and not answered:
+            port.receive(wrap(encode(m.TimeRequest(2))))
+        found = [decode(each) for each in unwrapper.feed(port.take(30)) if isinstance(each, bytes)]
+        answered |= any(isinstance(each, m.TimeReply) for each in found)
+    assert answered
+    port.close()
+
+
 def test_who_says_hello_finds_nothing_of_what_waited_for_another(server: LiveServer) -> None:
     """But for the message that has begun to leave: half of it would damage the answer."""
     port = ManagementPort(ManagedCard(server, 0))

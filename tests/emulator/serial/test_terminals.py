@@ -6,14 +6,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.emulator.serial.served import ONE, Served
 from tests.emulator.serial.test_typed import shown
 
-from ringhil.emulator.serial.client import CardClient
+from ringhil.emulator.serial.client import CardClient, RefusedError
 
 needs_socat = pytest.mark.skipif(shutil.which("socat") is None, reason="socat isn't installed: apt-get install socat")
 
@@ -22,7 +23,27 @@ needs_socat = pytest.mark.skipif(shutil.which("socat") is None, reason="socat is
 def served(tmp_path: Path) -> Iterator[Served]:
     listen = ("--listen", "pty", "--listen", "tcp://127.0.0.1:0")
     with Served(tmp_path, ONE, *listen, "--clock", "200000") as served:
+        with CardClient.open(served.ports["a"][1], timeout=20) as card:
+            while not _is_counted(card):
+                pass
         yield served
+
+
+def _is_counted(card: CardClient) -> bool:
+    """The ring is paced: an entry GPU is elected some milliseconds after power-up."""
+    with suppress(RefusedError):
+        return card.last_census().count == 4
+    return False
+
+
+@contextmanager
+def running(*command: str, **given: Any) -> Iterator["subprocess.Popen[bytes]"]:
+    """A program that is ended with it: one that goes on would be waited for."""
+    with subprocess.Popen(command, **given) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_miniterm(served: Served) -> None:
@@ -43,20 +64,17 @@ def test_miniterm(served: Served) -> None:
 
 def test_echo_and_cat(served: Served) -> None:
     port = served.ports["a"][0]
-    with subprocess.Popen(["cat", port], stdout=subprocess.PIPE) as cat:
+    with running("cat", port, stdout=subprocess.PIPE) as cat:
         assert cat.stdout is not None
         subprocess.run(["sh", "-c", 'echo help > "$1"', "sh", port], check=True)
         help_ = shown(cat.stdout.fileno(), "this\n> ")
-        cat.kill()
     assert "census, last                have the ring counted; the last accepted count\n" in help_
 
 
 @needs_socat
 def test_socat_types(served: Served) -> None:
     host_and_port = served.ports["a"][1].removeprefix("socket://")
-    with subprocess.Popen(
-        ["socat", "-", f"TCP:{host_and_port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as socat:
+    with running("socat", "-", f"TCP:{host_and_port}", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as socat:
         assert socat.stdin is not None
         assert socat.stdout is not None
         socat.stdin.write(b"info\n")
@@ -68,9 +86,8 @@ def test_socat_types(served: Served) -> None:
 @needs_socat
 def test_socat_makes_a_port_of_a_socket(served: Served, tmp_path: Path) -> None:
     host_and_port, port = served.ports["a"][1].removeprefix("socket://"), tmp_path / "card"
-    with subprocess.Popen(["socat", f"PTY,link={port},raw,echo=0", f"TCP:{host_and_port}"]) as socat:
+    with running("socat", f"PTY,link={port},raw,echo=0", f"TCP:{host_and_port}") as socat:
         while not port.exists():
             assert socat.poll() is None
         with CardClient.open(str(port), timeout=20) as card:
             assert card.census(timeout=30).count == 4
-        socat.terminate()

@@ -95,7 +95,7 @@ def kinds(bench: LineBench) -> None:
 def ended(bench: LineBench) -> None:
     _subscribe(bench, sum(EventKind))
     _subscribe(bench, 0)
-    told = [each for each in _counted(bench) if _is_event(each)]
+    told = [each for each in _counted(bench) if isinstance(each, tuple(_KIND))]
     if told:
         raise bench.broken("no event", all_shown(told), sent="subscribe to nothing, and census")
 
@@ -133,7 +133,7 @@ def once(bench: LineBench) -> None:
     bench.expect(request, m.SubscribeReply)
     _subscribe(bench, 0)
     bench.expect(request, m.SubscribeReply)
-    told = [each for each in _counted(bench) if _is_event(each)]
+    told = [each for each in _counted(bench) if isinstance(each, tuple(_KIND))]
     if told:
         raise bench.broken("no event", all_shown(told), sent="subscribe, subscribe to nothing, the first again, census")
 

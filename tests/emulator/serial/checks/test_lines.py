@@ -25,6 +25,16 @@ def test_a_slow_line_is_no_broken_rule(tmp_path: Path) -> None:
     assert [finding.kept for finding in found] == [Kept.PASS, Kept.PASS], found
 
 
+def test_a_line_that_is_full_of_events_answers_requests(tmp_path: Path) -> None:
+    """There is more to be told than the line can carry, at every moment."""
+    (tmp_path / "server.yaml").write_text(ONE)
+    with closing(opened_port(f"emulated://{tmp_path}/server.yaml?baud={BAUD}")) as line:
+        bench = LineBench(line, timeout=1.0, baud=BAUD)
+        found = list(run(bench, ["events.kinds", "events.ended", "events.forgotten", "frames.census"]))
+    assert [finding.kept for finding in found] == [Kept.PASS, Kept.PASS, Kept.PASS, Kept.NOT_JUDGED], found
+    assert "the line is too slow" in found[-1].text
+
+
 @pytest.mark.parametrize("cycle", [2_000, 30_000, 60_000, 120_000])
 def test_a_line_that_is_cut_ends_the_check(cycle: int, tmp_path: Path) -> None:
     """At once: within the patience for a request or two, and that for a client's tries."""
