@@ -185,7 +185,7 @@ def test_a_census_is_told_when_it_is_over_beside_what_is_being_typed() -> None:
     assert "done at cycle" in typed(port, "fault dead 2\r")
     server.run_to(15_000)
     shown = port.take().decode()
-    assert "\revent=fault cycle=9000 gpu=2 fault=dead injection=set\r\n> " in shown
+    assert "\revent=fault cycle=9000 gpu=2 fault=dead injection=set value=0\r\n> " in shown
     assert "event=count count=3 size=4" in shown
     typed(port, "watch off\r")
     server.run_to(25_000)
