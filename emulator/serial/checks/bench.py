@@ -16,13 +16,14 @@ from ringhil.emulator.serial.counted import RingCensus
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
-from ringhil.protocol.line.management import MAJOR, MINOR, LineFault, Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, Capability, Injection, LineFault, Refusal
 from ringhil.protocol.registers import ADDRESS
 
 REGISTER = ADDRESS["compute_setup"]  # of GPU 0: where any register will do
 PAUSE = 0.005  # seconds: some cycles of any ring, and a pause on any line
 PAUSES = tuple(PAUSE * 2**n for n in range(10))  # until time has passed
 _SOME = 16  # GPUs, where each takes long
+_AT_ONCE = 8  # requests in a burst
 _COUNTING = 10  # times as long as for another answer, in all of a client's tries
 _BITS = 10  # of a byte on a line
 _MOST_BEFORE = 1 << 19  # bytes of events that may stand before an answer
@@ -115,9 +116,18 @@ class LineBench:
         return self._client
 
     def need(self, capability: str) -> None:
-        """Raises NotJudged when the card doesn't say that it can."""
-        if capability not in self.info.capabilities:
+        """Raises NotJudged when the card can't."""
+        if not self.able(capability):
             raise NotJudged(f"the card lacks the capability {capability}")
+
+    def able(self, capability: str) -> bool:
+        """The card says that it can; of faults, which a real card may refuse all the same, it doesn't refuse the end of
+        one that isn't set with `cannot`."""
+        if capability not in self.info.capabilities or capability != Capability.FAULTS.word:
+            return capability in self.info.capabilities
+        ending = m.InjectRequest(self.next_id(), Injection.CLEAR.code, LineFault.SLOW.code, self.info.gpus - 1, 0)
+        found = self.ask(ending)
+        return not isinstance(found, m.RefusedReply) or found.why != Refusal.CANNOT.code
 
     @property
     def speaks_ours(self) -> bool:
@@ -178,6 +188,13 @@ class LineBench:
             if self.fence().now > began:
                 return
         raise NotJudged(f"the card's time stands at {began}")
+
+    def ask_others(self, number: int) -> None:
+        """So many other requests, and their answers."""
+        while number:
+            some = min(number, _AT_ONCE)
+            self.exchange(*(wrap(encode(m.TimeRequest(self.next_id()))) for _ in range(some - 1)))  # and its fence
+            number -= some
 
     def fence(self) -> m.TimeReply:
         """The time, when all that was asked before is answered."""

@@ -1,6 +1,6 @@
 """Censuses: what a count says agrees with itself, with the card, and with what is asked later."""
 
-from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
+from ringhil.emulator.serial.checks.bench import PAUSES, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.checks.tap import Heard
@@ -18,6 +18,8 @@ _TRIES = 5  # as the ring counts itself, too, there may be a later one
 _AT_ONCE = 3
 _MORE = 4  # than have to be
 _FORWARDED = "forwarded"
+_ROUNDS, _LONGER = 5, 4  # times as long as a census takes
+_LEAST = 1e-4  # seconds
 
 
 def _census(bench: LineBench) -> RingCensus:
@@ -85,8 +87,7 @@ def now(bench: LineBench) -> None:
 def last(bench: LineBench) -> None:
     for _ in range(_TRIES):
         census = _census(bench)
-        with bench.possible():
-            found = bench.client.last_census()
+        found = bench.client.last_census()
         _must(bench, found.accepted >= census.accepted, f"{census.accepted} accepted, or more", found)
         if found.accepted == census.accepted:
             _must(bench, found == census, f"the census that was answered before, {census}", found)
@@ -136,6 +137,40 @@ def again(bench: LineBench) -> None:
     different: list[Heard] = [each for each in answers if each != answers[0]]
     if different:
         raise bench.broken(f"{shown(answers[0])} again", all_shown(different), sent=f"{shown(request)} again and again")
+
+
+@promise("census.once", "A census that comes again when it is over starts no other one.", needs="census.again")
+def once(bench: LineBench) -> None:
+    """A ring that counts itself, too, is told from one that counts again by rounds without a repeat."""
+    bench.need("census")
+    grown = {True: 0, False: 0}
+    for _ in range(_ROUNDS):
+        for repeated in (True, False):
+            request = m.CensusRequest(bench.next_id())
+            first = _counted(bench, [request])[0]
+            if not isinstance(first, m.CensusReply):
+                raise NotJudged(f"no census: {shown(first)}")
+            if repeated:
+                bench.ask(request)
+            _wait(bench, _LONGER * (first.counted_at - first.sent_at))
+            later = bench.expect(m.LastCensusRequest(bench.next_id()), m.LastCensusReply).accepted > first.accepted
+            if repeated and not later:
+                return
+            grown[repeated] += later
+    if 2 * grown[False] > _ROUNDS:
+        raise NotJudged("the ring counts itself as often")
+    came = f"one, {_ROUNDS} times of {_ROUNDS}; without the repeat {grown[False]} times"
+    raise bench.broken("no other census", came, sent="census, and the same when it was over")
+
+
+def _wait(bench: LineBench, cycles: int) -> None:
+    """So many cycles, and few more: the ring may count itself. Raises NotJudged when they don't pass."""
+    end, pause = bench.fence().now + cycles, _LEAST
+    while bench.fence().now < end:
+        bench.tap.hear(pause)
+        pause *= 2
+        if pause > PAUSES[-1]:
+            raise NotJudged("the card's time goes too slowly")
 
 
 def _is_theirs(message: m.Message, requests: list[m.CensusRequest]) -> bool:

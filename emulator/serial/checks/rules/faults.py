@@ -7,6 +7,7 @@ from functools import partial
 from ringhil.emulator.serial.checks.bench import PAUSE, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
+from ringhil.emulator.serial.checks.tap import Heard
 from ringhil.emulator.serial.client import TRIES, RefusedError
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.telling import counted
@@ -31,10 +32,14 @@ def _inject(bench: LineBench, injection: int, fault: int, gpu: int, value: int =
 @promise("faults.values", "A fault, a GPU or a value that there is not is refused; so is the end of what is not set.")
 def values(bench: LineBench) -> None:
     bench.need("faults")
+    beyond = sorted({bench.info.gpus, 0x100, 0xFFFF} - {*range(bench.info.gpus)})
     wrong = (
         (_inject(bench, Injection.SET.code, _NO_FAULT, 0), Refusal.BAD_VALUE),
         (_inject(bench, 7, LineFault.DEAD.code, 0), Refusal.BAD_VALUE),
-        (_inject(bench, Injection.SET.code, LineFault.DEAD.code, bench.info.gpus), Refusal.NO_SUCH_GPU),
+        *(
+            (_inject(bench, Injection.SET.code, LineFault.DEAD.code, gpu), Refusal.NO_SUCH_GPU)
+            for gpu in sorted(beyond)
+        ),
         (_inject(bench, Injection.CLEAR.code, LineFault.SLOW.code, bench.info.gpus - 1), Refusal.BAD_VALUE),
         (_inject(bench, Injection.SET.code, LineFault.DEAD.code, 0, 1), Refusal.BAD_VALUE),
         (_inject(bench, Injection.SET.code, LineFault.LINK_DELAY.code, 0, 1 << 31), Refusal.BAD_VALUE),
@@ -106,6 +111,37 @@ def event(bench: LineBench) -> None:
     if not all(began <= now <= ended for now in replies):
         raise bench.broken(f"inject_reply in a cycle of {began} .. {ended}", all_shown(came), sent=shown(request))
     whole(bench, before, shown(request))
+
+
+@promise(
+    "faults.unasked", "Who has subscribed to all but faults, or has said hello since, is told of none.", needs=_DONE
+)
+def unasked(bench: LineBench) -> None:
+    _, gpu = victim(bench)
+    bench.need("events")
+    for events, anew in ((EventKind.COUNTS, False), (EventKind.ROLES, False), (EventKind.FAULTS, True)):
+        bench.expect(m.SubscribeRequest(bench.next_id(), events), m.SubscribeReply)
+        if anew:
+            bench.expect(bench.hello(), m.HelloReply)
+        heard = list[Heard]()
+        for injection in (Injection.SET, Injection.CLEAR):
+            bench.expect(_inject(bench, injection.code, LineFault.SLOW.code, gpu), m.InjectReply)
+            heard += bench.tap.came
+            _census_passes(bench)
+            heard += bench.tap.came
+        told: list[Heard] = [each for each in heard if isinstance(each, m.FaultEvent)]
+        if told:
+            what = f"subscribe to {events.word}{', hello' if anew else ''}, a fault of GPU {gpu}"
+            raise bench.broken("no fault_event", all_shown(told), sent=what)
+
+
+def _census_passes(bench: LineBench) -> None:
+    """What happened before it is told before its answer."""
+    request = m.CensusRequest(bench.next_id())
+    bench.tap.forget()
+    bench.tap.say(wrap(encode(request)))
+    if not bench.until_counted(request.id):
+        raise bench.broken("census_reply", sent=shown(request))
 
 
 @promise("faults.once", "A fault to be set that comes again under its id is not set again.", needs=_DONE)

@@ -50,7 +50,7 @@ def unknown_type(bench: LineBench) -> None:
 def bad_length(bench: LineBench) -> None:
     for request, capability in _WHOLE.items():
         allowed = [Refusal.BAD_LENGTH]
-        if capability is not None and capability not in bench.info.capabilities:
+        if capability is not None and not bench.able(capability):
             allowed.append(Refusal.CANNOT)
         whole = encode(request)
         longer = () if type(request).TAIL else (whole + b"\0", whole + bytes(40))

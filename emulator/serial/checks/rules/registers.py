@@ -10,7 +10,7 @@ from ringhil.emulator.serial.client import RefusedError
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
-from ringhil.protocol.line.management import Refusal
+from ringhil.protocol.line.management import KEPT, Refusal
 from ringhil.protocol.registers import ADDRESS, REGISTERS
 
 _WRITE = "registers.write"
@@ -56,12 +56,13 @@ def read(bench: LineBench) -> None:
 @promise(_WRITE, "What is written to a register can be read back.")
 def write(bench: LineBench) -> None:
     gpu = bench.info.gpus - 1
-    with _kept(bench, gpu, _SETUP) as (before,):
-        for value in (before ^ 1, 0xA5C3_0FF1, 0, before + 1 & 0xFFFF_FFFF):
-            with bench.possible():
-                bench.client.write(gpu, _SETUP, value)
-            _must_be(bench, gpu, _SETUP, value, f"write(gpu={gpu}, {_SETUP}, value={value})")
-    _must_be(bench, gpu, _SETUP, before, f"write(gpu={gpu}, {_SETUP}, value={before})")
+    for name in (_SETUP, _PER_FLIT):
+        with _kept(bench, gpu, name) as (before,):
+            for value in (before ^ 1, 0xA5C3_0FF1, 0, before + 1 & 0xFFFF_FFFF):
+                with bench.possible():
+                    bench.client.write(gpu, name, value)
+                _must_be(bench, gpu, name, value, f"write(gpu={gpu}, {name}, value={value})")
+        _must_be(bench, gpu, name, before, f"write(gpu={gpu}, {name}, value={before})")
 
 
 @promise("registers.behind", "A read behind a write shows what was written.", needs=_WRITE)
@@ -116,3 +117,18 @@ def once(bench: LineBench) -> None:
         if again != first:
             raise bench.broken(f"{shown(first)} again", shown(again), sent=what)
         _must_be(bench, 0, _SETUP, other.value, what)
+
+
+@promise(
+    "registers.kept",
+    f"A write that is one of the last {KEPT} requests is not done again either.",
+    needs="registers.once",
+)
+def kept(bench: LineBench) -> None:
+    with _kept(bench, 0, _SETUP) as (before,):
+        one, other = (m.WriteRequest(bench.next_id(), 0, ADDRESS[_SETUP], before ^ bit) for bit in (1, 2))
+        for request in (one, other):  # and a fence behind each
+            bench.expect(request, m.WriteReply)
+        bench.ask_others(KEPT - 4)
+        bench.ask(one)
+        _must_be(bench, 0, _SETUP, other.value, f"{shown(one)}, {KEPT - 1} others, the first again")

@@ -9,7 +9,6 @@ from ringhil.protocol.line.framing import Damaged, wrap
 from ringhil.protocol.line.management import KEPT, Type
 
 _ANSWER = "requests.answered"
-_AT_ONCE = 8  # requests in a burst
 
 
 @promise(_ANSWER, "A request is answered once, by the reply of its type, under the id of the request.")
@@ -87,11 +86,7 @@ def same(bench: LineBench) -> None:
 def kept(bench: LineBench) -> None:
     request = m.TimeRequest(bench.next_id())
     first = _twice(bench, request)
-    left = KEPT - 1
-    while left:
-        number = min(left, _AT_ONCE) - 1
-        bench.exchange(*(wrap(encode(m.TimeRequest(bench.next_id()))) for _ in range(number)))  # and its fence
-        left -= number + 1
+    bench.ask_others(KEPT - 1)
     _must_be(first, _twice(bench, request), f"{shown(request)}, {KEPT - 1} others, it again")
     if bench.fence().now == first.now:
         raise NotJudged(f"the card's time stands at {first.now}")

@@ -5,10 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.management import EventKind, Injection, LineFault
 
-from .mistaken import NOW, Answered, Subscribing, changes, finds, instead
+from .mistaken import NOW, Answered, Subscribing, answers, changes, finds, instead
 from .mistaken_requests import Redone
+
+_OWN = 0x7FF1  # the id of a request of the card's
 
 
 class Pretending(Answered):
@@ -119,3 +122,45 @@ class RolesForAll(Subscribing):
 
     def instead(self, events: int) -> int:
         return events | (EventKind.ROLES if events else 0)
+
+
+# ------------------------------------------------------------------------------------------------ told unasked
+
+
+def told_too(name: str, to: EventKind) -> None:
+    """Who has subscribed to one kind of events is told of faults, too."""
+
+    class Leaking(Subscribing):
+        def instead(self, events: int) -> int:
+            return events | EventKind.FAULTS if events & to else events
+
+    finds("faults.unasked")(type(name, (Leaking,), {}))
+
+
+told_too("FaultsForWhoSeesCounts", EventKind.COUNTS)
+told_too("FaultsForWhoSeesRoles", EventKind.ROLES)
+
+
+@finds("faults.unasked")
+class FaultsForEver(Subscribing):
+    """Who has subscribed to faults once is told of them for ever, after hello too."""
+
+    def asked(self, request: bytes) -> list[bytes]:
+        if request[0] == m.HelloRequest.TYPE and self.memory.get("faults"):
+            return [request, encode(m.SubscribeRequest(_OWN, EventKind.FAULTS))]
+        return super().asked(request)
+
+    def instead(self, events: int) -> int:
+        self.memory["faults"] = self.memory.get("faults") or events & EventKind.FAULTS
+        return events
+
+    def told(self, message: Any) -> list[Any]:
+        return [] if message.id == _OWN else super().told(message)
+
+
+answers(
+    "faults.values",
+    "dead_of_gpus_far_beyond",
+    m.InjectRequest,
+    lambda r: m.InjectReply(r.id, NOW) if r.gpu > 4 else None,
+)

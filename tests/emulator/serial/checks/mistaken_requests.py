@@ -106,6 +106,39 @@ class WrittenAnew(Redone):
     types = (m.WriteRequest.TYPE,)
 
 
+@finds("registers.kept")
+class ForgetsWrites(Redone):
+    """A write is forgotten earlier than other requests, and nobody is told."""
+
+    types, kept, hides = (m.WriteRequest.TYPE,), KEPT - 4, True
+
+
+@finds("census.once")
+class CountsAgain(Redone):
+    """A census that comes again is counted again, and nobody is told."""
+
+    types, hides = (m.CensusRequest.TYPE,), True
+
+
+answers(
+    "census.last",
+    "no_last_census",
+    m.LastCensusRequest,
+    lambda r: m.RefusedReply(r.id, Refusal.NOT_COUNTED.code, b"none"),
+)
+instead(
+    "registers.write",
+    "another_register_is_written",
+    m.WriteRequest,
+    lambda r: replace(r, address=_SETUP) if r.address == _PER_FLIT and r.gpu else r,
+)
+instead(
+    "registers.write",
+    "another_register_has_16_bits",
+    m.WriteRequest,
+    lambda r: replace(r, value=r.value & 0xFFFF) if r.address == _PER_FLIT else r,
+)
+
 # ------------------------------------------------------------------------------------- in the middle of the ring
 
 

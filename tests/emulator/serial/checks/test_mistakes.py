@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from ringhil.emulator.serial.checks.bench import LineBench
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.management import Capability, Refusal, Type
 
 from . import mistaken_faults, mistaken_requests, mistaken_rings  # noqa: F401  their cards are among MISTAKES
-from .mistaken import MISTAKES, Talkative, Unread
+from .mistaken import MISTAKES, Honest, Talkative, Unread
 
 SERVER = "server: {cards: {a: {gpus: 4}}}\n"
 TIMEOUT = 0.02  # seconds of the card's time
@@ -66,6 +69,39 @@ def test_a_card_without_a_mistake_keeps_all_promises(tmp_path: Path) -> None:
     assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
     unjudged = {finding.rule: finding.text for finding in found.values() if finding.kept is Kept.NOT_JUDGED}
     assert unjudged == {"refusals.cannot": "the card has all capabilities"}
+
+
+FAULTY = {rule for rule in all_promises() if rule.startswith(("faults.", "roles."))}
+
+
+class Real(Honest):
+    """It injects no faults, and says so."""
+
+    says = ~Capability.FAULTS
+
+    def asked(self, request: bytes) -> list[bytes]:
+        if request[0] != Type.INJECT.code:
+            return [request]
+        self.reply(m.RefusedReply(int.from_bytes(request[1:3], "big"), Refusal.CANNOT.code, b"this is no emulator"))
+        return []
+
+    def told(self, message: Any) -> list[Any]:
+        is_hello = isinstance(message, m.HelloReply)
+        return [replace(message, capabilities=message.capabilities & self.says) if is_hello else message]
+
+
+class Boasting(Real):
+    """It says that it does, and refuses."""
+
+    says = 0xFFFF
+
+
+@pytest.mark.parametrize("card", [Real, Boasting])
+def test_a_card_that_refuses_faults_is_not_judged_by_them(card: type[Honest], tmp_path: Path) -> None:
+    with emulated(tmp_path) as line:
+        found = checked(card(line))
+    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
+    assert {found[rule].kept for rule in FAULTY} == {Kept.NOT_JUDGED}
 
 
 def test_events_may_come_at_any_moment(tmp_path: Path) -> None:

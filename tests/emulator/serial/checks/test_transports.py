@@ -58,7 +58,9 @@ def unjudged(found: dict[str, PromiseFinding]) -> set[str]:
 @pytest.mark.parametrize("transport", ["pty", "tcp", pytest.param("rfc2217", marks=pytest.mark.slow(part="benches"))])
 def test_over_a_process(transport: str, served: Served, client: Callable[..., CheckedClient]) -> None:
     with closing(opened_port(served.ports["a"][TRANSPORTS[transport][1]], timeout=TIMEOUT)) as line:
-        assert unjudged(checked(line, client, TIMEOUT)) == {"refusals.cannot", "events.missed"}
+        rest = unjudged(checked(line, client, TIMEOUT))
+    # Where a look at the line takes long, a ring that counts itself is not told from one that counts again.
+    assert rest - {"census.once"} == {"refusals.cannot", "events.missed"}
 
 
 def test_bit_by_bit(tmp_path: Path, client: Callable[..., CheckedClient]) -> None:
@@ -113,7 +115,7 @@ def test_a_card_in_c(device: str, client: Callable[..., CheckedClient]) -> None:
 
 def test_the_command_says_what_it_finds(device: str, tmp_path: Path) -> None:
     document = json.loads(ringhil("card", device, "check", "requests", "census", "--json").stdout)
-    assert (document["verdict"], document["pass"], document["fail"], document["not_judged"]) == ("pass", 6, 0, 8)
+    assert (document["verdict"], document["pass"], document["fail"], document["not_judged"]) == ("pass", 6, 0, 9)
     texts = {rule["rule"]: rule["text"] for rule in document["rules"]}
     assert texts["census.counts"] == "the card lacks the capability census"
     done = ringhil("card", device, "check", "census")
