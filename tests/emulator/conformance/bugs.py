@@ -38,6 +38,7 @@ BUGS = (
         "if (replay_q) rd_d = base_q;",
         "if (replay_q) rd_d = rd_q;",
         ("switch.hang", "switch.dies", "rtl.ends"),  # an assertion of ours may be first
+        actions=200,  # what ends the simulation is not made small
     ),
     Bug(
         "back too early",
