@@ -356,6 +356,32 @@ def test_lines_have_a_speed_when_one_is_asked_for(run: Run) -> None:
     serving.close()
 
 
+def test_events_on_a_slow_line_keep_no_answer_waiting(run: Run) -> None:
+    """9600 baud, and more events than it carries, for a while: the answer comes within a second of the line's time."""
+    now = [0.0]
+    serving, line = Serving(run, clock=40_000, baud=9600, monotonic=lambda: now[0]), Pty()
+    serving.add(0, line)
+    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    os.write(client, wrap(encode(SubscribeRequest(1, EventKind.FRAMES))))
+    unwrapper, asked, answered = Unwrapper(), 20.0, list[float]()
+
+    def looked() -> bool:
+        if now[0] < asked <= now[0] + 0.02:
+            os.write(client, wrap(encode(TimeRequest(2))))
+        now[0] += 0.02
+        with suppress(BlockingIOError):
+            for each in unwrapper.feed(os.read(client, 1 << 16)):
+                if isinstance(each, bytes) and decode(each).id == 2:
+                    answered.append(now[0])
+        return bool(answered) or now[0] > asked + 60
+
+    serving.serve(looked)
+    os.close(client)
+    serving.close()
+    assert answered
+    assert answered[0] < asked + 1
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "server.yaml"
     file.write_text(ONE)

@@ -56,6 +56,14 @@ def test_without_speed_and_faults_everything_is_there_at_once() -> None:
     assert line.port.closed
 
 
+def test_what_a_line_is_not_ready_for_stays_with_the_card() -> None:
+    """There it can be left out; on the wire it would stand before every answer."""
+    line = Line(byte_time(1_000_000, 115_200))
+    line.port.out += bytes(10_000)
+    line.wire.advance()
+    assert 9_900 < len(line.port.out) < 10_000
+
+
 @given(st.integers(300, 4_000_000), st.integers(1, 2000), st.integers(1, 40))
 def test_bytes_take_ten_bits_each_both_ways(baud: int, number: int, step: int) -> None:
     """Whenever one looks, exactly those have arrived whose last bit has."""
