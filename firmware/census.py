@@ -22,10 +22,10 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer
 from ringhil.firmware.links import LinkHealth
 from ringhil.firmware.observations import Counted, Rejected, Suspected
-from ringhil.firmware.reasons import Rejection
 from ringhil.firmware.verdict import Arm, judge, sent_ccw, suspects
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Record, Report, Statistics
+from ringhil.protocol.reasons import Rejection
 from ringhil.protocol.wire import CensusVerdict, Port
 
 _CCW, _WITH_RECORDS = wire.Flag.CCW, wire.Flag.WITH_RECORDS

@@ -20,8 +20,8 @@ from ringhil.firmware.election import (
     STATE_BITS,
 )
 from ringhil.firmware.observations import Granted, Lapsed
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Role
 
 

@@ -28,8 +28,8 @@ from ringhil.firmware.election import (
     Peer,
 )
 from ringhil.firmware.observations import Deposed, Elected
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import MemberState, Port, Role
 
 _SHORT = 0xFFFF

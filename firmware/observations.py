@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ringhil.firmware.reasons import LeaseEnd, Rejection
+from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import CensusVerdict, Role
 
 

@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ringhil.firmware.reasons import Rejection
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Record, Statistics
+from ringhil.protocol.reasons import Rejection
 from ringhil.protocol.wire import Port
 
 _CCW, _WRAPPED, _CIRCULATING = wire.Flag.CCW, wire.Flag.WRAPPED, wire.Flag.CIRCULATING

@@ -21,8 +21,8 @@ from ringhil.firmware.election import (
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import Liveness
 from ringhil.firmware.observations import Granted, Lapsed
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import MemberState, Port
 
 

@@ -14,7 +14,7 @@ from ringhil.emulator.judge.mail import Alive, Ask
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.seats import Seat
 from ringhil.firmware.observations import Granted, Lapsed
-from ringhil.firmware.reasons import LeaseEnd
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Operation, Role
 
 _Key = tuple[Role, int, int]  # role, number of the group, rank of a warden (-1: the CPU)

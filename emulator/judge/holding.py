@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.judge.mail import Alive, Ask
 from ringhil.emulator.judge.seats import Seat
 from ringhil.firmware.observations import Deposed
-from ringhil.firmware.reasons import LeaseEnd
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Operation, Role
 
 

@@ -1,10 +1,7 @@
 """Whose firmware runs where: somebody else's on some GPUs, or on all; ours on the others."""
 
-import hashlib
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.foreign import FirmwareError, Maker
@@ -14,21 +11,37 @@ ALL = "*"
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """What runs somewhere. `text`: as it was written; `maker` makes it; `source`: a hash of the file that it is in;
+    `close` gives the port of a board back, which is a single one and so has one run at a time."""
+
+    text: str
+    maker: Maker
+    source: str
+    close: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
 class FirmwareChoice:
-    """`given`: as it was written; `makers`: by GPU (`a.3`) or ALL, the class as it was written, and the class
-    (`firmware_loading.firmware_of`)."""
+    """`given`: as it was written; `chosen`: by GPU (`a.3`) or ALL."""
 
     given: tuple[str, ...] = ()
-    makers: Mapping[str, tuple[str, Maker]] = field(default_factory=dict, compare=False, repr=False)
+    chosen: Mapping[str, Chosen] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def boards(self) -> bool:
+        """Whether any of it runs on a board."""
+        return any(each.close is not None for each in self.chosen.values())
+
+    def close(self) -> None:
+        """Give the ports of all boards back."""
+        for each in self.chosen.values():
+            if each.close is not None:
+                each.close()
 
     def sources(self) -> dict[str, str]:
-        """What was written, and a hash of the file that each class stands in: results of another one are others."""
-        found = dict[str, str]()
-        for text in self.given:
-            module = sys.modules[text.partition("=")[2].partition(":")[0]]
-            file = getattr(module, "__file__", None)
-            found[text] = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12] if file else ""
-        return found
+        """What was written, and a hash of the file that it is in: results of another one are others."""
+        return {f"{where}={each.text}": each.source for where, each in self.chosen.items()}
 
     def by_cell(self, wiring: Wiring) -> Mapping[int, tuple[str, Maker]]:
         """By cell, its name in messages and what makes its firmware. Raises FirmwareError for a GPU that isn't
@@ -37,13 +50,13 @@ class FirmwareChoice:
         for cell in range(wiring.cells):
             card, gpu = wiring.place(cell)
             name = str(GpuRef(wiring.cards[card].name, gpu))
-            chosen = self.makers.get(name)
+            chosen = self.chosen.get(name)
             if chosen is None and (gpu in wiring.cards[card].host_links or cell in wiring.crossings):
-                chosen = self.makers.get(ALL)
+                chosen = self.chosen.get(ALL)
             if chosen is not None:
-                found[cell] = (f"firmware of {name} ({chosen[0]})", chosen[1])
+                found[cell] = (f"firmware of {name} ({chosen.text})", chosen.maker)
         cards = {card.name: card.gpus for card in wiring.cards}
-        for where in self.makers.keys() - {ALL}:
+        for where in self.chosen.keys() - {ALL}:
             ref = GpuRef.parse(where)
             if ref.index >= cards.get(ref.card, 0):
                 there = ", ".join(f"{name}.0 .. {name}.{gpus - 1}" for name, gpus in cards.items())

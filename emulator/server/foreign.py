@@ -1,5 +1,6 @@
 """Somebody else's firmware on one GPU: what it answers is checked, and what goes wrong in it is told in one line."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,19 +23,29 @@ _WRITABLE = {register.name for register in REGISTERS if register.access == "rw"}
 _COMMANDS = "Send, Tell, SetTimer, CancelTimer, Write, Remember and observations"
 
 Maker = Callable[[Boot], Firmware]
+_log = logging.getLogger(__name__)
 
 
 class FirmwareError(Exception):
     """Somebody else's firmware can't be loaded, or does what none may; one line says which, and what."""
 
 
-class ForeignFirmware:
-    """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError."""
+class FirmwareGone(Exception):
+    """What runs a GPU's firmware has been pulled out, or hangs; the text is the end of a sentence about it."""
 
-    def __init__(self, name: str, maker: Maker, boot: Boot) -> None:
-        self._name = name
-        with self._told("power-up"):
-            self._made: Any = maker(boot)
+
+class ForeignFirmware:
+    """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError. Once it is gone it is
+    told to `on_gone`, and says nothing any more."""
+
+    def __init__(self, name: str, maker: Maker, boot: Boot, on_gone: Callable[[], None] = lambda: None) -> None:
+        self._name, self._on_gone, self._gone = name, on_gone, False
+        try:
+            with self._told("power-up"):
+                self._made: Any = maker(boot)
+        except FirmwareGone as gone:
+            self._has_gone("power-up", gone)
+            return
         missing = [method for method in METHODS if not callable(getattr(self._made, method, None))]
         if missing:
             raise FirmwareError(f"{name}: has no method {missing[0]}; wanted are {', '.join(METHODS)}")
@@ -53,29 +64,47 @@ class ForeignFirmware:
 
     def count_now(self, now: int) -> list[Action]:
         """Somebody wants a count; it may not take such wishes."""
-        return self._answer("count_now", now, now) if callable(getattr(self._made, "count_now", None)) else []
+        asked = not self._gone and callable(getattr(self._made, "count_now", None))
+        return self._answer("count_now", now, now) if asked else []
 
     def on_status(self, status: int) -> None:
         """The status before a timer."""
-        with self._told("on_status"):
-            self._made.on_status(status)
+        if not self._gone:
+            with self._told("on_status"):
+                self._made.on_status(status)
 
     def _answer(self, method: str, now: int, *given: object) -> list[Action]:
-        with self._told(f"{method} in cycle {now}"):
-            found = getattr(self._made, method)(*given)
+        if self._gone:
+            return []
+        where = f"{method} in cycle {now}"
+        try:
+            with self._told(where):
+                found = getattr(self._made, method)(*given)
+        except FirmwareGone as gone:
+            self._has_gone(where, gone)
+            return []
         if not isinstance(found, list | tuple) or len(found) > _MOST_ACTIONS:
             what = f"{len(found)} actions" if isinstance(found, list | tuple) else one(type(found).__name__)
             wanted = f"wanted is a list of {_MOST_ACTIONS} actions at most"
-            raise FirmwareError(f"{self._name}: {method} in cycle {now}: found {what}; {wanted}")
+            raise FirmwareError(f"{self._name}: {where}: found {what}; {wanted}")
         try:
             return [_checked(action) for action in found]
         except ValueError as error:
-            raise FirmwareError(f"{self._name}: {method} in cycle {now}: {error}") from None
+            raise FirmwareError(f"{self._name}: {where}: {error}") from None
+
+    def _has_gone(self, where: str, gone: FirmwareGone) -> None:
+        self._gone = True
+        _log.warning("%s: %s: gone, and the GPU hangs from now on: %s", self._name, where, gone)
+        self._on_gone()
 
     @contextmanager
     def _told(self, where: str) -> Iterator[None]:
         try:
             yield
+        except FirmwareGone:
+            raise
+        except FirmwareError as error:  # of what is somewhere else: there is no place to show
+            raise FirmwareError(f"{self._name}: {where}: {error}") from None
         except Exception as error:
             at, trace = "", error.__traceback__
             while trace is not None:

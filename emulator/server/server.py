@@ -11,7 +11,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
-from ringhil.emulator.scenario import Scenario, TimelineEvent
+from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.groups import Groups
@@ -75,9 +75,17 @@ class LiveServer:
 
         def boot(boots: int, memory: int) -> Firmware:
             told = self._groups.boot(card, gpu, boots, memory)
-            return ForeignFirmware(*self._foreign[cell], told) if cell in self._foreign else our_program(told)
+            if cell not in self._foreign:
+                return our_program(told)
+            return ForeignFirmware(*self._foreign[cell], told, lambda: self._hang(cell))
 
         return GpuFirmware(self.kernel, cell, boot, self._injector.before_sending)
+
+    def _hang(self, cell: int) -> None:
+        """Nobody runs a GPU's firmware any more: it is a GPU that hangs, from the next cycle on."""
+        card, gpu = self.wiring.place(cell)
+        target = GpuRef(self.wiring.cards[card].name, gpu)
+        self.strike([TimelineEvent(self.kernel.now + 1, EventAction.FAULT, "hang", target, None, 0)])
 
     # ---------------------------------------------------------------------------------------------------- mail
 

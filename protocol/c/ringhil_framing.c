@@ -13,12 +13,14 @@ static uint32_t crc_step(uint32_t state, uint8_t byte) {
     return state;
 }
 
-uint32_t rh_crc(const uint8_t *data, size_t length) {
-    uint32_t state = 0xFFFFFFFFu;
+uint32_t rh_crc_more(uint32_t crc, const uint8_t *data, size_t length) {
+    uint32_t state = ~crc;
     for (size_t i = 0; i < length; ++i)
         state = crc_step(state, data[i]);
     return ~state;
 }
+
+uint32_t rh_crc(const uint8_t *data, size_t length) { return rh_crc_more(0, data, length); }
 
 void rh_receiver_init(struct rh_receiver *receiver, uint8_t *buffer, size_t room) {
     struct rh_receiver fresh = {buffer, room, 0, 0, 0, 0, 0, 0};

@@ -35,6 +35,8 @@ size_t rh_receive(struct rh_receiver *receiver, uint8_t byte);
 size_t rh_wrap(const uint8_t *message, size_t length, uint8_t *out, size_t room);
 
 uint32_t rh_crc(const uint8_t *data, size_t length);
+/* That of what `crc` is of, and these bytes behind it; of nothing it is 0. */
+uint32_t rh_crc_more(uint32_t crc, const uint8_t *data, size_t length);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,7 @@
-/* Generated from protocol/line/: do not edit; `make generate` rewrites it. */
+/* Generated from protocol/: do not edit; `make generate` rewrites it. */
 #include "ringhil_messages.h"
 
 #include <string.h>
-
-#define TYPE_BYTES 1u
 
 static uint8_t *put(uint8_t *out, uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; ++i)
@@ -33,7 +31,7 @@ uint64_t rh_word(const uint8_t *words, size_t index) {
 size_t rh_pack_hello(const struct rh_hello *m, uint8_t *out, size_t room) {
     if (room < 5u || m->name_length > (room - 5u) || m->name_length > (RH_LONGEST - 5u))
         return 0;
-    out = put(out, 1u, TYPE_BYTES);
+    out = put(out, 1u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->major, 1);
     out = put(out, m->minor, 1);
@@ -45,7 +43,7 @@ size_t rh_pack_hello(const struct rh_hello *m, uint8_t *out, size_t room) {
 int rh_unpack_hello(struct rh_hello *m, const uint8_t *in, size_t length) {
     if (length < 5u || in[0] != 1u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->major = (uint8_t)get(&in, 1);
     m->minor = (uint8_t)get(&in, 1);
@@ -57,7 +55,7 @@ int rh_unpack_hello(struct rh_hello *m, const uint8_t *in, size_t length) {
 size_t rh_pack_hello_reply(const struct rh_hello_reply *m, uint8_t *out, size_t room) {
     if (room < 32u || m->name_length > (room - 32u) || m->name_length > (RH_LONGEST - 32u))
         return 0;
-    out = put(out, 129u, TYPE_BYTES);
+    out = put(out, 129u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->major, 1);
     out = put(out, m->minor, 1);
@@ -76,7 +74,7 @@ size_t rh_pack_hello_reply(const struct rh_hello_reply *m, uint8_t *out, size_t 
 int rh_unpack_hello_reply(struct rh_hello_reply *m, const uint8_t *in, size_t length) {
     if (length < 32u || in[0] != 129u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->major = (uint8_t)get(&in, 1);
     m->minor = (uint8_t)get(&in, 1);
@@ -95,7 +93,7 @@ int rh_unpack_hello_reply(struct rh_hello_reply *m, const uint8_t *in, size_t le
 size_t rh_pack_time(const struct rh_time *m, uint8_t *out, size_t room) {
     if (room < 3u)
         return 0;
-    out = put(out, 2u, TYPE_BYTES);
+    out = put(out, 2u, 1);
     out = put(out, m->id, 2);
     return 3u;
 }
@@ -103,7 +101,7 @@ size_t rh_pack_time(const struct rh_time *m, uint8_t *out, size_t room) {
 int rh_unpack_time(struct rh_time *m, const uint8_t *in, size_t length) {
     if (length != 3u || in[0] != 2u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     (void)in;
     return 1;
@@ -112,7 +110,7 @@ int rh_unpack_time(struct rh_time *m, const uint8_t *in, size_t length) {
 size_t rh_pack_time_reply(const struct rh_time_reply *m, uint8_t *out, size_t room) {
     if (room < 11u)
         return 0;
-    out = put(out, 130u, TYPE_BYTES);
+    out = put(out, 130u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->now, 8);
     return 11u;
@@ -121,7 +119,7 @@ size_t rh_pack_time_reply(const struct rh_time_reply *m, uint8_t *out, size_t ro
 int rh_unpack_time_reply(struct rh_time_reply *m, const uint8_t *in, size_t length) {
     if (length != 11u || in[0] != 130u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->now = (uint64_t)get(&in, 8);
     (void)in;
@@ -131,7 +129,7 @@ int rh_unpack_time_reply(struct rh_time_reply *m, const uint8_t *in, size_t leng
 size_t rh_pack_read(const struct rh_read *m, uint8_t *out, size_t room) {
     if (room < 6u)
         return 0;
-    out = put(out, 3u, TYPE_BYTES);
+    out = put(out, 3u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->gpu, 2);
     out = put(out, m->address, 1);
@@ -141,7 +139,7 @@ size_t rh_pack_read(const struct rh_read *m, uint8_t *out, size_t room) {
 int rh_unpack_read(struct rh_read *m, const uint8_t *in, size_t length) {
     if (length != 6u || in[0] != 3u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->gpu = (uint16_t)get(&in, 2);
     m->address = (uint8_t)get(&in, 1);
@@ -152,7 +150,7 @@ int rh_unpack_read(struct rh_read *m, const uint8_t *in, size_t length) {
 size_t rh_pack_read_reply(const struct rh_read_reply *m, uint8_t *out, size_t room) {
     if (room < 15u)
         return 0;
-    out = put(out, 131u, TYPE_BYTES);
+    out = put(out, 131u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->value, 4);
     out = put(out, m->now, 8);
@@ -162,7 +160,7 @@ size_t rh_pack_read_reply(const struct rh_read_reply *m, uint8_t *out, size_t ro
 int rh_unpack_read_reply(struct rh_read_reply *m, const uint8_t *in, size_t length) {
     if (length != 15u || in[0] != 131u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->value = (uint32_t)get(&in, 4);
     m->now = (uint64_t)get(&in, 8);
@@ -173,7 +171,7 @@ int rh_unpack_read_reply(struct rh_read_reply *m, const uint8_t *in, size_t leng
 size_t rh_pack_write(const struct rh_write *m, uint8_t *out, size_t room) {
     if (room < 10u)
         return 0;
-    out = put(out, 4u, TYPE_BYTES);
+    out = put(out, 4u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->gpu, 2);
     out = put(out, m->address, 1);
@@ -184,7 +182,7 @@ size_t rh_pack_write(const struct rh_write *m, uint8_t *out, size_t room) {
 int rh_unpack_write(struct rh_write *m, const uint8_t *in, size_t length) {
     if (length != 10u || in[0] != 4u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->gpu = (uint16_t)get(&in, 2);
     m->address = (uint8_t)get(&in, 1);
@@ -196,7 +194,7 @@ int rh_unpack_write(struct rh_write *m, const uint8_t *in, size_t length) {
 size_t rh_pack_write_reply(const struct rh_write_reply *m, uint8_t *out, size_t room) {
     if (room < 11u)
         return 0;
-    out = put(out, 132u, TYPE_BYTES);
+    out = put(out, 132u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->now, 8);
     return 11u;
@@ -205,7 +203,7 @@ size_t rh_pack_write_reply(const struct rh_write_reply *m, uint8_t *out, size_t 
 int rh_unpack_write_reply(struct rh_write_reply *m, const uint8_t *in, size_t length) {
     if (length != 11u || in[0] != 132u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->now = (uint64_t)get(&in, 8);
     (void)in;
@@ -215,7 +213,7 @@ int rh_unpack_write_reply(struct rh_write_reply *m, const uint8_t *in, size_t le
 size_t rh_pack_census(const struct rh_census *m, uint8_t *out, size_t room) {
     if (room < 3u)
         return 0;
-    out = put(out, 5u, TYPE_BYTES);
+    out = put(out, 5u, 1);
     out = put(out, m->id, 2);
     return 3u;
 }
@@ -223,7 +221,7 @@ size_t rh_pack_census(const struct rh_census *m, uint8_t *out, size_t room) {
 int rh_unpack_census(struct rh_census *m, const uint8_t *in, size_t length) {
     if (length != 3u || in[0] != 5u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     (void)in;
     return 1;
@@ -232,7 +230,7 @@ int rh_unpack_census(struct rh_census *m, const uint8_t *in, size_t length) {
 size_t rh_pack_census_reply(const struct rh_census_reply *m, uint8_t *out, size_t room) {
     if (room < 46u || m->members_count > (room - 46u) / 8u || m->members_count > (RH_LONGEST - 46u) / 8u)
         return 0;
-    out = put(out, 133u, TYPE_BYTES);
+    out = put(out, 133u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->epoch, 4);
     out = put(out, m->sequence, 4);
@@ -254,7 +252,7 @@ size_t rh_pack_census_reply(const struct rh_census_reply *m, uint8_t *out, size_
 int rh_unpack_census_reply(struct rh_census_reply *m, const uint8_t *in, size_t length) {
     if (length < 46u || in[0] != 133u || (length - 46u) % 8u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->epoch = (uint32_t)get(&in, 4);
     m->sequence = (uint32_t)get(&in, 4);
@@ -276,7 +274,7 @@ int rh_unpack_census_reply(struct rh_census_reply *m, const uint8_t *in, size_t 
 size_t rh_pack_last_census(const struct rh_last_census *m, uint8_t *out, size_t room) {
     if (room < 3u)
         return 0;
-    out = put(out, 6u, TYPE_BYTES);
+    out = put(out, 6u, 1);
     out = put(out, m->id, 2);
     return 3u;
 }
@@ -284,7 +282,7 @@ size_t rh_pack_last_census(const struct rh_last_census *m, uint8_t *out, size_t 
 int rh_unpack_last_census(struct rh_last_census *m, const uint8_t *in, size_t length) {
     if (length != 3u || in[0] != 6u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     (void)in;
     return 1;
@@ -293,7 +291,7 @@ int rh_unpack_last_census(struct rh_last_census *m, const uint8_t *in, size_t le
 size_t rh_pack_last_census_reply(const struct rh_last_census_reply *m, uint8_t *out, size_t room) {
     if (room < 46u || m->members_count > (room - 46u) / 8u || m->members_count > (RH_LONGEST - 46u) / 8u)
         return 0;
-    out = put(out, 134u, TYPE_BYTES);
+    out = put(out, 134u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->epoch, 4);
     out = put(out, m->sequence, 4);
@@ -315,7 +313,7 @@ size_t rh_pack_last_census_reply(const struct rh_last_census_reply *m, uint8_t *
 int rh_unpack_last_census_reply(struct rh_last_census_reply *m, const uint8_t *in, size_t length) {
     if (length < 46u || in[0] != 134u || (length - 46u) % 8u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->epoch = (uint32_t)get(&in, 4);
     m->sequence = (uint32_t)get(&in, 4);
@@ -337,7 +335,7 @@ int rh_unpack_last_census_reply(struct rh_last_census_reply *m, const uint8_t *i
 size_t rh_pack_send(const struct rh_send *m, uint8_t *out, size_t room) {
     if (room < 6u || m->frame_length > (room - 6u) || m->frame_length > (RH_LONGEST - 6u))
         return 0;
-    out = put(out, 7u, TYPE_BYTES);
+    out = put(out, 7u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->gpu, 2);
     out = put(out, m->port, 1);
@@ -349,7 +347,7 @@ size_t rh_pack_send(const struct rh_send *m, uint8_t *out, size_t room) {
 int rh_unpack_send(struct rh_send *m, const uint8_t *in, size_t length) {
     if (length < 6u || in[0] != 7u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->gpu = (uint16_t)get(&in, 2);
     m->port = (uint8_t)get(&in, 1);
@@ -361,7 +359,7 @@ int rh_unpack_send(struct rh_send *m, const uint8_t *in, size_t length) {
 size_t rh_pack_send_reply(const struct rh_send_reply *m, uint8_t *out, size_t room) {
     if (room < 11u)
         return 0;
-    out = put(out, 135u, TYPE_BYTES);
+    out = put(out, 135u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->now, 8);
     return 11u;
@@ -370,7 +368,7 @@ size_t rh_pack_send_reply(const struct rh_send_reply *m, uint8_t *out, size_t ro
 int rh_unpack_send_reply(struct rh_send_reply *m, const uint8_t *in, size_t length) {
     if (length != 11u || in[0] != 135u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->now = (uint64_t)get(&in, 8);
     (void)in;
@@ -380,7 +378,7 @@ int rh_unpack_send_reply(struct rh_send_reply *m, const uint8_t *in, size_t leng
 size_t rh_pack_subscribe(const struct rh_subscribe *m, uint8_t *out, size_t room) {
     if (room < 5u)
         return 0;
-    out = put(out, 8u, TYPE_BYTES);
+    out = put(out, 8u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->events, 2);
     return 5u;
@@ -389,7 +387,7 @@ size_t rh_pack_subscribe(const struct rh_subscribe *m, uint8_t *out, size_t room
 int rh_unpack_subscribe(struct rh_subscribe *m, const uint8_t *in, size_t length) {
     if (length != 5u || in[0] != 8u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->events = (uint16_t)get(&in, 2);
     (void)in;
@@ -399,7 +397,7 @@ int rh_unpack_subscribe(struct rh_subscribe *m, const uint8_t *in, size_t length
 size_t rh_pack_subscribe_reply(const struct rh_subscribe_reply *m, uint8_t *out, size_t room) {
     if (room < 13u)
         return 0;
-    out = put(out, 136u, TYPE_BYTES);
+    out = put(out, 136u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->events, 2);
     out = put(out, m->now, 8);
@@ -409,7 +407,7 @@ size_t rh_pack_subscribe_reply(const struct rh_subscribe_reply *m, uint8_t *out,
 int rh_unpack_subscribe_reply(struct rh_subscribe_reply *m, const uint8_t *in, size_t length) {
     if (length != 13u || in[0] != 136u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->events = (uint16_t)get(&in, 2);
     m->now = (uint64_t)get(&in, 8);
@@ -420,7 +418,7 @@ int rh_unpack_subscribe_reply(struct rh_subscribe_reply *m, const uint8_t *in, s
 size_t rh_pack_inject(const struct rh_inject *m, uint8_t *out, size_t room) {
     if (room < 11u)
         return 0;
-    out = put(out, 9u, TYPE_BYTES);
+    out = put(out, 9u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->injection, 1);
     out = put(out, m->fault, 1);
@@ -432,7 +430,7 @@ size_t rh_pack_inject(const struct rh_inject *m, uint8_t *out, size_t room) {
 int rh_unpack_inject(struct rh_inject *m, const uint8_t *in, size_t length) {
     if (length != 11u || in[0] != 9u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->injection = (uint8_t)get(&in, 1);
     m->fault = (uint8_t)get(&in, 1);
@@ -445,7 +443,7 @@ int rh_unpack_inject(struct rh_inject *m, const uint8_t *in, size_t length) {
 size_t rh_pack_inject_reply(const struct rh_inject_reply *m, uint8_t *out, size_t room) {
     if (room < 11u)
         return 0;
-    out = put(out, 137u, TYPE_BYTES);
+    out = put(out, 137u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->now, 8);
     return 11u;
@@ -454,7 +452,7 @@ size_t rh_pack_inject_reply(const struct rh_inject_reply *m, uint8_t *out, size_
 int rh_unpack_inject_reply(struct rh_inject_reply *m, const uint8_t *in, size_t length) {
     if (length != 11u || in[0] != 137u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->now = (uint64_t)get(&in, 8);
     (void)in;
@@ -464,7 +462,7 @@ int rh_unpack_inject_reply(struct rh_inject_reply *m, const uint8_t *in, size_t 
 size_t rh_pack_line(const struct rh_line *m, uint8_t *out, size_t room) {
     if (room < 3u)
         return 0;
-    out = put(out, 10u, TYPE_BYTES);
+    out = put(out, 10u, 1);
     out = put(out, m->id, 2);
     return 3u;
 }
@@ -472,7 +470,7 @@ size_t rh_pack_line(const struct rh_line *m, uint8_t *out, size_t room) {
 int rh_unpack_line(struct rh_line *m, const uint8_t *in, size_t length) {
     if (length != 3u || in[0] != 10u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     (void)in;
     return 1;
@@ -481,7 +479,7 @@ int rh_unpack_line(struct rh_line *m, const uint8_t *in, size_t length) {
 size_t rh_pack_line_reply(const struct rh_line_reply *m, uint8_t *out, size_t room) {
     if (room < 39u)
         return 0;
-    out = put(out, 138u, TYPE_BYTES);
+    out = put(out, 138u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->received, 8);
     out = put(out, m->sent, 8);
@@ -496,7 +494,7 @@ size_t rh_pack_line_reply(const struct rh_line_reply *m, uint8_t *out, size_t ro
 int rh_unpack_line_reply(struct rh_line_reply *m, const uint8_t *in, size_t length) {
     if (length != 39u || in[0] != 138u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->received = (uint64_t)get(&in, 8);
     m->sent = (uint64_t)get(&in, 8);
@@ -512,7 +510,7 @@ int rh_unpack_line_reply(struct rh_line_reply *m, const uint8_t *in, size_t leng
 size_t rh_pack_frame_event(const struct rh_frame_event *m, uint8_t *out, size_t room) {
     if (room < 16u || m->frame_length > (room - 16u) || m->frame_length > (RH_LONGEST - 16u))
         return 0;
-    out = put(out, 65u, TYPE_BYTES);
+    out = put(out, 65u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->gpu, 2);
     out = put(out, m->port, 1);
@@ -527,7 +525,7 @@ size_t rh_pack_frame_event(const struct rh_frame_event *m, uint8_t *out, size_t 
 int rh_unpack_frame_event(struct rh_frame_event *m, const uint8_t *in, size_t length) {
     if (length < 16u || in[0] != 65u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->gpu = (uint16_t)get(&in, 2);
     m->port = (uint8_t)get(&in, 1);
@@ -542,7 +540,7 @@ int rh_unpack_frame_event(struct rh_frame_event *m, const uint8_t *in, size_t le
 size_t rh_pack_role_event(const struct rh_role_event *m, uint8_t *out, size_t room) {
     if (room < 19u)
         return 0;
-    out = put(out, 66u, TYPE_BYTES);
+    out = put(out, 66u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->gpu, 2);
     out = put(out, m->role, 1);
@@ -555,7 +553,7 @@ size_t rh_pack_role_event(const struct rh_role_event *m, uint8_t *out, size_t ro
 int rh_unpack_role_event(struct rh_role_event *m, const uint8_t *in, size_t length) {
     if (length != 19u || in[0] != 66u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->gpu = (uint16_t)get(&in, 2);
     m->role = (uint8_t)get(&in, 1);
@@ -569,7 +567,7 @@ int rh_unpack_role_event(struct rh_role_event *m, const uint8_t *in, size_t leng
 size_t rh_pack_count_event(const struct rh_count_event *m, uint8_t *out, size_t room) {
     if (room < 46u || m->members_count > (room - 46u) / 8u || m->members_count > (RH_LONGEST - 46u) / 8u)
         return 0;
-    out = put(out, 67u, TYPE_BYTES);
+    out = put(out, 67u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->epoch, 4);
     out = put(out, m->sequence, 4);
@@ -591,7 +589,7 @@ size_t rh_pack_count_event(const struct rh_count_event *m, uint8_t *out, size_t 
 int rh_unpack_count_event(struct rh_count_event *m, const uint8_t *in, size_t length) {
     if (length < 46u || in[0] != 67u || (length - 46u) % 8u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->epoch = (uint32_t)get(&in, 4);
     m->sequence = (uint32_t)get(&in, 4);
@@ -613,7 +611,7 @@ int rh_unpack_count_event(struct rh_count_event *m, const uint8_t *in, size_t le
 size_t rh_pack_fault_event(const struct rh_fault_event *m, uint8_t *out, size_t room) {
     if (room < 19u)
         return 0;
-    out = put(out, 68u, TYPE_BYTES);
+    out = put(out, 68u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->injection, 1);
     out = put(out, m->fault, 1);
@@ -626,7 +624,7 @@ size_t rh_pack_fault_event(const struct rh_fault_event *m, uint8_t *out, size_t 
 int rh_unpack_fault_event(struct rh_fault_event *m, const uint8_t *in, size_t length) {
     if (length != 19u || in[0] != 68u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->injection = (uint8_t)get(&in, 1);
     m->fault = (uint8_t)get(&in, 1);
@@ -640,7 +638,7 @@ int rh_unpack_fault_event(struct rh_fault_event *m, const uint8_t *in, size_t le
 size_t rh_pack_missed_event(const struct rh_missed_event *m, uint8_t *out, size_t room) {
     if (room < 7u)
         return 0;
-    out = put(out, 69u, TYPE_BYTES);
+    out = put(out, 69u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->events, 4);
     return 7u;
@@ -649,7 +647,7 @@ size_t rh_pack_missed_event(const struct rh_missed_event *m, uint8_t *out, size_
 int rh_unpack_missed_event(struct rh_missed_event *m, const uint8_t *in, size_t length) {
     if (length != 7u || in[0] != 69u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->events = (uint32_t)get(&in, 4);
     (void)in;
@@ -659,7 +657,7 @@ int rh_unpack_missed_event(struct rh_missed_event *m, const uint8_t *in, size_t 
 size_t rh_pack_refused(const struct rh_refused *m, uint8_t *out, size_t room) {
     if (room < 4u || m->text_length > (room - 4u) || m->text_length > (RH_LONGEST - 4u))
         return 0;
-    out = put(out, 255u, TYPE_BYTES);
+    out = put(out, 255u, 1);
     out = put(out, m->id, 2);
     out = put(out, m->why, 1);
     if (m->text_length)
@@ -670,7 +668,7 @@ size_t rh_pack_refused(const struct rh_refused *m, uint8_t *out, size_t room) {
 int rh_unpack_refused(struct rh_refused *m, const uint8_t *in, size_t length) {
     if (length < 4u || in[0] != 255u)
         return 0;
-    in += TYPE_BYTES;
+    in += 1;
     m->id = (uint16_t)get(&in, 2);
     m->why = (uint8_t)get(&in, 1);
     m->text = in;

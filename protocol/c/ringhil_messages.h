@@ -1,9 +1,9 @@
 /*
  * Messages of a card's management port: docs/management.md.
- * Generated from protocol/line/: do not edit; `make generate` rewrites it.
+ * Generated from protocol/: do not edit; `make generate` rewrites it.
  *
- * rh_pack_... writes a message: its bytes, or 0 when there is no room for them.
- * rh_unpack_... reads one: 1, or 0 when the bytes are no message of that type. A field of any length points into the
+ * rh_pack_... writes one: its bytes, or 0 when there is no room for them.
+ * rh_unpack_... reads one: 1, or 0 when the bytes are none of that type. A field of any length points into the
  * bytes that were read; one of words has them most significant byte first, see rh_word.
  */
 #ifndef RINGHIL_MESSAGES_H
@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
 
 #ifdef __cplusplus
 extern "C" {

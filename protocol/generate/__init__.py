@@ -3,19 +3,26 @@
 from pathlib import Path
 
 from ringhil.protocol.generate import c_header, frames, line_c, line_reference, messages, reference, systemverilog
+from ringhil.protocol.generate.tables import FIRMWARE_LOOP, MANAGEMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def outputs() -> dict[Path, str]:
     """Path in the source tree -> text that belongs there."""
+    in_c = {
+        ROOT / "protocol" / "c" / f"{each.name}.{suffix}": text
+        for each in (line_c.MESSAGES, line_c.FIRMWARE_MESSAGES, line_c.FRAMES)
+        for suffix, text in (("h", each.header()), ("c", each.source()))
+    }
     return {
         ROOT / "protocol" / "frames.py": frames.render(),
-        ROOT / "protocol" / "line" / "messages.py": messages.render(),
+        ROOT / "protocol" / "line" / "messages.py": messages.render(MANAGEMENT),
+        ROOT / "protocol" / "line" / "firmware_messages.py": messages.render(FIRMWARE_LOOP),
         ROOT / "rtl" / "ringhil_pkg.sv": systemverilog.render(),
         ROOT / "emulator" / "engine" / "csrc" / "ringhil_wire.h": c_header.render(),
-        ROOT / "protocol" / "c" / "ringhil_messages.h": line_c.header(),
-        ROOT / "protocol" / "c" / "ringhil_messages.c": line_c.source(),
+        **in_c,
         ROOT / "docs" / "protocol.md": reference.render(),
         ROOT / "docs" / "management.md": line_reference.render(),
+        ROOT / "docs" / "firmware-loop.md": line_reference.render_loop(),
     }

@@ -1,11 +1,14 @@
-"""Writes `docs/management.md`: the reference page of a card's management port."""
+"""Writes the reference pages of serial lines: `docs/management.md`, `docs/firmware-loop.md`."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from construct import Renamed
 
 from ringhil.protocol.enums import Bits, Coded
-from ringhil.protocol.generate.messages import parts
-from ringhil.protocol.line import framing, management
-from ringhil.protocol.line.management import MESSAGES, Type
+from ringhil.protocol.generate.tables import parts
+from ringhil.protocol.line import firmware_loop, framing, management
+from ringhil.protocol.reasons import LeaseEnd, Rejection
 
 _INTRO = f"""# Management port of a card
 
@@ -72,13 +75,57 @@ _TABLES: tuple[tuple[str, type[Coded] | type[Bits]], ...] = (
 )
 
 
-def _message(kind: Type, definition: Renamed) -> list[str]:
+_LOOP = f"""# Firmware loop
+
+<!-- Generated from protocol/line/: do not edit; `make generate` rewrites it. -->
+
+How an emulator runs the firmware of a GPU that is somewhere else: in a library of this process, or on a board at the
+end of a serial line ([how to](firmware.md#your-own-in-a-whole-server)). This is version
+{firmware_loop.MAJOR}.{firmware_loop.MINOR} of its protocol. On a line messages are framed as those of a
+[management port](management.md#framing); a library takes and gives them as they are.
+
+The emulator asks, the firmware answers, one request at a time: with `done` and the actions that follow from it, or
+with `declined`, under the id of the request. `attach` is answered by `attach_reply`. All numbers are unsigned, most
+significant byte first. A message has {framing.LONGEST:,} bytes at most, an answer {firmware_loop.MOST_ACTIONS} actions.
+
+| byte | field | bits |
+|---:|---|---:|
+| 0 | type | 8 |
+| 1 | id, which actions don't have | 16 |
+
+| when | is asked |
+|---|---|
+| the line is opened, and at each boot | `attach` |
+| the GPU boots: who it is, whatever it was before | `boot` |
+| behind it: its groups, its link to another card, its ways | `group` once or twice, `crossing`, `routes` |
+| it begins | `start` |
+| a timer that it has set has run out | `timer` |
+| a frame is in its mailbox | `frame` |
+| somebody at a management port wants a count | `count_now` |
+
+Times are cycles since power-up; no time passes between a request and its answer. Actions are carried out in their
+order. A request that comes again, the same bytes under the same id, is not done again and gets the same answer: it was
+lost on the way. Whoever doesn't answer at all is a GPU that hangs.
+
+A later minor version only adds types; a later major one keeps `attach`, and the first two bytes behind the id of
+`attach_reply`.
+"""
+_LOOP_TABLES: tuple[tuple[str, type[Coded] | type[Bits]], ...] = (
+    ("Options of a boot", firmware_loop.BootOption),
+    ("Why a request is declined", firmware_loop.Declined),
+    ("Why a lease is over", LeaseEnd),
+    ("Why a census is rejected", Rejection),
+)
+
+
+def _message(kind: Coded, definition: Renamed) -> list[str]:
     out = [f"### {kind} (0x{kind.code:02X})", ""]
     fixed, tail = parts(definition)
     docs = {str(sub.name): sub.docs or "" for sub in definition.subcons}
-    rows, offset = list[str](), 3
-    for name, size in fixed[1:]:
-        rows.append(f"| {offset} | {name} | {8 * size} | {docs[name]} |")
+    rows, offset = list[str](), 1
+    for name, size in fixed:
+        if name != "id":
+            rows.append(f"| {offset} | {name} | {8 * size} | {docs[name]} |")
         offset += size
     if tail is not None:
         rows.append(f"| {offset} | {tail[0]} | to the end | {docs[tail[0]]} |")
@@ -87,14 +134,27 @@ def _message(kind: Type, definition: Renamed) -> list[str]:
     return [*out, "| byte | field | bits | |", "|---:|---|---:|---|", *rows, ""]
 
 
-def render() -> str:
-    """The page's text."""
-    out = [_INTRO]
-    for kind, definition in MESSAGES.items():
-        out += _message(kind, definition)
-    for heading, words in _TABLES:
+def _messages(definitions: Mapping[Any, Renamed]) -> list[str]:
+    return [line for kind, definition in definitions.items() for line in _message(kind, definition)]
+
+
+def _words(tables: tuple[tuple[str, type[Coded] | type[Bits]], ...]) -> list[str]:
+    out = list[str]()
+    for heading, words in tables:
         mask = issubclass(words, Bits)
         out += [f"## {heading}", "", "| name | value |", "|---|---:|"]
         out += [f"| {name} | {f'0x{value:04X}' if mask else value} |" for name, value in words.codes().items()]
         out.append("")
+    return out
+
+
+def render() -> str:
+    """The text of the page about management ports."""
+    return "\n".join([_INTRO, *_messages(management.MESSAGES), *_words(_TABLES)]).rstrip() + "\n"
+
+
+def render_loop() -> str:
+    """The text of the page about the firmware loop."""
+    out = [_LOOP, "## Requests and answers", "", *_messages(firmware_loop.MESSAGES)]
+    out += ["## Actions", "", *_messages(firmware_loop.ACTIONS), *_words(_LOOP_TABLES)]
     return "\n".join(out).rstrip() + "\n"

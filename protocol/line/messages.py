@@ -15,6 +15,7 @@ class HelloRequest:
     TYPE: ClassVar[int] = 0x01
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHBB")
     TAIL: ClassVar[str] = "name"
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     major: int
@@ -29,6 +30,7 @@ class HelloReply:
     TYPE: ClassVar[int] = 0x81
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHBBBHHHIQQ")
     TAIL: ClassVar[str] = "name"
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     major: int
@@ -50,6 +52,7 @@ class TimeRequest:
     TYPE: ClassVar[int] = 0x02
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BH")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
 
@@ -61,6 +64,7 @@ class TimeReply:
     TYPE: ClassVar[int] = 0x82
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     now: int
@@ -73,6 +77,7 @@ class ReadRequest:
     TYPE: ClassVar[int] = 0x03
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHB")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     gpu: int
@@ -86,6 +91,7 @@ class ReadReply:
     TYPE: ClassVar[int] = 0x83
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     value: int
@@ -99,6 +105,7 @@ class WriteRequest:
     TYPE: ClassVar[int] = 0x04
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHBI")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     gpu: int
@@ -113,6 +120,7 @@ class WriteReply:
     TYPE: ClassVar[int] = 0x84
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     now: int
@@ -125,6 +133,7 @@ class CensusRequest:
     TYPE: ClassVar[int] = 0x05
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BH")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
 
@@ -136,6 +145,7 @@ class CensusReply:
     TYPE: ClassVar[int] = 0x85
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHHBHHQQII")
     TAIL: ClassVar[str] = "members"
+    IN_WORDS: ClassVar[bool] = True
 
     id: int
     epoch: int
@@ -160,6 +170,7 @@ class LastCensusRequest:
     TYPE: ClassVar[int] = 0x06
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BH")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
 
@@ -171,6 +182,7 @@ class LastCensusReply:
     TYPE: ClassVar[int] = 0x86
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHHBHHQQII")
     TAIL: ClassVar[str] = "members"
+    IN_WORDS: ClassVar[bool] = True
 
     id: int
     epoch: int
@@ -195,6 +207,7 @@ class SendRequest:
     TYPE: ClassVar[int] = 0x07
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHB")
     TAIL: ClassVar[str] = "frame"
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     gpu: int
@@ -209,6 +222,7 @@ class SendReply:
     TYPE: ClassVar[int] = 0x87
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     now: int
@@ -221,6 +235,7 @@ class SubscribeRequest:
     TYPE: ClassVar[int] = 0x08
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHH")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     events: int
@@ -233,6 +248,7 @@ class SubscribeReply:
     TYPE: ClassVar[int] = 0x88
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     events: int
@@ -246,6 +262,7 @@ class InjectRequest:
     TYPE: ClassVar[int] = 0x09
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHBBHI")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     injection: int
@@ -261,6 +278,7 @@ class InjectReply:
     TYPE: ClassVar[int] = 0x89
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     now: int
@@ -273,6 +291,7 @@ class LineRequest:
     TYPE: ClassVar[int] = 0x0A
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BH")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
 
@@ -284,6 +303,7 @@ class LineReply:
     TYPE: ClassVar[int] = 0x8A
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQQIIIII")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     received: int
@@ -302,6 +322,7 @@ class FrameEvent:
     TYPE: ClassVar[int] = 0x41
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHBBBQ")
     TAIL: ClassVar[str] = "frame"
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     gpu: int
@@ -319,6 +340,7 @@ class RoleEvent:
     TYPE: ClassVar[int] = 0x42
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHBBIQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     gpu: int
@@ -335,6 +357,7 @@ class CountEvent:
     TYPE: ClassVar[int] = 0x43
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHIIHHHBHHQQII")
     TAIL: ClassVar[str] = "members"
+    IN_WORDS: ClassVar[bool] = True
 
     id: int
     epoch: int
@@ -359,6 +382,7 @@ class FaultEvent:
     TYPE: ClassVar[int] = 0x44
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHBBHIQ")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     injection: int
@@ -375,6 +399,7 @@ class MissedEvent:
     TYPE: ClassVar[int] = 0x45
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHI")
     TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     events: int
@@ -387,6 +412,7 @@ class RefusedReply:
     TYPE: ClassVar[int] = 0xFF
     FIXED: ClassVar[struct.Struct] = struct.Struct(">BHB")
     TAIL: ClassVar[str] = "text"
+    IN_WORDS: ClassVar[bool] = False
 
     id: int
     why: int

@@ -23,9 +23,9 @@ from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import FORGIVEN_AFTER, Liveness
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Port, Role
 
 Node = tuple[str, int]  # ("member", rank), ("warden", rank), ("cpu", 0)

@@ -12,9 +12,9 @@ from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
 from ringhil.firmware.gpu import CrossingConfig, GpuProgram
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerUp, Rejected
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol import codec, crc, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Record, Report, Result, Statistics
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Port, Role
 
 CONTROL = registers.ControlBit.codes()

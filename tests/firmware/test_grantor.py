@@ -9,8 +9,8 @@ from ringhil.firmware.commands import Remember
 from ringhil.firmware.election import CLAIM, GRANT, GRANTING, HOLDER, NO_HOLDER, REFUSE, RELEASE
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Granted, Lapsed
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Role
 
 LEASE, GUARD = 100, 10

@@ -25,9 +25,9 @@ from ringhil.firmware.election import (
 )
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Deposed, Elected, PeerDown, PeerUp
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Port, Role
 
 from .timed import Timed, only, told

@@ -21,9 +21,9 @@ from ringhil.firmware.election import (
     GroupConfig,
 )
 from ringhil.firmware.observations import Granted, Lapsed, PeerDown, PeerUp
-from ringhil.firmware.reasons import LeaseEnd
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Port, Role
 
 from .timed import Timed, only, told

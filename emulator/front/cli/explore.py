@@ -28,9 +28,9 @@ from ringhil.emulator.front.cli.explore_tables import show
 from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
+from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
-from ringhil.emulator.server.firmware_loading import firmware_of
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
 _log = logging.getLogger(__name__)
@@ -171,6 +171,8 @@ def command(**options: Any) -> int:
         if options["firmware"] and where:
             raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
         firmware = firmware_of(options["firmware"])
+        if firmware.boards:
+            raise click.UsageError("--firmware: cases begin from one warm state, and a board can't go back to it")
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"])

@@ -5,6 +5,7 @@ import click
 option = click.option(
     "--firmware",
     multiple=True,
-    metavar="GPU=MODULE:CLASS",
-    help="Run this class as the firmware of a GPU (a.3), or of all that have any ('*'). May be repeated.",
+    metavar="GPU=FIRMWARE",
+    help="What runs as the firmware of a GPU (a.3), or of all that have any ('*'): MODULE:CLASS, LIBRARY.so, or the "
+    "URL of a board. May be repeated.",
 )

@@ -10,9 +10,9 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.serial.journal import JournalError
 from ringhil.emulator.serial.replaying import SessionReplay
-from ringhil.emulator.server.firmware_loading import firmware_of
 
 
 @click.command("replay")

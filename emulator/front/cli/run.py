@@ -18,8 +18,8 @@ from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
+from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
-from ringhil.emulator.server.firmware_loading import firmware_of
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec

@@ -14,6 +14,7 @@ from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
@@ -21,7 +22,6 @@ from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.serial.speeds import BAUD, BAUDS, CLOCKS
 from ringhil.emulator.serial.uart import link_library
-from ringhil.emulator.server.firmware_loading import firmware_of
 
 
 @click.command("serve")

@@ -32,7 +32,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import VerdictWord
-from ringhil.emulator.server.firmware_loading import firmware_of
+from ringhil.emulator.loop.loading import firmware_of
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
@@ -141,7 +141,12 @@ def command(
             return _list(files, selection, as_json)
         if firmware and cluster:
             raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
-        replay = Replay(seed, None if rtl is None else (rtl, top), firmware_of(firmware))
+        chosen = firmware_of(firmware)
+        if chosen.boards:
+            if jobs not in (None, 1):
+                raise click.UsageError("--jobs: a board runs one server's firmware at a time; leave it out")
+            jobs = 1
+        replay = Replay(seed, None if rtl is None else (rtl, top), chosen)
         evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
         with ExitStack() as opened:
             xml = opened.enter_context(Output(junit)) if junit else None

@@ -19,9 +19,9 @@ from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.liveness import Liveness, Went
 from ringhil.firmware.member import Member
-from ringhil.firmware.reasons import LeaseEnd, Rejection
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Keepalive, Report
+from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import Role
 
 Mistake = Callable[[pytest.MonkeyPatch], None]

@@ -9,10 +9,10 @@ from tests.command import refusal, ringhil
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
-from ringhil.emulator.server.firmware_loading import firmware_of
+from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError, ForeignFirmware
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
@@ -64,7 +64,7 @@ def recorded() -> type[Recorded]:
 
 
 def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
-    return FirmwareChoice((where,), {where: ("mine", maker)})  # type: ignore[dict-item]
+    return FirmwareChoice((where,), {where: Chosen("mine", maker, "")})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("example", ["fail-over.yaml", "two-cards-faults.yaml", "chain-of-four.yaml"])
@@ -200,7 +200,10 @@ def here(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("a.0=mine", "--firmware: found 'a.0=mine'; allowed is GPU=MODULE:CLASS, such as a.3=mine:Firmware"),
+        (
+            "a.0=mine",
+            "--firmware: found 'a.0=mine'; allowed is GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:",
+        ),
         ("mine:Silent", "--firmware: found 'mine:Silent'; allowed is"),
         ("a.0=../mine:Silent", "--firmware: found 'a.0=../mine:Silent'; allowed is"),
         ("a=mine:Silent", "--firmware a=mine:Silent: 'a'; allowed is a GPU name"),

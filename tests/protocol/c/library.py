@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.protocol.c import FOLDER
-from ringhil.protocol.generate.messages import parts
+from ringhil.protocol.generate.tables import parts
 from ringhil.protocol.line.management import MESSAGES, Type
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.protocol.generate.messages import parts
+from ringhil.protocol.generate.tables import parts
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import CRC_BYTES, LONGEST, Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import MESSAGES, Type

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ringhil.emulator.scenario.faults import FAULTS, FaultTarget
 from ringhil.protocol.fields import base_field
-from ringhil.protocol.generate.messages import parts
+from ringhil.protocol.generate.tables import parts
 from ringhil.protocol.line import management
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import LONGEST
@@ -18,39 +18,21 @@ from ringhil.protocol.line.management import MESSAGES, REQUESTS, LineFault, Type
 from ringhil.protocol.line.messages import BY_TYPE, Message, ReadRequest, SubscribeReply, TimeRequest, WriteRequest
 from ringhil.protocol.registers import REGISTERS
 
+from .drawn import by_construct, values
+
 every_type = pytest.mark.parametrize("kind", list(Type))
-
-
-@st.composite
-def values(draw: st.DrawFn, kind: Type) -> dict[str, Any]:
-    fixed, tail = parts(MESSAGES[kind])
-    found: dict[str, Any] = {name: draw(st.integers(0, 256**size - 1)) for name, size in fixed}
-    if tail is not None:
-        words = st.lists(st.integers(0, 2**64 - 1), max_size=20).map(tuple)
-        found[tail[0]] = draw(st.binary(max_size=300) if tail[1] is bytes else words)
-    return found
 
 
 def message_of(kind: Type, found: dict[str, Any]) -> Message:
     return BY_TYPE[kind.code](**found)
 
 
-def by_construct(kind: Type, found: dict[str, Any]) -> bytes:
-    """Field by field with the integer and bytes fields beneath."""
-    out = bytes([kind.code])
-    for sub in MESSAGES[kind].subcons[1:]:
-        inner = base_field(sub)
-        out += GreedyRange(inner.subcon).build(found[sub.name]) if isinstance(inner, GreedyRange) else b""
-        out += b"" if isinstance(inner, GreedyRange) else inner.build(found[sub.name])  # type: ignore[attr-defined]
-    return out
-
-
 @every_type
 @given(data=st.data())
 def test_bytes_are_those_of_the_definition(kind: Type, data: st.DataObject) -> None:
-    found = data.draw(values(kind))
+    found = data.draw(values(MESSAGES[kind]))
     encoded = encode(message_of(kind, found))
-    assert encoded == by_construct(kind, found)
+    assert encoded == by_construct(kind.code, MESSAGES[kind], found)
     assert decode(encoded) == message_of(kind, found)
     parsed = MESSAGES[kind].parse(encoded)
     for sub in MESSAGES[kind].subcons[1:]:
@@ -75,7 +57,7 @@ def test_any_bytes_are_a_message_or_an_error(data: bytes) -> None:
 def test_a_cut_message_is_refused_and_so_is_a_longer_one(kind: Type, data: st.DataObject) -> None:
     fixed, tail = parts(MESSAGES[kind])
     size = 1 + sum(size for _, size in fixed)
-    encoded = encode(message_of(kind, data.draw(values(kind))))
+    encoded = encode(message_of(kind, data.draw(values(MESSAGES[kind]))))
     with pytest.raises(MessageError, match="bytes; allowed are"):
         decode(encoded[: data.draw(st.integers(1, size - 1))])
     if tail is None:

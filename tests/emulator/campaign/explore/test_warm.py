@@ -23,7 +23,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, Scenario, TimelineEvent, loads
 from ringhil.firmware import census
-from ringhil.firmware.reasons import Rejection
+from ringhil.protocol.reasons import Rejection
 
 
 def cold(scenario: Scenario, timeline: tuple[TimelineEvent, ...], until: int | None = None) -> Outcome:

@@ -1,10 +1,11 @@
-"""Loads somebody else's firmware, as people write it: `a.3=module:Class`, or `*=module:Class` for every GPU that has
-any.
+"""Loads somebody else's firmware, as people write it: `a.3=module:Class`, `a.3=libfirmware.so`, `a.3=/dev/ttyACM0` or
+any URL; `*=...` for every GPU that has any.
 
 Code is only ever named by whoever starts a run, never by a file that is read. Nothing that plays or judges imports
 this.
 """
 
+import hashlib
 import importlib
 import re
 import sys
@@ -12,28 +13,55 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringhil.emulator.documents import shown
+from ringhil.emulator.loop.board import Board
+from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.server.firmware_choice import ALL, FirmwareChoice
+from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
 
 _CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
-_ALLOWED = "GPU=MODULE:CLASS, such as a.3=mine:Firmware, or '*=MODULE:CLASS'"
+_URL = re.compile(r"[a-z][a-z0-9]*://.+|/dev/.+")
+_ALLOWED = (
+    "GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:Firmware; '*' for GPU is every one that has any"
+)
 
 
 def firmware_of(given: Sequence[str]) -> FirmwareChoice:
-    """What was written, with the classes loaded; a later one for the same GPU counts. Raises FirmwareError."""
-    makers = dict[str, tuple[str, Maker]]()
+    """What was written, loaded; a later one for the same GPU counts. Raises FirmwareError."""
+    found = dict[str, Chosen]()
     for text in given:
         where, mark, what = text.partition("=")
-        if not mark or not _CLASS.fullmatch(what):
+        if not mark or not what:
             raise FirmwareError(f"--firmware: found {shown(text)}; allowed is {_ALLOWED}")
         if where != ALL:
             try:
                 where = str(GpuRef.parse(where))
             except ValueError as error:
                 raise FirmwareError(f"--firmware {text}: {error}") from None
-        makers[where] = (what, _loaded(text, what))
-    return FirmwareChoice(tuple(given), makers)
+        found[where] = _chosen(text, what)
+        if found[where].close is not None and (where == ALL or sum(each.text == what for each in found.values()) > 1):
+            raise FirmwareError(f"--firmware {text}: a board runs the firmware of one GPU")
+    return FirmwareChoice(tuple(given), found)
+
+
+def _chosen(text: str, what: str) -> Chosen:
+    try:
+        if _URL.fullmatch(what):
+            board = Board(what)
+            return Chosen(what, board.made, "", board.close)
+        if what.endswith(".so"):
+            return Chosen(what, firmware_in(Path(what)), _hash(what))
+    except FirmwareError as error:
+        raise FirmwareError(f"--firmware {text}: {error}") from error
+    if not _CLASS.fullmatch(what):
+        raise FirmwareError(f"--firmware: found {shown(text)}; allowed is {_ALLOWED}")
+    maker = _loaded(text, what)
+    file = getattr(sys.modules[what.partition(":")[0]], "__file__", None)
+    return Chosen(what, maker, _hash(file) if file else "")
+
+
+def _hash(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
 
 
 def _loaded(text: str, what: str) -> Maker:

@@ -1,0 +1,1 @@
+"""Hardware in the loop: firmware that runs somewhere else, in a library or on a board, as the firmware of a GPU."""

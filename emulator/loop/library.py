@@ -1,0 +1,60 @@
+"""A shared library in this process as the far end: firmware in C, say.
+
+It has two functions, those of `ringhil_firmware.h`:
+
+    size_t rhf_size(void);
+    size_t rhf_answer(void *state, const uint8_t *request, size_t length, uint8_t *answer, size_t room);
+
+Each boot of each GPU has a state of its own, zeroed. What crashes in it ends this process: it is not kept apart.
+"""
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+from ringhil.emulator.loop.far import Exchange, FarFirmware, attach
+from ringhil.emulator.server.foreign import FirmwareError, Maker
+from ringhil.firmware.boot import Boot
+from ringhil.firmware.program import Firmware
+from ringhil.protocol.line.framing import LONGEST
+
+_SIZE, _ANSWER = "rhf_size", "rhf_answer"
+_MOST_STATE = 1 << 26  # bytes
+
+
+def firmware_in(path: Path) -> Maker:
+    """Makes the firmware that is in the library at `path`. Raises FirmwareError."""
+    try:
+        library = ctypes.CDLL(str(path.absolute()))
+    except OSError as error:
+        raise FirmwareError(" ".join(str(error).split())) from error
+    functions = [getattr(library, name, None) for name in (_SIZE, _ANSWER)]
+    missing = [name for name, found in zip((_SIZE, _ANSWER), functions, strict=True) if found is None]
+    if missing:
+        raise FirmwareError(f"{path}: has no {missing[0]}; wanted are {_SIZE} and {_ANSWER}")
+    size, answer = functions
+    assert size is not None
+    assert answer is not None
+    size.restype = answer.restype = ctypes.c_size_t
+    bytes_ = size()
+    if not 0 < bytes_ <= _MOST_STATE:
+        raise FirmwareError(f"{path}: {_SIZE} is {bytes_}; allowed are 1 to {_MOST_STATE} bytes")
+    answer.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
+    attach(_exchange(answer, bytes_))
+
+    def made(boot: Boot) -> Firmware:
+        return FarFirmware(_exchange(answer, bytes_), boot)
+
+    return made
+
+
+def _exchange(answer: Any, size: int) -> Exchange:
+    state, out = ctypes.create_string_buffer(size), ctypes.create_string_buffer(LONGEST)
+
+    def exchange(request: bytes) -> bytes:
+        length = answer(state, request, len(request), out, len(out))
+        if not 0 < length <= len(out):
+            raise FirmwareError(f"{_ANSWER} gave {length} bytes; allowed are 1 to {len(out)}")
+        return out.raw[:length]
+
+    return exchange

@@ -1,0 +1,54 @@
+"""A firmware that only answers keepalives: it is heard, and never asks for anything.
+
+ringhil run examples/one-card.yaml --firmware a.1=answering:Answering      # in this folder
+"""
+
+from dataclasses import replace
+
+from ringhil.firmware.actions import Action
+from ringhil.firmware.boot import Boot
+from ringhil.firmware.commands import Send
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.wire import Port
+
+
+class Answering:
+    """Sends each keepalive of another GPU back to it, by both ways, as a follower's."""
+
+    def __init__(self, boot: Boot) -> None:
+        self.boot, self.sequences = boot, dict[int, int]()
+
+    def start(self, now: int) -> list[Action]:
+        return []
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        return []
+
+    def on_status(self, status: int) -> None:
+        """Of no interest here."""
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        if bad or port not in (Port.CW.code, Port.CCW.code):
+            return []
+        try:
+            asked = codec.decode(frame, link=False)
+        except codec.FrameError:
+            return []
+        if not isinstance(asked, Keepalive) or self.boot.entry is None:
+            return []
+        sequence = self.sequences[asked.priority] = self.sequences.get(asked.priority, 0) + 1
+        answer = replace(
+            asked,
+            flags=0,
+            ttl=self.boot.gpus + 1,
+            destination=asked.my_discriminator >> 16,
+            sequence=sequence,
+            my_discriminator=self.boot.gpu << 16 | self.boot.boots & 0xFFFF,
+            your_discriminator=asked.my_discriminator,
+            priority=self.boot.entry.rank,
+            members=1 << self.boot.entry.rank,
+            state=0,
+        )
+        both = ((Port.CW, 0), (Port.CCW, 1))
+        return [Send(port, codec.encode(replace(answer, flags=ccw))) for port, ccw in both]

@@ -1,0 +1,282 @@
+"""Boards at the end of a serial line: the frames of a run are those of ours, whatever the line does; one that is pulled
+out or hangs is a GPU that hangs."""
+
+import json
+import os
+import pty
+import random
+import re
+import select
+import shutil
+import subprocess
+import sys
+import threading
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop import board
+from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.scenario import Scenario, loads
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+
+from . import library
+
+ROOT = Path(__file__).resolve().parents[3]
+RING_OF_8 = """
+server: {cards: {a: {gpus: 8, host_links: [0, 1, 2]}}}
+timeline: [{at: 20000, fault: dead, gpu: a.0}]
+expect:
+  - {by: 40000, entry: {a: a.1}, count: {a: 7}}
+until: 45000
+"""
+
+
+@contextmanager
+def process(*command: str) -> Iterator[str]:
+    """A program that prints the name of its pseudo terminal; the name."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) as running:
+        try:
+            assert running.stdout is not None
+            found = re.search(r"/dev/pts/\d+", running.stdout.readline())
+            assert found is not None
+            yield found[0]
+        finally:
+            running.kill()
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A board as a process."""
+    folder = tmp_path_factory.mktemp("board")
+    return str(library.made_by_make(folder, "board") / "ringhil_board")
+
+
+@pytest.fixture
+def port(program: str) -> Iterator[str]:
+    with process(program) as name:
+        yield name
+
+
+def played(scenario: Scenario, firmware: FirmwareChoice) -> tuple[list[tuple[object, ...]], dict[str, object]]:
+    """Every frame, and the result."""
+    run = Run(scenario, cells_library(), firmware=firmware)
+    frames = list[tuple[object, ...]]()
+    run.observations.listen_to_frames(lambda s: frames.append((s.cycle, s.cell, s.WAY, s.port, s.frame, s.bad)))
+    found = run.run().to_json()
+    run.close()
+    firmware.close()
+    del found["engine"]
+    return frames, found
+
+
+def test_a_board_takes_part_through_a_fail_over_as_ours_would(port: str) -> None:
+    scenario = loads(RING_OF_8)
+    found = played(scenario, firmware_of([f"a.1={port}"]))
+    assert found == played(scenario, OURS)
+    assert found[1]["verdict"] == "pass"
+
+
+def test_ten_runs_are_one(port: str) -> None:
+    scenario = loads(RING_OF_8.replace("45000", "12000").replace("20000", "3000").replace("40000", "11000"))
+    first = played(scenario, firmware_of([f"a.1={port}"]))
+    for _ in range(9):
+        assert played(scenario, firmware_of([f"a.1={port}"])) == first
+
+
+def test_a_microcontroller_takes_part_as_ours_would(tmp_path: Path) -> None:
+    """The image for a Cortex-M3, on the board that QEMU emulates."""
+    if find_spec("ziglang") is None:
+        pytest.skip("no cross compiler: pip install 'ringhil[board]'")
+    if shutil.which("qemu-system-arm") is None:
+        pytest.skip("no qemu-system-arm: apt-get install qemu-system-arm")
+    image = library.made_by_make(tmp_path, "cortex-m3", f"PYTHON={sys.executable}") / "ringhil_mps2_an385.elf"
+    options = ("-M", "mps2-an385", "-display", "none", "-monitor", "none", "-serial", "pty")
+    with process("qemu-system-arm", *options, "-kernel", str(image)) as name:
+        scenario = loads(RING_OF_8)
+        assert played(scenario, firmware_of([f"a.1={name}"])) == played(scenario, OURS)
+
+
+# ------------------------------------------------------------------------------------------------- what lines do
+
+
+class Wire:
+    """A line between us and a board: `spoil` says what becomes of each piece of bytes."""
+
+    def __init__(self, board_port: str, spoil: Callable[[bytes], bytes | None]) -> None:
+        self._far = os.open(board_port, os.O_RDWR | os.O_NOCTTY)
+        self._ours, self._theirs = pty.openpty()
+        for line in (self._far, self._ours, self._theirs):
+            tty.setraw(line)
+        self.name, self._spoil = os.ttyname(self._theirs), spoil
+        self._ended, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._carry, daemon=True)
+        self._thread.start()
+
+    def _carry(self) -> None:
+        across = {self._ours: self._far, self._far: self._ours}
+        while True:
+            ready, _, _ = select.select([*across, self._ended], [], [])
+            if self._ended in ready:
+                return
+            for line in ready:
+                data = self._spoil(os.read(line, 4096))
+                if data is None:
+                    return
+                os.write(across[line], data)
+
+    def close(self) -> None:
+        os.close(self._wake)
+        self._thread.join()
+        for line in (self._ours, self._theirs, self._far, self._ended):
+            os.close(line)
+
+
+@contextmanager
+def wire(port: str, spoil: Callable[[bytes], bytes | None]) -> Iterator[str]:
+    made = Wire(port, spoil)
+    try:
+        yield made.name
+    finally:
+        made.close()
+
+
+def noise(dice: random.Random) -> Callable[[bytes], bytes]:
+    """One piece in fifty is damaged, lost, doubled, or has something before it."""
+
+    def spoil(data: bytes) -> bytes:
+        if dice.random() > 0.02:
+            return data
+        at = dice.randrange(len(data))
+        return dice.choice(
+            (
+                data[:at] + bytes([data[at] ^ 1 << dice.randrange(8)]) + data[at + 1 :],
+                data[:at] + data[at + 1 :],
+                data + data,
+                dice.randbytes(dice.randrange(1, 40)) + data,
+            )
+        )
+
+    return spoil
+
+
+def test_a_noisy_line_changes_nothing(port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is lost is asked again, and done once."""
+    monkeypatch.setattr(board, "PATIENCE", 0.05)
+    monkeypatch.setattr(board, "TRIES", 20)
+    scenario = loads(RING_OF_8.replace("45000", "12000").replace("20000", "3000").replace("40000", "11000"))
+    with wire(port, noise(random.Random(1))) as name:
+        assert played(scenario, firmware_of([f"a.1={name}"])) == played(scenario, OURS)
+
+
+def after(pieces: int) -> Callable[[bytes], bytes | None]:
+    """The line is dead from that piece on."""
+    left = [pieces]
+
+    def spoil(data: bytes) -> bytes | None:
+        left[0] -= 1
+        return data if left[0] > 0 else None
+
+    return spoil
+
+
+GOES_ON = RING_OF_8.replace("timeline: [{at: 20000, fault: dead, gpu: a.0}]\n", "").replace("a.1", "a.0")
+
+
+@pytest.mark.parametrize("pieces", [12, 31, 60, 150])
+def test_a_board_that_falls_silent_is_a_gpu_that_hangs(
+    port: str, pieces: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others go on, and the judge finds nothing wrong with them."""
+    monkeypatch.setattr(board, "PATIENCE", 0.02)
+    with wire(port, after(pieces)) as name:
+        _, found = played(loads(GOES_ON), firmware_of([f"a.1={name}"]))
+    assert (found["verdict"], found["violations"]) == ("pass", [])
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith(f"firmware of a.1 ({name}): ")
+    assert said.endswith("gone, and the GPU hangs from now on: no answer, asked 4 times")
+
+
+def test_a_board_that_is_pulled_out_is_a_gpu_that_hangs(
+    program: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "PATIENCE", 0.02)
+    with ExitStack() as held:
+        name = held.enter_context(process(program))
+        firmware = firmware_of([f"a.1={name}"])
+        run = Run(loads(GOES_ON), cells_library(), firmware=firmware)
+        run.start()
+        run.run_to(10_000)
+        held.close()
+        assert run.finish().violations == ()
+        run.close()
+        firmware.close()
+    assert "gone, and the GPU hangs from now on: " in caplog.text
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+
+def test_what_answers_nothing_or_is_not_there_is_one_line(port: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(RING_OF_8)
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    silent = os.ttyname(theirs)
+    for given, why in (
+        ("a.1=/dev/nowhere", "/dev/nowhere: cannot be opened: No such file or directory"),
+        (f"*={port}", "a board runs the firmware of one GPU"),
+        (f"a.1={silent}", f"{silent}: this is no firmware of a GPU: no answer, asked 4 times"),
+        ("a.1=socket://127.0.0.1:1", "socket://127.0.0.1:1: cannot be opened: Connection refused"),
+    ):
+        assert why in refusal("run", "s.yaml", "--firmware", given, cwd=tmp_path)
+    os.close(ours)
+    os.close(theirs)
+    for command, why in (
+        (("explore", "s.yaml"), "cases begin from one warm state, and a board can't go back to it"),
+        (("verify", "s.yaml", "--jobs", "2"), "a board runs one server's firmware at a time"),
+    ):
+        assert why in refusal(*command, "--firmware", f"a.1={port}", cwd=tmp_path)
+
+
+def test_verify_and_serve_take_a_board(port: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(RING_OF_8)
+    done = ringhil("verify", "s.yaml", "--firmware", f"a.1={port}", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (0, "pass")
+
+
+# ------------------------------------------------------------------------------------------------- of another make
+
+
+@pytest.fixture(scope="module")
+def answering(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("answering")
+    example = ROOT / "examples" / "firmware"
+    done = subprocess.run(["make", "-s", "-C", example, f"BUILD={folder}"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_one_of_another_make_runs_in_three_ways_alike(answering: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "firmware"))
+    scenario = loads("server: {cards: {a: {gpus: 6, host_links: [0, 1, 2]}}}\nuntil: 30000\n")
+    found = [
+        played(scenario, firmware_of([f"a.1={what}"]))
+        for what in ("answering:Answering", str(answering / "libanswering.so"))
+    ]
+    with process(str(answering / "answering")) as name:
+        found.append(played(scenario, firmware_of([f"a.1={name}"])))
+    assert found[0][1]["verdict"] == "pass"
+    assert found[0] == found[1] == found[2]
+    assert found[0][0] != played(scenario, OURS)[0]
+
+
+def test_it_is_short() -> None:
+    for name in ("answering.py", "answering.c"):
+        assert len((ROOT / "examples" / "firmware" / name).read_text().splitlines()) < 100
