@@ -45,8 +45,8 @@ class ClientLine(ABC):
         """What has come, up to `most` bytes, at once; None: the client has gone."""
 
     @abstractmethod
-    def write(self, data: bytes) -> int:
-        """Bytes that could be written at once."""
+    def write(self, data: bytes) -> int | None:
+        """Bytes that could be written at once; None: the client has gone."""
 
     @abstractmethod
     def close(self) -> None:
@@ -106,10 +106,13 @@ class RealPort(ClientLine):
         except (serial.SerialException, OSError):
             return None
 
-    def write(self, data: bytes) -> int:
-        with suppress(serial.SerialException, OSError):  # that it has gone is seen by reading
+    def write(self, data: bytes) -> int | None:
+        try:
             return int(os.write(self.fileno(), data))
-        return 0
+        except BlockingIOError:
+            return 0
+        except (serial.SerialException, OSError):
+            return None
 
     def close(self) -> None:
         self._port.close()
@@ -135,10 +138,13 @@ class Connection(ClientLine):
         except OSError:
             return None
 
-    def write(self, data: bytes) -> int:
-        with suppress(OSError):  # that it has gone is seen by reading
+    def write(self, data: bytes) -> int | None:
+        try:
             return self._peer.send(data)
-        return 0
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return None
 
     def close(self) -> None:
         self._peer.close()

@@ -56,7 +56,8 @@ class Relay:
         elif self._program.fileno() in ready:
             self._program_side()
         if self._program is not None and self.to_program:
-            del self.to_program[: self._program.write(bytes(self.to_program))]
+            written = self._program.write(bytes(self.to_program))
+            del self.to_program[: written or 0]  # that it has gone is seen by reading
 
     # ----------------------------------------------------------------------------------------------------------
 

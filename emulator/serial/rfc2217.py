@@ -5,7 +5,6 @@ pyserial's `PortManager` speaks the protocol; what it can't read ends the connec
 
 import socket
 import struct
-from contextlib import suppress
 
 from serial.rfc2217 import IAC, IAC_DOUBLED, PortManager
 
@@ -67,8 +66,9 @@ class Rfc2217Connection(ClientLine):
         self._flush()
         return found
 
-    def write(self, data: bytes) -> int:
-        self._flush()
+    def write(self, data: bytes) -> int | None:
+        if not self._flush():
+            return None
         if self._unsent:
             return 0
         self._unsent += data.replace(IAC, IAC_DOUBLED)
@@ -78,9 +78,11 @@ class Rfc2217Connection(ClientLine):
     def close(self) -> None:
         self._line.close()
 
-    def _flush(self) -> None:
-        with suppress(OSError):
-            del self._unsent[: self._line.write(bytes(self._unsent))]
+    def _flush(self) -> bool:
+        """Whether the client is there."""
+        written = self._line.write(bytes(self._unsent))
+        del self._unsent[: written or 0]
+        return written is not None
 
 
 class _Answers:

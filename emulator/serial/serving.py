@@ -142,12 +142,10 @@ class Serving:
             client = self._clients[key.fd]
             data = client.line.read(max(1, min(client.wire.room, _BITE)))
             if data is None:
-                self._gone(client)
-                if client.line.lasting:
-                    self._lost(client.line.name)
+                self._left(client)
             elif data:
                 client.wire.receive(data)
-        for client in self._clients.values():
+        for client in list(self._clients.values()):
             self._send(client)
         return bool(ready)
 
@@ -156,7 +154,11 @@ class Serving:
             client.wire.advance()
         data = client.unsent or client.wire.take()
         if data:
-            client.unsent = data[client.line.write(data) :]
+            written = client.line.write(data)
+            if written is None and not client.heard:  # otherwise what it has sent is read first, and then that it left
+                self._left(client)
+                return
+            client.unsent = data[written or 0 :]
         if client.heard == client.wire.full:  # who doesn't read isn't read from
             client.heard = not client.heard
             change = self._selector.register if client.heard else self._selector.unregister
@@ -170,6 +172,12 @@ class Serving:
             line.close()
             return
         self.add(card.number, line)
+
+    def _left(self, client: _Client) -> None:
+        """It went by itself."""
+        self._gone(client)
+        if client.line.lasting:
+            self._lost(client.line.name)
 
     def _gone(self, client: _Client) -> None:
         if client.heard:

@@ -18,12 +18,12 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.lines import Pty, TcpListener
-from ringhil.emulator.serial.listening import ALLOWED
+from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
-from ringhil.protocol.line.messages import SubscribeRequest, TimeRequest, WriteRequest
+from ringhil.protocol.line.messages import LastCensusRequest, SubscribeRequest, TimeRequest, WriteRequest
 from ringhil.protocol.registers import ADDRESS
 
 TWO = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"
@@ -199,6 +199,66 @@ def test_lines_of_clients_that_do_not_read_are_closed_too(run: Run) -> None:
     serving.close()
     assert serving.deserted
     os.close(client)
+
+
+class DeafPeer:
+    """A client by TCP that never reads, however much it asks."""
+
+    def __init__(self, where: str) -> None:
+        self.line = opened(where)
+        self._peer = socket.socket()
+        self._peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        host, port = self.line.name.partition("://")[2].split(":")
+        self._peer.connect((host, int(port)))
+        self._peer.setblocking(False)
+
+    def ask(self) -> None:
+        with suppress(BlockingIOError):
+            self._peer.send(wrap(encode(LastCensusRequest(7))) * 100)
+
+    def go(self) -> None:
+        self._peer.close()
+
+
+class DeafCable:
+    """The same, behind a port of this machine's."""
+
+    def __init__(self, where: str) -> None:
+        self._ours, theirs = os.openpty()
+        os.set_blocking(self._ours, False)
+        self.line = opened(os.ttyname(theirs))
+        os.close(theirs)
+
+    def ask(self) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._ours, wrap(encode(LastCensusRequest(7))) * 100)
+
+    def go(self) -> None:
+        os.close(self._ours)
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [(DeafPeer, "tcp://127.0.0.1:0"), (DeafPeer, "rfc2217://127.0.0.1:0"), (DeafCable, "/dev/pts")],
+)
+def test_who_goes_and_never_read_is_forgotten(run: Run, kind: type[DeafPeer | DeafCable], where: str) -> None:
+    """Nothing is read from it any more, so that it has gone is not seen by reading. And 64 of them would be all."""
+    lost = list[str]()
+    serving, client = Serving(run, lost=lost.append), kind(where)
+    line = client.line
+    serving.listen(0, line) if isinstance(line, TcpListener) else serving.add(0, line)
+    for _ in range(20_000):
+        client.ask()
+        serving._look(0)
+        if any(not each.heard for each in serving._clients.values()):
+            break
+    assert [each.heard for each in serving._clients.values()] == [False]
+    client.go()
+    rounds = iter(range(500))
+    serving.serve(lambda: not serving._clients or next(rounds, None) is None)
+    assert not serving._clients
+    assert lost == ([] if isinstance(line, TcpListener) else [line.name])
+    serving.close()
 
 
 class Stuck(Pty):
