@@ -120,6 +120,12 @@ class LineBench:
         if not self.able(capability):
             raise NotJudged(f"the card lacks the capability {capability}")
 
+    def none_left_out(self, heard: "list[Heard]") -> None:
+        """Raises NotJudged when there was more to be told than the line carries: then no event has to come."""
+        for each in heard:
+            if isinstance(each, m.MissedEvent):
+                raise NotJudged(f"the line is too slow: {each.events} events were left out")
+
     def able(self, capability: str) -> bool:
         """The card says that it can; of faults, which a real card may refuse all the same, it doesn't refuse the end of
         one that isn't set with `cannot`."""

@@ -1,6 +1,6 @@
 """Events: from when they are subscribed to until they are not, of the kinds that were asked for, none lost untold."""
 
-from ringhil.emulator.serial.checks.bench import PAUSE, LineBench, NotJudged
+from ringhil.emulator.serial.checks.bench import PAUSE, BrokenPromise, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.checks.tap import Heard
@@ -53,6 +53,14 @@ def _counted(bench: LineBench) -> list[Heard]:
     return found
 
 
+def _lacking(bench: LineBench, heard: list[Heard], promised: str, came: str) -> BrokenPromise:
+    """To be raised. Raises NotJudged when events were left out, which may be told behind the subscription's end."""
+    error = bench.broken(promised, came)
+    _subscribe(bench, 0)
+    bench.none_left_out([*heard, *bench.tap.came, *bench.exchange()])
+    return error
+
+
 @promise(_COUNTS, "Who has subscribed to counts is told of each census what census_reply says of it.")
 def counts(bench: LineBench) -> None:
     _subscribe(bench, EventKind.COUNTS)
@@ -60,13 +68,14 @@ def counts(bench: LineBench) -> None:
     told = {each.accepted: RingCensus.of(each) for each in heard if isinstance(each, m.CountEvent)}
     for reply in (each for each in heard if isinstance(each, m.CensusReply)):
         if told.get(reply.accepted) != RingCensus.of(reply):
-            raise bench.broken(f"a count_event like {shown(reply)}", all_shown([h for h in heard if _is_event(h)]))
+            came = all_shown([each for each in heard if _is_event(each)])
+            raise _lacking(bench, heard, f"a count_event like {shown(reply)}", came)
     replies = [each.accepted for each in heard if isinstance(each, m.CensusReply)]
     between = [each.accepted for each in heard if isinstance(each, m.CountEvent)]
     between = [number for number in between if replies[0] <= number <= replies[-1]]
     if between != list(range(replies[0], replies[-1] + 1)):
-        came = f"numbers {', '.join(map(str, between))}"
-        raise bench.broken(f"a count_event of each census from number {replies[0]} to {replies[-1]}", came)
+        promised = f"a count_event of each census from number {replies[0]} to {replies[-1]}"
+        raise _lacking(bench, heard, promised, f"numbers {', '.join(map(str, between))}")
 
 
 @promise("events.unasked", "Who has not subscribed is told nothing.", needs=_COUNTS)

@@ -35,6 +35,18 @@ def test_a_line_that_is_full_of_events_answers_requests(tmp_path: Path) -> None:
     assert "the line is too slow" in found[-1].text
 
 
+@pytest.mark.parametrize("baud", [9_600, 38_400])
+def test_a_card_whose_line_is_too_slow_for_its_events_breaks_no_rule(baud: int, tmp_path: Path) -> None:
+    """There are more censuses than it can tell of: it leaves some out, and says so."""
+    (tmp_path / "server.yaml").write_text(ONE)
+    with closing(opened_port(f"emulated://{tmp_path}/server.yaml?baud={baud}")) as line:
+        bench = LineBench(line, timeout=1.0, baud=baud)
+        found = {each.rule: each for each in run(bench, ["events.counts", "events.unknown", "line.events"])}
+    assert found["events.counts"].kept is Kept.NOT_JUDGED
+    assert "the line is too slow" in found["events.counts"].text
+    assert Kept.FAIL not in {each.kept for each in found.values()}, found
+
+
 @pytest.mark.parametrize("cycle", [2_000, 30_000, 60_000, 120_000])
 def test_a_line_that_is_cut_ends_the_check(cycle: int, tmp_path: Path) -> None:
     """At once: within the patience for a request or two, and that for a client's tries."""
