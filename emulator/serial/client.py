@@ -261,6 +261,7 @@ class CardClient:
         self._write(b"\0")  # whatever was begun by others is ended
         reply = self._ask(m.HelloRequest(self._next(), MAJOR, MINOR, b"ringhil"), m.HelloReply)
         self._events.clear()  # what came before it was for others
+        self.strays = Strays(repeats=self.strays.repeats)
         version = f"{reply.major}.{reply.minor}"
         if reply.major != MAJOR:
             raise CardError(f"the card speaks version {version} of the protocol; this program speaks {MAJOR}.{MINOR}")

@@ -18,7 +18,7 @@ from ringhil.emulator.serial.session import load_session
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Unwrapper
-from ringhil.protocol.line.management import LineFault
+from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.registers import ADDRESS
 
 
@@ -104,6 +104,18 @@ def test_what_nobody_asked_for_is_a_difference(url: str, before: bytes, row: tup
     assert differing(found) == [row[0]]
     assert row in found.rows
     assert found.requests in (2, 3)
+
+
+def test_what_a_client_before_it_has_left_on_the_line_is_none(url: str) -> None:
+    """It watched frames, and went in the middle of one, as at a pty."""
+    with CardClient.open(url) as emulator:
+        line = serial_for_url(url, timeout=0.1)
+        before = CardClient(line)
+        before.subscribe(EventKind.FRAMES)
+        assert len(line.read(30)) == 30
+        with CardClient(line) as card:
+            found = compare(card, emulator, questions(card))
+    assert (found.asked, found.rows) == (None, [])
 
 
 @pytest.mark.parametrize("name", ["50%.yaml", "what?.yaml", "a#b.yaml", "a b.yaml"])
