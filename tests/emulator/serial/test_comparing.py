@@ -14,10 +14,10 @@ from tests.emulator.serial.served import ONE, Served
 from ringhil.emulator.serial.client import CardClient
 from ringhil.emulator.serial.comparing import Asked, CardComparison, asked_in, compare, questions
 from ringhil.emulator.serial.may_differ import MAY_DIFFER
-from ringhil.emulator.serial.session import load_session
+from ringhil.emulator.serial.session import Burst, Session, load_session
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
-from ringhil.protocol.line.framing import Unwrapper
+from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.registers import ADDRESS
 
@@ -208,6 +208,12 @@ def test_a_session_is_asked_with_its_pauses(url: str, tmp_path: Path) -> None:
     with CardClient.open(url) as card, CardClient.open(f"emulated://{tmp_path}/fewer.yaml") as other:
         found = compare(card, other, iter(asked[1:]))
     assert differing(found) == ["count", "size", "members"]
+
+
+def test_a_request_that_was_repeated_is_asked_once() -> None:
+    one, other = (wrap(encode(m.ReadRequest(number, 2, 3))) for number in (1, 2))
+    session = Session("", "line", tuple(Burst(at, True, data) for at, data in ((0, one), (1, one), (2, other))))
+    assert [(each.data[2], each.wait) for each in asked_in(session)] == [(1, 0), (2, 1)]
 
 
 def test_what_is_wrong_is_one_line(url: str, tmp_path: Path) -> None:

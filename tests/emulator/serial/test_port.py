@@ -176,6 +176,27 @@ def test_a_census_under_way_does_not_answer_what_is_asked_under_its_id_later(ser
     port.close()
 
 
+def test_a_census_under_way_is_not_answered_to_who_has_said_hello_since(server: LiveServer) -> None:
+    port = ManagementPort(ManagedCard(server, 0))
+    assert asked(port, m.CensusRequest(5)) == []
+    asked(port, m.HelloRequest(6, 1, 0, b"x"))
+    server.run_to(server.kernel.now + 2000)
+    assert heard(port) == []
+    port.close()
+
+
+def test_what_another_has_missed_is_not_told_to_who_says_hello(server: LiveServer) -> None:
+    port = ManagementPort(ManagedCard(server, 0), room=500)
+    asked(port, m.SubscribeRequest(1, EventKind.FRAMES))
+    server.run_to(server.kernel.now + 100_000)
+    assert port.counts.missed
+    port.take(200)
+    asked(port, m.HelloRequest(2, 1, 0, b"x"))
+    assert asked(port, m.TimeRequest(3))[0].id == 3
+    assert heard(port) == []
+    port.close()
+
+
 def test_what_was_asked_last_is_remembered_longest(port: ManagementPort) -> None:
     """64 requests: an id that is used again is as new as any."""
     asked(port, *(m.TimeRequest(number) for number in range(1, 65)), m.LineRequest(1))

@@ -1,6 +1,8 @@
 """A live session that was recorded runs again without its clients: the same bytes leave, the same verdict comes out."""
 
+import itertools
 import json
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -20,7 +22,7 @@ from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, JournalledPort, header
-from ringhil.emulator.serial.lines import TcpListener
+from ringhil.emulator.serial.lines import Pty, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.replaying import Replayed, SessionReplay
@@ -57,11 +59,15 @@ def session(path: Path, seed: int, clients: int = 2) -> None:
         serving.serve(ended.is_set)
         watcher.join()
         serving.close()
-        run.end_at(run.kernel.now)
-        outcome = run.finish()
-        end = {"end": run.kernel.now, "verdict": str(outcome.verdict), "failures": list(outcome.failures)}
-        journal.end({**end, "frames": seen.hexdigest()})
+        end(run, journal, seen)
     run.close()
+
+
+def end(run: Run, journal: Journal, seen: FramesSeen) -> None:
+    run.end_at(run.kernel.now)
+    outcome = run.finish()
+    verdict = {"verdict": str(outcome.verdict), "failures": list(outcome.failures)}
+    journal.end({"end": run.kernel.now, **verdict, "frames": seen.hexdigest()})
 
 
 def use(url: str, seed: int) -> None:
@@ -116,6 +122,29 @@ def check(path: Path, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_session_replays_to_identical_bytes_and_the_same_verdict(tmp_path: Path, seed: int) -> None:
     check(tmp_path / "session", 1000 * seed)
+
+
+def test_a_session_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
+    """The card says what its clock is, and leaves out events for which the line has no room."""
+    run, seen, path = Run(loads(SERVER), cells_library()), FramesSeen(), tmp_path / "session"
+    run.observations.listen_to_frames(seen.frame)
+    seconds, line = itertools.count(0.0, 0.005), Pty()
+    with Journal(path, header(run, 40_000)) as journal:
+        serving = Serving(run, clock=40_000, baud=9600, journal=journal, monotonic=lambda: next(seconds))
+        serving.add(0, line)
+        run.start()
+        client = os.open(line.name, os.O_RDWR | os.O_NOCTTY)
+        for request in (m.HelloRequest(1, 1, 0, b"x"), m.SubscribeRequest(2, EventKind.FRAMES)):
+            os.write(client, wrap(encode(request)))
+        rounds = iter(range(600))
+        serving.serve(lambda: next(rounds, None) is None)
+        serving.close()
+        os.close(client)
+        end(run, journal, seen)
+    run.close()
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+    assert found.bytes_out > 1000
 
 
 @pytest.mark.slow(part="benches")
@@ -265,10 +294,7 @@ def test_what_waits_when_a_client_goes_is_not_done(tmp_path: Path) -> None:
         (answer,) = Unwrapper().feed(two.take(ROOM))
         assert decode(answer).value == 11  # type: ignore[arg-type, attr-defined]
         two.close()
-        run.end_at(run.kernel.now)
-        outcome = run.finish()
-        end = {"end": run.kernel.now, "verdict": str(outcome.verdict), "failures": list(outcome.failures)}
-        journal.end({**end, "frames": seen.hexdigest()})
+        end(run, journal, seen)
     run.close()
     found = replayed(path)
     assert (found.difference, found.complete) == (None, True)
@@ -299,6 +325,10 @@ def other_request(row: dict[str, object]) -> dict[str, object] | None:
     return {**row, "in": "00" * 9} if len(sent) > 20 else None
 
 
+def more_left(row: dict[str, object]) -> dict[str, object] | None:
+    return {**row, "left": int(str(row["left"])) + 1} if "left" in row else None
+
+
 def other_answer(row: dict[str, object]) -> dict[str, object] | None:
     return {**row, "out": f"{str(row['out'])[:-4]}ffff"} if "out" in row else None
 
@@ -306,6 +336,7 @@ def other_answer(row: dict[str, object]) -> dict[str, object] | None:
 CHANGES = {
     "an answer": (other_answer, "recorded "),
     "a request": (other_request, "found nothing, recorded "),
+    "what was left": (more_left, "bytes that wait for it, recorded "),
     "the verdict": (where("end", verdict="odd"), "verdict: found "),
     "the frames": (where("end", frames="00"), "frames: found "),
     "the failures": (where("end", failures=["x"]), "failures: found "),

@@ -17,13 +17,16 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.journal import Journal, header
 from ringhil.emulator.serial.lines import Pty, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
+from ringhil.emulator.serial.port import room_at
 from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
+from ringhil.emulator.serial.speeds import BAUD
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
-from ringhil.protocol.line.messages import LastCensusRequest, SubscribeRequest, TimeRequest, WriteRequest
+from ringhil.protocol.line.messages import LastCensusRequest, LineRequest, SubscribeRequest, TimeRequest, WriteRequest
 from ringhil.protocol.registers import ADDRESS
 
 TWO = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"
@@ -167,6 +170,59 @@ def test_who_does_not_read_is_not_read_from_until_it_does(run: Run) -> None:
     assert line.fileno() in serving._selector.get_map()
     os.close(client)
     serving.close()
+
+
+def test_who_sends_more_than_a_slow_line_takes_loses_nothing(run: Run) -> None:
+    seconds = itertools.count(0.0, 0.01)
+    serving = Serving(run, clock=10_000, baud=96_000, monotonic=lambda: next(seconds))
+    listener = TcpListener("127.0.0.1", 0)
+    serving.listen(0, listener)
+    host, port = listener.name.removeprefix("socket://").split(":")
+    sent = 70_000 * b"x" + b"\0" + wrap(encode(LineRequest(1)))
+    with socket.create_connection((host, int(port))) as peer:
+        peer.setblocking(False)
+        left, unwrapper, came = sent, Unwrapper(), list[bytes | Damaged]()
+
+        def answered() -> bool:
+            nonlocal left
+            with suppress(BlockingIOError):
+                left = left[peer.send(left) :] if left else left
+                came.extend(unwrapper.feed(peer.recv(1 << 16)))
+            return bool(came) or next(seconds) > 600
+
+        serving.serve(answered)
+    serving.close()
+    (line,) = came
+    assert isinstance(line, bytes)
+    assert decode(line).received == len(sent)  # type: ignore[attr-defined]
+
+
+def struck(folder: Path) -> list[str]:
+    """What of the same bytes arrives at a noisy card, of each of two clients."""
+    run = Run(loads(f"{ONE}timeline: [{{at: 1, fault: line_drop, card: a, rate: 30000}}]\n"), cells_library())
+    with Journal(folder / "session", header(run, None)) as journal:
+        serving, lines = Serving(run, journal=journal), [Pty(), Pty()]
+        for line in lines:
+            serving.add(0, line)
+        run.start()
+        run.run_to(2)
+        for line in lines:
+            client = os.open(line.name, os.O_RDWR | os.O_NOCTTY)
+            os.write(client, b"\0" + bytes(range(1, 201)))
+            os.close(client)
+            serving._look(20)
+        serving.close()
+    run.close()
+    rows = [json.loads(row) for row in (folder / "session").read_text().splitlines()[1:]]
+    return ["".join(row["in"] for row in rows if row["client"] == number and "in" in row) for number in (1, 2)]
+
+
+def test_noise_is_the_same_in_every_run_and_another_one_for_each_client(tmp_path: Path) -> None:
+    """Or who comes again, as nothing was understood, would not be understood again."""
+    one, other = struck(tmp_path)
+    assert min(len(one), len(other)) > 100
+    assert one != other
+    assert struck(tmp_path) == [one, other]
 
 
 def test_who_asks_much_at_once_is_answered_a_little_at_a_time(run: Run) -> None:
@@ -362,7 +418,9 @@ def test_a_real_port_that_is_gone_is_told_and_nobody_is_served_any_more(tmp_path
     _, errors = served.process.communicate(timeout=60)
     assert errors == f"ringhil: {cable}: the line is gone\nringhil: no port is left to serve\n"
     assert served.process.returncode == 2
-    assert json.loads(record.read_text().splitlines()[-1])["verdict"] == "pass"
+    rows = [json.loads(row) for row in record.read_text().splitlines()]
+    assert rows[1]["room"] == room_at(BAUD)  # of its own wires, although none was asked for
+    assert rows[-1]["verdict"] == "pass"
 
 
 def test_who_has_another_port_is_served_on(tmp_path: Path) -> None:

@@ -109,6 +109,14 @@ def test_what_cannot_be_done_is_one_line(port: ManagementPort, line: str, says: 
     assert shown.count("\n") == 1
 
 
+def test_what_a_person_asks_and_is_refused_is_counted(port: ManagementPort) -> None:
+    typed(port, "read 9 status\rtime\r")
+    port.receive(wrap(encode(m.LineRequest(5))))
+    (line,) = [decode(each) for each in Unwrapper().feed(port.take()) if isinstance(each, bytes)]
+    assert isinstance(line, m.LineReply)
+    assert (line.requests, line.refused) == (3, 1)
+
+
 WRITE, READ = "write 1 weight {}\r", "read 1 weight\r"
 
 
