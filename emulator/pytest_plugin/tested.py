@@ -54,8 +54,6 @@ class BorrowedCard(CardClient):
     def __init__(self, line: Any, *, timeout: float) -> None:
         self._begun = dict[tuple[LineFault, int], None]()
         super().__init__(line, timeout=timeout)
-        for _ in self.events(0):  # what came before the answer to hello was for the one before us
-            pass
 
     def fault(self, fault: LineFault, gpu: int, *, value: int = 0) -> int:
         """As of any client."""

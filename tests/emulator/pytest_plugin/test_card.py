@@ -133,13 +133,21 @@ def test_the_example_passes_on_a_served_card(pytester: pytest.Pytester, url: str
 
 
 KEPT = """
-from ringhil.protocol.line.management import EventKind, LineFault
+import pytest
+from ringhil.emulator.serial.client import RefusedError
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.management import EventKind, Injection, LineFault
+from ringhil.protocol.line.messages import InjectRequest
 
 def test_one(card):
     card.write(0, "weight", 9)
     card.subscribe(EventKind.FRAMES)
     card.census()
+    card.fault(LineFault.SLOW, 3)
+    card.exchange(encode(InjectRequest(0, Injection.CLEAR.code, LineFault.SLOW.code, 3, 0)))  # its end is refused later
     card.fault(LineFault.DEAD, 1)
+    with pytest.raises(RefusedError):
+        card.fault(LineFault.DEAD, 1)  # and is still to be ended
     card.fault(LineFault.HANG, 2)
     card.clear(LineFault.HANG, 2)
     card.close()

@@ -93,6 +93,27 @@ class Twice(SerialBase):  # type: ignore[misc]
         pass
 
 
+class Late(Twice):
+    """A line on which the second answer comes when it has been asked for again."""
+
+    def read(self, size: int = 1) -> bytes:
+        self._line.timeout = self.timeout
+        data = bytes(self._line.read(1))
+        data += self._line.read(self._line.in_waiting)
+        self._reads += bool(data)
+        held, self._before = self._before, data if self._reads == 2 and not self._before else b""
+        return held + (b"" if self._before else data)
+
+
+def test_a_second_answer_to_what_was_asked_twice_is_none(url: str) -> None:
+    with CardClient.open(url) as emulator:
+        card = CardClient(Late(url, b""), timeout=5)
+        found = compare(card, emulator, questions(card))
+    assert card.strays.repeats == 1
+    assert card.strays.answers == 1
+    assert (found.asked, found.rows) == (None, [])
+
+
 @pytest.mark.parametrize(
     ("before", "row"),
     [(b"", ("unasked answers", "1", "0", True)), (b"\0junk\0", ("bytes of no message", "4", "0", True))],

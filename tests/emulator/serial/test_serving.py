@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.journal import Journal, header
-from ringhil.emulator.serial.lines import Pty, TcpListener
+from ringhil.emulator.serial.lines import ListenError, Pty, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.port import room_at
 from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
@@ -421,6 +421,15 @@ def test_a_real_port_that_is_gone_is_told_and_nobody_is_served_any_more(tmp_path
     rows = [json.loads(row) for row in record.read_text().splitlines()]
     assert rows[1]["room"] == room_at(BAUD)  # of its own wires, although none was asked for
     assert rows[-1]["verdict"] == "pass"
+
+
+def test_a_real_port_is_nobody_else_s() -> None:
+    ours, theirs = os.openpty()
+    cable = os.ttyname(theirs)
+    with closing(opened(cable)), pytest.raises(ListenError, match=f"{cable}: cannot be opened: another program has it"):
+        opened(cable)
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_who_has_another_port_is_served_on(tmp_path: Path) -> None:

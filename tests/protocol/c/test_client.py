@@ -221,10 +221,10 @@ def test_a_card_does_a_request_once_but_greets_each_time(built: ctypes.CDLL) -> 
     # All of them are kept, until there is another one; under the id of one that is, another request is done.
     asked = [TimeRequest(1), TimeRequest(1), *others, TimeRequest(1), TimeRequest(2)]
     asked += [TimeRequest(KEPT + 1), TimeRequest(2), TimeRequest(1)]
-    asked += [LineRequest(3), TimeRequest(3), hello, TimeRequest(3), hello]
+    asked += [LineRequest(9), TimeRequest(9), hello, TimeRequest(9), hello]
     for byte in sent(*asked):
         assert built.rh_device_receive(ctypes.byref(device), ctypes.c_uint8(byte))
-    again = [LineRequest(3), TimeRequest(3), hello, TimeRequest(3), hello]
+    again = [LineRequest(9), TimeRequest(9), hello, TimeRequest(9), hello]
     assert done == [TimeRequest(1), *others, TimeRequest(KEPT + 1), TimeRequest(1), *again]
     first, rest = KEPT + 1, KEPT + 3  # what was done before it
     numbers = [1, 1, *range(2, KEPT + 1), 1, 2, first, 2, first + 1]
