@@ -3,8 +3,10 @@
 import json
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from serial import SerialBase
 from tests.command import ringhil
 from tests.emulator.serial.served import ONE
 
@@ -12,6 +14,9 @@ from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import wrap
+from ringhil.protocol.line.messages import MissedEvent
 
 BAUD = 115_200  # the longest message takes 1.43 s
 CUT = "timeline: [{at: 100000, fault: line_cut, card: a}]\n"
@@ -45,6 +50,50 @@ def test_a_card_whose_line_is_too_slow_for_its_events_breaks_no_rule(baud: int, 
     assert found["events.counts"].kept is Kept.NOT_JUDGED
     assert "the line is too slow" in found["events.counts"].text
     assert Kept.FAIL not in {each.kept for each in found.values()}, found
+
+
+class Babbling(SerialBase):  # type: ignore[misc]
+    """Events come as fast as the line carries them, and no answer ever."""
+
+    in_waiting = 0
+    _came = 0
+
+    def read(self, size: int = 1) -> bytes:
+        data = wrap(encode(MissedEvent(0, 1))) * 100
+        self._came += len(data)
+        assert self.monotonic() < 1000, "it is waited for as long as it babbles"
+        return data
+
+    def monotonic(self) -> float:
+        return 10 * self._came / BAUD
+
+    def _reconfigure_port(self) -> None:
+        pass
+
+
+def test_who_tells_of_events_on_and_on_is_not_waited_for_without_end() -> None:
+    card = SimpleNamespace(info=None)
+    bench = LineBench(Babbling(), timeout=1.0, baud=BAUD, client=lambda line, timeout: card)  # type: ignore[arg-type, return-value]
+    assert not bench.until_answered(7, 1.0)
+
+
+def test_a_card_that_has_answered_and_is_cut_off_is_not_alive(tmp_path: Path) -> None:
+    (tmp_path / "server.yaml").write_text(ONE + CUT)
+    with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:
+        bench = LineBench(line, timeout=0.02)
+        assert bench.alive()
+        bench.tap.hear(0.2)
+        assert not bench.alive()
+
+
+def test_a_check_leaves_nothing_behind_on_the_line(tmp_path: Path) -> None:
+    """The rule itself ends with a subscription to counts."""
+    (tmp_path / "server.yaml").write_text(ONE)
+    with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:
+        (found,) = run(LineBench(line, timeout=0.02), ["events.unknown"])
+        assert found.kept is Kept.PASS
+        line.timeout = 0.1
+        assert line.read(1000) == b""
 
 
 @pytest.mark.parametrize("cycle", [2_000, 30_000, 60_000, 120_000])
