@@ -158,14 +158,15 @@ class TcpListener:
     ) -> None:
         self._kind = kind
         try:
-            self._socket = socket.create_server((host, port), reuse_port=False)
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family, reuse_port=False)
         except OSError as error:
             written = "tcp" if scheme == "socket" else scheme
             why = said_by_system(error) or error
             raise ListenError(f"{written}://{host}:{port}: cannot be opened: {why}") from error
         self._socket.setblocking(False)
         found, number = self._socket.getsockname()[:2]
-        self.name = f"{scheme}://{found}:{number}"
+        self.name = f"{scheme}://{f'[{found}]' if ':' in found else found}:{number}"
 
     def fileno(self) -> int:
         """The descriptor."""

@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import socket
+import struct
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -47,6 +49,33 @@ def test_each_card_has_a_port_of_each_kind_and_a_client_finds_it_there(served: S
                 assert card.census(timeout=30).count == gpus
                 assert card.read(1, "watchdog") == 64
     assert served.end(signal.SIGTERM) == (0, "")
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+@pytest.mark.parametrize("scheme", ["tcp", "rfc2217"])
+def test_a_host_may_be_one_of_ipv6(scheme: str, run: Run) -> None:
+    serving, listener = Serving(run), opened(f"{scheme}://[::1]:0")
+    assert isinstance(listener, TcpListener)
+    serving.listen(0, listener)
+    found = list[str]()
+
+    def client() -> None:
+        with CardClient.open(listener.name, timeout=20) as card:
+            found.append(card.info.name)
+
+    user = threading.Thread(target=client)
+    user.start()
+    serving.serve(lambda: not user.is_alive())
+    serving.close()
+    assert found == ["a"]
 
 
 def test_clients_come_and_go_and_the_ring_goes_on(served: Served) -> None:
@@ -257,6 +286,24 @@ def test_lines_of_clients_that_do_not_read_are_closed_too(run: Run) -> None:
     os.close(client)
 
 
+def test_what_was_sent_before_a_connection_was_reset_arrives(run: Run) -> None:
+    """Who closes with answers unread resets it: as `printf COMMANDS | nc` may do."""
+    serving, listener = Serving(run), TcpListener("127.0.0.1", 0)
+    serving.listen(0, listener)
+    host, port = listener.name.removeprefix("socket://").split(":")
+    peer = socket.create_connection((host, int(port)))
+    serving._look(20)
+    peer.sendall(b"time\r" * 500 + b"write 1 weight 77\r")
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+    rounds = iter(range(100))
+    serving.serve(lambda: not serving._clients or next(rounds, None) is None)
+    assert not serving._clients
+    run.run_to(run.kernel.now + 10)
+    assert run.engine.peek(1, "weight") == 77
+    serving.close()
+
+
 class DeafPeer:
     """A client by TCP that never reads, however much it asks."""
 
@@ -309,6 +356,9 @@ def test_who_goes_and_never_read_is_forgotten(run: Run, kind: type[DeafPeer | De
         if any(not each.heard for each in serving._clients.values()):
             break
     assert [each.heard for each in serving._clients.values()] == [False]
+    rounds = iter(range(50))
+    serving.serve(lambda: next(rounds, None) is None)
+    assert len(serving._clients) == 1  # it is there, and may read later
     client.go()
     rounds = iter(range(500))
     serving.serve(lambda: not serving._clients or next(rounds, None) is None)
