@@ -19,7 +19,7 @@ from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
 from ringhil.protocol.line.management import EventKind, LineFault, Refusal
-from ringhil.protocol.line.messages import MissedEvent, ReadRequest
+from ringhil.protocol.line.messages import HelloReply, MissedEvent, ReadRequest
 from ringhil.protocol.wire import CensusVerdict, Port
 
 SERVER = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}, b: {gpus: 3}}}\n"
@@ -69,6 +69,21 @@ class Chatty:
         self.reads += 1
         assert self.reads < 1000
         return wrap(encode(MissedEvent(0, 1)))
+
+
+class ChattyLater(Chatty):
+    """It answers hello, behind nonsense."""
+
+    def read(self, size: int = 1) -> bytes:
+        data = super().read(size)
+        hello = HelloReply(1, 1, 0, 0, 4, 0, 1000, 0, 0, 0, b"a")
+        return data if self.reads > 1 else b"\0junk\0" + wrap(encode(hello))
+
+
+def test_nonsense_from_before_is_not_why_there_is_no_answer() -> None:
+    card = CardClient(ChattyLater(), timeout=1, tries=2)  # type: ignore[arg-type]
+    with pytest.raises(CardError, match=r"no answer to time in 2 tries of 1 s: \d+ events of a ringhil card came$"):
+        card.now()
 
 
 def test_events_without_end_are_no_answer() -> None:
