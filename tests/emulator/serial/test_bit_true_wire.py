@@ -1,5 +1,6 @@
 """A management line through two UARTs in RTL: bytes as they are, at their speed; at two speeds, none."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.client import CardClient, CardError
 from ringhil.emulator.serial.noise import LineFaults
 from ringhil.emulator.serial.uart import link_library
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import wrap
+from ringhil.protocol.line.management import EventKind
+from ringhil.protocol.line.messages import SubscribeRequest
 
 CLOCK, BAUD = 1_000_000, 62_500  # a bit is 16 cycles
 
@@ -140,3 +145,17 @@ def test_it_needs_a_speed(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(ONE)
     said = refusal("serve", tmp_path / "s.yaml", "--uart", "--clock", "1000")
     assert said == "ringhil serve: --uart: needs --baud, the speed of the card's UART"
+
+
+def test_no_more_waits_behind_uarts_than_their_speed_carries_in_a_quarter_of_a_second(tmp_path: Path) -> None:
+    """115,200 baud, where nobody says another speed."""
+    (tmp_path / "server.yaml").write_text(ONE)
+    with closing(serial.serial_for_url(f"emulated://{tmp_path}/server.yaml?uart=1")) as line:
+        line.write(wrap(encode(SubscribeRequest(1, EventKind.FRAMES))))
+        line.line.pass_time(1_000)
+        most = 0
+        for _ in range(2_000):
+            line.line.pass_time(100)
+            line.line.wire.advance()
+            most = max(most, line.line.wire._port.waiting)
+        assert 0 < most < 2880 + 200

@@ -195,3 +195,8 @@ def test_time_never_runs_back(tmp_path: Path) -> None:
         writer.note(b"x", sent=True)
     writer.close()
     assert [burst.at for burst in load_session(tmp_path / "s").bursts] == [2.0, 2.0, 3.5]
+
+
+def test_a_url_of_any_length_makes_a_session_that_is_read(tmp_path: Path) -> None:
+    SessionWriter(tmp_path / "x.jsonl", "x" * 5000).close()
+    assert load_session(tmp_path / "x.jsonl").url == "x" * 1000

@@ -109,6 +109,18 @@ def test_what_cannot_be_done_is_one_line(port: ManagementPort, line: str, says: 
     assert shown.count("\n") == 1
 
 
+def test_what_a_person_watched_ends_when_a_program_comes(going: LiveServer) -> None:
+    port = ManagementPort(ManagedCard(going, 0))
+    typed(port, "\rwatch counts\r")
+    going.run_to(going.kernel.now + 20_000)
+    assert "event=count" in typed(port, "\r")
+    port.receive(b"\0")
+    assert BANNER in typed(port, "time\r")
+    going.run_to(going.kernel.now + 20_000)
+    assert "event=count" not in typed(port, "\r")
+    port.close()
+
+
 def test_what_a_person_asks_and_is_refused_is_counted(port: ManagementPort) -> None:
     typed(port, "read 9 status\rtime\r")
     port.receive(wrap(encode(m.LineRequest(5))))
