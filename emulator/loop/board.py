@@ -2,6 +2,8 @@
 same id: the board does it once. A board that doesn't answer at all is gone, and its GPU with it.
 """
 
+from collections.abc import Callable
+
 from ringhil.emulator.loop.far import FarFirmware, attach
 from ringhil.emulator.serial.client import CardError, arrived, clock_of, line_gone, opened_port
 from ringhil.emulator.serial.speeds import BAUD, BITS
@@ -20,6 +22,8 @@ class Board:
 
     def __init__(self, url: str, *, baud: int = BAUD) -> None:
         self.url = url
+        self.on_exchange: Callable[[bytes, bytes | None], None] = lambda request, answer: None
+        self.difference: str | None = None
         try:
             self._line = opened_port(url, baud=baud, timeout=PATIENCE)
         except CardError as error:
@@ -32,6 +36,15 @@ class Board:
 
     def exchange(self, request: bytes) -> bytes:
         """There and back. Raises FirmwareGone."""
+        try:
+            answer = self._exchanged(request)
+        except FirmwareGone:
+            self.on_exchange(request, None)
+            raise
+        self.on_exchange(request, answer)
+        return answer
+
+    def _exchanged(self, request: bytes) -> bytes:
         unwrapper, nonsense, clock = Unwrapper(), 0, clock_of(self._line)
         try:
             for _ in range(TRIES):

@@ -39,16 +39,21 @@ def firmware_of(given: Sequence[str]) -> FirmwareChoice:
             except ValueError as error:
                 raise FirmwareError(f"--firmware {text}: {error}") from None
         found[where] = _chosen(text, what)
-        if found[where].close is not None and (where == ALL or sum(each.text == what for each in found.values()) > 1):
+        if found[where].board is not None and (where == ALL or sum(each.text == what for each in found.values()) > 1):
             raise FirmwareError(f"--firmware {text}: a board runs the firmware of one GPU")
     return FirmwareChoice(tuple(given), found)
 
 
+def is_board(what: str) -> bool:
+    """Whether this names a board."""
+    return _URL.fullmatch(what) is not None
+
+
 def _chosen(text: str, what: str) -> Chosen:
     try:
-        if _URL.fullmatch(what):
+        if is_board(what):
             board = Board(what)
-            return Chosen(what, board.made, "", board.close)
+            return Chosen(what, board.made, "", board)
         if what.endswith(".so"):
             return Chosen(what, firmware_in(Path(what)), _hash(what))
     except FirmwareError as error:

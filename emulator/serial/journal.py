@@ -9,6 +9,8 @@ JSON lines. The first one holds the server's file and what it ran on; then come,
 | `out` | bytes leave for a client |
 | `closed` | a client goes; `left`: bytes that waited for it |
 
+| `gpu` | its firmware, on a board, was `asked` this and has `answered` that, hexadecimal; null: it was gone |
+
 `client` numbers the clients, in the order in which they came. The last line says how it ended: `end` the cycle,
 `verdict` the judge's, `frames` the SHA-256 of every frame that was seen, with cycle, GPU, way, port and whether it
 was damaged, and `sum` that of all lines, its own without it. Lines are written as they come: of a process that is
@@ -32,8 +34,8 @@ from ringhil.emulator.scenario import dumps
 from ringhil.emulator.serial.wire import CardEnd
 
 FORMAT = "ringhil live session"
-VERSION = 2
-VERSIONS = (1, 2)  # that are read; the first has no room, left and sum
+VERSION = 3
+VERSIONS = (1, 2, 3)  # that are read; the first has no room, left and sum, the first two no boards
 
 
 class JournalError(Exception):
@@ -117,6 +119,15 @@ class Journal:
 
     def _failed(self, error: OSError) -> JournalError:
         return JournalError(f"{self._path}: cannot be written: {error.strerror}")
+
+    def exchanges(self, gpu: str, now: Callable[[], int]) -> Callable[[bytes, bytes | None], None]:
+        """Writes down what a board is asked and answers."""
+
+        def exchanged(asked: bytes, answered: bytes | None) -> None:
+            said = None if answered is None else answered.hex()
+            self.write({"cycle": now(), "gpu": gpu, "asked": asked.hex(), "answered": said})
+
+        return exchanged
 
     def end(self, row: dict[str, Any]) -> None:
         """The last line."""

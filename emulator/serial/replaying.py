@@ -72,6 +72,15 @@ class _Closed(_Row):
     left: Annotated[int, Field(ge=0)] | None = None
 
 
+class Exchanged(_Row):
+    """What a board that runs a GPU's firmware was asked, and answered."""
+
+    cycle: _Cycle
+    gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
+    asked: _Hex
+    answered: _Hex | None
+
+
 class _End(_Row):
     end: _Cycle
     verdict: str
@@ -80,7 +89,7 @@ class _End(_Row):
     sum: str | None = None
 
 
-_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | _End)
+_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | _End)
 
 
 @dataclass(frozen=True)
@@ -177,8 +186,10 @@ class SessionReplay:
     """Runs a session again. `firmware` must be what it was recorded with: a file names no code that is run. Raises
     JournalError when this can't be done, and FirmwareError."""
 
-    def __init__(self, path: Path, library: Library, firmware: FirmwareChoice = OURS) -> None:
-        self._path, self._journal = path, Journalled(path)
+    def __init__(
+        self, path: Path, library: Library, firmware: FirmwareChoice = OURS, journal: Journalled | None = None
+    ) -> None:
+        self._path, self._journal = path, journal or Journalled(path)
         header = self._journal.header
         if library.rtl != header.rtl:
             raise JournalError(f"{path}:1: was recorded on the RTL {header.rtl}; this one is {library.rtl}")
@@ -186,6 +197,7 @@ class SessionReplay:
             recorded, given = map(_options, (header.firmware, firmware.given))
             raise JournalError(f"{path}:1: was recorded with {recorded}; found {given}")
         self._run = Run(self._journal.scenario, library, firmware=firmware)
+        self._boards = list(firmware.boards.values())
         self._cards = {card.name: number for number, card in enumerate(self._run.server.wiring.cards)}
         self._managed = [ManagedCard(self._run.server, number) for number in self._cards.values()]
         self._ports: dict[int, ManagementPort] = {}
@@ -208,7 +220,7 @@ class SessionReplay:
                     raise JournalError(f"{self._path}:{number}: cycle {row.cycle} comes after {cycle}")
                 cycle = row.cycle
                 run.run_to(cycle)
-                difference = self._do(number, row)
+                difference = self._of_boards() or self._do(number, row)
                 if difference is not None:
                     return self._replayed(None, False, difference)
             return whole or self._replayed(None, False, None)
@@ -216,11 +228,18 @@ class SessionReplay:
             run.server.close_work()
             run.close()
 
+    def _of_boards(self) -> str | None:
+        """What a recorded board was asked, and wasn't then."""
+        found = (board.difference for board in self._boards)
+        return next((difference for difference in found if difference is not None), None)
+
     def _replayed(self, verdict: str | None, complete: bool, difference: str | None) -> Replayed:
         now = self._run.kernel.now
         return Replayed(now, self._clients, self._in, self._out, verdict, complete, difference)
 
     def _do(self, number: int, row: Any) -> str | None:
+        if isinstance(row, Exchanged):
+            return None  # boards read what is theirs when they are asked
         if isinstance(row, _Opened):
             if row.opened not in self._cards or row.client in self._ports:
                 raise JournalError(f"{self._path}:{number}: client {row.client} cannot come to card {row.opened!r}")
@@ -256,6 +275,11 @@ class SessionReplay:
         self._run.run_to(row.end)
         self._run.end_at(row.end)
         outcome = self._run.finish()
+        for board in self._boards:
+            board.close()
+        difference = self._of_boards()
+        if difference is not None:
+            return self._replayed(row.verdict, True, difference)
         found = {"verdict": str(outcome.verdict), "failures": list(outcome.failures), "frames": self._seen.hexdigest()}
         wanted = {"verdict": row.verdict, "failures": row.failures, "frames": row.frames}
         differs = [f"{key}: found {found[key]}, recorded {wanted[key]}" for key in wanted if found[key] != wanted[key]]

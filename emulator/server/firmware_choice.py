@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.foreign import FirmwareError, Maker
@@ -10,15 +11,25 @@ from ringhil.emulator.server.wiring import Wiring
 ALL = "*"
 
 
+class FarEnd(Protocol):
+    """A board, or what stands for one: a single one, which has one run at a time. `on_exchange` is told each request
+    and its answer, None when it is gone. `difference`: what isn't as it was recorded."""
+
+    on_exchange: Callable[[bytes, bytes | None], None]
+    difference: str | None
+
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What runs somewhere. `text`: as it was written; `maker` makes it; `source`: a hash of the file that it is in;
-    `close` gives the port of a board back, which is a single one and so has one run at a time."""
+    `board`: the one that runs it."""
 
     text: str
     maker: Maker
     source: str
-    close: Callable[[], None] | None = None
+    board: FarEnd | None = None
 
 
 @dataclass(frozen=True)
@@ -29,15 +40,14 @@ class FirmwareChoice:
     chosen: Mapping[str, Chosen] = field(default_factory=dict, compare=False, repr=False)
 
     @property
-    def boards(self) -> bool:
-        """Whether any of it runs on a board."""
-        return any(each.close is not None for each in self.chosen.values())
+    def boards(self) -> dict[str, FarEnd]:
+        """By GPU, the boards among them."""
+        return {where: each.board for where, each in self.chosen.items() if each.board is not None}
 
     def close(self) -> None:
         """Give the ports of all boards back."""
-        for each in self.chosen.values():
-            if each.close is not None:
-                each.close()
+        for board in self.boards.values():
+            board.close()
 
     def sources(self) -> dict[str, str]:
         """What was written, and a hash of the file that it is in: results of another one are others."""

@@ -11,8 +11,9 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.loop.recorded import with_recorded
 from ringhil.emulator.serial.journal import JournalError
-from ringhil.emulator.serial.replaying import SessionReplay
+from ringhil.emulator.serial.replaying import Journalled, SessionReplay
 
 
 @click.command("replay")
@@ -25,7 +26,8 @@ def command(file: Path, firmware: tuple[str, ...], as_json: bool) -> int:
         with building():
             library = cells_library()
         try:
-            found = SessionReplay(file, library, firmware_of(firmware)).run()
+            journal = Journalled(file)
+            found = SessionReplay(file, library, with_recorded(journal, firmware_of(firmware)), journal).run()
         except JournalError as error:
             raise click.ClickException(str(error)) from error
     if as_json:

@@ -81,6 +81,8 @@ def command(
                 with _line_of_text():
                     journal = stack.enter_context(Journal(record, header(run, clock, choice.given)))
                 run.observations.listen_to_frames(seen.frame)
+                for gpu, board in choice.boards.items():
+                    board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
             opening.pop_all()
         serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal, lost=_lost)
         stack.callback(serving.close)

@@ -27,6 +27,7 @@ from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.replaying import Replayed, SessionReplay
 from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Unwrapper, wrap
@@ -41,13 +42,15 @@ timeline: [{at: 9000, fault: line_drop, card: a, rate: 90}, {at: 9000, fault: li
 """
 
 
-def session(path: Path, seed: int, clients: int = 2) -> None:
+def session(path: Path, seed: int, clients: int = 2, firmware: FirmwareChoice = OURS) -> None:
     """Serve, with clients that do this and that, and go."""
-    run = Run(loads(SERVER), cells_library())
+    run = Run(loads(SERVER), cells_library(), firmware=firmware)
     listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
     seen, ended = FramesSeen(), threading.Event()
     run.observations.listen_to_frames(seen.frame)
-    with Journal(path, header(run, None)) as journal:
+    with Journal(path, header(run, None, firmware.given)) as journal:
+        for gpu, board in firmware.boards.items():
+            board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
         serving = Serving(run, journal=journal)
         for number, listener in enumerate(listeners):
             serving.listen(number, listener)

@@ -5,15 +5,12 @@ import json
 import os
 import pty
 import random
-import re
-import select
 import shutil
 import subprocess
 import sys
-import threading
 import tty
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +25,7 @@ from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 from . import library
+from .boards import after, process, wire
 
 ROOT = Path(__file__).resolve().parents[3]
 RING_OF_8 = """
@@ -37,19 +35,6 @@ expect:
   - {by: 40000, entry: {a: a.1}, count: {a: 7}}
 until: 45000
 """
-
-
-@contextmanager
-def process(*command: str) -> Iterator[str]:
-    """A program that prints the name of its pseudo terminal; the name."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) as running:
-        try:
-            assert running.stdout is not None
-            found = re.search(r"/dev/pts/\d+", running.stdout.readline())
-            assert found is not None
-            yield found[0]
-        finally:
-            running.kill()
 
 
 @pytest.fixture(scope="module")
@@ -107,47 +92,6 @@ def test_a_microcontroller_takes_part_as_ours_would(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------- what lines do
 
 
-class Wire:
-    """A line between us and a board: `spoil` says what becomes of each piece of bytes."""
-
-    def __init__(self, board_port: str, spoil: Callable[[bytes], bytes | None]) -> None:
-        self._far = os.open(board_port, os.O_RDWR | os.O_NOCTTY)
-        self._ours, self._theirs = pty.openpty()
-        for line in (self._far, self._ours, self._theirs):
-            tty.setraw(line)
-        self.name, self._spoil = os.ttyname(self._theirs), spoil
-        self._ended, self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._carry, daemon=True)
-        self._thread.start()
-
-    def _carry(self) -> None:
-        across = {self._ours: self._far, self._far: self._ours}
-        while True:
-            ready, _, _ = select.select([*across, self._ended], [], [])
-            if self._ended in ready:
-                return
-            for line in ready:
-                data = self._spoil(os.read(line, 4096))
-                if data is None:
-                    return
-                os.write(across[line], data)
-
-    def close(self) -> None:
-        os.close(self._wake)
-        self._thread.join()
-        for line in (self._ours, self._theirs, self._far, self._ended):
-            os.close(line)
-
-
-@contextmanager
-def wire(port: str, spoil: Callable[[bytes], bytes | None]) -> Iterator[str]:
-    made = Wire(port, spoil)
-    try:
-        yield made.name
-    finally:
-        made.close()
-
-
 def noise(dice: random.Random) -> Callable[[bytes], bytes]:
     """One piece in fifty is damaged, lost, doubled, or has something before it."""
 
@@ -174,17 +118,6 @@ def test_a_noisy_line_changes_nothing(port: str, monkeypatch: pytest.MonkeyPatch
     scenario = loads(RING_OF_8.replace("45000", "12000").replace("20000", "3000").replace("40000", "11000"))
     with wire(port, noise(random.Random(1))) as name:
         assert played(scenario, firmware_of([f"a.1={name}"])) == played(scenario, OURS)
-
-
-def after(pieces: int) -> Callable[[bytes], bytes | None]:
-    """The line is dead from that piece on."""
-    left = [pieces]
-
-    def spoil(data: bytes) -> bytes | None:
-        left[0] -= 1
-        return data if left[0] > 0 else None
-
-    return spoil
 
 
 GOES_ON = RING_OF_8.replace("timeline: [{at: 20000, fault: dead, gpu: a.0}]\n", "").replace("a.1", "a.0")

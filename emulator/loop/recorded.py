@@ -1,0 +1,78 @@
+"""Boards of a recorded session, which answer as they did: it replays without them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from ringhil.emulator.loop.far import FarFirmware
+from ringhil.emulator.loop.loading import is_board
+from ringhil.emulator.scenario import GpuRef
+from ringhil.emulator.serial.journal import JournalError
+from ringhil.emulator.serial.replaying import Exchanged, Journalled
+from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareGone
+from ringhil.firmware.boot import Boot
+from ringhil.firmware.program import Firmware
+from ringhil.protocol.line.firmware_codec import decode
+from ringhil.protocol.line.packing import MessageError
+
+
+class RecordedBoard:
+    """Answers from a journal, as long as it is asked what was asked then; `difference` says where it isn't."""
+
+    def __init__(self, journal: Journalled, where: str) -> None:
+        self._where, self._rows = where, self._of(journal, where)
+        self.difference: str | None = None
+        self.on_exchange: Callable[[bytes, bytes | None], None] = lambda request, answer: None
+
+    @staticmethod
+    def _of(journal: Journalled, where: str) -> Iterator[tuple[int, Exchanged]]:
+        return ((n, row) for n, row in journal.rows() if isinstance(row, Exchanged) and row.gpu == where)
+
+    def _next(self) -> tuple[int, Exchanged | None]:
+        with suppress(JournalError):  # whoever reads the session says what is wrong with it
+            return next(self._rows, (0, None))
+        return 0, None
+
+    def exchange(self, request: bytes) -> bytes:
+        """The recorded answer. Raises FirmwareGone, also where the recording says nothing, or something else."""
+        number, row = self._next()
+        if row is None:
+            self.difference = f"{self._where}: is asked {_shown(request)}; recorded is no more"
+        elif bytes.fromhex(row.asked) != request:
+            was = _shown(bytes.fromhex(row.asked))
+            self.difference = f"line {number}: {self._where}: is asked {_shown(request)}, recorded {was}"
+        if row is None or row.answered is None or self.difference is not None:
+            raise FirmwareGone("as it was recorded" if self.difference is None else self.difference)
+        return bytes.fromhex(row.answered)
+
+    def made(self, boot: Boot) -> Firmware:
+        """Its firmware, which boots."""
+        return FarFirmware(self.exchange, boot)
+
+    def close(self) -> None:
+        """The session is over: everything must have been asked."""
+        number, row = self._next()
+        if row is not None and self.difference is None:
+            self.difference = f"line {number}: {self._where}: is not asked {_shown(bytes.fromhex(row.asked))}"
+
+
+def with_recorded(journal: Journalled, given: FirmwareChoice) -> FirmwareChoice:
+    """What was chosen, and for boards of the recording that were not, what they answered then."""
+    chosen = dict(given.chosen)
+    for text in journal.header.firmware:
+        where, _, what = text.partition("=")
+        if text not in given.given and is_board(what):
+            where = str(GpuRef.parse(where))
+            board = RecordedBoard(journal, where)
+            chosen[where] = Chosen(what, board.made, "", board)
+    complete = all(text in given.given or is_board(text.partition("=")[2]) for text in journal.header.firmware)
+    same = complete and set(given.given) <= set(journal.header.firmware)
+    return replace(given, given=tuple(journal.header.firmware) if same else given.given, chosen=chosen)
+
+
+def _shown(message: bytes) -> str:
+    try:
+        return str(decode(message))
+    except MessageError:
+        return message.hex()

@@ -1,0 +1,76 @@
+"""Boards of this machine, for tests: processes that print the name of their pseudo terminal, and wires to them."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import threading
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def process(*command: str) -> Iterator[str]:
+    """Runs it; the name."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) as running:
+        try:
+            assert running.stdout is not None
+            found = re.search(r"/dev/pts/\d+", running.stdout.readline())
+            assert found is not None
+            yield found[0]
+        finally:
+            running.kill()
+
+
+class Wire:
+    """A line between us and a board: `spoil` says what becomes of each piece of bytes."""
+
+    def __init__(self, board_port: str, spoil: Callable[[bytes], bytes | None]) -> None:
+        self._far = os.open(board_port, os.O_RDWR | os.O_NOCTTY)
+        self._ours, self._theirs = pty.openpty()
+        for line in (self._far, self._ours, self._theirs):
+            tty.setraw(line)
+        self.name, self._spoil = os.ttyname(self._theirs), spoil
+        self._ended, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._carry, daemon=True)
+        self._thread.start()
+
+    def _carry(self) -> None:
+        across = {self._ours: self._far, self._far: self._ours}
+        while True:
+            ready, _, _ = select.select([*across, self._ended], [], [])
+            if self._ended in ready:
+                return
+            for line in ready:
+                data = self._spoil(os.read(line, 4096))
+                if data is None:
+                    return
+                os.write(across[line], data)
+
+    def close(self) -> None:
+        os.close(self._wake)
+        self._thread.join()
+        for line in (self._ours, self._theirs, self._far, self._ended):
+            os.close(line)
+
+
+@contextmanager
+def wire(port: str, spoil: Callable[[bytes], bytes | None]) -> Iterator[str]:
+    made = Wire(port, spoil)
+    try:
+        yield made.name
+    finally:
+        made.close()
+
+
+def after(pieces: int) -> Callable[[bytes], bytes | None]:
+    """The line is dead from that piece on."""
+    left = [pieces]
+
+    def spoil(data: bytes) -> bytes | None:
+        left[0] -= 1
+        return data if left[0] > 0 else None
+
+    return spoil

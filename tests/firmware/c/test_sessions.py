@@ -1,0 +1,122 @@
+"""A live session with a board, recorded, replays without the board: the same frames, bytes and verdict."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+from tests.emulator.serial.test_replaying import session
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.loop import board
+from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.loop.recorded import with_recorded
+from ringhil.emulator.serial.journal import LinesSum, written
+from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
+from ringhil.emulator.server.firmware_choice import OURS
+from ringhil.protocol.line.firmware_loop import LoopType
+
+from . import library
+from .boards import after, process, wire
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(library.made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+
+
+def recorded(path: Path, program: str, seed: int) -> None:
+    with process(program) as port:
+        firmware = firmware_of([f"a.1={port}"])
+        session(path, seed, firmware=firmware)
+        firmware.close()
+
+
+def replayed(path: Path) -> Replayed:
+    journal = Journalled(path)
+    return SessionReplay(path, cells_library(), with_recorded(journal, OURS), journal).run()
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def check(path: Path, program: str, seed: int) -> None:
+    recorded(path, program, seed)
+    assert sum("asked" in row for row in rows(path)) >= 4
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+
+
+def test_it_replays_without_its_board(tmp_path: Path, program: str) -> None:
+    path = tmp_path / "session"
+    check(path, program, 1)
+    done = ringhil("replay", str(path), cwd=tmp_path)
+    assert (done.returncode, done.stdout.startswith("identical: ")) == (0, True)
+
+
+@pytest.mark.slow(part="benches")
+def test_a_hundred_sessions_do(tmp_path: Path, program: str) -> None:
+    for seed in range(100):
+        check(tmp_path / f"session{seed}", program, 1000 * seed)
+
+
+def test_one_whose_board_was_pulled_out_replays_too(
+    tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "PATIENCE", 0.05)
+    path = tmp_path / "session"
+    with process(program) as port, wire(port, after(9)) as name:
+        firmware = firmware_of([f"a.1={name}"])
+        session(path, 3, firmware=firmware)
+        firmware.close()
+    gone = [row for row in rows(path) if "asked" in row and row["answered"] is None]
+    assert len(gone) == 1
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+
+
+def summed(path: Path, lines: list[str]) -> Path:
+    """A session of these lines, with their sum at the end."""
+    end, sum_ = json.loads(lines[-1]), LinesSum()
+    del end["sum"]
+    for line in lines[:-1]:
+        sum_.line(line)
+    path.write_text("".join([*lines[:-1], written({**end, "sum": sum_.with_last(written(end))})]))
+    return path
+
+
+def test_another_answer_or_another_question_is_the_first_difference(tmp_path: Path, program: str) -> None:
+    path = tmp_path / "session"
+    recorded(path, program, 2)
+    lines = path.read_text().splitlines(keepends=True)
+    asked = [number for number, line in enumerate(lines) if '"asked"' in line]
+    # What it answers to `start` begins its timers: without them it is asked nothing, and sends nothing.
+    at = next(n for n in asked if json.loads(lines[n])["asked"].startswith(f"{LoopType.START.code:02x}"))
+    row = json.loads(lines[at])
+    silent = [*lines[:at], written({**row, "answered": row["answered"][:6]}), *lines[at + 1 :]]
+    fewer = [*lines[: asked[-1]], *lines[asked[-1] + 1 :]]
+    more = [*lines[: asked[-1]], lines[asked[-1]], *lines[asked[-1] :]]
+    for found, text in (
+        (replayed(summed(tmp_path / "silent", silent)), "line "),
+        (replayed(summed(tmp_path / "fewer", fewer)), "a.1: is asked "),
+        (replayed(summed(tmp_path / "more", more)), "a.1: is not asked "),
+    ):
+        assert found.difference is not None
+        assert text in found.difference
+
+
+def test_a_board_that_is_there_again_may_take_part(tmp_path: Path, program: str) -> None:
+    """It is asked the same, and its answers are compared by what comes of them."""
+    path = tmp_path / "session"
+    with process(program) as port:
+        given = f"a.1={port}"
+        firmware = firmware_of([given])
+        session(path, 4, firmware=firmware)
+        firmware.close()
+        time.sleep(0.05)
+        done = ringhil("replay", str(path), "--firmware", given, cwd=tmp_path)
+    assert (done.returncode, done.stdout.startswith("identical: ")) == (0, True)
+    said = refusal("replay", str(path), "--firmware", "a.1=ringhil.firmware.boot:our_program", cwd=tmp_path)
+    assert "was recorded with --firmware a.1=/dev/pts/" in said
