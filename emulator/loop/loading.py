@@ -31,17 +31,23 @@ def firmware_of(given: Sequence[str]) -> FirmwareChoice:
     found = dict[str, Chosen]()
     for text in given:
         where, mark, what = text.partition("=")
-        if not mark or not what:
+        if not mark or not _is_firmware(what):
             raise FirmwareError(f"--firmware: found {shown(text)}; allowed is {_ALLOWED}")
-        if where != ALL:
-            try:
-                where = str(GpuRef.parse(where))
-            except ValueError as error:
-                raise FirmwareError(f"--firmware {text}: {error}") from None
-        found[where] = _chosen(text, what)
+        try:
+            where = where if where == ALL else str(GpuRef.parse(where))
+            found[where] = _chosen(what)
+        except (ValueError, FirmwareError) as error:
+            raise FirmwareError(f"--firmware {text}: {error}") from error
         if found[where].board is not None and (where == ALL or sum(each.text == what for each in found.values()) > 1):
             raise FirmwareError(f"--firmware {text}: a board runs the firmware of one GPU")
     return FirmwareChoice(tuple(given), found)
+
+
+def firmware_named(what: str) -> Chosen:
+    """What stands behind `GPU=`, by itself. Raises FirmwareError."""
+    if not _is_firmware(what):
+        raise FirmwareError(f"found {shown(what)}; allowed is MODULE:CLASS, LIBRARY.so or the URL of a board")
+    return _chosen(what)
 
 
 def is_board(what: str) -> bool:
@@ -49,18 +55,17 @@ def is_board(what: str) -> bool:
     return _URL.fullmatch(what) is not None
 
 
-def _chosen(text: str, what: str) -> Chosen:
-    try:
-        if is_board(what):
-            board = Board(what)
-            return Chosen(what, board.made, "", board)
-        if what.endswith(".so"):
-            return Chosen(what, firmware_in(Path(what)), _hash(what))
-    except FirmwareError as error:
-        raise FirmwareError(f"--firmware {text}: {error}") from error
-    if not _CLASS.fullmatch(what):
-        raise FirmwareError(f"--firmware: found {shown(text)}; allowed is {_ALLOWED}")
-    maker = _loaded(text, what)
+def _is_firmware(what: str) -> bool:
+    return is_board(what) or what.endswith(".so") or _CLASS.fullmatch(what) is not None
+
+
+def _chosen(what: str) -> Chosen:
+    if is_board(what):
+        board = Board(what)
+        return Chosen(what, board.made, "", board)
+    if what.endswith(".so"):
+        return Chosen(what, firmware_in(Path(what)), _hash(what))
+    maker = _loaded(what)
     file = getattr(sys.modules[what.partition(":")[0]], "__file__", None)
     return Chosen(what, maker, _hash(file) if file else "")
 
@@ -69,7 +74,7 @@ def _hash(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
 
 
-def _loaded(text: str, what: str) -> Maker:
+def _loaded(what: str) -> Maker:
     module, _, name = what.partition(":")
     here = str(Path.cwd())  # modules of whoever starts a run stand beside it
     if here not in sys.path:
@@ -78,13 +83,13 @@ def _loaded(text: str, what: str) -> Maker:
         found = getattr(importlib.import_module(module), name, None)
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise FirmwareError(f"--firmware {text}: {module} can't be loaded: {type(error).__name__}: {reason}") from error
+        raise FirmwareError(f"{module} can't be loaded: {type(error).__name__}: {reason}") from error
     if found is None:
-        raise FirmwareError(f"--firmware {text}: {module} has no {name}")
+        raise FirmwareError(f"{module} has no {name}")
     if not callable(found):
-        raise FirmwareError(f"--firmware {text}: {name} is no class")
+        raise FirmwareError(f"{name} is no class")
     missing = [method for method in METHODS if isinstance(found, type) and not hasattr(found, method)]
     if missing:
-        raise FirmwareError(f"--firmware {text}: {name} has no method {missing[0]}; wanted are {', '.join(METHODS)}")
+        raise FirmwareError(f"{name} has no method {missing[0]}; wanted are {', '.join(METHODS)}")
     maker: Maker = found
     return maker

@@ -25,7 +25,7 @@ from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
-from ringhil.emulator.front.cli.firmware import option as firmware_option
+from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.loop.loading import firmware_of

@@ -1,11 +1,81 @@
-"""`--firmware`: somebody else's firmware on some GPUs, or on all."""
+"""`ringhil firmware check`: whether somebody's firmware keeps what is promised of a GPU's."""
+
+import json
+from dataclasses import asdict
 
 import click
 
-option = click.option(
-    "--firmware",
-    multiple=True,
-    metavar="GPU=FIRMWARE",
-    help="What runs as the firmware of a GPU (a.3), or of all that have any ('*'): MODULE:CLASS, LIBRARY.so, or the "
-    "URL of a board. May be repeated.",
-)
+from ringhil.emulator.conformance.choosing import choose
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
+from ringhil.emulator.loop.loading import firmware_named
+from ringhil.emulator.loop.promises import PROMISES
+
+_WORDS = {FirmwareVerdict.KEPT: "ok", FirmwareVerdict.BROKEN: "FAIL", FirmwareVerdict.NOT_JUDGED: "-"}
+
+
+@click.group("firmware")
+def command() -> None:
+    """Somebody's firmware of a GPU."""
+
+
+@command.command("check")
+@click.argument("firmware", required=False)
+@click.argument("rules", nargs=-1, metavar="[RULE]...")
+@click.option("--list", "only_list", is_flag=True, help="List the rules and end.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json: bool) -> int:
+    """Put FIRMWARE (MODULE:CLASS, LIBRARY.so or the URL of a board) to work in a server for every RULE, or these, or
+    those of a group (election), and judge what comes of it.
+
+    Exit code 0: no rule is broken; 1: one is; 2: the firmware can't be used, or nothing could be judged.
+    """
+    with explained():
+        if only_list and firmware is not None:
+            rules = (firmware, *rules)  # nothing is checked: they are all rules
+        chosen = choose(rules, [*PROMISES], ())
+        if firmware is None and not only_list:
+            raise click.UsageError("FIRMWARE is missing: MODULE:CLASS, LIBRARY.so or the URL of a board")
+        if only_list:
+            for name in chosen:
+                click.echo(f"{name:26} {PROMISES[name].says}")
+            return 0
+        assert firmware is not None
+        given = firmware_named(firmware)
+        with building():
+            library = cells_library()
+        found = list[FirmwareFinding]()
+        try:
+            for finding in checked(given, chosen, library):
+                found.append(finding)
+                if not as_json:
+                    _say(finding)
+        finally:
+            if given.board is not None:
+                given.board.close()
+    numbers = {judged: sum(each.judged is judged for each in found) for judged in FirmwareVerdict}
+    verdict = (
+        FirmwareVerdict.BROKEN
+        if numbers[FirmwareVerdict.BROKEN]
+        else FirmwareVerdict.KEPT
+        if numbers[FirmwareVerdict.KEPT]
+        else FirmwareVerdict.NOT_JUDGED
+    )
+    if as_json:
+        document = {"firmware": firmware, "verdict": verdict, "rules": [asdict(each) for each in found]}
+        click.echo(json.dumps(document))
+    else:
+        click.echo(f"{firmware}: " + ", ".join(f"{number} {judged}" for judged, number in numbers.items()))
+    if verdict is FirmwareVerdict.NOT_JUDGED:
+        click.echo(f"ringhil: {firmware}: none of the rules that were asked for could be judged", err=True)
+        return 2
+    return int(verdict is FirmwareVerdict.BROKEN)
+
+
+def _say(finding: FirmwareFinding) -> None:
+    click.echo(f"{_WORDS[finding.judged]:5}{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
+    rest = len(finding.failures) - 1
+    if rest > 0:
+        click.echo(f"{'':31}and {rest} more")

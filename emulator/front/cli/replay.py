@@ -8,7 +8,7 @@ import click
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware import option as firmware_option
+from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.recorded import with_recorded

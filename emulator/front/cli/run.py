@@ -13,7 +13,7 @@ from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware import option as firmware_option
+from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run

@@ -10,7 +10,7 @@ import click
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware import option as firmware_option
+from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.judge.run import Run

@@ -29,7 +29,7 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware import option as firmware_option
+from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of

@@ -1,0 +1,61 @@
+"""Plays the promises of a GPU's firmware against somebody's, as `rtl check` does for a node."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
+from ringhil.emulator.loop.registers import RegistersKept
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareError
+
+
+class FirmwareVerdict(StrEnum):
+    """What became of a promise."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    NOT_JUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class FirmwareFinding:
+    """`failures`: what the judge of runs has against it, or why it could not be judged."""
+
+    rule: str
+    says: str
+    judged: FirmwareVerdict
+    failures: tuple[str, ...]
+
+
+def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[FirmwareFinding]:
+    """Each of these promises, played."""
+    for rule in rules:
+        promise = PROMISES[rule]
+        if chosen.board is not None and promise.where == ALL:
+            why = "a board runs the firmware of one GPU"
+            yield FirmwareFinding(rule, promise.says, FirmwareVerdict.NOT_JUDGED, (why,))
+            continue
+        failures = tuple(_failures(promise, chosen, library))
+        yield FirmwareFinding(
+            rule, promise.says, FirmwareVerdict.BROKEN if failures else FirmwareVerdict.KEPT, failures
+        )
+
+
+def _failures(promise: FirmwarePromise, chosen: Chosen, library: Library) -> list[str]:
+    firmware = FirmwareChoice((f"{promise.where}={chosen.text}",), {promise.where: chosen})
+    run = Run(loads(promise.scenario), library, firmware=firmware)
+    registers = RegistersKept(run)
+    try:
+        outcome = run.run()
+        kept = list(registers.failures())
+    except FirmwareError as error:
+        return [str(error)]
+    finally:
+        run.close()
+    if outcome.verdict != "pass" and not outcome.failures:
+        return [f"the run was {outcome.verdict}"]
+    return [*map(str, outcome.failures), *kept]

@@ -1,0 +1,284 @@
+"""`ringhil firmware check`: ours keeps every promise, and what is wrong in one way breaks one that is about it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.loop.checking import FirmwareVerdict, checked
+from ringhil.emulator.loop.loading import firmware_named
+from ringhil.emulator.loop.promises import PROMISES
+from ringhil.emulator.server.firmware_choice import Chosen
+from ringhil.firmware.actions import Action
+from ringhil.firmware.boot import Boot, our_program
+from ringhil.firmware.commands import Remember, Send, SetTimer, Write
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
+from ringhil.protocol.registers import ControlBit
+from ringhil.protocol.wire import MAX_RING, CensusVerdict, Operation, Port, RecordFlag
+
+NOBODY = 0xFFFF
+
+
+class Wrong:
+    """Ours, wrong in one way."""
+
+    def __init__(self, boot: Boot) -> None:
+        self.boot, self.ours = boot, our_program(boot)
+
+    def start(self, now: int) -> list[Action]:
+        return self.said(self.ours.start(now), now)
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        return self.said(self.ours.on_timer(name, now), now)
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        return self.said(self.ours.on_frame(frame, port, bad, now), now)
+
+    def on_status(self, status: int) -> None:
+        self.ours.on_status(status)
+
+    def said(self, actions: list[Action], now: int) -> list[Action]:
+        return [other for action in actions for other in self.instead(action, now)]
+
+    def instead(self, action: Action, now: int) -> list[Action]:
+        if isinstance(action, Send):
+            message = self.message(codec.decode(action.frame), action.port)
+            return [] if message is None else [Send(action.port, codec.encode(message))]
+        return [action]
+
+    def message(self, message: object, port: Port) -> object:
+        return message
+
+
+class AsksNever(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        return None if isinstance(message, Election) and message.operation == Operation.CLAIM.code else message
+
+
+class RenewsNever(Wrong):
+    """It says nothing to its grantor once it is elected."""
+
+    def message(self, message: object, port: Port) -> object:
+        told = isinstance(message, Keepalive) and port is self.boot.entry.uplink if self.boot.entry else False
+        return None if told and message.state & 3 == 2 else message  # type: ignore[attr-defined]
+
+
+class AsksAtOnce(Wrong):
+    """It doesn't let those before it ask first."""
+
+    def __init__(self, boot: Boot) -> None:
+        entry = None if boot.entry is None else replace(boot.entry, skew=0)
+        super().__init__(replace(boot, entry=entry))
+
+
+class SaysNothing(Wrong):
+    """Its co-members hear nothing of it."""
+
+    def message(self, message: object, port: Port) -> object:
+        return None if isinstance(message, Keepalive) and port in (Port.CW, Port.CCW) else message
+
+
+class StaysEntry(Wrong):
+    """Deposed, it leaves its register as it was."""
+
+    def instead(self, action: Action, now: int) -> list[Action]:
+        if isinstance(action, Write) and action.register == "control" and now > 1000:
+            return [Write("control", action.value | ControlBit.ENTRY)]
+        return super().instead(action, now)
+
+
+class CountsOnce(Wrong):
+    """No second census."""
+
+    def instead(self, action: Action, now: int) -> list[Action]:
+        return [] if isinstance(action, SetTimer) and action.name == "period" and now > 3000 else [action]
+
+
+class CountsOneWay(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        return None if isinstance(message, Statistics) and port is Port.CCW else message
+
+
+class CountsOneMore(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        return replace(message, count=message.count + 1) if isinstance(message, Report) else message
+
+
+class ForgetsTheCut(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        if isinstance(message, Report) and message.verdict == CensusVerdict.ARMS.code:
+            return replace(message, break_after=NOBODY, break_before=NOBODY)
+        return message
+
+
+class NamesNobody(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        return replace(message, suspects=0, first_suspect=NOBODY) if isinstance(message, Report) else message
+
+
+class NamesNoLink(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        return replace(message, slow_link=NOBODY) if isinstance(message, Report) else message
+
+
+class WeighsAlike(Wrong):
+    """Who computes slowly weighs as much as others."""
+
+    def message(self, message: object, port: Port) -> object:
+        if not isinstance(message, Report):
+            return message
+        words = len(message.sets) // 3
+        sets = (*message.sets[:words], *(0,) * words, *message.sets[2 * words :])
+        return replace(message, weight=4 * message.count, sets=sets)
+
+
+class OldEpoch(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        return replace(message, epoch=max(0, message.epoch - 1)) if isinstance(message, Report) else message
+
+
+class NoRecords(Wrong):
+    """It leaves no room for records."""
+
+    def message(self, message: object, port: Port) -> object:
+        if isinstance(message, Statistics) and message.record_limit == MAX_RING:
+            return replace(message, record_limit=3)
+        return message
+
+
+class NoBoundary(Wrong):
+    """Elected to speak to another card, it takes nothing over."""
+
+    def instead(self, action: Action, now: int) -> list[Action]:
+        nothing = isinstance(action, Write) and action.register == "crossings"
+        return [] if nothing else super().instead(action, now)
+
+
+class Forgets(Wrong):
+    """A warden that remembers no epoch."""
+
+    def __init__(self, boot: Boot) -> None:
+        super().__init__(replace(boot, memory=0))
+
+    def instead(self, action: Action, now: int) -> list[Action]:
+        memory = isinstance(action, Write) and action.register == "memory"
+        return [] if memory or isinstance(action, Remember) else super().instead(action, now)
+
+
+class GrantsNever(Wrong):
+    def message(self, message: object, port: Port) -> object:
+        if isinstance(message, Election) and message.operation == Operation.GRANT.code:
+            return replace(message, operation=Operation.REFUSE.code, lease=100)
+        return message
+
+
+class AlwaysGrants(Wrong):
+    """A warden that forgets at once what it has granted: a second lease begins while the first one runs."""
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        if port == Port.BOUNDARY.code and not self.boot.asks and "boundary" in self.ours.electors:
+            grantor = getattr(self.ours.electors["boundary"], "grantor", None)
+            if grantor is not None:
+                grantor._elsewhere.clear()
+                grantor.quiet_until = 0
+        return super().on_frame(frame, port, bad, now)
+
+
+class MarksNobody(Wrong):
+    """It doesn't look who was damaged on the way."""
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        message = codec.decode(frame, check=False) if frame[0] == Statistics.KIND else None
+        if isinstance(message, Statistics):
+            marks = RecordFlag.ARRIVED_BAD | RecordFlag.ARRIVED_MARKED
+            clean = tuple(replace(record, flags=record.flags & ~marks) for record in message.records)
+            frame = codec.encode(replace(message, records=clean))
+        return super().on_frame(frame, port, bad, now)
+
+
+NAMED = {  # the first promise that it breaks
+    AsksNever: "election.first",
+    RenewsNever: "election.first",
+    AsksAtOnce: "election.waits",
+    SaysNothing: "election.first",
+    StaysEntry: "election.gives_up",
+    CountsOnce: "census.counts",
+    CountsOneWay: "census.cut",
+    CountsOneMore: "census.counts",
+    ForgetsTheCut: "census.cut",
+    NamesNobody: "census.liar",
+    NamesNoLink: "census.slow_link",
+    WeighsAlike: "census.degraded",
+    OldEpoch: "election.first",
+    NoRecords: "census.counts",
+    NoBoundary: "boundary.asks",
+    Forgets: "boundary.remembers",
+    GrantsNever: "boundary.grants",
+    AlwaysGrants: "boundary.refuses",
+    MarksNobody: "census.damage",
+}
+
+
+def broken(made: type[Wrong]) -> list[str]:
+    found = checked(Chosen("mine", made, ""), [*PROMISES], cells_library())
+    return [each.rule for each in found if each.judged is FirmwareVerdict.BROKEN]
+
+
+def test_ours_keeps_every_promise() -> None:
+    ours = firmware_named("ringhil.firmware.boot:our_program")
+    found = list(checked(ours, [*PROMISES], cells_library()))
+    assert [each.rule for each in found] == [*PROMISES]
+    assert [(each.rule, each.failures) for each in found if each.judged is not FirmwareVerdict.KEPT] == []
+
+
+def test_being_wrapped_changes_nothing() -> None:
+    assert broken(Wrong) == []
+
+
+@pytest.mark.parametrize("made", NAMED, ids=lambda made: made.__name__)
+def test_what_is_wrong_in_one_way_breaks_a_promise_that_is_about_it(made: type[Wrong]) -> None:
+    assert NAMED[made] in broken(made)
+
+
+MODULE = """
+class Silent:
+    def __init__(self, boot): pass
+    def start(self, now): return []
+    def on_timer(self, name, now): return []
+    def on_frame(self, frame, port, bad, now): return []
+    def on_status(self, status): pass
+class Crash(Silent):
+    def start(self, now): raise RuntimeError("no")
+"""
+
+
+def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    done = ringhil("firmware", "check", "mine:Silent", "election", cwd=tmp_path)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("FAIL election.first")
+    assert "ok   election.waits" in lines
+    assert lines[-1].startswith("mine:Silent: ")
+    crashed = ringhil("firmware", "check", "mine:Crash", "census.cut", "--json", cwd=tmp_path)
+    document = json.loads(crashed.stdout)
+    assert (crashed.returncode, document["verdict"]) == (1, "broken")
+    (rule,) = document["rules"]
+    assert "start in cycle 0: RuntimeError: no" in rule["failures"][0]
+    kept = ringhil("firmware", "check", "ringhil.firmware.boot:our_program", "census.cut", cwd=tmp_path)
+    assert (kept.returncode, kept.stdout.splitlines()[0]) == (0, "ok   census.cut")
+
+
+def test_the_list_and_wrong_input(tmp_path: Path) -> None:
+    listed = ringhil("firmware", "check", "--list", cwd=tmp_path).stdout.splitlines()
+    assert [line.split()[0] for line in listed] == [*PROMISES]
+    some = ringhil("firmware", "check", "--list", "boundary", cwd=tmp_path).stdout.splitlines()
+    assert all(line.startswith("boundary.") for line in some)
+    assert "FIRMWARE is missing" in refusal("firmware", "check", cwd=tmp_path)
+    assert "found 'nope'; allowed is MODULE:CLASS" in refusal("firmware", "check", "nope", cwd=tmp_path)
+    assert "did you mean 'election'" in refusal("firmware", "check", "a:B", "electon", cwd=tmp_path)
+    assert "cannot be opened" in refusal("firmware", "check", "/dev/nowhere", cwd=tmp_path)
