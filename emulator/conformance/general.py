@@ -43,6 +43,7 @@ def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     for link in observed.left:
         breaches += overspent("link.spent", observed, link, {})
         breaches += _too_many(observed, link)
+        breaches += _unheard(observed, link)
     if not any(isinstance(a, Carrier | Mark) for a in stimulus.actions):
         for link, given in observed.credits.items():
             # One that has not ended yet may have been cut short as too long, and its slot be free again.
@@ -52,6 +53,14 @@ def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
                 text = f"{link}: {len(given)} credits given for {taken} data frames"
                 breaches.append(Breach("link.credit", given[taken], text))
     return breaches
+
+
+def _unheard(observed: Observed, link: str) -> Iterator[Breach]:
+    """Credits in the cycle in which the mark goes off: the far end hears of that then, and begins afresh."""
+    for use in uses(observed, link):
+        if use.first and use.first in observed.credits[link]:
+            text = f"{link}: a credit in the cycle in which the remote-fault mark went off, which the far end misses"
+            yield Breach("link.credit", use.first, text)
 
 
 def _too_many(observed: Observed, link: str) -> Iterator[Breach]:

@@ -23,6 +23,8 @@ _MODULES = (
     "blinks",
     "crowded",
     "babbling",
+    "gaps",
+    "coincide",
     "fields",
     "everything",
 )

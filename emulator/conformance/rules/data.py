@@ -185,14 +185,23 @@ def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield played("data.damaged", f"damaged {index}", [*settings(place), *in_turn(frames, ways)], place, 600)
 
 
+# Flits of a payload, beside five of header and trailer: the longest and one more; then those with which a counter of
+# six to ten bits is just behind its last value, and a little further, where it seems to be within bounds again.
+_LONG = (32, 33, *((1 << bits) - 5 + more for bits in range(6, 11) for more in (-1, 0, 1)))
+_WRAPPED_LENGTH = (2, 37)  # flits beyond that
+
+
 @rule("data.long", "a frame longer than the longest is cut short and marked; the next one passes unharmed", "R5")
 def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for way in range(4):
             place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
             frames = []
-            for number, flits in enumerate((32, 33, *rng.sample(range(34, 70), 3))):
-                home = 1 if number == 3 else 4
+            beyond = [(1 << bits) - 5 + rng.randrange(*_WRAPPED_LENGTH) for bits in (6, 7, 8, 9)]
+            # The longest ones by one way only: what counts flits is the same in all.
+            lengths = [*_LONG, *beyond] if way == (index + 1) % 4 else [f for f in (*_LONG, *beyond) if f < 300]
+            for number, flits in enumerate(lengths):
+                home = 1 if number % 5 == 3 else 4
                 whole = place.work(2, home, ttl=4, flits=32).data
                 # Its CRCs are right: only its length is wrong.
                 frames.append(RingFrame.of(codec.seal(whole[:-8] + rng.randbytes(8 * (flits - 32)))))

@@ -2,27 +2,30 @@
 
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from ringhil.emulator.conformance.credit_check import uses
 from ringhil.emulator.conformance.data_frames import CCW, Place, roles
-from ringhil.emulator.conformance.data_judge import judge_data
+from ringhil.emulator.conformance.data_judge import judge_data, standing
 from ringhil.emulator.conformance.frames import other_control, statistics
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import RECORDS
 from ringhil.emulator.conformance.rules.data import START, settings
-from ringhil.emulator.conformance.rules.switch import AT_ONCE
+from ringhil.emulator.conformance.rules.switch import AT_ONCE, either
 from ringhil.emulator.conformance.steady import judge_control
 from ringhil.emulator.conformance.timeline import bit, setting
+from ringhil.emulator.conformance.transition import Moves, judge_moving
+from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.reference import compute
-from ringhil.emulator.testbench.reference.control import IN
+from ringhil.emulator.testbench.reference import compute, data
+from ringhil.emulator.testbench.reference.control import IN, OUT
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.reference.view import NodeView
-from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Pause, Poke, Post, Send, Stimulus
 from ringhil.protocol import wire
 from ringhil.protocol.wire import DATA_SLOTS
 
@@ -159,14 +162,15 @@ def moment(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """While the status says that one lane only is past the GPU: nothing from outside the ring is handed over, and when
-    that lasts longer than the watchdog the switch is stuck."""
-    watchdog, breaches = setting(stimulus, "watchdog"), []
+    """While the status says that one lane only is past the GPU: nothing from outside the ring is handed over, data is
+    as in bypass, and when that lasts longer than the watchdog the switch is stuck. Frames on the lanes pass whole."""
+    watchdog = setting(stimulus, "watchdog")
+    views = either(stimulus)
+    breaches = judge_moving(rule_name, stimulus, observed, Moves(lambda frame: views, cuts=2))
     changes = [*observed.status, (stimulus.cycles, 0)]
     since = -1
     for (cycle, value), (until, _) in itertools.pairwise(changes):
-        well = bit(value, "healthy") and not any(bit(value, name) for name in ("tripped", "muted", "restoring"))
-        if bit(value, "bypass_cw") == bit(value, "bypass_ccw") or not well:
+        if bit(value, "bypass_cw") == bit(value, "bypass_ccw"):
             since = -1
             continue
         since = cycle if since < 0 else since
@@ -174,12 +178,29 @@ def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach
         if until > late and not bit(value, "stuck") and max(cycle, late) < until - 1:
             text = f"status 0x{value:03X}: stuck must be 1, one lane has not followed since cycle {since}"
             breaches.append(Breach(rule_name, max(cycle, late), f"{text}, watchdog is {watchdog}"))
-        for mail in observed.mail:
-            begins = mail.ended - len(mail.data) // wire.FLIT_BYTES
-            if mail.port >= wire.Link.HOST.code and since + 2 * AT_ONCE < begins and mail.ended < until:
-                text = f"mailbox {mail.port}: a frame was handed over, and one lane is past the GPU since cycle {since}"
-                breaches.append(Breach(rule_name, mail.ended, text))
+        breaches += _reached(rule_name, stimulus, observed, range(since + 2 * AT_ONCE, until - AT_ONCE))
     return sorted(breaches, key=lambda b: b.cycle)
+
+
+def _reached(rule_name: str, stimulus: Stimulus, observed: Observed, alone: range) -> Iterator[Breach]:
+    """What came in cycles in which one lane only was past the GPU, and reached the GPU or what lies behind it."""
+    when = f"while one lane was past the GPU, since cycle {alone.start - 2 * AT_ONCE}"
+    for mail in observed.mail:
+        begins = mail.ended - len(mail.data) // wire.FLIT_BYTES
+        if mail.port >= wire.Link.HOST.code and begins in alone and mail.ended in alone:
+            yield Breach(rule_name, mail.ended, f"mailbox {mail.port}: a frame was handed over {when}")
+    view = replace(standing(stimulus), bypassed=True)
+    gone = [(link, f) for link in WAYS for f in observed.left[link] if f.channel == "data"]
+    for way, link in enumerate(WAYS):
+        for frame in (f for f in observed.arrived[link] if f.channel == "data" and f.sof):
+            if frame.began not in alone or frame.began + AT_ONCE not in alone:
+                continue
+            where = data.fate(frame.data, way, view)
+            for out, left in gone:
+                # An answer names the same unit, and the frame itself has left unless it is that.
+                if left.data[_UNIT] == frame.data[_UNIT] and out != where:
+                    text = f"{out}: {one(left.kind)} frame left for a {frame.kind} frame that came by {link} {when}"
+                    yield Breach(rule_name, left.began, text)
 
 
 @rule(
@@ -190,15 +211,33 @@ def _half(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach
 def half(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for lane, link in enumerate(IN):
-            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary")})
-            watchdog = rng.randrange(20, 60)
+            place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
+            watchdog = rng.randrange(40, 60)  # longer than a frame of the GPU's own
             actions: list[Action] = [*settings(place, heartbeat=0, watchdog=watchdog, gpu_restore=4)]
             # A frame that has begun past the GPU ends there, and until then its lane can't follow.
             long = statistics(rng, card=2, origin=4, ttl=4, flags=RECORDS, records=8)
             actions += [Fault(30, "dead", True), Send(50, link, RingFrame.of(long)), Pause(58, link, True)]
             actions += [Fault(70 + rng.randrange(9), "dead", False), Pause(300, link, False)]
-            for at in range(90, 500, 40):
-                mail = other_control(rng, card=2, home=1, ttl=3)
-                actions.append(Send(at + rng.randrange(9), ("host", "boundary")[at // 40 % 2], RingFrame.of(mail)))
-            stimulus = Stimulus.of(actions, tail=100, **place.straps)
+            actions += _for_gpu(rng, place, OUT[lane], range(90, 500, 20))
+            # One that the GPU has begun is sent to its end: until then its lane is not past the GPU.
+            for at in range(600, 1400, 100):
+                own = statistics(rng, card=2, origin=1, ttl=4, flags=RECORDS, records=12)
+                actions += [Post(at, lane, own), Fault(at + 34, "dead", True), Fault(at + 75, "dead", False)]
+                # One way each: it must have come and be looked at while that lasts.
+                ways = [rng.choice(("host", "boundary", OUT[lane]))]
+                actions += _for_gpu(rng, place, OUT[lane], [at + 34 + 2 * AT_ONCE + rng.randrange(6)], ways)
+            stimulus = Stimulus.of(actions, tail=200, **place.straps)
             yield RuleCase(f"lane {lane} {index}", stimulus, partial(_half, "switch.half"))
+
+
+def _for_gpu(
+    rng: random.Random, place: Place, other: str, times: Iterable[int], ways: Sequence[str] = ()
+) -> Iterator[Action]:
+    """What a GPU would take, at each of these times by one of the ways in turn: frames for its firmware, work, and what
+    it would let into the ring, to its CPU or to another card. `other`: the ring port that nothing is under way by."""
+    links = ways or ("host", "boundary", other)
+    for at, link in zip(times, itertools.cycle(links), strict=False):
+        mail = RingFrame.of(other_control(rng, card=2, home=1, ttl=3))
+        to_cpu, onward = place.answer(2, 1, ttl=3), place.answer(2, 4, ttl=4, flags=0)
+        frame = rng.choice([mail, *place.unit(8), to_cpu, place.answer(5, 3, ttl=4), *[onward] * (link != other)])
+        yield Send(at + rng.randrange(3), link, frame)

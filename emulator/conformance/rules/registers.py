@@ -122,7 +122,7 @@ def counters(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             place = straps(rng)
             monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
             actions: list[Action] = [*QUIET, Poke(6, "control", monitor)]
-            frames = [_event(rng, kind, place) for _ in range(rng.randrange(3, 7) * effort)]
+            frames = [event(rng, kind, place) for _ in range(rng.randrange(3, 7) * effort)]
             actions += spread(frames, [lane] * len(frames))
             # The counters must show at their own addresses alone.
             actions += [Peek(actions[-1].at + 40 + i, address) for i, address in enumerate(UNMAPPED)]
@@ -132,12 +132,13 @@ def counters(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     # Both lanes in step: two events in one cycle are two.
     for kind in ("used up", "counted"):
         place = straps(rng)
-        frames = [_event(rng, kind, place) for _ in range(6)]
+        frames = [event(rng, kind, place) for _ in range(6)]
         sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
         yield RuleCase(f"{kind} by both", Stimulus.of([*QUIET, *sends], **place), _counted)
 
 
-def _event(rng: random.Random, kind: str, place: dict[str, int]) -> RingFrame:
+def event(rng: random.Random, kind: str, place: dict[str, int]) -> RingFrame:
+    """A control frame that is counted as this `kind`."""
     given = {"card": place["card"], "origin": (place["node"] + 1) % place["size"], "size": place["size"]}
     match kind:
         case "bad":
@@ -193,7 +194,7 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 # ------------------------------------------------------------------------------------------------- bits, and sums
 
 
-def _reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+def reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """What is read is what was written last, bit by bit; nothing is asked of what the settings bring about."""
     held = {r.name: r.reset for r in registers.REGISTERS if r.access == "rw"}
     breaches, peeks = [], iter(observed.peeks)
@@ -222,7 +223,7 @@ def bits(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             at += 3
         actions += [Peek(at + i, name) for i, name in enumerate(names)]
         yield RuleCase(
-            f"bits {index}", Stimulus.of(actions, tail=20, **straps(rng)), partial(_reads_back, "registers.bits")
+            f"bits {index}", Stimulus.of(actions, tail=20, **straps(rng)), partial(reads_back, "registers.bits")
         )
 
 
@@ -246,7 +247,7 @@ def together(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for kind in ("purged", "counted", "bad", "marked", "home"):
         place = straps(rng)
         monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
-        frames = [_event(rng, kind, place) for _ in range(6 * effort)]
+        frames = [event(rng, kind, place) for _ in range(6 * effort)]
         sends = [Send(20 + 40 * i, link, frame) for i, frame in enumerate(frames) for link in IN]
         actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *sends]
         yield RuleCase(f"{kind} by both", Stimulus.of(actions, **place), partial(judge_control, "registers.together"))
@@ -272,7 +273,7 @@ def together(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 MANY = 260  # events: more than eight bits hold
 APART = 16  # cycles from the beginning of one to its end, and from there to the next one
 # Settings with which such an event is over in this time: a hang that trips the switch, a frame that mutes, a lost link.
-_SWIFT = {
+SWIFT = {
     "trips": {"heartbeat": 4, "watchdog": 4, "gpu_restore": 0},
     "mutes": {"heartbeat": 0, "allowance": 0, "allowance_period": 4, "gpu_restore": 0},
     "wraps": {"heartbeat": 0, "link_restore": 4},
@@ -307,7 +308,16 @@ def _lanes_many(rng: random.Random, place: dict[str, int]) -> Iterator[tuple[str
     yield "purged", [RingFrame.of(statistics(rng, flags=circulating, **given)) for _ in range(MANY)]
 
 
-def _times(register: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+def happening(rng: random.Random, register: str, place: dict[str, int], at: int, port: int) -> list[Action]:
+    """What one of the counters of SWIFT counts; both ring links are lost at once. `port`: of a frame that mutes."""
+    if register == "mutes":
+        return [Post(at, port, _short(rng, place, 2).data)]
+    if register == "trips":
+        return [Fault(at, "hang", True), Fault(at + APART, "hang", False)]
+    return [Carrier(at + APART * up, link, bool(up)) for up in (0, 1) for link in OUT]
+
+
+def times(rule_name: str, register: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """What happened again and again was counted each time, as long as it had time to happen."""
     if register == "mutes":
         most = sum(isinstance(a, Post) for a in stimulus.actions)
@@ -315,13 +325,13 @@ def _times(register: str, stimulus: Stimulus, observed: Observed) -> list[Breach
     else:
         spans = [s for link in OUT for s in silent(observed, link)] if register == "wraps" else faulty(observed, "hang")
         least, most = sum(s.end - s.begin >= APART for s in spans), len(spans)
-    if any(setting(stimulus, name) != value for name, value in _SWIFT[register].items()):
+    if any(setting(stimulus, name) != value for name, value in SWIFT[register].items()):
         least = 0
     found = observed.registers[register]
     if least <= found <= most:
         return []
     wanted = str(most) if least == most else f"{least} to {most}"
-    return [Breach("registers.many", stimulus.cycles, f"register {register} is {found}, must be {wanted}")]
+    return [Breach(rule_name, stimulus.cycles, f"register {register} is {found}, must be {wanted}")]
 
 
 @rule("registers.many", "counters count on beyond 256, and each for itself")
@@ -331,19 +341,13 @@ def many(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
         actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *_close(frames, IN, more=kind == "counted")]
         yield RuleCase(kind, Stimulus.of(actions, **place), partial(judge_control, "registers.many"))
-    for register, values in _SWIFT.items():
+    for register, values in SWIFT.items():
         # Before the liveness check asks for the first time.
         actions = [Poke(i, name, value) for i, (name, value) in enumerate(values.items())]
         for index in range(MANY if register != "wraps" else MANY // 2):
             at = 20 + 2 * APART * index
-            if register == "mutes":
-                actions.append(Post(at, index % 4, _short(rng, place, 2).data))
-            elif register == "trips":
-                actions += [Fault(at, "hang", True), Fault(at + APART, "hang", False)]
-            else:
-                for link in OUT:
-                    actions += [Carrier(at, link, False), Carrier(at + APART, link, True)]
-        yield RuleCase(register, Stimulus.of(actions, **place), partial(_times, register))
+            actions += happening(rng, register, place, at, index % 4)
+        yield RuleCase(register, Stimulus.of(actions, **place), partial(times, "registers.many", register))
 
 
 def _wrapped_twice(stimulus: Stimulus, observed: Observed) -> list[Breach]:

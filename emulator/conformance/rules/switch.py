@@ -398,11 +398,12 @@ def _stuck(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
 
     cuts = len(stuck) + len(deaths)
     breaches = judge_moving(rule_name, stimulus, observed, Moves(views, cuts=2 * cuts, lossy=bool(both)))
-    restore = setting(stimulus, "gpu_restore")
+    # One that gets loose follows at once; else it is asked to move until the GPU is back, gpu_restore cycles later.
+    restore, loose = setting(stimulus, "gpu_restore"), {s.end for s in stuck}
+    silences = [Span(s.begin, s.end + 2 * AT_ONCE + (0 if s.end in loose else restore + BACK)) for s in both]
     for link in OUT:
         for cycle, up in _watched(stimulus, [(c, up) for c, up, _fault in observed.levels[link]]):
-            # The switch is asked to move as long as the GPU isn't back: gpu_restore cycles more.
-            may = any(s.begin + watchdog <= cycle <= s.end + restore + BACK + AT_ONCE for s in both)
+            may = any(s.begin + watchdog <= cycle < s.end for s in silences)
             must = any(s.begin + watchdog + 2 * AT_ONCE <= cycle < s.end for s in both)
             if (must and up) or (not up and not may):
                 text = f"{link}: carrier is {'on' if up else 'off'} with a switch that is"
@@ -410,7 +411,7 @@ def _stuck(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
                 breaches.append(Breach(rule_name, cycle, f"{text}, watchdog is {watchdog}"))
     for cycle, value in readings(observed, "status"):
         must = any(s.begin + watchdog + 2 * AT_ONCE <= cycle < s.end for s in both)
-        may = any(s.begin + watchdog <= cycle <= s.end + restore + BACK + AT_ONCE for s in both)
+        may = any(s.begin + watchdog <= cycle < s.end for s in silences)
         if (must and not bit(value, "stuck")) or (not may and bit(value, "stuck")):
             breaches.append(Breach(rule_name, cycle, f"status 0x{value:03X}: stuck is {int(bit(value, 'stuck'))}"))
     return breaches
@@ -427,18 +428,26 @@ def _watched(stimulus: Stimulus, changes: Sequence[tuple[int, bool]]) -> Iterabl
 @rule("switch.stuck_through", "a switch stuck in THROUGH before a dead GPU takes its carrier off both ring ports", "R6")
 def stuck_through(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_stuck, "switch.stuck_through")
-    for index in range(2 * effort):
-        place = straps(rng)
-        watchdog = rng.choice([10, 40, 64])
-        actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Poke(6, "gpu_restore", rng.choice([4, 64]))]
-        first, second = rng.sample(["dead", "switch_stuck_through"], 2)
-        # At first it is stuck, and nothing is wrong; then GPU or switch recover, in either order.
-        actions += [Fault(120, "switch_stuck_through", True), Fault(300, "dead", True)]
-        actions += [Fault(600, first, False), Fault(900, second, False)]
-        actions += [Peek(at, "status") for at in (250, 302, 300 + watchdog - 2, 300 + watchdog + 12, 590, 700, 1000)]
-        frames = [foreign(rng, place) for _ in range(16)]
-        actions += [Send(20 + 70 * i, IN[i % 2], frame) for i, frame in enumerate(frames)]
-        yield RuleCase(f"stuck {index}", Stimulus.of(actions, tail=500, **place), judge)
+    for index in range(effort):
+        for first, second in (("dead", "switch_stuck_through"), ("switch_stuck_through", "dead")):
+            place = straps(rng)
+            watchdog = rng.choice([10, 40, 64])
+            actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Poke(6, "gpu_restore", rng.choice([4, 64]))]
+            # At first it is stuck, and nothing is wrong; then GPU or switch recover, in either order.
+            actions += [Fault(120, "switch_stuck_through", True), Fault(300, "dead", True)]
+            actions += [Fault(600, first, False), Fault(900, second, False)]
+            seen = (250, 302, 300 + watchdog - 2, 300 + watchdog + 12, 590, 612, 700, 1000)
+            actions += [Peek(at, "status") for at in seen]
+            # What was there for less than the watchdog's time leaves nothing behind: the next time it lasts as long.
+            for again in range(3):
+                at = 1100 + 250 * again
+                brief = (watchdog - 3, watchdog // 2, watchdog + 30)[again]
+                actions += [Fault(at, "switch_stuck_through", True), Fault(at + 1, "dead", True)]
+                actions += [Fault(at + brief, "switch_stuck_through", False), Fault(at + brief + 40, "dead", False)]
+                actions += [Peek(at + brief - 1, "status"), Peek(at + brief + 12, "status")]
+            frames = [foreign(rng, place) for _ in range(24)]
+            actions += [Send(20 + 70 * i, IN[i % 2], frame) for i, frame in enumerate(frames)]
+            yield RuleCase(f"{second} lasts {index}", Stimulus.of(actions, tail=500, **place), judge)
 
 
 def _stuck_bypass(stimulus: Stimulus, observed: Observed) -> list[Breach]:
