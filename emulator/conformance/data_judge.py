@@ -176,7 +176,9 @@ def _counters(judged: Judged, observed: Observed) -> Iterator[tuple[str, int, in
     yield "data_bad", least, least + engine.perhaps_bad
     yield "units_done", *answers.results
     yield "units_refused", *answers.refusals
-    if "boundary" not in judged.view.down:
-        crossed = sum(f.channel == "data" for f in observed.left["boundary"])
-        yield "crossed", crossed, crossed
+    crossed, unheard = sum(f.channel == "data" for f in observed.left["boundary"]), 0
+    if "boundary" in judged.view.down:  # what is thrown away there counts, too, answers that nobody sees among it
+        crossed = sum(one.link == "boundary" for one in outcome.leaving)
+        unheard = sum(given.answer.link == "boundary" for given in answers.given)
+    yield "crossed", crossed, crossed + unheard
     yield "stalled", 0, 0

@@ -25,6 +25,7 @@ _MODULES = (
     "babbling",
     "gaps",
     "coincide",
+    "begun",
     "fields",
     "everything",
 )

@@ -250,6 +250,13 @@ def stalled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     actions += [Peek(START + PATIENCE + at, "stalled") for at in (20, 200)]
     stimulus = Stimulus.of(actions, tail=200, **place.straps)
     yield RuleCase("in turn", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
+    # One of each way in waits from the same cycle on.
+    place = place_at(rng, "entry")
+    actions = [*settings(place), Hold(10, "boundary", -1)]
+    actions += [Send(START, "p1", place.answer(THERE, 4, ttl=4)) for _ in range(DATA_SLOTS)]
+    actions += [Send(START + 60, link, place.answer(THERE, 4, ttl=4)) for link in ("p1", "p2", "host")]
+    stimulus = Stimulus.of(actions, tail=PATIENCE + 4 * LATE, **place.straps)
+    yield RuleCase("at once", stimulus, partial(_stalls, "crossing.stalled", stimulus.cycles))
     # More than seven bits count, from all ways in at once.
     place = place_at(rng, "entry")
     actions = [*settings(place), Hold(10, "boundary", -1)]

@@ -1,5 +1,6 @@
 """A GPU that goes to bypass in whatever phase of a unit: it is receiving, computing, or its result is in flight."""
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +21,8 @@ from ringhil.protocol import wire
 from ringhil.protocol.frames import Work
 
 _NAME = "compute.bypassed"
-_SETUP = 24  # cycles that a unit is computed
+# Cycles that a unit is computed: as long as the GPU is dead, or on beyond its return. And how far apart its deaths are.
+_SETUPS = ((24, 3), (90, 5))
 _DEAD = 24  # cycles
 _BYTES = 64  # of a unit
 _LATER = 60  # cycles from the return until the next unit comes
@@ -70,8 +72,8 @@ def _owed(stimulus: Stimulus, observed: Observed) -> Iterable[Breach]:
             yield Breach(_NAME, stimulus.cycles, text)
 
 
-def _episodes(place: Place, link: str, offsets: Sequence[int]) -> list[Action]:
-    actions, at = settings(place, gpu_restore=4, compute_setup=_SETUP, compute_per_flit=0, heartbeat=0), 30
+def _episodes(place: Place, link: str, setup: int, offsets: Sequence[int]) -> list[Action]:
+    actions, at = settings(place, gpu_restore=4, compute_setup=setup, compute_per_flit=0, heartbeat=0), 30
     for offset in offsets:
         actions += _sent(at, link, place.unit(_BYTES))
         actions += [Fault(at + offset, "dead", True), Fault(at + offset + _DEAD, "dead", False)]
@@ -92,8 +94,8 @@ def _sent(at: int, link: str, frames: Iterable[RingFrame]) -> list[Action]:
 )
 def bypassed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
-        for link in ("p1", "p2", "host"):
+        for link, (setup, step) in itertools.product(("p1", "p2", "host"), _SETUPS):
             place = Place(rng, 2, 1, 8, {"control": roles("entry")})
-            phase = rng.randrange(3)
-            stimulus = Stimulus.of(_episodes(place, link, range(phase, 75, 3)), tail=2 * _DONE, **place.straps)
-            yield RuleCase(f"{link} {index}", stimulus, _judge)
+            offsets = range(rng.randrange(step), 75, step)
+            stimulus = Stimulus.of(_episodes(place, link, setup, offsets), tail=2 * _DONE, **place.straps)
+            yield RuleCase(f"{link}, {setup} cycles {index}", stimulus, _judge)

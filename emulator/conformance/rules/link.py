@@ -132,6 +132,15 @@ def down(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Mark(at, link, True), Peek(at + 4, "status"), Peek(at + 60, "status")]
             actions += [Mark(at + 80, link, False), Peek(at + 120, "status")]
             yield RuleCase(f"{link} {index}", Stimulus.of(actions, tail=30), judge)
+    for first, second in (("p1", "p2"), ("p2", "p1"), ("host", "p1"), ("p2", "boundary")):
+        # One goes while the other is gone, and comes back before it, with it or behind it.
+        actions, at = [*QUIET, Poke(5, "link_restore", 8)], 20
+        for goes, back in ((30, 60), (30, 80), (30, 100), (0, 80)):
+            actions += [Carrier(at, first, False), Carrier(at + goes, second, False), Peek(at + goes + 5, "status")]
+            actions += [Carrier(at + 80, first, True), Carrier(at + back, second, True), Peek(at + 70, "status")]
+            actions += [Peek(at + 98, "status"), Peek(at + 130, "status")]
+            at += 140
+        yield RuleCase(f"{second} beside {first}", Stimulus.of(actions, tail=30), judge)
 
 
 @rule("link.restore", "a link is used again when both ends have had carrier for link_restore cycles and say so", "R6")

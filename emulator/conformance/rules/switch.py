@@ -283,12 +283,15 @@ def _heartbeat(stimulus: Stimulus, observed: Observed) -> list[Breach]:
 @rule("switch.heartbeat", "a hang without any traffic trips within heartbeat + watchdog; heartbeat 0 switches that off")
 def heartbeat(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
-        for period in (rng.randrange(20, 60), 0):
+        for period, muted in ((rng.randrange(20, 60), False), (0, False), (rng.randrange(20, 60), True)):
             watchdog = rng.randrange(5, 15)
             # A period that is written later holds from the next question on, which the old one decides.
             settings = [Poke(0, "heartbeat", period), Poke(2, "watchdog", watchdog), Poke(3, "gpu_restore", 4)]
             actions: list[Action] = [*settings]
             at = 40
+            if muted:  # all the time: that is no reason not to ask it
+                actions += [Poke(4, "allowance", 0), Poke(5, "allowance_period", 10_000)]
+                actions.append(Post(20, 0, other_control(rng, home=0, ttl=2)))
             for _ in range(4):
                 at += rng.randrange(5 * period + 60)  # a question may be under way, and was answered once or more often
                 limit = period + watchdog
@@ -297,7 +300,8 @@ def heartbeat(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 at += limit + 20
                 actions += [Fault(at, "hang", False), Peek(at + 6, "status"), Peek(at + 40, "status")]
                 at += 45
-            yield RuleCase(f"heartbeat {period} {index}", Stimulus.of(actions, tail=60), _heartbeat)
+            name = f"heartbeat {period}{', muted' * muted} {index}"
+            yield RuleCase(name, Stimulus.of(actions, tail=60), _heartbeat)
 
 
 # ------------------------------------------------------------------------------------------------------- restore
@@ -373,7 +377,8 @@ def restore(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         actions = [*QUIET, Poke(5, "gpu_restore", 64)]
         for i in range(10):
             at = 200 + 50 * i
-            actions += [Fault(at, "dead", True), Fault(at + rng.randrange(1, 20), "dead", False)]
+            lasts = rng.randrange(1, 20) if i % 4 else 1
+            actions += [Fault(at, "dead", True), Fault(at + lasts, "dead", False)]
             actions += [Send(at + rng.randrange(50), IN[i % 2], foreign(rng, place)), Peek(at + 30, "status")]
         yield RuleCase(f"flapping {index}", Stimulus.of(actions, tail=500, **place), _named_restore)
 

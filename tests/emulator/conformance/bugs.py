@@ -359,4 +359,48 @@ BUGS = (
         "assign out_of_ring = bypassed == 2'b11;",
         ("switch.half",),
     ),
+    Bug(
+        "a frame for the CPU is cut when the GPU goes to bypass",
+        "data_route.sv",
+        "    else if (open_q) to = to_q;",
+        "    else if (open_q) to = bypassed_i && to_q[WAY_HOST] ? 5'h0 : to_q;",
+        ("data.begun",),
+    ),
+    Bug(
+        "the loss of a second ring link isn't counted",
+        "gpu_node.sv",
+        ".wraps_i(down[1:0]),",
+        ".wraps_i({down[1] && active[0], down[0] && active[1]}),",
+        ("link.down",),
+    ),
+    Bug(
+        "of frames that have waited too long in one cycle one is counted",
+        "registers.sv",
+        "3'(stalled_i[0]) + 3'(stalled_i[1]) + 3'(stalled_i[2])",
+        "3'(stalled_i != 3'h0)",
+        ("crossing.stalled",),
+        16,
+    ),
+    Bug(
+        "what is thrown away at a dead link isn't counted",
+        "gpu_node.sv",
+        ".crossed_i(start[PORT_BOUNDARY]),",
+        ".crossed_i(start[PORT_BOUNDARY] && active[PORT_BOUNDARY]),",
+        ("crossing.drained",),
+    ),
+    Bug(
+        "a muted GPU isn't tripped",
+        "bypass_switch.sv",
+        "(trip_i || silent) && !tripped_q;",
+        "(trip_i || silent) && !tripped_q && !muted_i;",
+        ("switch.heartbeat",),
+    ),
+    Bug(
+        "a unit's time goes on though the GPU has left the ring",
+        "compute_engine.sv",
+        "  work_timer u_timer (\n      .clk_i,\n      .rst_i(clear),",
+        "  work_timer u_timer (\n      .clk_i,\n      .rst_i,",
+        ("compute.bypassed", "rtl.ends"),  # an assertion of ours may be first
+        actions=200,  # what ends the simulation is not made small
+    ),
 )
