@@ -360,10 +360,10 @@ BUGS = (
         ("switch.half",),
     ),
     Bug(
-        "a frame for the CPU is cut when the GPU goes to bypass",
-        "data_route.sv",
-        "    else if (open_q) to = to_q;",
-        "    else if (open_q) to = bypassed_i && to_q[WAY_HOST] ? 5'h0 : to_q;",
+        "a frame for the CPU is given up when the GPU goes to bypass",
+        "data_switch.sv",
+        "d_bad_i[R2], 1'b0, d_bad_i[R0]}),",
+        "d_bad_i[R2], 1'b0, d_bad_i[R0] || (bypassed_i && w == WAY_HOST)}),",
         ("data.begun",),
     ),
     Bug(
