@@ -190,5 +190,75 @@ package ringhil_pkg;
     crc_half = (q >> 19) ^ (q1 >> 13) ^ (q2 >> 11) ^ q4 ^ (q4 >> 8);
   endfunction
 
+  // The line to a node outside: messages, the rows of bytes, and the running CRC after one byte.
+  localparam logic [7:0] HIL_HELLO = 8'h1;
+  localparam logic [7:0] HIL_RESET = 8'h2;
+  localparam logic [7:0] HIL_STEP = 8'h3;
+  localparam logic [7:0] HIL_LOOK = 8'h4;
+  localparam logic [7:0] HIL_HELLO_REPLY = 8'h81;
+  localparam logic [7:0] HIL_RESET_REPLY = 8'h82;
+  localparam logic [7:0] HIL_STEP_REPLY = 8'h83;
+  localparam logic [7:0] HIL_LOOK_REPLY = 8'h84;
+  localparam logic [7:0] HIL_DAMAGED = 8'hC0;
+  localparam logic [7:0] HIL_REFUSED = 8'hFF;
+  localparam logic [7:0] HIL_WHY_UNKNOWN_TYPE = 8'h1;
+  localparam logic [7:0] HIL_WHY_OUT_OF_ORDER = 8'h2;
+  localparam logic [7:0] HIL_WHY_NOT_RESET = 8'h3;
+  localparam logic [7:0] HIL_WHY_BAD_LENGTH = 8'h4;
+  localparam logic [7:0] HIL_MAJOR = 8'h1;
+  localparam logic [7:0] HIL_MINOR = 8'h0;
+  localparam logic [31:0] HIL_LAYOUT = 32'h26F2F6CB;
+  localparam logic [15:0] HIL_LONGEST_FRAME = 16'h805;
+  localparam int HIL_ROOM = 128;
+  localparam int HIL_DAMAGED_BYTES = 8;
+  localparam logic [63:0] HIL_DAMAGED_FRAME = 64'h000E467904C00600;
+  localparam int HIL_IN_GROUPS = 10;
+  localparam int HIL_IN_NOW = 0;
+  localparam int HIL_IN_P1_DATA = 8;
+  localparam int HIL_IN_P2_DATA = 16;
+  localparam int HIL_IN_HOST_DATA = 24;
+  localparam int HIL_IN_BOUNDARY_DATA = 32;
+  localparam int HIL_IN_MTX_DATA = 40;
+  localparam int HIL_IN_P1_CTL = 48;
+  localparam int HIL_IN_P2_CTL = 49;
+  localparam int HIL_IN_HOST_CTL = 50;
+  localparam int HIL_IN_BOUNDARY_CTL = 51;
+  localparam int HIL_IN_MTX_CTL = 52;
+  localparam int HIL_IN_REG_WE = 53;
+  localparam int HIL_IN_REG_ADDR = 54;
+  localparam int HIL_IN_LINK_FAULT = 55;
+  localparam int HIL_IN_REG_WDATA = 56;
+  localparam int HIL_IN_LINK_DELAY = 60;
+  localparam int HIL_IN_BER_PORT1 = 64;
+  localparam int HIL_IN_BER_PORT2 = 66;
+  localparam int HIL_IN_BER_HOST = 68;
+  localparam int HIL_IN_BER_BOUNDARY = 70;
+  localparam int HIL_IN_FAULT = 72;
+  localparam int HIL_IN_RING_SIZE = 74;
+  localparam int HIL_IN_NODE_ID = 76;
+  localparam int HIL_IN_CARD_ID = 78;
+  localparam int HIL_OUT_GROUPS = 11;
+  localparam int HIL_OUT_P1_DATA = 0;
+  localparam int HIL_OUT_P2_DATA = 8;
+  localparam int HIL_OUT_HOST_DATA = 16;
+  localparam int HIL_OUT_BOUNDARY_DATA = 24;
+  localparam int HIL_OUT_MRX0_DATA = 32;
+  localparam int HIL_OUT_MRX1_DATA = 40;
+  localparam int HIL_OUT_MRX2_DATA = 48;
+  localparam int HIL_OUT_MRX3_DATA = 56;
+  localparam int HIL_OUT_WAKE_AT = 64;
+  localparam int HIL_OUT_P1_CTL = 72;
+  localparam int HIL_OUT_P2_CTL = 73;
+  localparam int HIL_OUT_HOST_CTL = 74;
+  localparam int HIL_OUT_BOUNDARY_CTL = 75;
+  localparam int HIL_OUT_MRX_CTL = 76;
+  localparam int HIL_OUT_MTX_READY = 78;
+  localparam int HIL_OUT_QUIESCENT = 79;
+  localparam int HIL_OUT_REG_RDATA = 80;
+  function automatic logic [31:0] crc_byte(input logic [31:0] state, input logic [7:0] data);
+    crc_byte = state ^ {24'h0, data};
+    for (int i = 0; i < 8; i++) crc_byte = (crc_byte >> 1) ^ (crc_byte[0] ? 32'hC8DF352F : 32'h0);
+  endfunction
+
   /* verilator lint_on UNUSEDPARAM */
 endpackage

@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from ringhil.protocol.generate import c_header, frames, line_c, line_reference, messages, reference, systemverilog
+from ringhil.protocol.generate import (
+    c_header,
+    frames,
+    line_c,
+    line_reference,
+    messages,
+    node_loop,
+    reference,
+    systemverilog,
+)
 from ringhil.protocol.generate.tables import FIRMWARE_LOOP, MANAGEMENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +30,7 @@ def outputs() -> dict[Path, str]:
         ROOT / "protocol" / "line" / "firmware_messages.py": messages.render(FIRMWARE_LOOP),
         ROOT / "rtl" / "ringhil_pkg.sv": systemverilog.render(),
         ROOT / "emulator" / "engine" / "csrc" / "ringhil_wire.h": c_header.render(),
+        ROOT / "emulator" / "engine" / "csrc" / "node_loop.h": node_loop.cpp(),
         **in_c,
         ROOT / "docs" / "protocol.md": reference.render(),
         ROOT / "docs" / "management.md": line_reference.render(),

@@ -1,7 +1,7 @@
 """Writes `rtl/ringhil_pkg.sv`: constants of the wire, the register map and the CRC for one flit per cycle."""
 
 from ringhil.protocol import registers, wire
-from ringhil.protocol.generate import crc_equations
+from ringhil.protocol.generate import crc_equations, node_loop
 
 _HEAD = """// Constants of the wire format, the register map and the CRC of one flit per cycle.
 // Generated from protocol/: do not edit; `make generate` rewrites it.
@@ -113,6 +113,8 @@ def render() -> str:
     out.append("")
     out.append("  // The same after half a flit.")
     out.append(_crc_function("crc_half", 32))
+    out.append("")
+    out += node_loop.systemverilog()
     out.append("")
     out += ["  /* verilator lint_on UNUSEDPARAM */", "endpackage"]
     return "\n".join(out) + "\n"

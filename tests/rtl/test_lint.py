@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTES = ("sorry: constant selects in always_*", "sorry: Case unique/unique0 qualities are ignored")
 
 
-@pytest.mark.parametrize("top", ["gpu_node", "ring_cell", "card_top", "server_top", "uart", "uart_link"])
+@pytest.mark.parametrize(
+    "top", ["gpu_node", "ring_cell", "card_top", "server_top", "uart", "uart_link", "hil_bridge", "hil_line"]
+)
 def test_verilator_finds_nothing_to_complain_about(top: str) -> None:
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", top]) == ""
 
@@ -54,10 +56,11 @@ def test_the_top_for_an_fpga_fits_the_node(tmp_path: Path) -> None:
 
 
 @needs_icarus
-@pytest.mark.parametrize("top", ["card_top.N=2", "card_top.N=4", "uart_link.LOG2=4"])
+@pytest.mark.parametrize("top", ["card_top.N=2", "card_top.N=4", "uart_link.LOG2=4", "hil_line"])
 def test_icarus_elaborates(top: str, tmp_path: Path) -> None:
     out = tmp_path / "top.vvp"
-    said = complaints(["iverilog", "-g2012", f"-P{top}", "-s", top.split(".")[0], "-o", out])
+    parameters = [f"-P{top}"] if "." in top else []
+    said = complaints(["iverilog", "-g2012", *parameters, "-s", top.split(".")[0], "-o", out])
     assert [line for line in said.splitlines() if not any(note in line for note in NOTES)] == []
     assert out.stat().st_size > 0
 
@@ -66,7 +69,7 @@ def test_no_process_is_one_that_icarus_runs_at_the_wrong_time() -> None:
     assert [f.name for f in rtl_files() if "always_comb" in f.read_text()] == []
 
 
-@pytest.mark.parametrize("top", ["card_top", "uart_link"])
+@pytest.mark.parametrize("top", ["card_top", "uart_link", "hil_board"])
 def test_yosys_reads_it_and_finds_no_loop(top: str) -> None:
     # By their names alone: Yosys runs in a sandbox that sees the current directory, but not every other one.
     files = " ".join(f.name for f in rtl_files())
