@@ -27,6 +27,8 @@ __all__ = [
     "TO_CPU",
     "Engine",
     "Events",
+    "OutsideError",
+    "OutsideNode",
     "RtlStopped",
     "Topology",
 ]
@@ -94,9 +96,10 @@ class Events:
 
 _ROW = layout.EVENT.packed
 _MESSAGE = layout.MESSAGE.packed
+_OUTSIDE = layout.OUTSIDE.packed
 _NOTHING = Events(memoryview(b""), memoryview(b""))
 # Places in the library's struct Ended; a table's address stands behind its number of rows.
-_NOW, _EVENTS, _EVENTS_AT, _BYTES, _BYTES_AT, _CHANGES, _, _OBSERVATIONS, _, _EVALUATIONS, _BUSY = range(
+_NOW, _EVENTS, _EVENTS_AT, _BYTES, _BYTES_AT, _CHANGES, _, _OBSERVATIONS, _, _EVALUATIONS, _BUSY, _LOST = range(
     len(layout.ENDED.fields)
 )
 _NOBODY = 2**32 - 1
@@ -115,6 +118,25 @@ class _Faults:
     def none(cls, cells: int) -> "_Faults":
         shape = (cells, len(Link))
         return cls([0] * cells, [0] * cells, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
+
+
+class OutsideError(RuntimeError):
+    """A node outside can't be had; the text is the end of a sentence that begins with it."""
+
+
+@dataclass(frozen=True)
+class OutsideNode:
+    """How a node outside is: `lost`, why nothing more comes of it, or nothing; `steps`, cycles in which it was clocked,
+    and in how many of them, from which on, its twin in this process did otherwise."""
+
+    cell: int
+    lost: str
+    lost_at: int
+    steps: int
+    differing: int
+    first_differing: int
+    sent: int  # bytes
+    received: int
 
 
 class RtlStopped(RuntimeError):
@@ -178,6 +200,32 @@ class Engine:
     def busy_cycles(self) -> int:
         """Cycles so far in which at least one node was evaluated; the others were leapt over."""
         return self._ended[_BUSY]
+
+    def attach(self, cell: int, fd: int, *, sequence: int, patience: int) -> None:
+        """Before the first run: the hardware of a cell is at the other end of a line, an open descriptor that the
+        caller closes. `sequence`: of the last message there; `patience`: milliseconds after which a request is asked
+        again. Raises OutsideError.
+
+        When it is lost, the cell is a GPU that has just failed, and a run ends; see `outside`.
+        """
+        why = self._calls.ringhil_attach(self._handle, cell, fd, sequence, patience)
+        if why is not None:
+            raise OutsideError(why.decode())
+
+    @property
+    def lost(self) -> int:
+        """The number of nodes outside that have been lost."""
+        return self._ended[_LOST]
+
+    def outside(self) -> list[OutsideNode]:
+        """The nodes outside, in the order in which they were attached."""
+        table = ctypes.c_void_p()
+        size = self._calls.ringhil_outside(self._handle, ctypes.byref(table)) * _OUTSIDE.size
+        rows = _OUTSIDE.iter_unpack(ctypes.string_at(table.value or 0, size) if size else b"")
+        return [
+            OutsideNode(cell, ctypes.string_at(why_at).decode() if lost else "", lost_at, *rest)
+            for cell, lost, lost_at, why_at, *rest in rows
+        ]
 
     def run(self, until: int = FOREVER, *, lookahead: int = 1) -> Events:
         """Run to cycle `until`, or until `lookahead` cycles after the first event, whichever is first."""

@@ -124,6 +124,22 @@ ENDED = RowLayout(
         Field("observations_at", 64, "address"),
         Field("evaluations", 64, "of nodes, since power-up"),
         Field("busy_cycles", 64, "in which a node was evaluated, since power-up"),
+        Field("lost", 64, "nodes outside that were lost, since power-up"),
+    ),
+)
+OUTSIDE = RowLayout(
+    "OutsideNode",
+    "A node outside: how it is, since power-up.",
+    (
+        Field("cell", 32, "the GPU"),
+        Field("lost", 32, "1: nothing more comes of it"),
+        Field("lost_at", 64, "cycle of which nothing came"),
+        Field("why_at", 64, "address of a text: what is the matter with it"),
+        Field("steps", 64, "cycles in which it was clocked"),
+        Field("differing", 64, "of these, in which its twin here did otherwise"),
+        Field("first_differing", 64, "cycle"),
+        Field("sent", 64, "bytes to it"),
+        Field("received", 64, "bytes from it"),
     ),
 )
 
@@ -144,7 +160,7 @@ def render() -> str:
     """Text of the header."""
     kinds = {n: globals()[n] for n in ("FROM_RING", "TO_CPU")}
     constants = "".join(f"constexpr uint8_t {name} = {value};\n" for name, value in kinds.items())
-    rows = "\n".join(row.render() for row in (EVENT, CHANGE, OBSERVATION, MESSAGE, ENDED))
+    rows = "\n".join(row.render() for row in (EVENT, CHANGE, OBSERVATION, MESSAGE, ENDED, OUTSIDE))
     return f"{_HEAD}{constants}\n{rows}\n}}  // namespace ringhil\n\n#endif\n"
 
 

@@ -12,6 +12,9 @@ from ringhil.emulator.build.node_rtl import NODE, cell_sources
 
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 _CSRC = Path(__file__).resolve().parent / "csrc"
+_FRAMING = Path(__file__).resolve().parents[2] / "protocol" / "c"
+_CPP = (_CSRC / "abi.cpp", _FRAMING / "ringhil_framing.c")
+_HEADERS = (*sorted(_CSRC.glob("*.h")), *(_FRAMING / f"ringhil_{name}.h" for name in ("framing", "messages")))
 _PACKAGE = "ringhil_pkg.sv"
 _BOTH_ENDS = ("-DRINGHIL_BOTH_ENDS",)  # of all links: the RTL asserts more
 _DEFINES = (("VL_USER_STOP", "1"),)  # abi.cpp has vl_stop
@@ -29,6 +32,8 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "stopped_at": (ctypes.c_char_p, [_handle]),
     "ended": (_pointer, [_handle]),
     "trace": (_int, [_handle, _u64, _pointer, _pointer]),
+    "attach": (ctypes.c_char_p, [_handle, _u32, _int, _u8, _int]),
+    "outside": (_u64, [_handle, _pointer]),
     "watch_wires": (None, [_handle]),
     "watch_register": (None, [_handle, _u32, _u8, _u32, _int]),
     "messages": (_u64, [_handle, _u64, _pointer]),
@@ -88,8 +93,8 @@ def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None
     request = BuildRequest(
         top="ring_cell",
         rtl=cell_sources(rtl, top),
-        cpp=(_CSRC / "abi.cpp",),
-        headers=tuple(sorted(_CSRC.glob("*.h"))),
+        cpp=_CPP,
+        headers=_HEADERS,
         defines=_DEFINES,
     )
     return _library(request, progress)
@@ -104,8 +109,8 @@ def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress:
     request = BuildRequest(
         top="card_top",
         rtl=rtl_files(rtl),
-        cpp=(_CSRC / "abi.cpp",),
-        headers=tuple(sorted(_CSRC.glob("*.h"))),
+        cpp=_CPP,
+        headers=_HEADERS,
         parameters=(("N", gpus),),
         defines=(*_DEFINES, ("RINGHIL_CARD", "1")),
         assertions=True,
@@ -132,8 +137,8 @@ def server_library(
     request = BuildRequest(
         top="server_top",
         rtl=rtl_files(rtl),
-        cpp=(_CSRC / "abi.cpp",),
-        headers=tuple(sorted(_CSRC.glob("*.h"))),
+        cpp=_CPP,
+        headers=_HEADERS,
         parameters=(("CARDS", cards), ("N", gpus), ("PEERS", f"{16 * cards * gpus}'h{wiring}")),
         defines=(*_DEFINES, ("RINGHIL_CARD", "1"), ("RINGHIL_SERVER", "1")),
         assertions=True,

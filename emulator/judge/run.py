@@ -9,6 +9,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import Scenario, TimelineEvent
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 
 
 class Run:
@@ -21,11 +22,12 @@ class Run:
         library: Library,
         *,
         firmware: FirmwareChoice = OURS,
+        nodes: NodeChoice = ALL_HERE,
         skipping: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self.server = server = LiveServer(
-            scenario, library, firmware=firmware, skipping=skipping, on_progress=on_progress
+            scenario, library, firmware=firmware, nodes=nodes, skipping=skipping, on_progress=on_progress
         )
         self.engine, self.kernel, self.cpu = server.engine, server.kernel, server.cpu
         self.observations = server.observations

@@ -48,6 +48,8 @@ class Kernel(CardPort):
         self._order = 0
         self._stopped = False
         self.on_firmware_mail: Mail = ignore
+        self.on_lost: Callable[[int, str], None] = lambda cell, why: None  # the hardware of a GPU outside is gone
+        self._lost = set[int]()
         listeners = self.observations.listeners
         self._advanced, self._to_firmware, self._to_cpu = listeners(Advanced), listeners(ToFirmware), listeners(ToCpu)
         self._from_firmware, self._from_cpu = listeners(FromFirmware), listeners(FromCpu)
@@ -125,6 +127,11 @@ class Kernel(CardPort):
         if self.engine.observed:
             for cycle, cell, _, value, address in self.engine.observations().tolist():
                 self.observations.tell(RegisterChanged(cycle, cell, address, value))
+        if self.engine.lost != len(self._lost):
+            for node in self.engine.outside():
+                if node.lost and node.cell not in self._lost:
+                    self._lost.add(node.cell)
+                    self.on_lost(node.cell, node.lost)
         if not events.raw:
             return
         for cycle, cell, kind, port, bad, _, offset, length in events:

@@ -108,9 +108,9 @@ def line_gone() -> Iterator[None]:
 def arrived(line: "serial.SerialBase", patience: float) -> bytes:
     """Whatever is there, or comes within that many seconds first. Raises CardError when the line is gone."""
     with line_gone():
-        descriptor = _descriptor(line)
-        if descriptor is not None:  # a read by pyserial takes at least one more call of the system, for one byte
-            return _read(line, 0, _CHUNK) if select.select([descriptor], [], [], patience)[0] else b""
+        waited_for = descriptor(line)
+        if waited_for is not None:  # a read by pyserial takes at least one more call of the system, for one byte
+            return _read(line, 0, _CHUNK) if select.select([waited_for], [], [], patience)[0] else b""
         if clock_of(line) is not time.monotonic:  # its time passes while it is read
             return _read_all(line, patience)
         # Its timeout stays what it is: an RFC 2217 port negotiates with the other end whenever that is set.
@@ -126,7 +126,7 @@ def clock_of(line: Any) -> Callable[[], float]:
     return clock
 
 
-def _descriptor(line: "serial.SerialBase") -> int | None:
+def descriptor(line: "serial.SerialBase") -> int | None:
     """What can be waited for, of a port that has such a thing."""
     try:
         return int(line.fileno())

@@ -44,6 +44,15 @@ class Struck:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeLost:
+    """The hardware of the GPU of `cell`, outside, is gone: from now on it is one that has failed."""
+
+    cycle: int
+    cell: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class CountAsked:
     """Somebody outside has asked the entry GPU of a card to count now."""
 

@@ -17,7 +17,16 @@ from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.hosting import cpu_config, views, workload
 from ringhil.emulator.server.injector import Injector
-from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, Struck, TakenIn
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
+from ringhil.emulator.server.observations import (
+    CountAsked,
+    CpuSaid,
+    FirmwareStopped,
+    NodeLost,
+    SharedOut,
+    Struck,
+    TakenIn,
+)
 from ringhil.emulator.server.power_up import configure
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
@@ -26,10 +35,12 @@ from ringhil.firmware.boot import our_program
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.firmware.program import Firmware
 
+_DEAD = "dead"
+
 
 class LiveServer:
     """One run: `start`, any number of `run_to` and `strike`, then `play_out`; each run once. With somebody else's
-    `firmware` any of them may raise FirmwareError."""
+    `firmware` any of them may raise FirmwareError. Raises NodeError when the hardware of `nodes` doesn't answer."""
 
     def __init__(
         self,
@@ -37,12 +48,14 @@ class LiveServer:
         library: Library,
         *,
         firmware: FirmwareChoice = OURS,
+        nodes: NodeChoice = ALL_HERE,
         skipping: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self.scenario = scenario
         self.wiring = Wiring(scenario.server)
         self.engine = Engine(library, self.wiring.topology, skipping=skipping)
+        nodes.attach(self.engine, self.wiring)
         settings = scenario.server.settings
         self.kernel = Kernel(self.engine, settings.firmware_latency, settings.host_latency)
         self.observations = self.kernel.observations
@@ -63,6 +76,8 @@ class LiveServer:
         }
         self.kernel.on_firmware_mail = self._firmware_mail
         self.kernel.on_cpu_mail = self._cpu_mail
+        self.kernel.on_lost = self._on_lost
+        self._lost = set[GpuRef]()
         self._horizon = FOREVER
         self.seconds = 0.0  # what playing has taken on this machine
 
@@ -107,7 +122,17 @@ class LiveServer:
 
     # ------------------------------------------------------------------------------------------------ timeline
 
+    def _on_lost(self, cell: int, why: str) -> None:
+        """A board that is gone is a GPU that is dead, for good."""
+        card, gpu = self.wiring.place(cell)
+        ref = GpuRef(self.wiring.cards[card].name, gpu)
+        self.observations.tell(NodeLost(self.kernel.now, cell, why))
+        self.strike([TimelineEvent(self.kernel.now, EventAction.FAULT, _DEAD, ref, None, 0, None)])
+        self.kernel.early(self.kernel.now, lambda: self._lost.add(ref))
+
     def _apply(self, event: TimelineEvent) -> None:
+        if event.kind == _DEAD and event.target in self._lost:
+            return
         self._injector.apply(event)
         self.observations.tell(Struck(self.kernel.now, event))
 

@@ -50,6 +50,18 @@ RINGHIL_API int ringhil_trace(Engine* e, uint64_t cycles, uint64_t* data, uint8_
 RINGHIL_API const char* ringhil_stopped_at(const Engine* e) { return e->stopped_at(); }
 RINGHIL_API const ringhil::Ended* ringhil_ended(const Engine* e) { return e->ended(); }
 
+// Before the first run: this cell's hardware is at the other end of a line, a descriptor that stays whoever's it is. NULL,
+// or what is the matter.
+RINGHIL_API const char* ringhil_attach(Engine* e, uint32_t cell, int fd, uint8_t sequence, int patience) {
+    return e->attach(cell, fd, sequence, patience);
+}
+// They stay where they are until the next call.
+RINGHIL_API uint64_t ringhil_outside(Engine* e, const ringhil::OutsideNode** nodes) {
+    const auto& told = e->outside();
+    *nodes = told.data();
+    return told.size();
+}
+
 RINGHIL_API void ringhil_watch_wires(Engine* e) { e->watch_wires(); }
 RINGHIL_API void ringhil_watch_register(Engine* e, uint32_t cell, uint8_t address, uint32_t mask, int on) {
     e->watch_register(cell, address, mask, on);

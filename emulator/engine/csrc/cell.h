@@ -54,6 +54,12 @@ struct Links {
     Link p1, p2, host, boundary;
 };
 
+// What comes to a cell in reset.
+inline Links reset_links(const Strap& strap) {
+    const Link up{0, RINGHIL_LINK_UP};
+    return {up, up, up, strap.peer == NOBODY ? Link{} : up};
+}
+
 struct CellIn : Links {
     uint64_t mtx_data = 0;
     uint8_t mtx_ctl = 0;

@@ -24,8 +24,11 @@ public:
             m.card_id_i = strap.card;
             m.node_id_i = strap.node;
             m.ring_size_i = strap.ring_size;
-            m.p1_rx_ctl_i = m.p2_rx_ctl_i = m.host_rx_ctl_i = RINGHIL_LINK_UP;
-            m.boundary_rx_ctl_i = strap.peer == NOBODY ? 0 : RINGHIL_LINK_UP;
+            const Links links = reset_links(strap);
+            m.p1_rx_ctl_i = links.p1.ctl;
+            m.p2_rx_ctl_i = links.p2.ctl;
+            m.host_rx_ctl_i = links.host.ctl;
+            m.boundary_rx_ctl_i = links.boundary.ctl;
             m.rst_i = 1;
             m.eval();  // settles the model, once; edge() relies on it
             edge(m);

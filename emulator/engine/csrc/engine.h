@@ -17,6 +17,7 @@
 #endif
 #include "host_end.h"
 #include "messages.h"
+#include "outside.h"
 #include "schedule.h"
 #include "watchpoints.h"
 #include "wires.h"
@@ -26,7 +27,7 @@ namespace ringhil {
 class Engine {
 public:
     explicit Engine(const std::vector<Strap>& straps)
-        : m_backend(straps), m_wires(straps), m_schedule(straps.size()), m_sides(straps.size()), m_in(straps.size()),
+        : m_straps(straps), m_faults(straps.size()), m_backend(straps), m_wires(straps), m_schedule(straps.size()), m_sides(straps.size()), m_in(straps.size()),
           m_messages(straps.size()) {
         for (uint32_t i = 0; i < straps.size(); ++i) m_backend.read(i, m_wires[i]);
         m_schedule.activate_all(0);
@@ -37,8 +38,15 @@ public:
 
     void set_skipping(bool on) { m_skipping = on && Backend::CAN_SKIP; }
 
+    // From cycle 0 on a cell is at the other end of a line; nothing, or why it can't be.
+    const char* attach(uint32_t cell, int fd, uint8_t sequence, int patience) {
+        return m_outside.attach(cell, m_straps[cell], fd, sequence, patience) ? nullptr : m_outside.why();
+    }
+    const std::vector<OutsideNode>& outside() { return m_outside.told(); }
+
     void set_faults(uint32_t cell, const Faults& faults) {
-        m_backend.set_faults(cell, faults);
+        m_faults[cell] = faults;
+        apply_faults(cell);
         m_schedule.activate(cell, m_now);
     }
 
@@ -61,7 +69,13 @@ public:
         m_schedule.activate(cell, m_now);
     }
 
-    uint32_t peek(uint32_t cell, uint8_t address) { return m_backend.peek(cell, address); }
+    uint32_t peek(uint32_t cell, uint8_t address) {
+        if (m_outside.here(cell)) return m_backend.peek(cell, address);
+        uint32_t value = 0;
+        if (m_outside.peek(cell, m_now, address, value)) return value;
+        lose(cell, m_now);
+        return m_backend.peek(cell, address);
+    }
 
     // From now on every run notes how the wires change.
     void watch_wires() { m_changes.noted = true; }
@@ -75,12 +89,12 @@ public:
     // The last statistics message of each ring port, of those that began at cycle `since` or later.
     const std::vector<Message>& messages(uint64_t since) { return m_messages.recent(since); }
 
-    // Runs to cycle `until`, or `lookahead` cycles past the first event.
+    // Runs to cycle `until`, or `lookahead` cycles past the first event, or until a cell outside has been lost.
     void run(uint64_t until, uint64_t lookahead) {
         begin();
         uint64_t limit = until;
         bool seen = false;
-        while (m_now < limit) {
+        while (m_now < limit && m_ended.lost == m_lost) {
             wake_up();
             if (m_schedule.idle()) {
                 m_now = std::min(m_schedule.next(), limit);
@@ -144,6 +158,7 @@ private:
             address = reinterpret_cast<uintptr_t>(table.data());
         };
         m_ended.now = m_now;
+        m_lost = m_ended.lost;
         tell(m_arrivals.events(), m_ended.events, m_ended.events_at);
         tell(m_arrivals.bytes(), m_ended.bytes, m_ended.bytes_at);
         tell(m_changes.all(), m_ended.changes, m_ended.changes_at);
@@ -159,12 +174,27 @@ private:
         const std::vector<uint32_t>& running = m_schedule.take();
         // Every active cell's inputs are gathered before any cell is clocked.
         for (const uint32_t cell : running) gather(cell);
+        m_outside.step(m_now, running, m_in);
         m_backend.step(m_now, running, m_in);
         m_ended.evaluations += running.size();
         ++m_ended.busy_cycles;
         for (const uint32_t cell : running) settle(cell);
         ++m_now;
-        if (m_watchpoints.any()) m_watchpoints.look(m_now, running, m_backend);
+        if (m_watchpoints.any()) m_watchpoints.look(m_now, running, *this);
+    }
+
+    // A cell that has been lost is a GPU that has failed, whatever else is the matter with it.
+    void apply_faults(uint32_t cell) {
+        Faults faults = m_faults[cell];
+        if (m_outside.lost(cell)) faults.node |= node_loop::DEAD;
+        m_outside.set_faults(cell, faults);
+        m_backend.set_faults(cell, faults);
+    }
+
+    void lose(uint32_t cell, uint64_t at) {
+        ++m_ended.lost;
+        apply_faults(cell);
+        m_schedule.activate(cell, at);
     }
 
     void gather(uint32_t cell) {
@@ -193,6 +223,7 @@ private:
         if (channel >= 0) m_arrivals.add(next, cell, TO_CPU, channel, side.host.collector(channel));
 
         m_backend.read(cell, out);
+        if (m_outside.read(cell, m_now, out)) lose(cell, next);
         m_messages.look(next, cell, out);
         if (m_changes.noted) m_changes.compare(next, cell, old, out);
         m_wires.wake_neighbours(cell, old, [&](uint32_t neighbour) { m_schedule.activate(neighbour, next); });
@@ -220,12 +251,16 @@ private:
         }
     }
 
+    std::vector<Strap> m_straps;
+    std::vector<Faults> m_faults;
     Backend m_backend;
+    Outside m_outside;
     Wires m_wires;
     Schedule m_schedule;
     std::vector<Side> m_sides;
     std::vector<CellIn> m_in;
     uint64_t m_now = 0;
+    uint64_t m_lost = 0;  // cells of which the last run told that they are
     bool m_skipping = Backend::CAN_SKIP;
     Arrivals m_arrivals;
     Changes m_changes;

@@ -65,8 +65,23 @@ struct Ended {
     uint64_t observations_at;  // address
     uint64_t evaluations;  // of nodes, since power-up
     uint64_t busy_cycles;  // in which a node was evaluated, since power-up
+    uint64_t lost;  // nodes outside that were lost, since power-up
 };
-static_assert(sizeof(Ended) == 88);
+static_assert(sizeof(Ended) == 96);
+
+// A node outside: how it is, since power-up.
+struct OutsideNode {
+    uint32_t cell;  // the GPU
+    uint32_t lost;  // 1: nothing more comes of it
+    uint64_t lost_at;  // cycle of which nothing came
+    uint64_t why_at;  // address of a text: what is the matter with it
+    uint64_t steps;  // cycles in which it was clocked
+    uint64_t differing;  // of these, in which its twin here did otherwise
+    uint64_t first_differing;  // cycle
+    uint64_t sent;  // bytes to it
+    uint64_t received;  // bytes from it
+};
+static_assert(sizeof(OutsideNode) == 64);
 
 }  // namespace ringhil
 

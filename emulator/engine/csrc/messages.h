@@ -1,7 +1,7 @@
 // The last statistics message that each ring port has sent: its beginning, and when that was. Kept in every cycle, so
 // that what goes round a ring can be seen at any time without the engine being run on.
-#ifndef RINGHIL_MESSAGES_H
-#define RINGHIL_MESSAGES_H
+#ifndef RINGHIL_LAST_MESSAGES_H
+#define RINGHIL_LAST_MESSAGES_H
 
 #include <vector>
 

@@ -10,6 +10,7 @@ from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.node_choice import NodeError
 from ringhil.emulator.testbench.stimulus import StimulusError
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
@@ -20,6 +21,7 @@ _EXPLAINED = (
     BuildError,
     ClusterError,
     FirmwareError,
+    NodeError,
     RecordingError,
     StimulusError,
     WaveError,

@@ -12,7 +12,7 @@ from ringhil.emulator.build.node_rtl import NODE, OURS
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 
-_OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("coverage", "prove", "viewers")}
+_OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("bridge", "coverage", "prove", "viewers")}
 _directory = click.option(
     "--rtl", type=click.Path(path_type=Path), default=OURS, metavar="DIR", help="RTL directory.  [default: ours]"
 )

@@ -14,11 +14,15 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.node import baud as node_baud_option
+from ringhil.emulator.front.cli.node import option as node_option
+from ringhil.emulator.front.cli.node import told
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.loop.nodes import OpenNodes
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
@@ -39,6 +43,8 @@ _log = logging.getLogger(__name__)
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
 @firmware_option
+@node_option
+@node_baud_option
 @click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
 @click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the wires of all links.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
@@ -49,6 +55,8 @@ def command(
     rtl: Path | None,
     top: str,
     firmware: tuple[str, ...],
+    nodes: tuple[str, ...],
+    node_baud: int,
     record: Path | None,
     waves: Path | None,
     as_json: bool,
@@ -62,8 +70,10 @@ def command(
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         _log.info("engine %s", library.rtl)
-        with terminal.counting("work units") as on_progress:
-            outcome = _run(Run(scenario, library, firmware=choice, on_progress=on_progress), record, waves)
+        with OpenNodes(nodes, baud=node_baud) as outside, terminal.counting("work units") as on_progress:
+            played = Run(scenario, library, firmware=choice, nodes=outside.choice, on_progress=on_progress)
+            with told(played.server):
+                outcome = _run(played, record, waves)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))
     else:

@@ -1,0 +1,167 @@
+"""A GPU whose hardware is at the other end of a line does what it would do in the engine: every wire, every cycle.
+
+The hardware is rtl/hil_bridge.sv in Verilator, behind a pty.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+from tests.emulator.loop.bridge_line import HELLO, BridgeLine, Noise
+
+from ringhil.emulator.engine.engine import Engine, OutsideError, OutsideNode, Topology
+from ringhil.emulator.engine.library import Library, card_library, cells_library
+
+from .stimulus import Action, Seen, Told, Trouble, differing, differing_registers, told
+
+RING = Topology((8,))
+OUT = 3  # the GPU that is outside
+
+
+@pytest.fixture(scope="module")
+def cells() -> Library:
+    return cells_library()
+
+
+@contextmanager
+def outside(cells: Library, line: BridgeLine, topology: Topology = RING, cell: int = OUT) -> Iterator[Engine]:
+    with line, Engine(cells, topology) as engine:
+        engine.attach(cell, line.fd, sequence=HELLO, patience=100)
+        yield engine
+
+
+def node(engine: Engine) -> OutsideNode:
+    (found,) = engine.outside()
+    return found
+
+
+def test_every_wire_in_every_cycle_is_the_same(cells: Library) -> None:
+    """Random traffic, registers and faults, on the GPU outside too."""
+    cycles, seen = 6000, Seen()
+    with outside(cells, BridgeLine()) as engine, Engine(cells, RING) as here:
+        assert differing([here, engine], Trouble(1, 8)(cycles, 25), cycles, seen) == ""
+        assert differing_registers([here, engine]) == ""
+        found = node(engine)
+        assert seen.flits > cycles // 20
+        assert found.lost == ""
+        assert found.differing == 0
+        assert cycles // 4 < found.steps < cycles  # the others were leapt over
+        assert (found.sent + found.received) / found.steps < 60
+
+
+def test_a_boundary_port_is_one_of_its_wires(cells: Library) -> None:
+    two = Topology((3, 3), ((1, 5), (2, 4)))
+    cycles = 4000
+    with outside(cells, BridgeLine(), two, cell=4) as engine, Engine(cells, two) as here:
+        assert differing([here, engine], Trouble(3, 3, 2, two.crossings)(cycles, 20), cycles) == ""
+        assert differing_registers([here, engine]) == ""
+        assert engine.peek(4, "crossed") == here.peek(4, "crossed")
+
+
+def test_time_that_leaps_costs_nothing_on_the_line(cells: Library) -> None:
+    with outside(cells, BridgeLine()) as engine, Engine(cells, RING) as here:
+        for each in (engine, here):
+            each.run(10_000_000)
+        assert engine.evaluations == here.evaluations
+        assert node(engine).steps < 3000
+        assert differing_registers([here, engine]) == ""
+
+
+@pytest.mark.slow(part="engine")
+def test_every_wire_of_the_whole_card_is_the_same_for_long(cells: Library) -> None:
+    cycles = 100_000
+    for seed, pause in ((11, 25), (12, 250)):
+        with outside(cells, BridgeLine()) as engine, Engine(card_library(8, optimise="-O0"), RING) as whole:
+            assert differing([whole, engine], Trouble(seed, 8)(cycles, pause), cycles) == ""
+            assert differing_registers([whole, engine]) == ""
+            assert node(engine).differing == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_bad_line_changes_nothing(cells: Library, seed: int) -> None:
+    """Bytes are lost, doubled, changed, and zeros come between them, both ways."""
+    cycles = 600
+    to, back = Noise(seed, 0.005), Noise(seed + 10, 0.005)
+    with outside(cells, BridgeLine(to, back)) as engine, Engine(cells, RING) as here:
+        assert differing([here, engine], Trouble(seed, 8)(cycles, 25), cycles) == ""
+        assert differing_registers([here, engine]) == ""
+        assert node(engine).lost == ""
+        assert node(engine).differing == 0
+        assert min(to.struck, back.struck) > 10
+
+
+def test_an_answer_that_comes_twice_is_taken_once(cells: Library) -> None:
+    """As when a request was asked again although its answer was only late."""
+    cycles = 1500
+    with outside(cells, BridgeLine(back=lambda data: data + data)) as engine, Engine(cells, RING) as here:
+        assert differing([here, engine], Trouble(5, 8)(cycles, 25), cycles) == ""
+
+
+def test_a_request_that_comes_twice_is_done_once(cells: Library) -> None:
+    cycles = 1500
+    with outside(cells, BridgeLine(lambda data: data + data)) as engine, Engine(cells, RING) as here:
+        assert differing([here, engine], Trouble(6, 8)(cycles, 25), cycles) == ""
+
+
+LOST = {
+    "is gone": None,
+    "is silent": lambda data: b"",
+    "says nothing that can be understood": lambda data: b"\0nonsense\0",
+}
+
+
+@pytest.mark.parametrize("why", LOST)
+def test_a_board_that_is_lost_is_a_gpu_that_has_failed_in_that_cycle(cells: Library, why: str) -> None:
+    cycles = 3000
+    actions = [a for a in Trouble(7, 8)(cycles, 25) if not a.what.startswith(f"dead of GPU {OUT} ")]
+    with outside(cells, BridgeLine(requests=500, instead=LOST[why])) as engine, Engine(cells, RING) as here:
+        found = played(engine, actions, cycles)
+        board = node(engine)
+        assert (board.lost, engine.lost) == (why, 1)
+        assert board.steps <= 500 < board.lost_at
+        dies = Action(board.lost_at + 1, "the board is lost", lambda e: e.set_fault(OUT, "dead", True))
+        assert played(here, sorted([*actions, dies], key=lambda a: a.cycle), cycles) == found
+        assert differing_registers([here, engine]) == ""
+
+
+def played(engine: Engine, actions: Sequence[Action], cycles: int) -> tuple[list[bytes], list[Told]]:
+    """What was on all wires, and every event."""
+    wires, events = list[bytes](), list[Told]()
+    for action, following in pairwise([*actions, None]):
+        assert action is not None
+        action.do(engine)
+        data, ctl = engine.trace(max(0, (following.cycle if following else cycles) - engine.now))
+        wires += [d.tobytes() + c.tobytes() for d, c in zip(data, ctl, strict=True)]
+        events += told(engine.events())
+    return wires, events
+
+
+def test_a_run_ends_where_a_board_is_lost(cells: Library) -> None:
+    with outside(cells, BridgeLine(requests=50)) as engine:
+        engine.run(1_000_000, lookahead=1_000_000)
+        assert engine.lost == 1
+        assert engine.now == node(engine).lost_at + 1
+        engine.run(1_000_000, lookahead=1_000_000)
+        assert engine.now == 1_000_000
+
+
+def test_a_board_that_was_without_power_has_lost_its_state(cells: Library) -> None:
+    """Another bridge comes in its place: it hasn't been reset."""
+    with BridgeLine() as line, BridgeLine() as other, Engine(cells, RING) as engine:
+        engine.attach(OUT, line.fd, sequence=HELLO, patience=100)
+        engine.run(100)
+        os.dup2(other.fd, line.fd)
+        engine.poke(OUT, "memory", 1)
+        engine.run(200)
+        assert node(engine).lost == "has lost its state: it was reset, or without power"
+
+
+def test_what_never_answers_is_refused(cells: Library) -> None:
+    with BridgeLine(requests=0, instead=lambda data: b"") as line, Engine(cells, RING) as engine:
+        with pytest.raises(OutsideError, match=r"^is silent$"):
+            engine.attach(OUT, line.fd, sequence=HELLO, patience=1)
+        engine.poke(OUT, "memory", 9)
+        engine.run(10)
+        assert engine.peek(OUT, "memory") == 9

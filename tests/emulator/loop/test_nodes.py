@@ -1,0 +1,166 @@
+"""`ringhil run --node`: a GPU's hardware at the other end of a line, and `ringhil rtl bridge`, which stands for it."""
+
+import json
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.command import RINGHIL, refusal, ringhil
+from tests.emulator.loop.bridge_line import BridgeLine
+from tests.emulator.serial.served import Served
+
+from ringhil.emulator.build.node_rtl import OURS
+from ringhil.protocol.line import node_loop
+from ringhil.protocol.line.framing import wrap
+from ringhil.protocol.line.node_loop import NodeMessage
+
+SERVER = """server: {cards: {a: {gpus: 4}}}
+workload: {units: 8, size: 100}
+timeline: [{at: 6000, fault: dead, gpu: a.2}, {at: 9000, clear: dead, gpu: a.2}, {at: 9500, fault: slow, gpu: a.3}]
+until: 60000
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> str:
+    file = tmp_path / "s.yaml"
+    file.write_text(SERVER)
+    return str(file)
+
+
+class Bridge:
+    """`ringhil rtl bridge` in a process of its own, until the end of `with`."""
+
+    def __init__(self, *options: str) -> None:
+        command = [*RINGHIL, "rtl", "bridge", *options, "--json"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = str(json.loads(self.process.stdout.readline() or self.process.communicate()[1])["port"])
+
+    def __enter__(self) -> "Bridge":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def outcome(server: str, *options: str) -> tuple[dict[str, object], str]:
+    """What a run comes to, without what the machine has to do with, and what was said beside it."""
+    done = ringhil("run", server, "--json", *options)
+    assert done.returncode in (0, 1), done.stderr
+    document = json.loads(done.stdout)
+    document.pop("engine")  # how fast it was
+    return document, done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--listen", "tcp://127.0.0.1:0"), ("--uart",)], ids=" ".join)
+def test_a_run_is_the_same_with_a_gpu_outside(server: str, options: tuple[str, ...]) -> None:
+    with Bridge(*options) as bridge:
+        assert outcome(server, "--node", f"a.2={bridge.port}") == outcome(server)
+        assert outcome(server, "--node", f"a.0={bridge.port}", "--seed", "9") == outcome(server, "--seed", "9")
+
+
+def test_two_gpus_are_outside(server: str) -> None:
+    with Bridge() as one, Bridge() as other:
+        assert outcome(server, "--node", f"a.2={one.port}", "--node", f"a.3={other.port}") == outcome(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_bridge_ends_by_a_signal(number: signal.Signals) -> None:
+    with Bridge() as bridge:
+        bridge.process.send_signal(number)
+        assert bridge.process.communicate(timeout=60)[1] == ""
+        assert bridge.process.returncode == 0
+
+
+def test_a_board_that_is_lost_is_a_dead_gpu_and_the_run_goes_on(server: str) -> None:
+    """Also where the file lets that GPU be well again later."""
+    with BridgeLine(requests=300) as line:
+        found, said = outcome(server, "--node", f"a.2={line.path}")
+    assert said.count("\n") == 1
+    assert said.startswith("ringhil: a.2: cycle ")
+    assert said.endswith(": the board is gone; from here on it is a GPU that has failed\n")
+    assert found["verdict"] == "pass"
+    assert found["cycles"] == 60000
+    card = found["cards"]["a"]  # type: ignore[index]
+    assert (card["count"], card["members"]) == (3, [0, 1, 3])
+
+
+def test_a_board_that_does_otherwise_is_told_of(server: str, tmp_path: Path) -> None:
+    """Another RTL than that of the run: its restore time is counted otherwise."""
+    rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))
+    file = rtl / "result_tx.sv"
+    file.write_text(
+        file.read_text().replace("cycles_i", "~cycles_i", 2).replace("input  logic [31:0] ~", "input  logic [31:0] ")
+    )
+    with Bridge("--rtl", str(rtl)) as bridge:
+        _, said = outcome(server, "--node", f"a.3={bridge.port}")
+    assert said.startswith("ringhil: a.3: the board did otherwise than the RTL of this run in ")
+
+
+def hello(**values: int) -> bytes:
+    """A bridge's answer, with other values than ours has."""
+    ours = {
+        "major": node_loop.MAJOR,
+        "minor": node_loop.MINOR,
+        "layout": node_loop.LAYOUT,
+        "slots": node_loop.SLOTS,
+        "longest": node_loop.LONGEST_FRAME,
+    }
+    fields = {"sequence": 1, **ours, **values}
+    return wrap(node_loop.MESSAGES[NodeMessage.HELLO_REPLY].build(fields))
+
+
+ANOTHER = "the bridge has another GPU behind it"
+OTHERS = {
+    "no answer in 2 seconds; wanted is a board with rtl/hil_bridge.sv": b"",
+    "what answers is no bridge: found 4c 6f 67 69 6e 3a 20 4c 6f 67 69 6e 3a 20 4c 6f": b"Login: ",
+    "the bridge speaks version 2.7; wanted is 1.0": hello(major=2, minor=7),
+    f"{ANOTHER}: layout of the ports: found 00000001; wanted is {node_loop.LAYOUT:08x}": hello(layout=1),
+    f"{ANOTHER}: frames in a data buffer: found 5; wanted is 3": hello(slots=5),
+    f"{ANOTHER}: flits of the longest frame: found 9; wanted is 2053": hello(longest=9),
+}
+
+
+@pytest.mark.parametrize("why", OTHERS)
+def test_what_is_no_bridge_of_ours_is_refused(server: str, why: str) -> None:
+    with BridgeLine(requests=0, instead=lambda data: OTHERS[why] if b"\1" in data else b"") as line:
+        assert refusal("run", server, "--node", f"a.2={line.path}") == f"ringhil: --node a.2={line.path}: {why}"
+
+
+def test_a_management_port_is_no_bridge(server: str, tmp_path: Path) -> None:
+    with Served(tmp_path, "server: {cards: {a: {gpus: 2}}}\n") as served:
+        (port,) = served.ports["a"]
+        said = refusal("run", server, "--node", f"a.2={port}")
+    assert said.startswith(f"ringhil: --node a.2={port}: what answers is no bridge: found 00 ")
+
+
+REFUSED = {
+    ("a.2=/dev/nothing",): "--node a.2=/dev/nothing: cannot be opened: No such file or directory",
+    ("a.2=loop://",): "--node a.2=loop://: has no descriptor; allowed are a device and socket://HOST:PORT",
+    ("/dev/ttyS0",): "--node: found '/dev/ttyS0'; allowed is GPU=URL, such as a.3=/dev/ttyUSB0 or "
+    "a.3=socket://127.0.0.1:7777",
+}
+
+
+@pytest.mark.parametrize("given", REFUSED, ids=" ".join)
+def test_what_is_written_wrongly_is_refused(server: str, given: tuple[str, ...]) -> None:
+    options = [word for each in given for word in ("--node", each)]
+    assert refusal("run", server, *options) == f"ringhil: {REFUSED[given]}"
+
+
+def test_a_gpu_that_is_not_there_is_refused(server: str) -> None:
+    with BridgeLine() as line:
+        wanted = f"ringhil: --node a.7={line.path}: found GPU a.7; there are a.0 .. a.3"
+        assert refusal("run", server, "--node", f"a.7={line.path}") == wanted
+        again = f"ringhil: --node a.2=x: GPU a.2 has {line.path} already"
+        assert refusal("run", server, "--node", f"a.2={line.path}", "--node", "a.2=x") == again
+
+
+def test_a_file_names_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("server: {cards: {a: {gpus: 4, node: /dev/ttyS0}}}\n")
+    assert "node" in refusal("run", str(file))
