@@ -36,7 +36,7 @@ class ManagedCard:
         self._injections = Injections(server.wiring, card)
         self._last: m.LastCensusReply | None = None
         self._accepted = 0
-        self._counting: list[tuple[int, Answer]] = []
+        self._counting: list[tuple[int, int, Answer]] = []  # cycle in which it was asked for, and id
         self.followers: list[Follower] = []
         self.line_faults = LineFaults()
         for event in server.scenario.lines:
@@ -99,8 +99,13 @@ class ManagedCard:
     def _count(self, request: m.CensusRequest, answer: Answer) -> None:
         if not any(self._is_entry(gpu) for gpu in self.card.host_links):
             raise NotDone(Refusal.NO_ENTRY_GPU, "no GPU is elected to count")
-        self._counting.append((request.id, answer))
+        self._counting.append((self.now, request.id, answer))
         self._server.count_now(self.number)
+
+    def _count_again(self) -> None:
+        """For whoever has asked while a round was under way: that may have passed by what has changed since."""
+        if self._counting:
+            self._server.count_now(self.number)
 
     def _is_entry(self, gpu: int) -> bool:
         return self._server.counts(self._first + gpu)
@@ -137,8 +142,11 @@ class ManagedCard:
             self._reported(report)
 
     def _reported(self, report: Report) -> None:
-        """The entry GPU tells the CPU how a census has ended, and so everybody who asked for one."""
-        asked, self._counting = self._counting, []
+        """The entry GPU tells the CPU how a census has ended, and so everybody who asked for one before it began."""
+        asked = [(number, answer) for at, number, answer in self._counting if at <= report.sent_at]
+        self._counting = [each for each in self._counting if each[0] > report.sent_at]
+        if self._counting:
+            self._server.kernel.after(1, self._count_again)
         if report.verdict == _NONE:
             for number, answer in asked:
                 text = b"the census was rejected, as often as it was tried"

@@ -24,7 +24,7 @@ from ringhil.protocol.line.framing import Damaged, Unwrapper
 _LONGEST_LINE = 1 << 20  # bytes
 _LONGEST_CHOICE, _MOST_CHOICES = 1000, 1000  # letters of a --firmware, and how many
 _SHOWN = 48  # bytes in a message
-_VERSIONS = " and ".join(map(str, VERSIONS))
+_VERSIONS = ", ".join(map(str, VERSIONS))
 _Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
 _Client = Annotated[int, Field(ge=1, lt=1 << 31)]
 _Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]

@@ -213,7 +213,7 @@ class Lines:
         """As if nobody had added them up."""
         end = json.loads(self.lines[-1])
         del end["sum"]
-        self.lines = [line.replace('"version":2', '"version":1') for line in self.lines[:-1]]
+        self.lines = [line.replace('"version":3', '"version":1') for line in self.lines[:-1]]
         self.lines.append(json.dumps(end, separators=(",", ":")) + "\n")
         return self
 
@@ -358,7 +358,7 @@ def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str)
 
 WRONG = {
     "another format": (where("format", format="ringhil recording"), ":1: is no live session"),
-    "a newer version": (where("format", version=3), ":1: is version 3 of the format; this program reads 1 and 2"),
+    "a newer version": (where("format", version=4), ":1: is version 4 of the format; this program reads 1, 2, 3"),
     "other RTL": (where("format", rtl="sha256:0"), "was recorded on the RTL sha256:0"),
     "no scenario": (where("format", scenario="server: 3"), ":1: scenario: live:1:9"),
     "no clock": (where("format", clock=-1), ":1: clock: "),
