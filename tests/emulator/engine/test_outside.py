@@ -4,7 +4,7 @@ The hardware is rtl/hil_bridge.sv in Verilator, behind a pty.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -14,10 +14,11 @@ from tests.emulator.loop.bridge_line import HELLO, BridgeLine, Noise
 from ringhil.emulator.engine.engine import Engine, OutsideError, OutsideNode, Topology
 from ringhil.emulator.engine.library import Library, card_library, cells_library
 
-from .stimulus import Action, Seen, Told, Trouble, differing, differing_registers, told
+from .stimulus import Action, Seen, Told, Trouble, differing, differing_registers, statistics, told
 
 RING = Topology((8,))
 OUT = 3  # the GPU that is outside
+TWO = Topology((3, 3), ((1, 5), (2, 4)))  # two cards
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,10 @@ def test_every_wire_in_every_cycle_is_the_same(cells: Library) -> None:
     """Random traffic, registers and faults, on the GPU outside too."""
     cycles, seen = 6000, Seen()
     with outside(cells, BridgeLine()) as engine, Engine(cells, RING) as here:
-        assert differing([here, engine], Trouble(1, 8)(cycles, 25), cycles, seen) == ""
-        assert differing_registers([here, engine]) == ""
+        actions = Trouble(1, 8)(cycles, 25)
+        for _ in range(3):
+            assert differing([here, engine], actions, cycles // 3, seen) == ""
+            assert differing_registers([here, engine]) == ""
         found = node(engine)
         assert seen.flits > cycles // 20
         assert found.lost == ""
@@ -52,12 +55,67 @@ def test_every_wire_in_every_cycle_is_the_same(cells: Library) -> None:
 
 
 def test_a_boundary_port_is_one_of_its_wires(cells: Library) -> None:
-    two = Topology((3, 3), ((1, 5), (2, 4)))
     cycles = 4000
-    with outside(cells, BridgeLine(), two, cell=4) as engine, Engine(cells, two) as here:
-        assert differing([here, engine], Trouble(3, 3, 2, two.crossings)(cycles, 20), cycles) == ""
+    with outside(cells, BridgeLine(), TWO, cell=4) as engine, Engine(cells, TWO) as here:
+        assert differing([here, engine], Trouble(3, 3, 2, TWO.crossings)(cycles, 20), cycles) == ""
         assert differing_registers([here, engine]) == ""
         assert engine.peek(4, "crossed") == here.peek(4, "crossed")
+
+
+def seen_in(engine: Engine, cycles: int) -> tuple[bytes, bytes, list[Told]]:
+    """What is on the wires, and what arrives."""
+    data, ctl = engine.trace(cycles)
+    return data.tobytes(), ctl.tobytes(), told(engine.events())
+
+
+def bit_errors(engine: Engine, port: int, on: bool) -> None:
+    engine.set_bit_errors(4, port, 40_000 * on)
+
+
+def delay(engine: Engine, port: int, on: bool) -> None:
+    engine.set_delay(4, port, 9 * on)
+
+
+def cut(engine: Engine, port: int, on: bool) -> None:
+    engine.set_link_fault(4, ("cut_port1", "cut_port2", "cut_host", "cut_boundary")[port], on)
+
+
+@pytest.mark.parametrize("port", range(4))
+@pytest.mark.parametrize("medium", [bit_errors, delay, cut])
+def test_what_is_the_matter_with_a_port_reaches_that_port(
+    cells: Library, medium: Callable[[Engine, int, bool], None], port: int
+) -> None:
+    """Censuses both ways round the ring, frames of the CPU's and of the other card's; with it, and again without.
+    A GPU whose port is well does something else."""
+    frames = [statistics(3, 1, sequence, ttl=9, card=1) for sequence in range(1, 5)]
+    told_apart = []
+    with outside(cells, BridgeLine(), TWO, cell=4) as engine, Engine(cells, TWO) as here, Engine(cells, TWO) as well:
+        for each in (engine, here, well):
+            each.poke(4, "control", 0b1000)
+            each.poke(2, "control", 0b1000)
+        for on in (True, False):
+            for each in (engine, here, well):
+                if each is not well:
+                    medium(each, port, on)
+                for frame in frames:
+                    for cell, way in ((3, 0), (3, 1), (5, 0), (5, 1), (2, 3)):
+                        each.send_mail(cell, way, frame, at=each.now + 5)
+                    each.send_from_cpu(4, [frame], at=each.now + 5)
+            found = seen_in(engine, 600)
+            assert found == seen_in(here, 600)
+            told_apart.append(found != seen_in(well, 600))
+            assert differing_registers([here, engine]) == ""
+    assert told_apart[0]
+
+
+def test_a_register_that_is_watched_costs_no_message_of_its_own(cells: Library) -> None:
+    line = BridgeLine()
+    with outside(cells, line) as engine:
+        engine.watch_register(OUT, "status")
+        before, done = line.reads, node(engine).steps
+        assert differing([engine], Trouble(4, 8)(1000, 25), 1000) == ""
+        asked = line.reads - before
+        assert asked < 1.1 * (node(engine).steps - done)  # a message may take two reads
 
 
 def test_time_that_leaps_costs_nothing_on_the_line(cells: Library) -> None:

@@ -55,6 +55,7 @@ class BridgeLine:
         self._to, self._back, self._left, self._instead = to, back, requests, instead
         self._bridge = Bridge(bridge_library())
         self._bridge.feed(wrap(bytes([NodeMessage.HELLO.code, HELLO])))
+        self.reads = 0  # by the bridge
         self.path = os.ttyname(self.fd)
         self._ended, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._serve)
@@ -67,6 +68,7 @@ class BridgeLine:
                     heard = self._to(os.read(self._ours, 4096))
                 except OSError:  # nobody has it open any more
                     break
+                self.reads += 1
                 if self._left == 0:
                     if self._instead is None:
                         os.close(self._ours)

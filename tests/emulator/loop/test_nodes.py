@@ -76,10 +76,12 @@ def test_a_bridge_ends_by_a_signal(number: signal.Signals) -> None:
         assert bridge.process.returncode == 0
 
 
-def test_a_board_that_is_lost_is_a_dead_gpu_and_the_run_goes_on(server: str) -> None:
-    """Also where the file lets that GPU be well again later."""
-    with BridgeLine(requests=300) as line:
+@pytest.mark.parametrize(("requests", "early"), [(40, True), (300, False)])
+def test_a_board_that_is_lost_is_a_dead_gpu_and_the_run_goes_on(server: str, requests: int, early: bool) -> None:
+    """Also where the file lets that GPU die and be well again later."""
+    with BridgeLine(requests=requests) as line:
         found, said = outcome(server, "--node", f"a.2={line.path}")
+    assert (int(said.split()[3].rstrip(":")) < 6000) is early
     assert said.count("\n") == 1
     assert said.startswith("ringhil: a.2: cycle ")
     assert said.endswith(": the board is gone; from here on it is a GPU that has failed\n")

@@ -227,3 +227,15 @@ def test_a_damaged_request_does_nothing(line: Line, seed: int) -> None:
         if Unwrapper().feed(damaged) and instead != b"":
             assert line.bridge.feed(damaged).startswith(DAMAGED_FRAME)
     assert clocked(line) == 1
+
+
+def test_a_block_that_ends_too_early_is_no_message(line: Line) -> None:
+    """All of a request is there, CRC and all; but its last code byte promises more."""
+    line.do(NodeMessage.STEP, BAD)
+    request = bytearray(wrap(bytes([NodeMessage.STEP.code, line.sequence + 1]) + NOTHING))
+    last = 1
+    while last + request[last] < len(request) - 1:
+        last += request[last]
+    request[last] += 3
+    assert line.bridge.feed(bytes(request)) == DAMAGED_FRAME
+    assert clocked(line) == 1
