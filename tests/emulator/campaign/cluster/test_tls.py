@@ -109,14 +109,21 @@ def test_campaigns_over_tls_find_the_same(
 @pytest.mark.slow(part="benches")
 @pytest.mark.parametrize(
     ("trusted", "words"),
-    [("ours", "unknown ca"), ("other", "TLS certificate does not match")],
+    # In TLS 1.3 a client is through with its handshake before it is refused: the reason may get lost behind the end.
+    [("ours", ("unknown ca", "EOF occurred")), ("other", ("TLS certificate does not match",))],
     ids=["client", "scheduler"],
 )
 def test_a_wrong_certificate_is_one_line(
-    trusted: str, words: str, one: Machines, ours: Path, other: Path, ring: Path, monkeypatch: pytest.MonkeyPatch
+    trusted: str,
+    words: tuple[str, ...],
+    one: Machines,
+    ours: Path,
+    other: Path,
+    ring: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The scheduler doesn't take the client's, or the client the scheduler's."""
     set_(monkeypatch, configured(other, ours if trusted == "ours" else other))
     line = refusal("verify", ring, "--cluster", one.address)
     assert line.startswith(f"ringhil: --cluster {one.address}: no Dask scheduler can be reached there: ")
-    assert words in line
+    assert any(each in line for each in words)
