@@ -23,7 +23,6 @@ from ringhil.protocol.wire import MAX_CARDS, CensusVerdict, Port, Role
 Exchange = Callable[[bytes], bytes]
 
 _IDS = 0x10000
-_PORTS = {port.code: port for port in Port}
 _REGISTERS = {address: name for name, address in registers.ADDRESS.items()}
 _WORD = 64  # GPUs in a word of a set
 _CARD_BITS = 8  # of a word that names a boundary GPU and its card

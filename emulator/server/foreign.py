@@ -12,11 +12,11 @@ from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tel
 from ringhil.firmware.observations import Observation
 from ringhil.firmware.program import Firmware
 from ringhil.protocol import codec
+from ringhil.protocol.line.firmware_loop import MOST_ACTIONS
 from ringhil.protocol.registers import REGISTERS
 from ringhil.protocol.wire import FLIT_BYTES, MAX_FRAME_FLITS, Port
 
 METHODS = ("start", "on_timer", "on_frame", "on_status")
-_MOST_ACTIONS = 256  # of one call
 _LONGEST_NAME = 64  # of a timer
 _LONGEST_DELAY = 1 << 40  # cycles
 _WRITABLE = {register.name for register in REGISTERS if register.access == "rw"}
@@ -83,9 +83,9 @@ class ForeignFirmware:
         except FirmwareGone as gone:
             self._has_gone(where, gone)
             return []
-        if not isinstance(found, list | tuple) or len(found) > _MOST_ACTIONS:
+        if not isinstance(found, list | tuple) or len(found) > MOST_ACTIONS:
             what = f"{len(found)} actions" if isinstance(found, list | tuple) else one(type(found).__name__)
-            wanted = f"wanted is a list of {_MOST_ACTIONS} actions at most"
+            wanted = f"wanted is a list of {MOST_ACTIONS} actions at most"
             raise FirmwareError(f"{self._name}: {where}: found {what}; {wanted}")
         try:
             return [_checked(action) for action in found]

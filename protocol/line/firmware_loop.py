@@ -20,7 +20,6 @@ from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import CensusVerdict, GpuType, Port, Role
 
 MAJOR, MINOR = 1, 0
-TIMERS = 256  # numbers that a timer may have
 MOST_ACTIONS = 256  # of one answer
 NOBODY = 0xFFFF  # no GPU
 
