@@ -134,6 +134,21 @@ def test_a_step_is_one_cycle_a_look_is_none_and_a_reset_begins_anew(line: Line) 
     assert clocked(line) == 0
 
 
+def test_a_look_takes_no_time(line: Line) -> None:
+    """Alarms are where they are without it: `wake_at` follows from `now`."""
+    other = Line()
+    other.say(NodeMessage.HELLO)
+    other.do(NodeMessage.RESET, UP)
+    for _ in range(5):
+        line.do(NodeMessage.LOOK)
+    for each in (line, other):
+        for _ in range(300):
+            each.do(NodeMessage.STEP)
+    assert line.row[OUT["wake_at"] :][:8] not in (bytes(8), b"\xff" * 8)
+    assert line.row == other.row
+    other.bridge.close()
+
+
 @pytest.mark.parametrize("kind", [NodeMessage.STEP, NodeMessage.LOOK, NodeMessage.RESET])
 def test_a_request_again_is_answered_alike_and_done_once(line: Line, kind: NodeMessage) -> None:
     line.do(NodeMessage.STEP, BAD)
