@@ -84,6 +84,16 @@ def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         tail = sum(length(frames) * (each + 2) + max(setup, 32) for frames in units) + 1200
         stimulus = Stimulus.of(actions, tail=tail, **place.straps)
         yield RuleCase(f"{setup} + {each} by {WAYS[way]}", stimulus, partial(_times, "compute.time", stimulus.cycles))
+    # Products of more than 16 bits, of factors that have less.
+    for flits in (2, 300) * effort:
+        place = some_place(rng, control=roles("entry"))
+        each = rng.randrange(0x1_0000, 0x1_2000) // flits + 1
+        unit = place.unit(flits * wire.FLIT_BYTES - rng.randrange(wire.FLIT_BYTES), source=None)
+        actions = settings(place, compute_setup=0, compute_per_flit=each)
+        actions += [Send(START, WAYS[0], frame) for frame in unit]
+        stimulus = Stimulus.of(actions, tail=2 * flits * each + 4 * length(unit) + 600, **place.straps)
+        name = f"{flits} flits of {each} cycles"
+        yield RuleCase(name, stimulus, partial(_times, "compute.time", stimulus.cycles))
 
 
 @rule("compute.slow", "a slow GPU takes four times as long", "R7")

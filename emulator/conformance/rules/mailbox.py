@@ -35,6 +35,10 @@ def message(rng: random.Random, place: dict[str, int], ttl: int = 2) -> bytes:
     return other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=ttl)
 
 
+def _short(rng: random.Random, place: dict[str, int]) -> bytes:
+    return next(m for m in iter(partial(message, rng, place), b"") if len(m) <= 5 * wire.FLIT_BYTES)
+
+
 def _posts(stimulus: Stimulus) -> list[Post]:
     return [a for a in stimulus.actions if isinstance(a, Post)]
 
@@ -180,6 +184,19 @@ def unmute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         actions += [Peek(at + 60, "status"), *(Peek(at + period + i, "status") for i in (0, 100))]
         actions += [Post(at + 2 * period + 100 * i, i, message(rng, place)) for i in range(2)]
         yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+    # One frame too many in each period, with one of them in the very cycle in which a period ends and the next begins.
+    # Frames are short: whether their first or last flit counts is left open, too.
+    for phase in range(-2, 14):
+        place, most, period = straps(rng), 2, 100
+        actions, at = guard_settings(most, period), 20
+        actions += [Post(at + 12 * i, 0, _short(rng, place)) for i in range(most + 1)]
+        at += 12 * most
+        actions += [Post(at + 20 + 20 * i, 0, _short(rng, place)) for i in range(most + 1)]
+        for _ in range(4):
+            at += period
+            actions += [Post(at + phase + 30 * i, 0, _short(rng, place)) for i in range(most + 1)]
+            actions.append(Peek(at + 40, "status"))
+        yield RuleCase(f"at the turn of a period {phase}", Stimulus.of(actions, tail=300, **place), judge)
 
 
 # ---------------------------------------------------------------------------------------------------------- order

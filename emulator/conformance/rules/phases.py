@@ -78,6 +78,15 @@ def phases(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Send(220, came, place.answer(2, 4, ttl=4)) for _ in range(5)]
             actions.append(Hold(330, link, 0))
             yield RuleCase(f"{link} wraps {phase}", Stimulus.of(actions, tail=500, **place.straps), judge)
+        # The same with frames that enter the ring there, the CPU's and answers.
+        for link, flags in (("p2", 0), ("p1", CCW)):
+            place = Place(rng, 2, 1, 8, {"control": roles("entry")})
+            actions = [*settings(place, link_restore=20), Carrier(6, link, False)]
+            actions += [Send(60 + phase, "host", place.answer(2, 4, ttl=4, flags=flags)) for _ in range(12)]
+            actions += [Carrier(90, link, True), Hold(91, link, -1)]
+            actions += [Send(220, "host", place.answer(2, 4, ttl=4, flags=flags)) for _ in range(5)]
+            actions.append(Hold(330, link, 0))
+            yield RuleCase(f"{link} is entered {phase}", Stimulus.of(actions, tail=500, **place.straps), judge)
 
 
 def _unharmed(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:

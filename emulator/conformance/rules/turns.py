@@ -32,8 +32,8 @@ _AWAY = 9  # a card for which frames go on round the ring
 _PASSES = 40  # cycles within which a frame leaves that nothing holds up
 
 
-def _turns(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """While a frame is the first of its way in, at most FIRST of each other way go.
+def _turns(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed, after: int = 0) -> list[Breach]:
+    """While a frame is the first of its way in, from cycle `after` on, at most FIRST of each other way go.
 
     All go the same way out, but for work: its answers do.
     """
@@ -58,9 +58,9 @@ def _turns(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) 
     breaches = list(judged.breaches)
     for who, since, until in waits:
         for other in (other for other in gone if other != who):
-            first = sum(since < cycle < until for cycle in gone[other])
+            first = sum(max(since, after) < cycle < until for cycle in gone[other])
             if first > FIRST:
-                text = f"{first} frames by {other} went before one by {who} that waited since cycle {since}"
+                text = f"{first} frames by {other} went before one by {who} that waited since cycle {max(since, after)}"
                 breaches.append(Breach(rule_name, until, f"{text}, at most {FIRST} may"))
     return sorted(breaches, key=lambda b: b.cycle)
 
@@ -108,6 +108,28 @@ def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Send(START, link, _frame(place, came, goes)) for _ in range(8 * effort)]
         stimulus = Stimulus.of(actions, tail=280 * effort + 450, **place.straps)
         yield RuleCase(f"all to {goes}", stimulus, partial(_turns, "data.turns", stimulus.cycles))
+
+
+_SLOWER, _QUICKER = 150, 40  # cycles for each slot: more, and less, than those on their way are held back
+_QUICK_FROM, _LONG_AGO = 900, 3 * _SLOWER  # the cycle of the change; by then what went before has its slots back
+
+
+@rule(
+    "data.enters",
+    "as soon as credits come within 100 cycles, new frames enter a ring by turns, however slow the way was before",
+    "R5",
+)
+def enters(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for came, goes in (("p1", "p2"), ("p2", "p1")):
+        for who in ("host", "boundary", OWN):
+            place = Place(rng, _CARD, _NODE, 8, {"control": roles("entry", "boundary"), "crossings": 1 << THERE})
+            actions = [*settings(place), Hold(10, goes, _SLOWER), Hold(_QUICK_FROM, goes, _QUICKER)]
+            # In the slow stretch no frame on its way waits long enough for the second credit.
+            actions += [Send(START, came, _frame(place, came, goes)) for _ in range(36 * effort)]
+            actions += [Send(START + 20, goes if who == OWN else who, _frame(place, who, goes)) for _ in range(4)]
+            stimulus = Stimulus.of(actions, tail=(36 * effort + 10) * _QUICKER + 8 * _SLOWER, **place.straps)
+            judge = partial(_turns, "data.enters", stimulus.cycles, after=_QUICK_FROM + _LONG_AGO)
+            yield RuleCase(f"{who} to {goes}", stimulus, judge)
 
 
 def _too_long(rule_name: str, came: str, goes: str, stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:

@@ -139,7 +139,14 @@ module other_mailbox
         if (babble_i) step_q <= eof ? 3'd0 : step_q + 3'd1;
         if (babble_i && eof) turn_q <= !turn_q;
       end
-      if (asks) begin
+      if (muted_o && now_i >= end_q) begin
+        // A whole period within the allowance, or the next one has to show it.
+        if (!over_q) muted_o <= 1'b0;
+        over_q  <= asks && over;
+        sent_q  <= 32'(asks);
+        begun_q <= over_q || asks;
+        end_q   <= now_i + 64'(period_i);
+      end else if (asks) begin
         begun_q <= 1'b1;
         over_q  <= over || (!fresh && over_q);
         sent_q  <= fresh ? 32'd1 : sent_q == 32'hFFFF_FFFF ? sent_q : sent_q + 32'd1;
@@ -150,13 +157,6 @@ module other_mailbox
           sent_q  <= 32'd1;
           end_q   <= now_i + 64'(period_i);
         end
-      end else if (muted_o && now_i >= end_q) begin
-        // A whole period within the allowance, or the next one has to show it.
-        if (!over_q) muted_o <= 1'b0;
-        over_q  <= 1'b0;
-        sent_q  <= 32'd0;
-        begun_q <= over_q;
-        end_q   <= now_i + 64'(period_i);
       end
     end
   end
