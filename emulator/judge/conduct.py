@@ -5,11 +5,14 @@ from collections.abc import Sequence
 
 from ringhil.emulator.judge.beginning import Beginning
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
+from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.holding import Holding
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.mail import read
+from ringhil.emulator.judge.noise import NoisyLinks
 from ringhil.emulator.judge.pace import Pace
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.routes import Routes
@@ -22,12 +25,14 @@ from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, TakenIn
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected
 from ringhil.protocol import codec
-from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Result, Statistics
+from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics
 from ringhil.protocol.wire import Port, Role
 
 _ELECTIONS = (Keepalive.KIND, Election.KIND)
 _UPLINKS = (Port.CPU.code, Port.BOUNDARY.code)
+_RING = (Port.CW.code, Port.CCW.code)
 _SEQUENCE = slice(12, 16)  # bytes of a statistics message
+_ROLE = 24  # byte of a keepalive
 
 
 class Conduct:
@@ -42,6 +47,7 @@ class Conduct:
         roles |= {(Role.BOUNDARY, number): role for number, role in enumerate(watch.links)}
         self.grants = Grants(list(self._seats.values()), roles)
         self.holding, self.peers, self.switchovers = Holding(), Peers(), switchovers
+        self.gossip, self.noise, self.answers = Gossip(), NoisyLinks(), CpuAnswers()
         self.elections = Elections(watch)
         self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
@@ -53,6 +59,8 @@ class Conduct:
         self.beginning = Beginning(server.cpu.cards, self.pace.silence, splits=splits)
         self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
         self._completed = self._fenced = 0
+        self._done_at: int | None = None  # when all work was done
+        self._lingered: list[tuple[str, int]] = []
         listen = server.observations.listen
         listen(FirmwareSaid, self._said)
         listen(FromFirmware, self._from_firmware)
@@ -62,8 +70,9 @@ class Conduct:
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
+        listen(FromCpu, self._from_cpu)
+        self._works = work is not None
         if work is not None:
-            listen(FromCpu, self._from_cpu)
             listen(SharedOut, self._shared_out)
 
         self._look_later()
@@ -83,7 +92,9 @@ class Conduct:
     def _said(self, o: FirmwareSaid) -> None:
         what, now = o.what, o.cycle
         if isinstance(what, Counted):
-            self.pace.counted(self._wiring.place(o.cell)[0])
+            card = self._wiring.place(o.cell)[0]
+            self.pace.counted(card)
+            self.noise.counted(o.cell, what, self._wiring.cards[card].gpus)
             return
         if isinstance(what, Rejected):
             self.told.rejects(o.cell)
@@ -98,11 +109,13 @@ class Conduct:
             self.elections.elected(seat.role, seat.number, gpu, now)
             if what.role is Role.ENTRY:
                 self.pace.elected(card, gpu, now)
+                self.noise.elected(o.cell, what.epoch)
         elif isinstance(what, Deposed):
             self.holding.deposed(o.cell, seat, what, now)
             self.told.holds_no_more(o.cell, what.role, now)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
+                self.noise.over(o.cell)
         elif isinstance(what, Granted):
             self.grants.granted(seat, what, now)
             self.told.holds(o.cell, what.role, what.epoch, now)
@@ -121,6 +134,13 @@ class Conduct:
             seat = self._seats.get((o.cell, Role.BOUNDARY))
             if seat is not None and seat.grants:
                 self.grants.booted(seat, o.cycle)
+        if o.frame[0] == Report.KIND:
+            card, gpu = self._wiring.place(o.cell)
+            self.noise.reported(o.cell, f"{self._wiring.cards[card].name}.{gpu}", o.port, o.frame, o.cycle)
+        elif o.frame[0] == Keepalive.KIND and o.port in _RING:
+            warden = self._seats.get((o.cell, Role.BOUNDARY))
+            if warden is not None and warden.grants and o.frame[_ROLE] == Role.BOUNDARY.code:
+                self.gossip.sent(o.cell, warden, o.cycle)
         if o.port in _UPLINKS:
             message = read(o.frame)
             seat = None if message is None else self._seats.get((o.cell, message.role))
@@ -131,6 +151,8 @@ class Conduct:
             self.pace.sent(card, gpu, int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
 
     def _to_firmware(self, o: ToFirmware) -> None:
+        if not o.bad and o.frame[0] == Statistics.KIND and o.port in _RING:
+            self.noise.heard(o.cell, o.frame)
         if o.bad or o.frame[0] not in _ELECTIONS:
             return
         self.told.reads(o.cell, o.port, o.frame, o.cycle)
@@ -151,6 +173,8 @@ class Conduct:
         self._down.add(o.cell)
         self.told.stopped(o.cell)
         self.peers.stopped(o.cell)
+        self.gossip.stopped(o.cell)
+        self.noise.over(o.cell)
         for role in Role:
             seat = self._seats.get((o.cell, role))
             if seat is None:
@@ -169,18 +193,26 @@ class Conduct:
         message, seat = read(o.frame), self._seats.get((o.cell, Role.ENTRY))
         if message is not None and seat is not None:
             self.grants.told(seat, message, o.cycle + self._host_latency)
+            if o.frame[0] == Keepalive.KIND:
+                self.answers.asked(o.cell, o.frame)
 
     def _cpu_said(self, o: CpuSaid) -> None:
         card = self._wiring.cards[o.card]
         seat = self._seats[self._wiring.cell(o.card, card.host_links[o.what.rank]), Role.ENTRY]
         if isinstance(o.what, Granted):
             self.grants.granted(seat, o.what, o.cycle)
+            self.answers.granted(o.card, o.what.rank, o.what.epoch)
         else:
             self.grants.lapsed(seat, o.what, o.cycle)
+            self.answers.lapsed(o.card)
         self.pace.look(o.cycle)
         self.ledger.other(o.cycle)
 
     def _from_cpu(self, o: FromCpu) -> None:
+        if o.frame[0] == Keepalive.KIND:
+            self.answers.sent(o.cell, self._seats[o.cell, Role.ENTRY], o.frame, o.cycle)
+        if not self._works:
+            return
         self.ledger.frame(o.frame, o.cycle)
         self.routes.frame(o.cell, o.frame, o.cycle)
 
@@ -201,6 +233,7 @@ class Conduct:
             message = _decoded(o.frame)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:
+                self._done_at = o.cycle if work.completed == work.units else None
                 self.ledger.done(message.unit, (message.source_card, message.source), o.cycle)
             else:
                 self.ledger.wrong_result(message, o.cycle)
@@ -223,20 +256,25 @@ class Conduct:
     @property
     def mistold(self) -> list[tuple[str, int]]:
         """Messages that don't say what they must, and when."""
-        return sorted([*self.told.wrong, *self.routes.wrong], key=lambda found: found[1])
+        return sorted([*self.told.wrong, *self.routes.wrong, *self.answers.wrong], key=lambda found: found[1])
 
     @property
     def uneven(self) -> list[tuple[str, int]]:
         """What came too soon or too late, and when."""
-        return sorted([*self.holding.uneven, *self.pace.wrong, *self.beginning.wrong], key=lambda found: found[1])
+        parts = (self.holding.uneven, self.gossip.uneven, self.pace.wrong, self.beginning.wrong, self._lingered)
+        return sorted((found for part in parts for found in part), key=lambda found: found[1])
 
-    def finish(self) -> None:
-        """The run is over."""
+    def finish(self, horizon: int | None) -> None:
+        """The run is over. `horizon`: the cycle up to which it is played even if all work is done; None: it ends when
+        its file says so."""
         now = self._kernel.now
+        if horizon is not None and self._done_at is not None and now > max(horizon, self._done_at):
+            self._lingered.append((f"the run went on to cycle {now}; all work was done at {self._done_at}", now))
         self.grants.finish(now)
         self.holding.finish(self._seats, now)
         self.pace.finish(now)
         self.told.finish(now)
+        self.gossip.finish(now)
         self.ledger.finish(now)
 
 

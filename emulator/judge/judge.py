@@ -154,7 +154,7 @@ class Judge:
     def outcome(self) -> Outcome:
         """What came of the run, which is over."""
         server = self._server
-        self.conduct.finish()
+        self.conduct.finish(self.horizon() if server.scenario.until is None else None)
         evidence = RunEvidence(
             server.kernel.now,
             self._wiring,

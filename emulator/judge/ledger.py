@@ -70,6 +70,7 @@ class Ledger:
         self._judged: list[tuple[int, _Sent]] = []
         self._shares: tuple[int, ...] | None = None
         self._since_split: dict[_Gpu, int] = {}
+        self._begun: list[int] = []  # by card: units that were begun since the last split
         self.wrong: list[tuple[str, int]] = []
         self.too_soon: list[tuple[str, int]] = []
 
@@ -85,6 +86,7 @@ class Ledger:
         """The CPU has split the work, by card."""
         self._shares = shares
         self._since_split = {}
+        self._begun = [0] * len(shares)
 
     # ------------------------------------------------------------------------------------------------- what is seen
 
@@ -96,6 +98,11 @@ class Ledger:
         _, card, _, _, gpu, _, unit, _, attempt, _, _, length, _, via, _ = Work.HEAD.unpack_from(frame)
         where = (card, gpu)
         self._since_split[where] = self._since_split.get(where, 0) + 1
+        if self._shares is not None and attempt == 1:
+            self._begun[card] += 1
+            if self._begun[card] > self._shares[card]:
+                what = f"unit {unit} was sent to {self._name(where)} at cycle {now}"
+                self._tell(now, f"{what}, and the share of its card is {self._shares[card]} of those not begun")
         self._free[via] = max(self._free[via], now) + _flits(length)
         slow = gpu in self._views[card].degraded
         s = self._settings

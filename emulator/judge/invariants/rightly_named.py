@@ -14,6 +14,7 @@ class RightlyNamed(Invariant):
         """In the order in which it was noticed, then the end by card."""
         names = self.evidence.names
         yield from names.wrong
+        yield from self.evidence.conduct.noise.wrong
         for card, watch in enumerate(self.evidence.watch.cards):
             text = names.at_the_end(card, self.evidence.now)
             if text is not None:

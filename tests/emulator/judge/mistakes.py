@@ -10,6 +10,7 @@ from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
+from ringhil.emulator.host.policy.proportional import Proportional
 from ringhil.emulator.server import groups, power_up, server
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
@@ -17,10 +18,11 @@ from ringhil.firmware.commands import SetTimer
 from ringhil.firmware.election import Group, GroupConfig
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
+from ringhil.firmware.links import LinkHealth
 from ringhil.firmware.liveness import Liveness, Went
 from ringhil.firmware.member import Member
 from ringhil.firmware.warden import Warden
-from ringhil.protocol.frames import Keepalive, Report
+from ringhil.protocol.frames import Keepalive, Record, Report
 from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import Role
 
@@ -349,3 +351,65 @@ def miscounts_rejections(patch: pytest.MonkeyPatch) -> None:
         return reject(self, reason)
 
     patch.setattr(Census, "_reject", twice)
+
+
+def never_forgets_noise(patch: pytest.MonkeyPatch) -> None:
+    """A link that was noisy once is called so for ever."""
+    over = LinkHealth.round_over
+
+    def kept(self: LinkHealth) -> None:
+        self._quiet = 0
+        over(self)
+
+    patch.setattr(LinkHealth, "round_over", kept)
+
+
+def hears_noise_early_only(patch: pytest.MonkeyPatch) -> None:
+    """A link that becomes noisy later is not called so."""
+    count = LinkHealth._count_errors
+
+    def forgetful(self: LinkHealth, record: Record, ccw: bool) -> None:
+        quiet = self._quiet
+        count(self, record, ccw)
+        self._quiet = quiet
+
+    patch.setattr(LinkHealth, "_count_errors", forgetful)
+
+
+def wardens_fall_silent(patch: pytest.MonkeyPatch) -> None:
+    """Wardens tell each other of their leases at power-up, and then only when one begins or ends."""
+    patch.setattr(Warden, "_tick", lambda self: self._gossip())
+
+
+def answers(**wrong: int) -> Mistake:
+    """The CPU's answers to keepalives say something else."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        answer = Grantor.on_keepalive
+
+        def other(self: Grantor, rank: int, message: Keepalive, now: int) -> tuple[Keepalive, list[Action]]:
+            right, actions = answer(self, rank, message, now)
+            return replace(right, **wrong), actions
+
+        patch.setattr(Grantor, "on_keepalive", other)
+
+    return mistake
+
+
+def gives_all_to_one(patch: pytest.MonkeyPatch) -> None:
+    """When work is split anew the last card gets what is left, whatever its share is."""
+    recount = Proportional.recount
+
+    def greedy(self: Proportional) -> None:
+        recount(self)
+        *others, last = self.cards
+        for card in others:
+            for start, end in self._backlogs[card.name].take(len(self._backlogs[card.name])):
+                self._backlogs[last.name].add(start, end)
+
+    patch.setattr(Proportional, "recount", greedy)
+
+
+def goes_on(patch: pytest.MonkeyPatch) -> None:
+    """A run doesn't end when all work is done."""
+    patch.setattr(server.LiveServer, "_on_done", lambda self: None)

@@ -19,7 +19,7 @@ from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Granted
 from ringhil.firmware.warden import Warden
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import MemberState, Role
 
 CARD = "server: {cards: {a: {gpus: 6, host_links: [0, 1]}}%s}\n"
 CLEAN = CARD % "" + "workload: {units: 40, size: 256}\nuntil: 45000\n"
@@ -44,6 +44,12 @@ ACROSS = (
 )
 AT_WORK = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: dead, gpu: a.3}]\n"
 SLOW = CLEAN.replace("units: 40", "units: 400") + "timeline: [{at: 2000, fault: slow, gpu: a.3}]\n"
+NOISY = CARD % ", settings: {census_period: 1500}" + (
+    "until: 60000\n"
+    "timeline: [{at: %d, fault: link_bit_errors, link: a.2-a.3, rate: 1500}, "
+    "{at: %d, clear: link_bit_errors, link: a.2-a.3}]\n"
+)
+BOTH = TWO.replace("units: 40", "units: 900") + "timeline: [{at: 2000, fault: dead, gpu: a.3}]\n"
 TWICE = CARD % "" + (
     "timeline:\n"
     "  - {at: 20300, fault: dead, gpu: a.0}\n  - {at: 30300, clear: dead, gpu: a.0}\n"
@@ -137,6 +143,16 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "ignores windows": (m.ignores_windows, SLOW, "rightly_resent", "at most 1 at a time"),
     "refuses a right result": (m.refuses_a_right_result, CLEAN, "rightly_resent", "a right result of unit 7 was not"),
     "counts on": (m.counts_on, CUT, "only_holder", "and doesn't hold the role"),
+    "never forgets noise": (m.never_forgets_noise, NOISY % (8000, 12000), "rightly_named", "by the records it is None"),
+    "hears noise early only": (m.hears_noise_early_only, NOISY % (30000, 50000), "rightly_named", "noisy link is None"),
+    "wardens fall silent": (m.wardens_fall_silent, ACROSS, "steady_pace", "told the other wardens nothing"),
+    "answers that nobody holds": (m.answers(state=MemberState.FOLLOWER.code), CLEAN, "rightly_told", "must be ("),
+    "answers that another holds": (m.answers(holder=1), CLEAN, "rightly_told", "must be ("),
+    "answers what was answered": (m.answers(echo=1), CLEAN, "rightly_told", "it answers keepalive 1 of"),
+    "answers the wrong GPU": (m.answers(destination=1), CLEAN, "rightly_told", "card, flags, home and role are"),
+    "forgets what it granted": (m.answers(epoch=0), CLEAN, "rightly_told", "it tells of epoch 0, and has granted 1"),
+    "gives all to one": (m.gives_all_to_one, BOTH, "rightly_resent", "the share of its card is"),
+    "goes on": (m.goes_on, WRONG, "steady_pace", "the run went on to cycle"),
     "fences the holder": (m.fences_the_holder, CLEAN, "only_holder", "was fenced off at cycle 20"),
 }
 
