@@ -9,6 +9,7 @@ from ringhil.protocol.generate import (
     line_reference,
     messages,
     node_loop,
+    node_reference,
     reference,
     systemverilog,
 )
@@ -35,4 +36,5 @@ def outputs() -> dict[Path, str]:
         ROOT / "docs" / "protocol.md": reference.render(),
         ROOT / "docs" / "management.md": line_reference.render(),
         ROOT / "docs" / "firmware-loop.md": line_reference.render_loop(),
+        ROOT / "docs" / "node-loop.md": node_reference.render(),
     }

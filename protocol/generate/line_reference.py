@@ -10,6 +10,8 @@ from ringhil.protocol.generate.tables import parts
 from ringhil.protocol.line import firmware_loop, framing, management
 from ringhil.protocol.reasons import LeaseEnd, Rejection
 
+Words = tuple[tuple[str, type[Coded] | type[Bits]], ...]
+
 _INTRO = f"""# Management port of a card
 
 <!-- Generated from protocol/line/: do not edit; `make generate` rewrites it. -->
@@ -65,7 +67,7 @@ that its capabilities leave out with `cannot`. Each GPU of the ring has register
 A later minor version only adds types, and fields at the end of the fixed part of `hello_reply`. A later major version
 keeps `hello`, and the first two bytes behind the id of `hello_reply`, as they are here.
 """
-_TABLES: tuple[tuple[str, type[Coded] | type[Bits]], ...] = (
+_TABLES: Words = (
     ("Capabilities of a card", management.Capability),
     ("Kinds of events", management.EventKind),
     ("Why a request is refused", management.Refusal),
@@ -110,7 +112,7 @@ lost on the way. Whoever doesn't answer at all is a GPU that hangs.
 A later minor version only adds types; a later major one keeps `attach`, and the first two bytes behind the id of
 `attach_reply`.
 """
-_LOOP_TABLES: tuple[tuple[str, type[Coded] | type[Bits]], ...] = (
+_LOOP_TABLES: Words = (
     ("Options of a boot", firmware_loop.BootOption),
     ("Why a request is declined", firmware_loop.Declined),
     ("Why a lease is over", LeaseEnd),
@@ -118,27 +120,31 @@ _LOOP_TABLES: tuple[tuple[str, type[Coded] | type[Bits]], ...] = (
 )
 
 
-def _message(kind: Coded, definition: Renamed) -> list[str]:
+def _message(kind: Coded, definition: Renamed, number: str) -> list[str]:
     out = [f"### {kind} (0x{kind.code:02X})", ""]
     fixed, tail = parts(definition)
     docs = {str(sub.name): sub.docs or "" for sub in definition.subcons}
-    rows, offset = list[str](), 1
+    rows, offset, head = list[str](), 1, "type"
     for name, size in fixed:
-        if name != "id":
+        if name == number and offset == 1:
+            head += f" and {name}"
+        else:
             rows.append(f"| {offset} | {name} | {8 * size} | {docs[name]} |")
         offset += size
     if tail is not None:
         rows.append(f"| {offset} | {tail[0]} | to the end | {docs[tail[0]]} |")
     if not rows:
-        return [*out, "Nothing but type and id.", ""]
+        return [*out, f"Nothing but {head}.", ""]
     return [*out, "| byte | field | bits | |", "|---:|---|---:|---|", *rows, ""]
 
 
-def _messages(definitions: Mapping[Any, Renamed]) -> list[str]:
-    return [line for kind, definition in definitions.items() for line in _message(kind, definition)]
+def messages_of(definitions: Mapping[Any, Renamed], number: str = "id") -> list[str]:
+    """A section for each message: its fields, but for type and `number`, with which all begin."""
+    return [line for kind, definition in definitions.items() for line in _message(kind, definition, number)]
 
 
-def _words(tables: tuple[tuple[str, type[Coded] | type[Bits]], ...]) -> list[str]:
+def words_of(tables: Words) -> list[str]:
+    """A section for each kind of word: its numbers."""
     out = list[str]()
     for heading, words in tables:
         mask = issubclass(words, Bits)
@@ -150,11 +156,11 @@ def _words(tables: tuple[tuple[str, type[Coded] | type[Bits]], ...]) -> list[str
 
 def render() -> str:
     """The text of the page about management ports."""
-    return "\n".join([_INTRO, *_messages(management.MESSAGES), *_words(_TABLES)]).rstrip() + "\n"
+    return "\n".join([_INTRO, *messages_of(management.MESSAGES), *words_of(_TABLES)]).rstrip() + "\n"
 
 
 def render_loop() -> str:
     """The text of the page about the firmware loop."""
-    out = [_LOOP, "## Requests and answers", "", *_messages(firmware_loop.MESSAGES)]
-    out += ["## Actions", "", *_messages(firmware_loop.ACTIONS), *_words(_LOOP_TABLES)]
+    out = [_LOOP, "## Requests and answers", "", *messages_of(firmware_loop.MESSAGES)]
+    out += ["## Actions", "", *messages_of(firmware_loop.ACTIONS), *words_of(_LOOP_TABLES)]
     return "\n".join(out).rstrip() + "\n"

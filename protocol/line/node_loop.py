@@ -58,56 +58,61 @@ class Why(Coded):
 
 @dataclass(frozen=True)
 class NodePort:
-    """A port of the node, or several small ones beside each other. `size`: bytes in its row."""
+    """A port of the node, or several small ones beside each other. `size`: bytes in its row; `doc`: what it is of
+    `ring_cell`, with the bits from bit 0 where there are several ports."""
 
     name: str
     size: int
+    doc: str
 
+
+_LINK_BITS = "control bits"
+_PARTS = "valid, sof, eof"  # of a flit in a mailbox, from bit 0
 
 INPUTS = (
-    NodePort("now", 8),
-    NodePort("p1_data", 8),
-    NodePort("p2_data", 8),
-    NodePort("host_data", 8),
-    NodePort("boundary_data", 8),
-    NodePort("mtx_data", 8),
-    NodePort("p1_ctl", 1),
-    NodePort("p2_ctl", 1),
-    NodePort("host_ctl", 1),
-    NodePort("boundary_ctl", 1),
-    NodePort("mtx_ctl", 1),  # valid, sof, eof, then 2 bits of port
-    NodePort("reg_we", 1),
-    NodePort("reg_addr", 1),
-    NodePort("link_fault", 1),
-    NodePort("reg_wdata", 4),
-    NodePort("link_delay", 4),
-    NodePort("ber_port1", 2),
-    NodePort("ber_port2", 2),
-    NodePort("ber_host", 2),
-    NodePort("ber_boundary", 2),
-    NodePort("fault", 2),
-    NodePort("ring_size", 2),
-    NodePort("node_id", 2),
-    NodePort("card_id", 1),
+    NodePort("now", 8, "`now_i`: cycles since power-up"),
+    NodePort("p1_data", 8, "`p1_rx_data_i`"),
+    NodePort("p2_data", 8, "`p2_rx_data_i`"),
+    NodePort("host_data", 8, "`host_rx_data_i`"),
+    NodePort("boundary_data", 8, "`boundary_rx_data_i`"),
+    NodePort("mtx_data", 8, "`mtx_data_i`: a flit from the firmware"),
+    NodePort("p1_ctl", 1, f"`p1_rx_ctl_i`: {_LINK_BITS}"),
+    NodePort("p2_ctl", 1, f"`p2_rx_ctl_i`: {_LINK_BITS}"),
+    NodePort("host_ctl", 1, f"`host_rx_ctl_i`: {_LINK_BITS}"),
+    NodePort("boundary_ctl", 1, f"`boundary_rx_ctl_i`: {_LINK_BITS}"),
+    NodePort("mtx_ctl", 1, f"`mtx_*_i`: {_PARTS}, then 2 bits of port"),
+    NodePort("reg_we", 1, "`reg_we_i` in bit 0"),
+    NodePort("reg_addr", 1, "`reg_addr_i`"),
+    NodePort("link_fault", 1, "`link_fault_i`"),
+    NodePort("reg_wdata", 4, "`reg_wdata_i`"),
+    NodePort("link_delay", 4, "`link_delay_i`: a byte each for port 1, port 2, CPU, other card"),
+    NodePort("ber_port1", 2, "`ber_port1_i`"),
+    NodePort("ber_port2", 2, "`ber_port2_i`"),
+    NodePort("ber_host", 2, "`ber_host_i`"),
+    NodePort("ber_boundary", 2, "`ber_boundary_i`"),
+    NodePort("fault", 2, "`fault_i`"),
+    NodePort("ring_size", 2, "`ring_size_i`"),
+    NodePort("node_id", 2, "`node_id_i`"),
+    NodePort("card_id", 1, "`card_id_i`"),
 )
 OUTPUTS = (
-    NodePort("p1_data", 8),
-    NodePort("p2_data", 8),
-    NodePort("host_data", 8),
-    NodePort("boundary_data", 8),
-    NodePort("mrx0_data", 8),
-    NodePort("mrx1_data", 8),
-    NodePort("mrx2_data", 8),
-    NodePort("mrx3_data", 8),
-    NodePort("wake_at", 8),
-    NodePort("p1_ctl", 1),
-    NodePort("p2_ctl", 1),
-    NodePort("host_ctl", 1),
-    NodePort("boundary_ctl", 1),
-    NodePort("mrx_ctl", 2),  # 4 bits each, mailbox 0 lowest
-    NodePort("mtx_ready", 1),
-    NodePort("quiescent", 1),
-    NodePort("reg_rdata", 4),
+    NodePort("p1_data", 8, "`p1_tx_data_o`"),
+    NodePort("p2_data", 8, "`p2_tx_data_o`"),
+    NodePort("host_data", 8, "`host_tx_data_o`"),
+    NodePort("boundary_data", 8, "`boundary_tx_data_o`"),
+    NodePort("mrx0_data", 8, "`mrx0_data_o`: a flit to the firmware, from port 1"),
+    NodePort("mrx1_data", 8, "`mrx1_data_o`: from port 2"),
+    NodePort("mrx2_data", 8, "`mrx2_data_o`: from the CPU"),
+    NodePort("mrx3_data", 8, "`mrx3_data_o`: from the other card"),
+    NodePort("wake_at", 8, "`wake_at_o`"),
+    NodePort("p1_ctl", 1, f"`p1_tx_ctl_o`: {_LINK_BITS}"),
+    NodePort("p2_ctl", 1, f"`p2_tx_ctl_o`: {_LINK_BITS}"),
+    NodePort("host_ctl", 1, f"`host_tx_ctl_o`: {_LINK_BITS}"),
+    NodePort("boundary_ctl", 1, f"`boundary_tx_ctl_o`: {_LINK_BITS}"),
+    NodePort("mrx_ctl", 2, f"`mrx*_ctl_o`, 4 bits each, that of port 1 lowest: {_PARTS}, bad"),
+    NodePort("mtx_ready", 1, "`mtx_ready_o` in bit 0"),
+    NodePort("quiescent", 1, "`quiescent_o` in bit 0"),
+    NodePort("reg_rdata", 4, "`reg_rdata_o`: of the register at `reg_addr_i`"),
 )
 ROWS = {"in": INPUTS, "out": OUTPUTS}
 
@@ -136,8 +141,11 @@ def _message(kind: NodeMessage, *fields: object) -> Struct:
     return Struct("type" / Const(kind.code, Int8ub), "sequence" / Int8ub, *fields)
 
 
-_INPUTS = "inputs" / GreedyBytes * "what differs: `groups` and so on"
-_OUTPUTS = "outputs" / GreedyBytes * "what differs: `groups` and so on"
+def _inputs(then: str) -> object:
+    return "inputs" / GreedyBytes * f"what differs in their row; then the GPU is {then}"
+
+
+_OUTPUTS = "outputs" / GreedyBytes * "what differs in their row"
 
 MESSAGES = {
     NodeMessage.HELLO: _message(NodeMessage.HELLO),
@@ -145,15 +153,15 @@ MESSAGES = {
         NodeMessage.HELLO_REPLY,
         "major" / Int8ub,
         "minor" / Int8ub,
-        "layout" / Int32ub * "`LAYOUT`",
+        "layout" / Int32ub * f"0x{LAYOUT:08X}: a number for names, sizes and order of both rows",
         "slots" / Int8ub * "frames that the buffer of a data channel holds: credits at its other end",
         "longest" / Int16ub * "flits of the longest control frame",
     ),
-    NodeMessage.RESET: _message(NodeMessage.RESET, _INPUTS),  # clocked twice in reset, with these inputs
+    NodeMessage.RESET: _message(NodeMessage.RESET, _inputs("clocked twice in reset")),
     NodeMessage.RESET_REPLY: _message(NodeMessage.RESET_REPLY, _OUTPUTS),
-    NodeMessage.STEP: _message(NodeMessage.STEP, _INPUTS),  # clocked once
+    NodeMessage.STEP: _message(NodeMessage.STEP, _inputs("clocked once")),
     NodeMessage.STEP_REPLY: _message(NodeMessage.STEP_REPLY, _OUTPUTS),
-    NodeMessage.LOOK: _message(NodeMessage.LOOK, _INPUTS),  # not clocked: a register is read
+    NodeMessage.LOOK: _message(NodeMessage.LOOK, _inputs("not clocked: a register is read")),
     NodeMessage.LOOK_REPLY: _message(NodeMessage.LOOK_REPLY, _OUTPUTS),
     NodeMessage.DAMAGED: Struct("type" / Const(NodeMessage.DAMAGED.code, Int8ub)),
     NodeMessage.REFUSED: _message(NodeMessage.REFUSED, "why" / Enum(Int8ub, **Why.codes())),

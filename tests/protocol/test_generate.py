@@ -1,6 +1,7 @@
 """The generated files: up to date, and computing what Python computes."""
 
 import re
+from fnmatch import fnmatch
 from functools import reduce
 from operator import xor
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from ringhil.protocol import registers, wire
 from ringhil.protocol.generate import c_header, crc_equations, outputs, systemverilog
+from ringhil.protocol.line import node_loop
 
 from .strategies import crc32_autosar, quick
 
@@ -21,6 +23,16 @@ both_widths = pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("path", outputs(), ids=lambda path: path.name)
 def test_the_file_in_the_tree_is_what_the_generator_writes(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == outputs()[path], "run `make generate`"
+
+
+def test_the_page_names_the_ports_that_the_bridge_wires_to_each_place() -> None:
+    """In `rtl/hil_bridge.sv`: `.reg_we_i (in_q[8*HIL_IN_REG_WE])`, say."""
+    bridge = (Path(__file__).resolve().parents[2] / "rtl" / "hil_bridge.sv").read_text().split("ring_cell u_cell")[1]
+    wired = re.findall(r"\.(\w+)\s*\((?:in_q|out)\[8\*HIL_(IN|OUT)_(\w+)\b", bridge)
+    named = {(title, port.name): port.doc.split("`")[1] for title, row in node_loop.ROWS.items() for port in row}
+    assert {(way.lower(), place.lower()) for _, way, place in wired} == {*named}
+    wrong = [(port, place) for port, way, place in wired if not fnmatch(port, named[way.lower(), place.lower()])]
+    assert wrong == []
 
 
 # -- the CRC a word at a time ----------------------------------------------------------------------------
