@@ -52,7 +52,7 @@ module hil_bridge
   logic [LOG2-1:0] place_q;
   logic sending_q, clk_q, rst_q, alive_q, answered_q;
 
-  logic message, bad, done, clear, push, busy;
+  logic message, bad, done, clear, push, send, damaged, busy;
   logic [7:0] heard, pushed;
   logic [LOG2:0] length;
 
@@ -85,17 +85,19 @@ module hil_bridge
       .clear_i  (clear),
       .push_i   (push),
       .data_i   (pushed),
-      .send_i   (state_q == SEND && !sending_q),
-      .damaged_i(state_q == WAITS && bad),
+      .send_i   (send),
+      .damaged_i(damaged),
       .busy_o   (busy),
       .valid_o  (tx_valid_o),
       .data_o   (tx_data_o),
       .ready_i  (tx_ready_i)
   );
 
-  assign idle_o = state_q == WAITS && !message && !busy;
-  assign done   = state_q == SEND && sending_q && !busy;
-  assign clear  = state_q == BEGIN;
+  assign idle_o  = state_q == WAITS && !message && !busy;
+  assign done    = state_q == SEND && sending_q && !busy;
+  assign clear   = state_q == BEGIN;
+  assign send    = state_q == SEND && !sending_q;
+  assign damaged = state_q == WAITS && bad;
 
   // ------------------------------------------------------------------------------------------------- the GPU
   ring_cell u_cell (
