@@ -5,7 +5,7 @@ same id: the board does it once. A board that doesn't answer at all is gone, and
 from collections.abc import Callable
 
 from ringhil.emulator.loop.far import FarFirmware, attach
-from ringhil.emulator.serial.client import CardError, arrived, clock_of, line_gone, opened_port
+from ringhil.emulator.serial.client import CardError, arrived, clock_of, descriptor, line_gone, opened_port
 from ringhil.emulator.serial.speeds import BAUD, BITS
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareGone
 from ringhil.firmware.boot import Boot
@@ -33,6 +33,11 @@ class Board:
             self.name = attach(self.exchange).name.decode("utf-8", "replace")
         except FirmwareGone as gone:
             raise FirmwareError(f"{url}: this is no firmware of a GPU: {gone}") from gone
+
+    @property
+    def forkable(self) -> bool:
+        """Whether a forked process may use its line, too: some are read by a thread, which is not forked."""
+        return descriptor(self._line) is not None
 
     def exchange(self, request: bytes) -> bytes:
         """There and back. Raises FirmwareGone."""

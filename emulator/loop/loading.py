@@ -62,7 +62,7 @@ def _is_firmware(what: str) -> bool:
 def _chosen(what: str) -> Chosen:
     if is_board(what):
         board = Board(what)
-        return Chosen(what, board.made, "", board)
+        return Chosen(what, board.made, board.name, board)
     if what.endswith(".so"):
         return Chosen(what, firmware_in(Path(what)), _hash(what))
     maker = _loaded(what)

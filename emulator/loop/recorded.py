@@ -38,10 +38,10 @@ class RecordedBoard:
         """The recorded answer. Raises FirmwareGone, also where the recording says nothing, or something else."""
         number, row = self._next()
         if row is None:
-            self.difference = f"{self._where}: is asked {_shown(request)}; recorded is no more"
+            self.difference = f"{self._where}: is asked {in_words(request)}; recorded is no more"
         elif bytes.fromhex(row.asked) != request:
-            was = _shown(bytes.fromhex(row.asked))
-            self.difference = f"line {number}: {self._where}: is asked {_shown(request)}, recorded {was}"
+            was = in_words(bytes.fromhex(row.asked))
+            self.difference = f"line {number}: {self._where}: is asked {in_words(request)}, recorded {was}"
         if row is None or row.answered is None or self.difference is not None:
             raise FirmwareGone("as it was recorded" if self.difference is None else self.difference)
         return bytes.fromhex(row.answered)
@@ -54,7 +54,7 @@ class RecordedBoard:
         """The session is over: everything must have been asked."""
         number, row = self._next()
         if row is not None and self.difference is None:
-            self.difference = f"line {number}: {self._where}: is not asked {_shown(bytes.fromhex(row.asked))}"
+            self.difference = f"line {number}: {self._where}: is not asked {in_words(bytes.fromhex(row.asked))}"
 
 
 def with_recorded(journal: Journalled, given: FirmwareChoice) -> FirmwareChoice:
@@ -71,7 +71,8 @@ def with_recorded(journal: Journalled, given: FirmwareChoice) -> FirmwareChoice:
     return replace(given, given=tuple(journal.header.firmware) if same else given.given, chosen=chosen)
 
 
-def _shown(message: bytes) -> str:
+def in_words(message: bytes) -> str:
+    """A message of the firmware loop, for a line."""
     try:
         return str(decode(message))
     except MessageError:

@@ -13,18 +13,22 @@ ALL = "*"
 
 class FarEnd(Protocol):
     """A board, or what stands for one: a single one, which has one run at a time. `on_exchange` is told each request
-    and its answer, None when it is gone. `difference`: what isn't as it was recorded."""
+    and its answer, None when it is gone."""
 
     on_exchange: Callable[[bytes, bytes | None], None]
-    difference: str | None
+
+    @property
+    def difference(self) -> str | None:
+        """What isn't as it was before, when it was recorded or told the same; None: nothing."""
+        ...
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What runs somewhere. `text`: as it was written; `maker` makes it; `source`: a hash of the file that it is in;
-    `board`: the one that runs it."""
+    """What runs somewhere. `text`: as it was written; `maker` makes it; `source`: a hash of the file that it is in, of
+    a board what it says that it is; `board`: the one that runs it."""
 
     text: str
     maker: Maker
@@ -50,8 +54,9 @@ class FirmwareChoice:
             board.close()
 
     def sources(self) -> dict[str, str]:
-        """What was written, and a hash of the file that it is in: results of another one are others."""
-        return {f"{where}={each.text}": each.source for where, each in self.chosen.items()}
+        """What was written, and a hash of the file that it is in: results of another one are others. Of a board, which
+        may be at another port tomorrow, what it says that it is."""
+        return {where if each.board else f"{where}={each.text}": each.source for where, each in self.chosen.items()}
 
     def by_cell(self, wiring: Wiring) -> Mapping[int, tuple[str, Maker]]:
         """By cell, its name in messages and what makes its firmware. Raises FirmwareError for a GPU that isn't

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ringhil.emulator.campaign.explore.boards import check_boards
 from ringhil.emulator.campaign.explore.campaign import CasePool, local, run
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
@@ -77,7 +78,10 @@ def explore(
     began = time.monotonic()
     try:
         warm, rounds = settle(base, library, conditions.after, firmware=conditions.firmware)
-    except UnsettledError as error:
+    except (UnsettledError, ExploreError) as error:
+        check_boards(conditions.firmware)
+        if isinstance(error, ExploreError):
+            raise
         return _unsettled(error, base, library, plan, store, conditions)
     try:
         space = Space(base.server, rounds, plan)
@@ -95,6 +99,7 @@ def explore(
             running = run(pool, waiting, until)
             try:
                 for result in running:
+                    check_boards(conditions.firmware)
                     played += 1
                     keeper.add(result)
                     progress(played, goal)

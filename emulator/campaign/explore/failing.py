@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ringhil.emulator.campaign.explore.boards import check_boards
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
@@ -91,6 +92,8 @@ def _shrink(
             return forked(lambda: fails_in(library, wanted, firmware=firmware)(scenario), limit)
         except ForkedError as error:
             return "hung" if error.hung else "the process died"
+        finally:
+            check_boards(firmware)
 
     scenario = scenario_of(campaign, row)
     longer = replace(scenario, until=None)
@@ -103,6 +106,8 @@ def _shrink(
             start, wanted = longer, then
         shrunk = shrink(start, fails, budget=_BUDGET)
         return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl, firmware=firmware.given).scenario_file
+    except ExploreError:
+        raise
     except ValueError:
         return None  # it has failed in its campaign and doesn't now: the machine was at fault, not the scenario
     except OSError as error:

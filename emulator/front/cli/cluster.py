@@ -1,5 +1,6 @@
 """`--cluster` of explore and verify. Dask is loaded when somebody asks for it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ringhil.emulator.campaign.explore.explorer import Conditions, Players
 from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
 from ringhil.emulator.campaign.verify.run import Progress
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.loop.loading import is_board
 
 option = click.option(
     "--cluster",
@@ -18,10 +20,14 @@ option = click.option(
 )
 
 
-def check_options(where: str | None, jobs: int | None) -> None:
+def check_options(where: str | None, jobs: int | None, firmware: Sequence[str]) -> None:
     """Raises UsageError and ClusterError."""
     if where is None:
         return
+    boards = [text for text in firmware if is_board(text.partition("=")[2])]
+    if boards:
+        why = "a board has one line, for one process; leave --cluster out"
+        raise click.UsageError(f"--firmware {boards[0]}: {why}")
     if where != LOCAL and jobs is not None:
         raise click.UsageError(f"--jobs is for this machine and for --cluster {LOCAL}; {where} has its own workers")
     check(where)

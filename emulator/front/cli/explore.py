@@ -25,10 +25,12 @@ from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.front.cli.firmware_option import jobs_for
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.loop.retold import retold
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
@@ -167,17 +169,14 @@ def command(**options: Any) -> int:
     results = terminal.beside(options["as_json"], report=options["report"])
     with explained(), explored():
         where = options["cluster"]
-        cluster.check_options(where, options["jobs"])
-        if options["firmware"] and where:
-            raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
-        firmware = firmware_of(options["firmware"])
-        if firmware.boards:
-            raise click.UsageError("--firmware: cases begin from one warm state, and a board can't go back to it")
+        cluster.check_options(where, options["jobs"], options["firmware"])
+        chosen = firmware_of(options["firmware"])
+        jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"])
         conditions = Conditions(
-            jobs=options["jobs"] or _processors(),
+            jobs=jobs or _processors(),
             seconds=options["seconds"],
             number=options["number"],
             limit=options["limit"],

@@ -29,6 +29,7 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.firmware_option import jobs_for
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import VerdictWord
@@ -133,19 +134,14 @@ def command(
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
     how = "github" if annotate == "auto" and _on_github() else annotate
     with _refused(), explained():
-        clusters.check_options(cluster, jobs)
+        clusters.check_options(cluster, jobs, firmware)
         files = discover(paths)
         _log.info("%d scenario files", len(files))
         selection = Selection(select, *shard)
         if only_list:
             return _list(files, selection, as_json)
-        if firmware and cluster:
-            raise click.UsageError("--firmware: workers of a --cluster don't have it; play on this machine")
         chosen = firmware_of(firmware)
-        if chosen.boards:
-            if jobs not in (None, 1):
-                raise click.UsageError("--jobs: a board runs one server's firmware at a time; leave it out")
-            jobs = 1
+        jobs = jobs_for(chosen, jobs)
         replay = Replay(seed, None if rtl is None else (rtl, top), chosen)
         evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
         with ExitStack() as opened:

@@ -10,6 +10,9 @@ import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ringhil.emulator.serial.lines import ClientLine, TcpListener
+from ringhil.emulator.serial.listening import opened
+
 
 @contextmanager
 def process(*command: str) -> Iterator[str]:
@@ -25,14 +28,16 @@ def process(*command: str) -> Iterator[str]:
 
 
 class Wire:
-    """A line between us and a board: `spoil` says what becomes of each piece of bytes."""
+    """A line between us and a board: `spoil` says what becomes of each piece of bytes. After None it is dead, or
+    `pulled` out."""
 
-    def __init__(self, board_port: str, spoil: Callable[[bytes], bytes | None]) -> None:
+    def __init__(self, board_port: str, spoil: Callable[[bytes], bytes | None], pulled: bool) -> None:
         self._far = os.open(board_port, os.O_RDWR | os.O_NOCTTY)
         self._ours, self._theirs = pty.openpty()
         for line in (self._far, self._ours, self._theirs):
             tty.setraw(line)
-        self.name, self._spoil = os.ttyname(self._theirs), spoil
+        self.name, self._spoil, self._pulled = os.ttyname(self._theirs), spoil, pulled
+        self._open = [self._ours, self._theirs, self._far]
         self._ended, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._carry, daemon=True)
         self._thread.start()
@@ -46,23 +51,56 @@ class Wire:
             for line in ready:
                 data = self._spoil(os.read(line, 4096))
                 if data is None:
+                    if self._pulled:
+                        self._open.remove(self._ours)
+                        os.close(self._ours)
                     return
                 os.write(across[line], data)
 
     def close(self) -> None:
         os.close(self._wake)
         self._thread.join()
-        for line in (self._ours, self._theirs, self._far, self._ended):
+        for line in (*self._open, self._ended):
             os.close(line)
 
 
 @contextmanager
-def wire(port: str, spoil: Callable[[bytes], bytes | None]) -> Iterator[str]:
-    made = Wire(port, spoil)
+def wire(port: str, spoil: Callable[[bytes], bytes | None], *, pulled: bool = False) -> Iterator[str]:
+    made = Wire(port, spoil, pulled)
     try:
         yield made.name
     finally:
         made.close()
+
+
+@contextmanager
+def by_rfc2217(port: str) -> Iterator[str]:
+    """The board at a port of that kind, for the client that came last."""
+    board, listener, ended = os.open(port, os.O_RDWR | os.O_NOCTTY), opened("rfc2217://127.0.0.1:0"), threading.Event()
+    assert isinstance(listener, TcpListener)
+    tty.setraw(board)
+    clients = list[ClientLine]()
+
+    def carry() -> None:
+        while not ended.is_set():
+            ready, _, _ = select.select([listener, board, *clients[-1:]], [], [], 0.05)
+            if listener in ready and (come := listener.accept()) is not None:
+                clients.append(come)
+            elif clients and clients[-1] in ready and (data := clients[-1].read()):
+                os.write(board, data)
+            elif clients and board in ready:
+                clients[-1].write(os.read(board, 4096))
+
+    thread = threading.Thread(target=carry)
+    thread.start()
+    try:
+        yield listener.name
+    finally:
+        ended.set()
+        thread.join()
+        for each in (listener, *clients):
+            each.close()
+        os.close(board)
 
 
 def after(pieces: int) -> Callable[[bytes], bytes | None]:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,19 +35,6 @@ expect:
   - {by: 40000, entry: {a: a.1}, count: {a: 7}}
 until: 45000
 """
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A board as a process."""
-    folder = tmp_path_factory.mktemp("board")
-    return str(library.made_by_make(folder, "board") / "ringhil_board")
-
-
-@pytest.fixture
-def port(program: str) -> Iterator[str]:
-    with process(program) as name:
-        yield name
 
 
 def played(scenario: Scenario, firmware: FirmwareChoice) -> tuple[list[tuple[object, ...]], dict[str, object]]:
@@ -171,11 +158,12 @@ def test_what_answers_nothing_or_is_not_there_is_one_line(port: str, tmp_path: P
         assert why in refusal("run", "s.yaml", "--firmware", given, cwd=tmp_path)
     os.close(ours)
     os.close(theirs)
-    for command, why in (
-        (("explore", "s.yaml"), "cases begin from one warm state, and a board can't go back to it"),
-        (("verify", "s.yaml", "--jobs", "2"), "a board runs one server's firmware at a time"),
-    ):
-        assert why in refusal(*command, "--firmware", f"a.1={port}", cwd=tmp_path)
+    for command in ("explore", "verify"):
+        said = refusal(command, "s.yaml", "--firmware", f"a.1={port}", "--jobs", 2, cwd=tmp_path)
+        assert said == f"ringhil {command}: --jobs: a board runs one server's firmware at a time; leave it out"
+        said = refusal(command, "s.yaml", "--firmware", f"a.1={port}", "--cluster", "local", cwd=tmp_path)
+        why = "a board has one line, for one process; leave --cluster out"
+        assert said == f"ringhil {command}: --firmware a.1={port}: {why}"
 
 
 def test_verify_and_serve_take_a_board(port: str, tmp_path: Path) -> None:

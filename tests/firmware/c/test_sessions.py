@@ -17,13 +17,7 @@ from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionRepla
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.protocol.line.firmware_loop import LoopType
 
-from . import library
 from .boards import after, process, wire
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(library.made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
 
 
 def recorded(path: Path, program: str, seed: int) -> None:
