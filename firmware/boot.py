@@ -4,7 +4,7 @@ Anybody's firmware is made from a `Boot`: a class with one argument, and the met
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.election import GroupConfig
@@ -35,7 +35,7 @@ class Boot:
     boundary: GroupConfig | None = None
     asks: bool = False
     crossing: CrossingConfig | None = None
-    behind: Mapping[int, int] | None = None
+    behind: Mapping[int, int] = field(default_factory=dict)
 
 
 def our_program(boot: Boot) -> GpuProgram:
@@ -50,5 +50,5 @@ def our_program(boot: Boot) -> GpuProgram:
         entry_capable=boot.entry is not None,
         electors=electors,
         crossing=boot.crossing,
-        behind=dict(boot.behind or {}),
+        behind=dict(boot.behind),
     )

@@ -749,3 +749,28 @@ def test_no_single_field_that_is_wrong_is_counted_wrongly(
         assert found.count == len(working)
         assert found.members is None or set(found.members) == working
         assert found.verdict != CensusVerdict.ARMS
+
+
+def test_a_damaged_message_after_the_end_of_its_round_is_rejected_and_no_more() -> None:
+    bench = Bench()
+    bench.timer(TIMEOUT)  # begins the next attempt
+    for _ in range(2):
+        bench.timer(TIMEOUT)
+    late = message(ALL, sequence=bench.census.sequence)
+    assert reasons(bench.home(late, bad=True)) == ["link"]
+    assert counted(bench.home(late)) is None
+
+
+def test_a_gpu_weighs_one_quarter_times_four_unless_it_is_told_otherwise() -> None:
+    bench = Bench()
+    own = next(a.frame for a in bench.actions if isinstance(a, Send))
+    sent_message = codec.decode(own, link=False)
+    assert isinstance(sent_message, Statistics)
+    assert sent_message.records[0].weight == CONFIG.weight == 1
+
+
+def test_timers_of_other_names_end_no_round() -> None:
+    bench = Bench()
+    assert bench.timer("elsewhere") == []
+    assert counted(bench.cw()) is None
+    assert counted(bench.home(message(ALL[:1] + ALL[:0:-1], ccw=True, sequence=bench.census.sequence))) is not None

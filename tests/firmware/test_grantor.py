@@ -35,6 +35,12 @@ def claim(g: Grantor, rank: int, epoch: int, now: int) -> Election:
     return answer
 
 
+def test_the_first_lease_may_begin_at_power_up() -> None:
+    answer, _ = Grantor(Role.ENTRY, LEASE, GUARD).on_election(0, election(1), 0)
+    assert answer is not None
+    assert answer.operation == GRANT
+
+
 def test_a_grant_is_remembered_before_it_is_told() -> None:
     g = grantor()
     answer, actions = g.on_election(1, election(2), 50)

@@ -97,3 +97,11 @@ def test_up_means_heard_lately_and_down_never_returns_early(gaps: list[int]) -> 
         assert peer.fresh(now)
         assert peer.up == (was_up or now - unbroken >= peer.wait)
         assert peer.wait <= WAIT << MOST_DOUBLINGS
+
+
+def test_one_that_was_lost_unnoticed_is_down_first_also_where_nothing_is_waited_for() -> None:
+    peer = Liveness(DETECTION, 0)
+    peer.heard(0)
+    assert peer.heard(DETECTION + 1) is Went.DOWN
+    assert not peer.up
+    assert peer.heard(DETECTION + 2) is Went.UP

@@ -165,3 +165,20 @@ def test_any_flipped_bit_is_seen(data: bytes, place: int, bit: int) -> None:
     damaged = bytearray(data)
     damaged[place % len(data)] ^= 1 << bit
     assert digest(bytes(damaged)) != digest(data)
+
+
+def test_one_file_is_open_at_a_time_and_none_after_close(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).write_bytes(bytes(50))
+
+    def opened() -> set[str]:
+        links = list(Path("/proc/self/fd").iterdir())
+        return {link.readlink().name for link in links if link.is_symlink() and link.readlink().parent == tmp_path}
+
+    files = Files(tmp_path, 100)
+    files.read(0)
+    assert opened() == {"first"}
+    files.read(1)
+    assert opened() == {"second"}
+    files.close()
+    assert opened() == set()
