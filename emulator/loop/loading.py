@@ -2,14 +2,15 @@
 any URL; `*=...` for every GPU that has any.
 
 Code is only ever named by whoever starts a run, never by a file that is read. Nothing that plays or judges imports
-this.
+this; a worker of a cluster does, for which it must lie there already, in a file of the same content.
 """
 
 import hashlib
 import importlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from ringhil.emulator.documents import shown
@@ -21,25 +22,37 @@ from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
 
 _CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _URL = re.compile(r"[a-z][a-z0-9]*://.+|/dev/.+")
+_LIBRARY = ".so"
+_SHOWN = 12  # digits of a hash
 _ALLOWED = (
     "GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:Firmware; '*' for GPU is every one that has any"
 )
 
 
-def firmware_of(given: Sequence[str]) -> FirmwareChoice:
-    """What was written, loaded; a later one for the same GPU counts. Raises FirmwareError."""
-    found = dict[str, Chosen]()
+def firmware_of(given: Sequence[str], sources: Mapping[str, str] | None = None) -> FirmwareChoice:
+    """What was written, loaded; a later one for the same GPU counts. `sources`: those of such a choice on another
+    machine, and nothing is loaded from another file than there. Raises FirmwareError."""
+    wanted = dict[str, str]()
     for text in given:
         where, mark, what = text.partition("=")
         if not mark or not _is_firmware(what):
             raise FirmwareError(f"--firmware: found {shown(text)}; allowed is {_ALLOWED}")
         try:
             where = where if where == ALL else str(GpuRef.parse(where))
-            found[where] = _chosen(what)
-        except (ValueError, FirmwareError) as error:
+        except ValueError as error:
             raise FirmwareError(f"--firmware {text}: {error}") from error
-        if found[where].board is not None and (where == ALL or sum(each.text == what for each in found.values()) > 1):
+        wanted[where] = what
+        if is_board(what) and (where == ALL or list(wanted.values()).count(what) > 1):
             raise FirmwareError(f"--firmware {text}: a board runs the firmware of one GPU")
+    found = dict[str, Chosen]()
+    for where, what in wanted.items():
+        text = f"{where}={what}"
+        try:
+            if sources is not None:
+                _check_same(what, sources.get(text, ""))
+            found[where] = _chosen(what)
+        except FirmwareError as error:
+            raise FirmwareError(f"--firmware {text}: {error}") from error
     return FirmwareChoice(tuple(given), found)
 
 
@@ -56,29 +69,61 @@ def is_board(what: str) -> bool:
 
 
 def _is_firmware(what: str) -> bool:
-    return is_board(what) or what.endswith(".so") or _CLASS.fullmatch(what) is not None
+    return is_board(what) or what.endswith(_LIBRARY) or _CLASS.fullmatch(what) is not None
 
 
 def _chosen(what: str) -> Chosen:
     if is_board(what):
         board = Board(what)
         return Chosen(what, board.made, board.name, board)
-    if what.endswith(".so"):
-        return Chosen(what, firmware_in(Path(what)), _hash(what))
-    maker = _loaded(what)
-    file = getattr(sys.modules[what.partition(":")[0]], "__file__", None)
-    return Chosen(what, maker, _hash(file) if file else "")
+    file = _file_of(what)
+    source = "" if file is None else _hash(file)
+    return Chosen(what, firmware_in(Path(what)) if what.endswith(_LIBRARY) else _loaded(what), source)
 
 
-def _hash(file: str) -> str:
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+def _check_same(what: str, source: str) -> None:
+    """Raises FirmwareError when it isn't here, or its file has another hash. Runs nothing that is in it."""
+    file = None if is_board(what) else _file_of(what)
+    if file is None:
+        name = f"module {what.partition(':')[0]}" if _CLASS.fullmatch(what) else what
+        raise FirmwareError(f"there is no {name}; looked for from {Path.cwd()} on")
+    found = _hash(file)
+    if found != source:
+        raise FirmwareError(f"{file} has sha256 {found[:_SHOWN]}; allowed is {source[:_SHOWN]}, as here")
+
+
+def _file_of(what: str) -> Path | None:
+    """Where code is, which isn't run to find that out; None: nowhere, or in no file."""
+    if what.endswith(_LIBRARY):
+        return Path(what) if Path(what).is_file() else None
+    _look_here()
+    module = what.partition(":")[0]
+    folders: Sequence[str] | None = None
+    for name in accumulate(module.split("."), "{}.{}".format):
+        specs = (finder.find_spec(name, folders) for finder in sys.meta_path)
+        found = next((spec for spec in specs if spec is not None), None)
+        if found is None or name == module:
+            return Path(found.origin) if found is not None and found.has_location and found.origin else None
+        folders = found.submodule_search_locations or ()  # without any, it is no package
+    return None
+
+
+def _hash(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise FirmwareError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _look_here() -> None:
+    here = str(Path.cwd())  # modules of whoever starts a run stand beside it
+    if here not in sys.path:
+        sys.path.append(here)
 
 
 def _loaded(what: str) -> Maker:
     module, _, name = what.partition(":")
-    here = str(Path.cwd())  # modules of whoever starts a run stand beside it
-    if here not in sys.path:
-        sys.path.append(here)
+    _look_here()
     try:
         found = getattr(importlib.import_module(module), name, None)
     except Exception as error:

@@ -18,6 +18,8 @@ from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.scenario import CrossRef, EventAction, GpuRef, LinkRef, ScenarioError, TimelineEvent, loads
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareError
 
 _RESULT = TypeAdapter(CaseResult)
 
@@ -41,12 +43,12 @@ class ExploreCampaign:
 _CAMPAIGN = TypeAdapter(ExploreCampaign)
 
 
-def crew(order: Order, library: Library, folder: Path) -> Crew:
+def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path) -> Crew:
     """Run on a worker. Raises Refused."""
     campaign = _CAMPAIGN.validate_json(order.campaign)
     try:
-        warm, rounds = settle(loads(campaign.scenario), library, campaign.after)
-    except (UnsettledError, ExploreError, ScenarioError, DataError) as error:
+        warm, rounds = settle(loads(campaign.scenario), library, campaign.after, firmware=firmware)
+    except (UnsettledError, ExploreError, ScenarioError, DataError, FirmwareError) as error:
         raise Refused(f"the server, which settles here, doesn't there: {error}") from error
     if rounds != campaign.settled:
         raise Refused(f"the same server has census rounds {rounds} there; allowed is {campaign.settled}, as here")

@@ -1,19 +1,22 @@
-"""What a worker is told before it plays: who it has to be, which RTL, and what kind of campaign.
+"""What a worker is told before it plays: who it has to be, which RTL and firmware, and what kind of campaign.
 
 All of it is JSON: nothing that arrives is run.
 """
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
 from ringhil.emulator.build.node_rtl import NODE, sources
 from ringhil.emulator.campaign.cluster.facts import Facts
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareError
 
 T_contra = TypeVar("T_contra", contravariant=True)
 A_co = TypeVar("A_co", covariant=True)
@@ -68,12 +71,33 @@ class SentRtl:
 
 
 @dataclass(frozen=True)
+class NamedFirmware:
+    """Somebody else's firmware: `given` as it was written; `sources`: hashes of the files, which aren't sent."""
+
+    given: tuple[str, ...]
+    sources: dict[str, str]
+
+    @classmethod
+    def of(cls, firmware: FirmwareChoice) -> "NamedFirmware":
+        """That of a campaign which is played here."""
+        return cls(firmware.given, firmware.sources())
+
+    def loaded(self) -> FirmwareChoice:
+        """From the same files, here. Raises Refused when one of them differs or isn't there: none of it is run then."""
+        try:
+            return firmware_of(self.given, self.sources)
+        except FirmwareError as error:
+            raise Refused(str(error)) from error
+
+
+@dataclass(frozen=True)
 class Order:
     """`kind`: explore or verify; `campaign`: JSON of that kind. `lanes`: batches that are played at a time. `shared`:
     the worker is on this machine and finds its files."""
 
     facts: Facts
     rtl: SentRtl
+    firmware: NamedFirmware
     kind: str
     campaign: str
     shared: bool = False
@@ -119,7 +143,3 @@ def packed(data: bytes) -> str:
 def unpacked(text: str) -> bytes:
     """The bytes that `packed` was given. Raises ValueError."""
     return base64.b64decode(text, validate=True)
-
-
-Kinds = Mapping[str, Callable[[Order, Library, Path], Crew]]
-Plain = dict[str, Any]

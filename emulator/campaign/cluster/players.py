@@ -8,7 +8,7 @@ from ringhil.emulator.campaign.cluster.dask_pool import DaskPool
 from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.campaign.cluster.exploring import CaseCodec, ExploreCampaign
 from ringhil.emulator.campaign.cluster.facts import Facts
-from ringhil.emulator.campaign.cluster.order import Order, SentRtl
+from ringhil.emulator.campaign.cluster.order import NamedFirmware, Order, SentRtl
 from ringhil.emulator.campaign.cluster.verifying import NOT_SENT, TaskCodec, VerifyCampaign
 from ringhil.emulator.campaign.cluster.where import LOCAL, connect
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
@@ -40,7 +40,8 @@ def explorers(
         campaign = ExploreCampaign(
             dumps(scenario), conditions.after, conditions.limit, conditions.rounds, dict(settled)
         )
-        order = Order(Facts.here(), SentRtl.of(library, rtl, top), "explore", campaign.to_json(), where == LOCAL)
+        sent, firmware = SentRtl.of(library, rtl, top), NamedFirmware.of(conditions.firmware)
+        order = Order(Facts.here(), sent, firmware, "explore", campaign.to_json(), where == LOCAL)
         return DaskPool(connect(where, conditions.jobs, refused), order, CaseCodec(), ahead=2)
 
     return start
@@ -53,5 +54,6 @@ def verifiers(
     player = plan.player
     rtl, top = player.replay.rtl or (None, NODE)
     campaign = VerifyCampaign.of(player, plan.version, plan.limit)
-    order = Order(Facts.here(), SentRtl.of(player.library, rtl, top), "verify", campaign.to_json(), where == LOCAL)
+    sent, firmware = SentRtl.of(player.library, rtl, top), NamedFirmware.of(player.replay.firmware)
+    order = Order(Facts.here(), sent, firmware, "verify", campaign.to_json(), where == LOCAL)
     return DaskPool(connect(where, plan.jobs, refused), order, TaskCodec(player.evidence))

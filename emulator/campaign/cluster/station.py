@@ -95,11 +95,12 @@ def ordered(text: str, folder: Path) -> tuple[Crew, int]:
     if difference is not None:
         raise Refused(difference)
     order = Order.from_json(text)
+    firmware = order.firmware.loaded()
     try:
         library = order.rtl.library(folder)
     except (BuildError, OSError) as error:
         raise Refused(f"the engine can't be built or loaded there: {error}") from error
-    return _KINDS[order.kind](order, library, folder), order.lanes
+    return _KINDS[order.kind](order, library, firmware, folder), order.lanes
 
 
 def send(connection: "Connection[Any, Any]", message: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, loads_variants, read_text
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 _VERDICT = TypeAdapter(Verdict)
 
@@ -107,11 +108,12 @@ class SentPlayer(Player):
 NOT_SENT = "work from a file isn't sent to other machines; give `units`, or play it without --cluster"
 
 
-def crew(order: Order, library: Library, folder: Path) -> Crew:
+def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path) -> Crew:
     """Run on a worker; failing variants leave theirs below `folder` until it is sent."""
     campaign = _CAMPAIGN.validate_json(order.campaign)
     files = [Path(sent.path) for sent in campaign.files]
-    replay = Replay(campaign.seed, None if campaign.rtl is None else (Path(campaign.rtl[0]), campaign.rtl[1]))
+    rtl = None if campaign.rtl is None else (Path(campaign.rtl[0]), campaign.rtl[1])
+    replay = Replay(campaign.seed, rtl, firmware)
     evidence = None
     if campaign.waves is not None:
         evidence = Evidence.below(folder / "left", files, replay, campaign.version, campaign.waves)

@@ -9,7 +9,10 @@ from pathlib import Path
 _SOURCES = (
     "protocol",
     "firmware",
-    *(f"emulator/{name}" for name in ("build", "campaign", "engine", "host", "judge", "kernel", "scenario", "server")),
+    *(
+        f"emulator/{name}"
+        for name in ("build", "campaign", "engine", "host", "judge", "kernel", "loop", "scenario", "server")
+    ),
 )
 
 

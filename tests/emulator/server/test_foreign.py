@@ -79,6 +79,11 @@ def test_our_own_class_named_by_hand_changes_nothing(example: str) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+def test_what_a_later_one_replaces_is_not_loaded() -> None:
+    ours = "ringhil.firmware.boot:our_program"
+    assert firmware_of(["a.3=nowhere:None", f"a.3={ours}"]).chosen["a.3"].text == ours
+
+
 def test_a_gpu_that_has_no_firmware_of_ours_may_have_somebody_s(recorded: type[Recorded]) -> None:
     """What it asks for is done: timers, registers, frames; and it is told what there is."""
     recorded.answers["start"] = [
@@ -210,6 +215,7 @@ def here(tmp_path: Path) -> Path:
         ("a.9=mine:Silent", "--firmware: found GPU a.9; there are a.0 .. a.3"),
         ("c.0=mine:Silent", "--firmware: found GPU c.0; there are a.0 .. a.3"),
         ("a.0=yours:Silent", "yours can't be loaded: ModuleNotFoundError: No module named 'yours'"),
+        ("a.0=mine.deep:Other", "mine.deep can't be loaded: ModuleNotFoundError: No module named 'mine.deep'"),
         ("a.0=mine:Other", "--firmware a.0=mine:Other: mine has no Other"),
         ("a.0=mine:number", "--firmware a.0=mine:number: number is no class"),
         ("a.0=mine:NoTimer", "NoTimer has no method on_timer; wanted are start, on_timer, on_frame, on_status"),
@@ -236,9 +242,6 @@ def test_verify_plays_with_it_and_says_how_to_play_it_again(here: Path) -> None:
     crashed = ringhil("verify", "s.yaml", "--firmware", "a.0=mine:Crash", "--json", cwd=here)
     assert crashed.returncode == 2
     assert "RuntimeError: two lines" in json.loads(crashed.stdout)["results"][0]["failures"][0]["text"]
-    assert "--firmware: workers of a --cluster" in refusal(
-        "verify", "s.yaml", "--firmware", "*=mine:ours", "--cluster", "local", cwd=here
-    )
 
 
 ALL_BUT_DAMAGE = """
@@ -279,7 +282,6 @@ def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> Non
     (here / "touchy.py").write_text(ALL_BUT_DAMAGE.replace("assert not bad, ", "0, "))
     assert json.loads(ringhil(*options, *firmware, "--json", cwd=here).stdout)["run"]["played"] == cases
     assert json.loads(ringhil(*options, "--json", cwd=here).stdout)["run"]["played"] == cases
-    assert "--firmware: workers of a --cluster" in refusal(*options, *firmware, "--cluster", "local", cwd=here)
 
 
 def test_one_that_never_answers_costs_verify_one_scenario(here: Path) -> None:

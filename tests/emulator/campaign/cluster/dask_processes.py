@@ -2,12 +2,13 @@
 as one machine can be two."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,12 +34,21 @@ class Machines:
         )
 
     def worker(
-        self, name: str, *, preload: str = "", site: str = "", built: bool = True, threads: int = 1
+        self,
+        name: str,
+        *,
+        preload: str = "",
+        site: str = "",
+        built: bool = True,
+        threads: int = 1,
+        files: Sequence[Path] = (),
     ) -> subprocess.Popen[bytes]:
         """One more. `preload`: code that its Dask runs first; `site`: code that each of its Pythons runs first;
-        `built`: its cache has the engine."""
+        `built`: its cache has the engine; `files`: copies of these lie where it is started."""
         home = self._folder / name
         home.mkdir()
+        for file in files:
+            shutil.copy(file, home)
         if built:
             entries = home / "cache" / "entries"
             entries.mkdir(parents=True)
@@ -61,7 +71,9 @@ class Machines:
         home.mkdir(exist_ok=True)
         environment = {**os.environ, "HOME": str(home), "RINGHIL_CACHE": str(home / "cache"), **more}
         with (home / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, env=environment, start_new_session=True, cwd=home
+            )
         self._all.append(process)
         return process
 
