@@ -27,6 +27,7 @@ __all__ = [
     "TO_CPU",
     "Engine",
     "Events",
+    "NodeDiffered",
     "OutsideError",
     "OutsideNode",
     "RtlStopped",
@@ -97,11 +98,13 @@ class Events:
 _ROW = layout.EVENT.packed
 _MESSAGE = layout.MESSAGE.packed
 _OUTSIDE = layout.OUTSIDE.packed
+_DIFFERENCE = layout.DIFFERENCE.packed
 _NOTHING = Events(memoryview(b""), memoryview(b""))
 # Places in the library's struct Ended; a table's address stands behind its number of rows.
-_NOW, _EVENTS, _EVENTS_AT, _BYTES, _BYTES_AT, _CHANGES, _, _OBSERVATIONS, _, _EVALUATIONS, _BUSY, _LOST = range(
+_NOW, _EVENTS, _EVENTS_AT, _BYTES, _BYTES_AT, _CHANGES, _, _OBSERVATIONS, _, *_COUNTERS = range(
     len(layout.ENDED.fields)
 )
+_EVALUATIONS, _BUSY, _LOST, _DIFFERENCES = _COUNTERS
 _NOBODY = 2**32 - 1
 
 
@@ -126,8 +129,8 @@ class OutsideError(RuntimeError):
 
 @dataclass(frozen=True)
 class OutsideNode:
-    """How a node outside is: `lost`, why nothing more comes of it, or nothing; `steps`, cycles in which it was clocked,
-    and in how many of them, from which on, its twin in this process did otherwise."""
+    """How a node outside is: `lost`, why nothing more comes of it, or nothing; `steps`, cycles in which it was clocked;
+    in how many, from which on, its twin in this process did otherwise, or a register of it read otherwise."""
 
     cell: int
     lost: str
@@ -137,6 +140,17 @@ class OutsideNode:
     first_differing: int
     sent: int  # bytes
     received: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDiffered:
+    """A node outside did otherwise than its twin in this process: `value`, in 8 bytes of its outputs or in a register
+    (`layout.DIFFERENCE`)."""
+
+    cycle: int
+    cell: int
+    place: int
+    value: int
 
 
 class RtlStopped(RuntimeError):
@@ -206,7 +220,7 @@ class Engine:
         caller closes. `sequence`: of the last message there; `patience`: milliseconds after which a request is asked
         again. Raises OutsideError.
 
-        When it is lost, the cell is a GPU that has just failed, and a run ends; see `outside`.
+        When it is lost in a cycle, the cell is a GPU that fails in the next one, and a run ends there; see `outside`.
         """
         why = self._calls.ringhil_attach(self._handle, cell, fd, sequence, patience)
         if why is not None:
@@ -226,6 +240,22 @@ class Engine:
             OutsideNode(cell, ctypes.string_at(why_at).decode() if lost else "", lost_at, *rest)
             for cell, lost, lost_at, why_at, *rest in rows
         ]
+
+    @property
+    def differing(self) -> bool:
+        """Whether `differences` has anything to say of the last run."""
+        return bool(self._ended[_DIFFERENCES])
+
+    def differences(self) -> list[NodeDiffered]:
+        """What nodes outside did otherwise than their twins since the last call, by cycle."""
+        table = ctypes.c_void_p()
+        size = self._calls.ringhil_differences(self._handle, ctypes.byref(table)) * _DIFFERENCE.size
+        rows = _DIFFERENCE.iter_unpack(ctypes.string_at(table.value or 0, size) if size else b"")
+        return [NodeDiffered(cycle, cell, place, value) for cycle, value, cell, place in rows]
+
+    def recall(self, cell: int, cycle: int, place: int, value: int) -> None:
+        """Before the first run: the hardware here does again what a node outside did in its place (NodeDiffered)."""
+        self._calls.ringhil_recall(self._handle, cell, cycle, place, value)
 
     def run(self, until: int = FOREVER, *, lookahead: int = 1) -> Events:
         """Run to cycle `until`, or until `lookahead` cycles after the first event, whichever is first."""

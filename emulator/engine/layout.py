@@ -15,6 +15,8 @@ HEADER = Path(__file__).resolve().parent / "csrc" / "layout.h"
 FROM_RING = 0  # a control frame reached the mailbox of a GPU's firmware; port: `wire.Port.code`
 TO_CPU = 1  # a frame reached the CPU from a GPU; port is the virtual channel, 0 control or 1 data
 
+REGISTER = 0x100  # of places of a `Difference`: the first register's
+
 _TYPES = {
     8: ("u1", "B", "uint8_t"),
     16: ("u2", "H", "uint16_t"),
@@ -125,6 +127,7 @@ ENDED = RowLayout(
         Field("evaluations", 64, "of nodes, since power-up"),
         Field("busy_cycles", 64, "in which a node was evaluated, since power-up"),
         Field("lost", 64, "nodes outside that were lost, since power-up"),
+        Field("differences", 64, "of nodes outside and their twins, that nobody has asked for yet"),
     ),
 )
 OUTSIDE = RowLayout(
@@ -136,10 +139,20 @@ OUTSIDE = RowLayout(
         Field("lost_at", 64, "cycle of which nothing came"),
         Field("why_at", 64, "address of a text: what is the matter with it"),
         Field("steps", 64, "cycles in which it was clocked"),
-        Field("differing", 64, "of these, in which its twin here did otherwise"),
-        Field("first_differing", 64, "cycle"),
+        Field("differing", 64, "cycles in which its twin here did otherwise, or a register of it read otherwise"),
+        Field("first_differing", 64, "the first of them"),
         Field("sent", 64, "bytes to it"),
         Field("received", 64, "bytes from it"),
+    ),
+)
+DIFFERENCE = RowLayout(
+    "Difference",
+    "A node outside did otherwise than its twin.",
+    (
+        Field("cycle", 64, "in which it was clocked, or its register was read"),
+        Field("value", 64, "what it put out there, or what its register read"),
+        Field("cell", 32, "the GPU"),
+        Field("place", 32, "8 bytes of its outputs, counted from 0 (`node_loop.OUTPUTS`); or REGISTER + an address"),
     ),
 )
 
@@ -160,7 +173,8 @@ def render() -> str:
     """Text of the header."""
     kinds = {n: globals()[n] for n in ("FROM_RING", "TO_CPU")}
     constants = "".join(f"constexpr uint8_t {name} = {value};\n" for name, value in kinds.items())
-    rows = "\n".join(row.render() for row in (EVENT, CHANGE, OBSERVATION, MESSAGE, ENDED, OUTSIDE))
+    constants += f"constexpr uint32_t REGISTER = 0x{REGISTER:X};\n"
+    rows = "\n".join(row.render() for row in (EVENT, CHANGE, OBSERVATION, MESSAGE, ENDED, OUTSIDE, DIFFERENCE))
     return f"{_HEAD}{constants}\n{rows}\n}}  // namespace ringhil\n\n#endif\n"
 
 

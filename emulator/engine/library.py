@@ -34,6 +34,8 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "trace": (_int, [_handle, _u64, _pointer, _pointer]),
     "attach": (ctypes.c_char_p, [_handle, _u32, _int, _u8, _int]),
     "outside": (_u64, [_handle, _pointer]),
+    "differences": (_u64, [_handle, _pointer]),
+    "recall": (None, [_handle, _u32, _u64, _u32, _u64]),
     "watch_wires": (None, [_handle]),
     "watch_register": (None, [_handle, _u32, _u8, _u32, _int]),
     "messages": (_u64, [_handle, _u64, _pointer]),

@@ -61,6 +61,16 @@ RINGHIL_API uint64_t ringhil_outside(Engine* e, const ringhil::OutsideNode** nod
     *nodes = told.data();
     return told.size();
 }
+// What they did otherwise than their twins, since the last call; it stays where it is until the next one.
+RINGHIL_API uint64_t ringhil_differences(Engine* e, const ringhil::Difference** differences) {
+    const auto& taken = e->differences();
+    *differences = taken.data();
+    return taken.size();
+}
+// Before the first run: it is done again.
+RINGHIL_API void ringhil_recall(Engine* e, uint32_t cell, uint64_t cycle, uint32_t place, uint64_t value) {
+    e->recall({cycle, value, cell, place});
+}
 
 RINGHIL_API void ringhil_watch_wires(Engine* e) { e->watch_wires(); }
 RINGHIL_API void ringhil_watch_register(Engine* e, uint32_t cell, uint8_t address, uint32_t mask, int on) {

@@ -43,6 +43,8 @@ public:
         return m_outside.attach(cell, m_straps[cell], fd, sequence, patience) ? nullptr : m_outside.why();
     }
     const std::vector<OutsideNode>& outside() { return m_outside.told(); }
+    const std::vector<Difference>& differences() { return m_outside.take_differences(); }
+    void recall(const Difference& difference) { m_outside.recall(difference); }
 
     void set_faults(uint32_t cell, const Faults& faults) {
         m_faults[cell] = faults;
@@ -70,11 +72,10 @@ public:
     }
 
     uint32_t peek(uint32_t cell, uint8_t address) {
-        if (m_outside.here(cell)) return m_backend.peek(cell, address);
-        uint32_t value = 0;
-        if (m_outside.peek(cell, m_now, address, value)) return value;
-        lose(cell, m_now);
-        return m_backend.peek(cell, address);
+        uint32_t value = m_backend.peek(cell, address);
+        // Who is lost while it is read is lost in a cycle, as all others are: what is done before it stays as it is.
+        if (!m_outside.peek(cell, m_now, address, value)) m_schedule.activate(cell, m_now);
+        return value;
     }
 
     // From now on every run notes how the wires change.
@@ -159,6 +160,7 @@ private:
         };
         m_ended.now = m_now;
         m_lost = m_ended.lost;
+        m_ended.differences = m_outside.differences();
         tell(m_arrivals.events(), m_ended.events, m_ended.events_at);
         tell(m_arrivals.bytes(), m_ended.bytes, m_ended.bytes_at);
         tell(m_changes.all(), m_ended.changes, m_ended.changes_at);

@@ -10,6 +10,7 @@ namespace ringhil {
 
 constexpr uint8_t FROM_RING = 0;
 constexpr uint8_t TO_CPU = 1;
+constexpr uint32_t REGISTER = 0x100;
 
 // A frame has arrived.
 struct Event {
@@ -66,8 +67,9 @@ struct Ended {
     uint64_t evaluations;  // of nodes, since power-up
     uint64_t busy_cycles;  // in which a node was evaluated, since power-up
     uint64_t lost;  // nodes outside that were lost, since power-up
+    uint64_t differences;  // of nodes outside and their twins, that nobody has asked for yet
 };
-static_assert(sizeof(Ended) == 96);
+static_assert(sizeof(Ended) == 104);
 
 // A node outside: how it is, since power-up.
 struct OutsideNode {
@@ -76,12 +78,21 @@ struct OutsideNode {
     uint64_t lost_at;  // cycle of which nothing came
     uint64_t why_at;  // address of a text: what is the matter with it
     uint64_t steps;  // cycles in which it was clocked
-    uint64_t differing;  // of these, in which its twin here did otherwise
-    uint64_t first_differing;  // cycle
+    uint64_t differing;  // cycles in which its twin here did otherwise, or a register of it read otherwise
+    uint64_t first_differing;  // the first of them
     uint64_t sent;  // bytes to it
     uint64_t received;  // bytes from it
 };
 static_assert(sizeof(OutsideNode) == 64);
+
+// A node outside did otherwise than its twin.
+struct Difference {
+    uint64_t cycle;  // in which it was clocked, or its register was read
+    uint64_t value;  // what it put out there, or what its register read
+    uint32_t cell;  // the GPU
+    uint32_t place;  // 8 bytes of its outputs, counted from 0 (`node_loop.OUTPUTS`); or REGISTER + an address
+};
+static_assert(sizeof(Difference) == 24);
 
 }  // namespace ringhil
 

@@ -81,7 +81,7 @@ private:
                 if (!wait(POLLOUT, m_patience * static_cast<int>(MOST_SILENT))) give_up("takes nothing");
             } else if (n == 0 || errno != EINTR) give_up("is gone");
         }
-        m_bytes_sent += m_frame.size();
+        if (m_gone.empty()) m_bytes_sent += m_frame.size();
     }
 
     // False: nothing has come, and it was asked again or given up.

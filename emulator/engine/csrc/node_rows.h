@@ -66,6 +66,25 @@ inline void take_outputs(const OutRow& row, CellOut& out) {
     out.wake_at = get<uint64_t>(row, OUT_WAKE_AT);
 }
 
+// The register that is read with them stays as it is in the row.
+inline void put_outputs(OutRow& row, const CellOut& out) {
+    using namespace node_loop;
+    put(row, OUT_P1_DATA, out.p1.data);
+    put(row, OUT_P1_CTL, out.p1.ctl);
+    put(row, OUT_P2_DATA, out.p2.data);
+    put(row, OUT_P2_CTL, out.p2.ctl);
+    put(row, OUT_HOST_DATA, out.host.data);
+    put(row, OUT_HOST_CTL, out.host.ctl);
+    put(row, OUT_BOUNDARY_DATA, out.boundary.data);
+    put(row, OUT_BOUNDARY_CTL, out.boundary.ctl);
+    put(row, OUT_MRX0_DATA, out.mrx_data);
+    for (size_t i = 0; i < out.mrx_ctl.size(); i += 2)
+        put<OutRow, uint8_t>(row, OUT_MRX_CTL + i / 2, out.mrx_ctl[i] | out.mrx_ctl[i + 1] << 4);
+    put(row, OUT_MTX_READY, out.mtx_ready);
+    put(row, OUT_QUIESCENT, out.quiescent);
+    put(row, OUT_WAKE_AT, out.wake_at);
+}
+
 // What differs between two rows, as it travels.
 template <typename R>
 void write_changes(const R& old, const R& row, std::vector<uint8_t>& to) {

@@ -2,7 +2,7 @@
 //
 // Its twin in this process is clocked beside it. When the line is gone the twin goes on as a GPU that has just failed, so
 // its bypass switch does what the switch of a card does with a dead board. As long as the line is there, what the two put
-// out is compared.
+// out is compared; what the node does otherwise counts, and is told.
 #ifndef RINGHIL_OUTSIDE_H
 #define RINGHIL_OUTSIDE_H
 
@@ -12,6 +12,7 @@
 #include "layout.h"
 #include "node_line.h"
 #include "node_rows.h"
+#include "recalled.h"
 
 namespace ringhil {
 
@@ -43,6 +44,20 @@ public:
         return m_told;
     }
 
+    // Where nodes did otherwise than their twins, since the last call.
+    const std::vector<Difference>& take_differences() {
+        m_taken.swap(m_differences);
+        m_differences.clear();
+        return m_taken;
+    }
+    size_t differences() const { return m_differences.size(); }
+
+    // From cycle 0 on a cell does what a node outside did then, of which only that is known which its twin doesn't do.
+    void recall(const Difference& difference) {
+        m_recalled.add(difference);
+        m_recalls = true;
+    }
+
     // Whether a cell is in this process alone: never attached, or lost.
     bool here(uint32_t cell) const {
         const Node* node = find(cell);
@@ -68,26 +83,36 @@ public:
 
     // `out`: what the twin puts out. True: the cell has been lost now, and that is what counts.
     bool read(uint32_t cell, uint64_t now, CellOut& out) {
+        if (m_recalls) m_recalled.outputs(cell, now, out);
         if (here(cell)) return false;
         Node* node = find(cell);
         if (!node->take_answer()) return node->lose(now);
-        CellOut there;
-        take_outputs(node->out, there);
         ++node->told.steps;
-        if (differs(there, out) && !node->told.differing++) node->told.first_differing = now;
-        out = there;
+        OutRow twin = node->out;
+        put_outputs(twin, out);
+        for (size_t group = 0; group < node_loop::OUT_GROUPS; ++group) {
+            const auto there = get<uint64_t>(node->out, 8 * group);
+            if (there != get<uint64_t>(twin, 8 * group)) differs(*node, now, group, there);
+        }
+        take_outputs(node->out, out);
         return false;
     }
 
-    // A register of a cell that isn't here. False: the cell has been lost now.
+    // `value`: what the twin's register reads. False: that counts, for the line is gone, and the cell is lost in the
+    // next cycle in which it is clocked.
     bool peek(uint32_t cell, uint64_t now, uint8_t address, uint32_t& value) {
+        if (m_recalls) m_recalled.read(cell, now, address, value);
+        if (here(cell)) return true;
         Node* node = find(cell);
+        if (!node->line.gone().empty()) return false;
         node->next[node_loop::IN_REG_ADDR] = node->address = address;
         if (node->next != node->sent) {
             node->ask(node_loop::LOOK);
-            if (!node->take_answer()) return !node->lose(now);
+            if (!node->take_answer()) return false;
         }
-        value = get<uint32_t>(node->out, node_loop::OUT_REG_RDATA);
+        const auto there = get<uint32_t>(node->out, node_loop::OUT_REG_RDATA);
+        if (there != value) differs(*node, now, REGISTER | address, there);
+        value = there;
         return true;
     }
 
@@ -102,6 +127,7 @@ private:
         InRow next{}, sent{};  // inputs as they are to be, and as they are there
         OutRow out{};
         uint8_t address = 0;  // of the register that was read last: it comes with each answer
+        uint64_t differed = 0;  // cycle in which it did otherwise last, if it ever did
         std::vector<uint8_t> changes;
 
         void ask(uint8_t type) {
@@ -140,11 +166,11 @@ private:
         }
     };
 
-    static bool differs(const Link& a, const Link& b) { return a.data != b.data || a.ctl != b.ctl; }
-    static bool differs(const CellOut& a, const CellOut& b) {
-        return differs(a.p1, b.p1) || differs(a.p2, b.p2) || differs(a.host, b.host) || differs(a.boundary, b.boundary)
-            || a.mrx_data != b.mrx_data || a.mrx_ctl != b.mrx_ctl || a.mtx_ready != b.mtx_ready
-            || a.quiescent != b.quiescent || a.wake_at != b.wake_at;
+    void differs(Node& node, uint64_t now, uint32_t place, uint64_t there) {
+        if (!node.told.differing) node.told.first_differing = now;
+        if (!node.told.differing || node.differed != now) ++node.told.differing;
+        node.differed = now;
+        m_differences.push_back({now, there, node.told.cell, place});
     }
 
     Node* find(uint32_t cell) const {
@@ -155,6 +181,9 @@ private:
 
     std::vector<std::unique_ptr<Node>> m_nodes;
     std::vector<OutsideNode> m_told;
+    std::vector<Difference> m_differences, m_taken;
+    Recalled m_recalled;
+    bool m_recalls = false;
     std::string m_why;
 };
 

@@ -4,6 +4,7 @@ The hardware is rtl/hil_bridge.sv in Verilator, behind a pty.
 """
 
 import os
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -12,7 +13,11 @@ import pytest
 from tests.emulator.loop.bridge_line import HELLO, BridgeLine, Noise
 
 from ringhil.emulator.engine.engine import Engine, OutsideError, OutsideNode, Topology
+from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.engine.library import Library, card_library, cells_library
+from ringhil.protocol import registers
+from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
+from ringhil.protocol.line.node_loop import NodeMessage
 
 from .stimulus import Action, Seen, Told, Trouble, differing, differing_registers, statistics, told
 
@@ -223,3 +228,84 @@ def test_what_never_answers_is_refused(cells: Library) -> None:
         engine.poke(OUT, "memory", 9)
         engine.run(10)
         assert engine.peek(OUT, "memory") == 9
+
+
+def test_a_board_that_is_lost_while_a_register_is_read_is_lost_in_that_cycle(cells: Library) -> None:
+    """What is asked and done before the cycle is as it is here."""
+    trouble = Trouble(8, 8)(1500, 25)
+    before, after = [a for a in trouble if a.cycle < 700], [a for a in trouble if a.cycle >= 700]
+    line, nothing = BridgeLine(), os.open(os.devnull, os.O_RDONLY)
+    with outside(cells, line) as engine, Engine(cells, RING) as here:
+        assert differing([here, engine], before, 700) == ""
+        os.dup2(nothing, line.fd)
+        os.close(nothing)
+        for register in ("status", "memory", "status"):
+            assert engine.peek(OUT, register) == here.peek(OUT, register)
+        for each in (engine, here):
+            each.poke(OUT, "memory", 7)
+            each.trace(1)
+        assert (node(engine).lost, node(engine).lost_at) == ("is gone", 700)
+        here.set_fault(OUT, "dead", True)
+        assert engine.peek(OUT, "memory") == here.peek(OUT, "memory") == 7
+        after = [a for a in after if a.cycle > 700 and not a.what.startswith(f"dead of GPU {OUT} ")]
+        assert played(engine, after, 1500) == played(here, after, 1500)
+        assert differing_registers([here, engine]) == ""
+
+
+class Liar:
+    """Turns a bit of the board's answers around, once in so many of them. `groups`: of the row of outputs."""
+
+    def __init__(
+        self, seed: int, once_in: int, kind: NodeMessage = NodeMessage.STEP_REPLY, groups: Sequence[int] = range(16)
+    ) -> None:
+        self._random, self._once_in, self._kind, self._groups = random.Random(seed), once_in, kind, groups
+        self._unwrapper = Unwrapper()
+
+    def __call__(self, data: bytes) -> bytes:
+        return b"".join(wrap(self._said(bytes(m))) for m in self._unwrapper.feed(data) if not isinstance(m, Damaged))
+
+    def _said(self, message: bytes) -> bytes:
+        places, at = list[int](), 4  # after type, number and the names of the groups
+        for group in range(16):
+            if int.from_bytes(message[2:4], "big") >> group & 1:
+                size = message[at].bit_count()
+                places += range(at + 1, at + 1 + size) if group in self._groups else ()
+                at += 1 + size
+        if message[0] != self._kind.code or not places or self._random.randrange(self._once_in):
+            return message
+        said = bytearray(message)
+        said[self._random.choice(places)] ^= 1 << self._random.randrange(8)
+        return bytes(said)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_board_does_otherwise_can_be_done_again_without_it(cells: Library, seed: int) -> None:
+    """Any bit of any output may be another one, and the registers that are read; only differences are told."""
+    cycles = 1500
+    actions = Trouble(seed, 8)(cycles, 25)
+    with outside(cells, BridgeLine(back=Liar(seed, 40))) as engine, Engine(cells, RING) as again:
+        found = played(engine, actions, cycles)
+        read = [engine.peek(OUT, register) for register in registers.ADDRESS]
+        told = engine.differences()
+        assert 3 < len({each.cycle for each in told}) == node(engine).differing < cycles // 2
+        assert {each.cell for each in told} == {OUT}
+        assert engine.differences() == []
+        for each in told:
+            again.recall(OUT, each.cycle, each.place, each.value)
+        assert played(again, actions, cycles) == found
+        assert [again.peek(OUT, register) for register in registers.ADDRESS] == read
+    with Engine(cells, RING) as here:
+        assert played(here, actions, cycles) != found
+
+
+def test_a_register_that_reads_otherwise_is_told_of(cells: Library) -> None:
+    with outside(cells, BridgeLine(back=Liar(1, 1, NodeMessage.LOOK_REPLY))) as engine, Engine(cells, RING) as again:
+        for each in (engine, again):
+            each.run(200)
+        value = engine.peek(OUT, "weight")
+        (told,) = engine.differences()
+        assert (told.cycle, told.place, told.value) == (200, REGISTER + registers.ADDRESS["weight"], value)
+        assert value != again.peek(OUT, "weight")
+        again.recall(OUT, told.cycle, told.place, told.value)
+        assert value == again.peek(OUT, "weight")
+        assert node(engine).differing == 1
