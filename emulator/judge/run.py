@@ -66,6 +66,7 @@ class Run:
         try:
             return self.judge.outcome()
         finally:
+            self.kernel.tell_differences()
             self.server.close_work()
 
     def isolated(self, card: CardView) -> tuple[int, ...]:

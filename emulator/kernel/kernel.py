@@ -120,6 +120,11 @@ class Kernel(CardPort):
             if not self._stopped:
                 self._advance(cycle)
 
+    def tell_differences(self) -> None:
+        """Have it known what nodes outside did otherwise than their twins; whoever reads registers last does this."""
+        for differed in self.engine.differences():
+            self.observations.tell(differed)
+
     def _advance(self, limit: int) -> None:
         events = self.engine.run(limit, lookahead=self._lookahead)
         if self._advanced:
@@ -127,6 +132,8 @@ class Kernel(CardPort):
         if self.engine.observed:
             for cycle, cell, _, value, address in self.engine.observations().tolist():
                 self.observations.tell(RegisterChanged(cycle, cell, address, value))
+        if self.engine.differing:
+            self.tell_differences()
         if self.engine.lost != len(self._lost):
             for node in self.engine.outside():
                 if node.lost and node.cell not in self._lost:

@@ -14,6 +14,7 @@ Listeners are called at once, in the order in which they came. They look; they n
 | `ToFirmware`, `ToCpu` | engine | when a frame has arrived, before it is delivered |
 | `FromFirmware`, `FromCpu` | firmware, CPU | when a frame is handed to the hardware |
 | `RegisterChanged` | engine | of registers that somebody has the engine watch (`Engine.watch_register`) |
+| `NodeDiffered` (`engine/engine.py`) | engine | of GPUs whose hardware is outside, when it did otherwise than ours |
 | `Advanced` | engine | when it has run on, before anything else of that run |
 | `FirmwareSaid` | firmware | what it wants known (`ringhil.firmware.observations`) |
 | the kinds of `server/observations.py` | CPU, timeline | |

@@ -1,57 +1,70 @@
-"""Opens lines to GPU hardware outside, as people write them: `a.3=URL`.
+"""Opens lines to GPU hardware outside, as people write them, `a.3=URL`; `a.3=lost@CYCLE` is a board that was lost.
 
 Lines are only ever named by whoever starts a run, never by a file that is read.
 """
 
+import os
+import re
+import select
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Self
 
-import serial
 from construct import ConstructError
 
 from ringhil.emulator.documents import shown
+from ringhil.emulator.loop.pump import CHUNK, LOOK, Pump
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.client import CardError, arrived, descriptor, line_gone, opened_port
+from ringhil.emulator.serial.client import LINE_GONE, CardError, descriptor, opened_port
+from ringhil.emulator.serial.reasons import said_by_system
 from ringhil.emulator.serial.speeds import BAUD
-from ringhil.emulator.server.node_choice import NodeChoice, NodeError, NodeLine
+from ringhil.emulator.server.node_choice import LostNode, NodeChoice, NodeError, NodeLine, OutsideHardware
 from ringhil.protocol.line import node_loop
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.node_loop import NodeMessage
 
 _ALLOWED = "GPU=URL, such as a.3=/dev/ttyUSB0 or a.3=socket://127.0.0.1:7777"
+_LOST = re.compile(r"lost@([0-9]{1,18})")
 _TRIES, _PATIENCE = 4, 0.5  # seconds each
 _SHOWN = 16  # bytes of nonsense in a message
 
 
+def check_lines(nodes: Sequence[str], firmware: Sequence[str]) -> None:
+    """Boards that are GPUs' hardware, and those that run their firmware, have a line each. Raises NodeError."""
+    taken = {text.partition("=")[2]: f"--firmware {text}" for text in firmware}
+    for text in nodes:
+        what = text.partition("=")[2]
+        if what in taken:
+            raise NodeError(f"--node {text}: {taken[what]} has that line; each board has one of its own")
+        if _LOST.fullmatch(what) is None:
+            taken[what] = f"--node {text}"
+
+
 class OpenNodes:
-    """The lines, open until `close`; `choice` is for one run. Raises NodeError."""
+    """The lines, open until `close`; `choice` is for any number of runs, one after the other. Raises NodeError."""
 
     def __init__(self, given: Sequence[str], *, baud: int = BAUD) -> None:
-        lines = dict[str, NodeLine]()
+        nodes = dict[str, OutsideHardware]()
         with ExitStack() as stack:
             for text in given:
-                name, mark, url = text.partition("=")
-                if not mark or not url:
+                name, mark, what = text.partition("=")
+                if not mark or not what:
                     raise NodeError(f"--node: found {shown(text)}; allowed is {_ALLOWED}")
                 try:
                     name = str(GpuRef.parse(name))
                 except ValueError as error:
                     raise NodeError(f"--node {text}: {error}") from None
-                if name in lines:
-                    raise NodeError(f"--node {text}: GPU {name} has {lines[name].given.partition('=')[2]} already")
-                try:
-                    line = stack.enter_context(opened_port(url, baud=baud, timeout=0))
-                    number = descriptor(line)
-                    if number is None:
-                        raise ValueError("has no descriptor; allowed are a device and socket://HOST:PORT")
-                    lines[name] = NodeLine(text, number, _greeted(line))
-                except (CardError, ValueError) as error:
-                    why = str(error).removeprefix(f"{url}: ")
-                    raise NodeError(f"--node {text}: {why}") from None
+                if name in nodes:
+                    raise NodeError(f"--node {text}: GPU {name} has {nodes[name].given.partition('=')[2]} already")
+                lost = _LOST.fullmatch(what)
+                if lost is not None:
+                    nodes[name] = LostNode(text, int(lost[1]))
+                    continue
+                nodes[name] = _opened(text, what, baud, stack)
             self._open = stack.pop_all()
-        self.choice = NodeChoice(lines)
+        self.choice = NodeChoice(nodes, None if baud == BAUD else baud)
 
     def close(self) -> None:
         """Nothing more is asked."""
@@ -64,16 +77,44 @@ class OpenNodes:
         self.close()
 
 
-def _greeted(line: "serial.SerialBase") -> int:
-    """Says hello; the sequence number of that. Raises ValueError if it's no bridge that we understand."""
+def _opened(given: str, url: str, baud: int, stack: ExitStack) -> NodeLine:
+    """An open line, which the stack closes, with a bridge at its end. Raises NodeError."""
+    try:
+        line = opened_port(url, baud=baud, timeout=LOOK)
+    except CardError as error:
+        raise NodeError(f"--node {given}: {str(error).removeprefix(f'{url}: ')}") from None
+    number = descriptor(line)
+    if number is None:
+        pump = Pump(line)
+        stack.callback(pump.close)
+        number = pump.descriptor
+    else:
+        stack.callback(line.close)
+    greet = partial(_greeted, given, number)
+    greet()
+    return NodeLine(given, number, greet)
+
+
+def _greeted(given: str, line: int) -> int:
+    """Says hello; the sequence number of that. Raises NodeError if it's no bridge that we understand."""
+    try:
+        return _hello(line)
+    except ValueError as error:
+        raise NodeError(f"--node {given}: {error}") from None
+    except OSError as error:
+        raise NodeError(f"--node {given}: {LINE_GONE}: {said_by_system(error)}") from None
+
+
+def _hello(line: int) -> int:
     heard = bytearray()
     for sequence in range(1, _TRIES + 1):
         unwrapper = Unwrapper()
-        with line_gone():
-            line.write(wrap(bytes([NodeMessage.HELLO.code, sequence])))
+        os.write(line, wrap(bytes([NodeMessage.HELLO.code, sequence])))
         end = time.monotonic() + _PATIENCE
-        while (left := end - time.monotonic()) > 0:
-            data = arrived(line, left)
+        while (left := end - time.monotonic()) > 0 and select.select([line], [], [], left)[0]:
+            data = os.read(line, CHUNK)
+            if not data:
+                raise ValueError(LINE_GONE)
             heard += data[: max(0, _SHOWN - len(heard))]
             for message in unwrapper.feed(data):
                 if not isinstance(message, Damaged) and message[1:2] == bytes([sequence]) and _is_ours(message):

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
@@ -55,7 +56,7 @@ class LiveServer:
         self.scenario = scenario
         self.wiring = Wiring(scenario.server)
         self.engine = Engine(library, self.wiring.topology, skipping=skipping)
-        nodes.attach(self.engine, self.wiring)
+        self._losses = nodes.attach(self.engine, self.wiring)
         settings = scenario.server.settings
         self.kernel = Kernel(self.engine, settings.firmware_latency, settings.host_latency)
         self.observations = self.kernel.observations
@@ -76,7 +77,7 @@ class LiveServer:
         }
         self.kernel.on_firmware_mail = self._firmware_mail
         self.kernel.on_cpu_mail = self._cpu_mail
-        self.kernel.on_lost = self._on_lost
+        self.kernel.on_lost = self.lose
         self._lost = set[GpuRef]()
         self._horizon = FOREVER
         self.seconds = 0.0  # what playing has taken on this machine
@@ -98,8 +99,7 @@ class LiveServer:
 
     def _hang(self, cell: int) -> None:
         """Nobody runs a GPU's firmware any more: it is a GPU that hangs, from the next cycle on."""
-        card, gpu = self.wiring.place(cell)
-        target = GpuRef(self.wiring.cards[card].name, gpu)
+        target = self.wiring.gpu_of(cell)
         self.strike([TimelineEvent(self.kernel.now + 1, EventAction.FAULT, "hang", target, None, 0)])
 
     # ---------------------------------------------------------------------------------------------------- mail
@@ -122,10 +122,9 @@ class LiveServer:
 
     # ------------------------------------------------------------------------------------------------ timeline
 
-    def _on_lost(self, cell: int, why: str) -> None:
-        """A board that is gone is a GPU that is dead, for good."""
-        card, gpu = self.wiring.place(cell)
-        ref = GpuRef(self.wiring.cards[card].name, gpu)
+    def lose(self, cell: int, why: str) -> None:
+        """The hardware of a GPU is gone, from this cycle on: it is a GPU that is dead, for good."""
+        ref = self.wiring.gpu_of(cell)
         self.observations.tell(NodeLost(self.kernel.now, cell, why))
         self.strike([TimelineEvent(self.kernel.now, EventAction.FAULT, _DEAD, ref, None, 0, None)])
         self.kernel.early(self.kernel.now, lambda: self._lost.add(ref))
@@ -155,6 +154,8 @@ class LiveServer:
             configure(self.engine, self.wiring, self.scenario.server.settings, self.times)
             for event in self.timeline:
                 self.kernel.early(event.at, _Event(self, event))
+            for cell, at in self._losses:
+                self.kernel.early(at, partial(self.lose, cell, "is gone"))
             for firmware in self._firmware.values():
                 firmware.power_up()
             self.cpu.power_up()

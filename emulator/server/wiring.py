@@ -58,6 +58,11 @@ class Wiring:
         """Cell of a GPU by its name."""
         return self.cell(self._number[gpu.card], gpu.index)
 
+    def gpu_of(self, cell: int) -> GpuRef:
+        """Name of the GPU of a cell."""
+        card, gpu = self.place(cell)
+        return GpuRef(self.cards[card].name, gpu)
+
     @cached_property
     def crossings(self) -> dict[int, Crossing]:
         """The end of a link between cards that a cell is, by cell."""

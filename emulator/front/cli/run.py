@@ -22,7 +22,7 @@ from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.nodes import OpenNodes
+from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
@@ -64,6 +64,7 @@ def command(
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     results = terminal.beside(as_json, record=record)
     with explained():
+        check_lines(nodes, firmware)
         scenario, choice = _scenario(server, data, seed), firmware_of(firmware)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)
@@ -72,7 +73,7 @@ def command(
         _log.info("engine %s", library.rtl)
         with OpenNodes(nodes, baud=node_baud) as outside, terminal.counting("work units") as on_progress:
             played = Run(scenario, library, firmware=choice, nodes=outside.choice, on_progress=on_progress)
-            with told(played.server):
+            with told(played.server, again=True):
                 outcome = _run(played, record, waves)
     if as_json:
         click.echo(json.dumps(outcome.to_json()))

@@ -29,4 +29,7 @@ def serve(bridge: Bridge, lines: Sequence[ClientLine | TcpListener], ended: Call
 
 def _write(client: ClientLine, data: bytes) -> None:
     while data and select.select([], [client], [], _WAIT)[1]:
-        data = data[client.write(data) :]
+        written = client.write(data)
+        if written is None:  # it is gone, as its next read will say
+            return
+        data = data[written:]

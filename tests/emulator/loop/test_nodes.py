@@ -1,6 +1,7 @@
 """`ringhil run --node`: a GPU's hardware at the other end of a line, and `ringhil rtl bridge`, which stands for it."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -56,7 +57,10 @@ def outcome(server: str, *options: str) -> tuple[dict[str, object], str]:
     return document, done.stderr
 
 
-@pytest.mark.parametrize("options", [(), ("--listen", "tcp://127.0.0.1:0"), ("--uart",)], ids=" ".join)
+OPTIONS = [(), ("--listen", "tcp://127.0.0.1:0"), ("--listen", "rfc2217://127.0.0.1:0"), ("--uart",)]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_a_run_is_the_same_with_a_gpu_outside(server: str, options: tuple[str, ...]) -> None:
     with Bridge(*options) as bridge:
         assert outcome(server, "--node", f"a.2={bridge.port}") == outcome(server)
@@ -81,14 +85,38 @@ def test_a_board_that_is_lost_is_a_dead_gpu_and_the_run_goes_on(server: str, req
     """Also where the file lets that GPU die and be well again later."""
     with BridgeLine(requests=requests) as line:
         found, said = outcome(server, "--node", f"a.2={line.path}")
-    assert (int(said.split()[3].rstrip(":")) < 6000) is early
-    assert said.count("\n") == 1
-    assert said.startswith("ringhil: a.2: cycle ")
-    assert said.endswith(": the board is gone; from here on it is a GPU that has failed\n")
+    cycle = int(said.split()[3].rstrip(":"))
+    assert (cycle < 6000) is early
+    again = f"; --node a.2=lost@{cycle} plays this again"
+    assert said == f"ringhil: a.2: cycle {cycle}: the board is gone; from here on it is a GPU that has failed{again}\n"
     assert found["verdict"] == "pass"
     assert found["cycles"] == 60000
     card = found["cards"]["a"]  # type: ignore[index]
     assert (card["count"], card["members"]) == (3, [0, 1, 3])
+
+
+def lost_and_again(server: str, folder: Path, gpu: str, requests: int) -> None:
+    """A run that lost its board after so many requests comes out the same without it, to every message."""
+    one, other = folder / "one", folder / "other"
+    with BridgeLine(requests=requests) as line:
+        found, said = outcome(server, "--node", f"{gpu}={line.path}", "--record", str(one))
+    again = re.search(r"--node (\S+) plays this again", said)
+    assert again is not None
+    assert outcome(server, "--node", again[1], "--record", str(other))[0] == found
+    assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("requests", [9, 45, 46, 47, 48, 900])
+def test_a_run_that_lost_its_board_is_played_again_without_it(server: str, tmp_path: Path, requests: int) -> None:
+    """Of the entry GPU registers are read, too: it may be lost in the middle of what is done in a cycle."""
+    lost_and_again(server, tmp_path, "a.0", requests)
+    lost_and_again(server, tmp_path, "a.2", requests // 3)
+
+
+@pytest.mark.slow(part="benches")
+def test_so_is_one_that_lost_it_at_any_request(server: str, tmp_path: Path) -> None:
+    for requests in range(3, 600, 3):
+        lost_and_again(server, tmp_path, "a.0", requests)
 
 
 def test_a_board_that_does_otherwise_is_told_of(server: str, tmp_path: Path) -> None:
@@ -142,7 +170,10 @@ def test_a_management_port_is_no_bridge(server: str, tmp_path: Path) -> None:
 
 REFUSED = {
     ("a.2=/dev/nothing",): "--node a.2=/dev/nothing: cannot be opened: No such file or directory",
-    ("a.2=loop://",): "--node a.2=loop://: has no descriptor; allowed are a device and socket://HOST:PORT",
+    (
+        "a.2=loop://",
+    ): "--node a.2=loop://: what answers is no bridge: found 00 07 01 01 7d a9 92 f8 00 00 07 01 02 2c 26 82",
+    ("a.2=rfc2217://127.0.0.1:1",): "--node a.2=rfc2217://127.0.0.1:1: cannot be opened: Connection refused",
     ("/dev/ttyS0",): "--node: found '/dev/ttyS0'; allowed is GPU=URL, such as a.3=/dev/ttyUSB0 or "
     "a.3=socket://127.0.0.1:7777",
 }
@@ -154,12 +185,33 @@ def test_what_is_written_wrongly_is_refused(server: str, given: tuple[str, ...])
     assert refusal("run", server, *options) == f"ringhil: {REFUSED[given]}"
 
 
-def test_a_gpu_that_is_not_there_is_refused(server: str) -> None:
+@pytest.mark.parametrize("command", ["run"])
+def test_what_does_not_fit_together_is_refused_and_leaves_nothing(server: str, tmp_path: Path, command: str) -> None:
+    out = ("--junit", "out") if command == "verify" else ("--record", "out")
     with BridgeLine() as line:
-        wanted = f"ringhil: --node a.7={line.path}: found GPU a.7; there are a.0 .. a.3"
-        assert refusal("run", server, "--node", f"a.7={line.path}") == wanted
-        again = f"ringhil: --node a.2=x: GPU a.2 has {line.path} already"
-        assert refusal("run", server, "--node", f"a.2={line.path}", "--node", "a.2=x") == again
+        here = f"a.2={line.path}"
+        for given, why in {
+            ("--node", f"a.7={line.path}"): f"--node a.7={line.path}: found GPU a.7; there are a.0 .. a.3",
+            ("--node", here, "--node", "a.2=x"): f"--node a.2=x: GPU a.2 has {line.path} already",
+            ("--node", here, "--node", f"a.3={line.path}"): f"--node a.3={line.path}: --node {here} {LINE_OF_ITS_OWN}",
+            ("--node", here, "--firmware", f"a.0={line.path}"): f"--node {here}: --firmware a.0={line.path} "
+            f"{LINE_OF_ITS_OWN}",
+            (
+                "--node",
+                here,
+                "--node",
+                "a.3=/dev/nothing",
+            ): "--node a.3=/dev/nothing: cannot be opened: No such file or directory",
+            ("--node", here, "--firmware", "a.0=/dev/nothing"): "--firmware a.0=/dev/nothing: /dev/nothing: cannot be "
+            "opened: No such file or directory",
+        }.items():
+            if command == "verify" and "found GPU" in why:
+                continue  # that is the file's affair
+            assert refusal(command, server, *given, *out, cwd=tmp_path) == f"ringhil: {why}"
+    assert sorted(tmp_path.iterdir()) == [Path(server)]
+
+
+LINE_OF_ITS_OWN = "has that line; each board has one of its own"
 
 
 def test_a_file_names_no_line(tmp_path: Path) -> None:
