@@ -1,5 +1,6 @@
-"""Boards of a recorded session, which answer as they did: it replays without them."""
+"""Boards of a recorded session, which answer as they did, and GPUs' hardware outside: it replays without them."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -8,9 +9,10 @@ from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.loop.loading import is_board
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.serial.journal import JournalError
-from ringhil.emulator.serial.replaying import Exchanged, Journalled
+from ringhil.emulator.serial.replaying import Differed, Exchanged, Journalled
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareGone
+from ringhil.emulator.server.node_choice import NodeChoice, RecalledNode
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
 from ringhil.protocol.line.firmware_codec import decode
@@ -69,6 +71,18 @@ def with_recorded(journal: Journalled, given: FirmwareChoice) -> FirmwareChoice:
     complete = all(text in given.given or is_board(text.partition("=")[2]) for text in journal.header.firmware)
     same = complete and set(given.given) <= set(journal.header.firmware)
     return replace(given, given=tuple(journal.header.firmware) if same else given.given, chosen=chosen)
+
+
+def recorded_nodes(journal: Journalled) -> NodeChoice:
+    """Ours in the place of the hardware that was outside, which does again what that did otherwise."""
+    differed = defaultdict[str, list[tuple[int, int, int]]](list)
+    if journal.header.nodes:
+        with suppress(JournalError):  # as above
+            for _, row in journal.rows():
+                if isinstance(row, Differed):
+                    differed[row.gpu].append((row.cycle, row.differed, row.value))
+    found = [(text, text.partition("=")[0]) for text in journal.header.nodes]
+    return NodeChoice({name: RecalledNode(text, differed[name]) for text, name in found})
 
 
 def in_words(message: bytes) -> str:

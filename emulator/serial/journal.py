@@ -10,6 +10,8 @@ JSON lines. The first one holds the server's file and what it ran on; then come,
 | `closed` | a client goes; `left`: bytes that waited for it |
 
 | `gpu` | its firmware, on a board, was `asked` this and has `answered` that, hexadecimal; null: it was gone |
+| `gpu` | its hardware, outside, is gone from this cycle on; `lost`: what was the matter |
+| `gpu` | its hardware, outside, did what ours doesn't: `differed` the place, `value` what was there |
 
 `client` numbers the clients, in the order in which they came. The last line says how it ended: `end` the cycle,
 `verdict` the judge's, `frames` the SHA-256 of every frame that was seen, with cycle, GPU, way, port and whether it
@@ -27,30 +29,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ringhil.emulator.engine.engine import NodeDiffered
 from ringhil.emulator.files import STDOUT, open_growing
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.scenario import dumps
 from ringhil.emulator.serial.wire import CardEnd
+from ringhil.emulator.server.observations import NodeLost
 
 FORMAT = "ringhil live session"
-VERSION = 3
-VERSIONS = (1, 2, 3)  # that are read; the first has no room, left and sum, the first two no boards
+VERSION = 4
+VERSIONS = (1, 2, 3, 4)  # that are read; the first has no room, left and sum, two no boards, three no hardware outside
 
 
 class JournalError(Exception):
     """A journal can't be written, or is none; one line says where, and why."""
 
 
-def header(run: Run, clock: int | None, firmware: Sequence[str] = ()) -> dict[str, Any]:
-    """What a session runs on. `firmware`: whose runs where, as it was written."""
+def header(run: Run, clock: int | None, firmware: Sequence[str] = (), nodes: Sequence[str] = ()) -> dict[str, Any]:
+    """What a session runs on. `firmware`: whose runs where, `nodes`: whose hardware is outside; as it was written."""
     scenario = run.scenario
     work = scenario.workload
     if work is not None and work.data is not None:
         scenario = replace(scenario, workload=replace(work, data=work.data.resolve()))
     rtl, text = run.engine.library.rtl, dumps(scenario)
     about = {"ringhil": version("ringhil"), "rtl": rtl, "name": scenario.name, "scenario": text, "clock": clock or 0}
-    return {**about, "firmware": list(firmware)}
+    return {**about, "firmware": list(firmware), "nodes": list(nodes)}
 
 
 class FramesSeen:
@@ -128,6 +132,20 @@ class Journal:
             self.write({"cycle": now(), "gpu": gpu, "asked": asked.hex(), "answered": said})
 
         return exchanged
+
+    def hardware(self, run: Run) -> None:
+        """Writes down of hardware outside what can't be computed: when it was lost, and where it isn't as ours."""
+        gpu_of = run.server.wiring.gpu_of
+
+        def lost(seen: NodeLost) -> None:
+            self.write({"cycle": seen.cycle, "gpu": str(gpu_of(seen.cell)), "lost": seen.why})
+
+        def differed(seen: NodeDiffered) -> None:
+            gpu = str(gpu_of(seen.cell))
+            self.write({"cycle": seen.cycle, "gpu": gpu, "differed": seen.place, "value": seen.value})
+
+        run.observations.listen(NodeLost, lost)
+        run.observations.listen(NodeDiffered, differed)
 
     def end(self, row: dict[str, Any]) -> None:
         """The last line."""

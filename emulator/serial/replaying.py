@@ -9,24 +9,29 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import open_input
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import Scenario, ScenarioError, loads
+from ringhil.emulator.scenario import GpuRef, Scenario, ScenarioError, loads
+from ringhil.emulator.scenario.names import GPU
 from ringhil.emulator.serial.journal import FORMAT, VERSIONS, FramesSeen, JournalError, LinesSum, written
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.speeds import CLOCKS
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice, NodeError
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
 
 _LONGEST_LINE = 1 << 20  # bytes
-_LONGEST_CHOICE, _MOST_CHOICES = 1000, 1000  # letters of a --firmware, and how many
+_LONGEST_CHOICE, _MOST_CHOICES = 1000, 1000  # letters of a --firmware or --node, and how many
 _SHOWN = 48  # bytes in a message
 _VERSIONS = ", ".join(map(str, VERSIONS))
 _Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
 _Client = Annotated[int, Field(ge=1, lt=1 << 31)]
+_Choices = Annotated[list[Annotated[str, Field(max_length=_LONGEST_CHOICE)]], Field(max_length=_MOST_CHOICES)]
+_Node = Annotated[str, Field(max_length=_LONGEST_CHOICE, pattern=f"{GPU.removesuffix('$')}=")]
 _Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
 
 
@@ -43,7 +48,8 @@ class _Header(BaseModel):
     name: str
     scenario: str
     clock: Annotated[int, Field(ge=0, le=CLOCKS[1])]
-    firmware: Annotated[list[Annotated[str, Field(max_length=_LONGEST_CHOICE)]], Field(max_length=_MOST_CHOICES)] = []
+    firmware: _Choices = []
+    nodes: Annotated[list[_Node], Field(max_length=_MOST_CHOICES)] = []
 
 
 class _Opened(_Row):
@@ -81,6 +87,21 @@ class Exchanged(_Row):
     answered: _Hex | None
 
 
+class _Lost(_Row):
+    cycle: _Cycle
+    gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
+    lost: str
+
+
+class Differed(_Row):
+    """What a GPU's hardware outside did otherwise than ours: a place of `engine/layout.py`, and what was there."""
+
+    cycle: _Cycle
+    gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
+    differed: Annotated[int, Field(ge=0, lt=2 * REGISTER)]
+    value: Annotated[int, Field(ge=0, lt=1 << 64)]
+
+
 class _End(_Row):
     end: _Cycle
     verdict: str
@@ -89,7 +110,7 @@ class _End(_Row):
     sum: str | None = None
 
 
-_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | _End)
+_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | _Lost | Differed | _End)
 
 
 @dataclass(frozen=True)
@@ -183,20 +204,29 @@ class Journalled:
 
 
 class SessionReplay:
-    """Runs a session again. `firmware` must be what it was recorded with: a file names no code that is run. Raises
-    JournalError when this can't be done, and FirmwareError."""
+    """Runs a session again. `firmware` and `nodes` must be what it was recorded with: a file names no code that is run,
+    and no line. Raises JournalError when this can't be done, and FirmwareError."""
 
     def __init__(
-        self, path: Path, library: Library, firmware: FirmwareChoice = OURS, journal: Journalled | None = None
+        self,
+        path: Path,
+        library: Library,
+        firmware: FirmwareChoice = OURS,
+        journal: Journalled | None = None,
+        *,
+        nodes: NodeChoice = ALL_HERE,
     ) -> None:
-        self._path, self._journal = path, journal or Journalled(path)
+        self._path, self._journal, self._nodes = path, journal or Journalled(path), nodes
         header = self._journal.header
         if library.rtl != header.rtl:
             raise JournalError(f"{path}:1: was recorded on the RTL {header.rtl}; this one is {library.rtl}")
-        if list(firmware.given) != header.firmware:
-            recorded, given = map(_options, (header.firmware, firmware.given))
+        if list(firmware.given) != header.firmware or list(nodes.given) != header.nodes:
+            recorded, given = _options(header.firmware, header.nodes), _options(firmware.given, nodes.given)
             raise JournalError(f"{path}:1: was recorded with {recorded}; found {given}")
-        self._run = Run(self._journal.scenario, library, firmware=firmware)
+        try:
+            self._run = Run(self._journal.scenario, library, firmware=firmware, nodes=nodes)
+        except NodeError as error:
+            raise JournalError(f"{path}:1: {error}") from None
         self._boards = list(firmware.boards.values())
         self._cards = {card.name: number for number, card in enumerate(self._run.server.wiring.cards)}
         self._managed = [ManagedCard(self._run.server, number) for number in self._cards.values()]
@@ -240,6 +270,9 @@ class SessionReplay:
     def _do(self, number: int, row: Any) -> str | None:
         if isinstance(row, Exchanged):
             return None  # boards read what is theirs when they are asked
+        if isinstance(row, _Lost | Differed):
+            self._of_hardware(number, row)
+            return None
         if isinstance(row, _Opened):
             if row.opened not in self._cards or row.client in self._ports:
                 raise JournalError(f"{self._path}:{number}: client {row.client} cannot come to card {row.opened!r}")
@@ -271,6 +304,13 @@ class SessionReplay:
                     )
         return None
 
+    def _of_hardware(self, number: int, row: "_Lost | Differed") -> None:
+        """What it did otherwise has been done again: the engine knows it from the beginning."""
+        if row.gpu not in self._nodes.nodes:
+            raise JournalError(f"{self._path}:{number}: {row.gpu} is not outside")
+        if isinstance(row, _Lost):
+            self._run.server.lose(self._run.server.wiring.cell_of(GpuRef.parse(row.gpu)), row.lost)
+
     def _ended(self, number: int, row: _End) -> Replayed:
         self._run.run_to(row.end)
         self._run.end_at(row.end)
@@ -286,8 +326,9 @@ class SessionReplay:
         return self._replayed(row.verdict, True, f"line {number}: {differs[0]}" if differs else None)
 
 
-def _options(firmware: Sequence[str]) -> str:
-    return " ".join(f"--firmware {each}" for each in firmware) or "our firmware"
+def _options(firmware: Sequence[str], nodes: Sequence[str]) -> str:
+    words = [f"--firmware {each}" for each in firmware] or ["our firmware"]
+    return " ".join([*words, *(f"--node {each}" for each in nodes)])
 
 
 def _differs(number: int, row: _Out, found: bytes, wanted: bytes) -> str:

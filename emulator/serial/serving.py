@@ -21,6 +21,7 @@ from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 
 MOST_CLIENTS = 64  # at a time
 _SLICE, _PACED_SLICE = 512, 2048  # cycles between two looks at the lines, at most
+_LONG = 0.02  # seconds that may lie between them where hardware outside takes its time
 _LOOK = 0.002  # seconds between two looks of a paced ring that keeps up
 _BITE = 512  # bytes of one client at a time: whoever has sent more doesn't keep the others waiting
 _HEARD, _MOST_HEARD = 0.0003, 0.005  # seconds for which who has asked is listened to, before time passes again
@@ -60,6 +61,8 @@ class Serving:
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
         self._selector = selectors.DefaultSelector()
         self._began, self._from, self._behind = 0.0, 0, False
+        self._slice = self._most = _SLICE if clock is None else _PACED_SLICE
+        self._slow = bool(run.engine.outside())
 
     def listen(self, card: int, listener: TcpListener) -> None:
         """Have clients of a card come by TCP."""
@@ -113,17 +116,18 @@ class Serving:
     # ----------------------------------------------------------------------------------------------------------
 
     def _pass_time(self) -> None:
-        now = self._run.kernel.now
-        if self._clock is None:
-            self._run.run_to(now + _SLICE)
-            return
-        seconds = self._monotonic()
-        due = self._from + int((seconds - self._began) * self._clock)
-        if due > now + self._clock:  # it can't keep up: the ring's clock is late, and doesn't try to catch up
-            due = now + _PACED_SLICE
-            self._began, self._from = seconds, due
-        self._behind = due > now + _PACED_SLICE  # the lines are looked at all the same
-        self._run.run_to(min(due, now + _PACED_SLICE))
+        now, seconds = self._run.kernel.now, self._monotonic()
+        due = now + self._slice
+        if self._clock is not None:
+            due = self._from + int((seconds - self._began) * self._clock)
+            if due > now + self._clock:  # it can't keep up: the ring's clock is late, and doesn't try to catch up
+                due = now + self._slice
+                self._began, self._from = seconds, due
+            self._behind = due > now + self._slice  # the lines are looked at all the same
+        self._run.run_to(min(due, now + self._slice))
+        if self._slow:
+            took = self._monotonic() - seconds
+            self._slice = max(1, self._slice // 2) if took > _LONG else min(2 * self._slice, self._most)
 
     def _attend(self, wait: float, most: float) -> None:
         """Wait so long for the lines; to who has asked something, listen for a moment more: it may ask again. `most`:

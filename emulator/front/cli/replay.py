@@ -11,7 +11,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.recorded import with_recorded
+from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
 from ringhil.emulator.serial.journal import JournalError
 from ringhil.emulator.serial.replaying import Journalled, SessionReplay
 
@@ -27,7 +27,8 @@ def command(file: Path, firmware: tuple[str, ...], as_json: bool) -> int:
             library = cells_library()
         try:
             journal = Journalled(file)
-            found = SessionReplay(file, library, with_recorded(journal, firmware_of(firmware)), journal).run()
+            choice, nodes = with_recorded(journal, firmware_of(firmware)), recorded_nodes(journal)
+            found = SessionReplay(file, library, choice, journal, nodes=nodes).run()
         except JournalError as error:
             raise click.ClickException(str(error)) from error
     if as_json:

@@ -11,10 +11,14 @@ import click
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.node import baud as node_baud_option
+from ringhil.emulator.front.cli.node import option as node_option
+from ringhil.emulator.front.cli.node import told
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
@@ -32,6 +36,8 @@ from ringhil.emulator.serial.uart import link_library
 @click.option("--baud", type=WholeNumber(*BAUDS), help="Speed of the lines; needs --clock.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
 @firmware_option
+@node_option
+@node_baud_option
 @click.option("--record", type=click.Path(path_type=Path), help="Write the session to this file, for ringhil replay.")
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
@@ -42,6 +48,8 @@ def command(
     baud: int | None,
     uart: bool,
     firmware: tuple[str, ...],
+    nodes: tuple[str, ...],
+    node_baud: int,
     record: Path | None,
     as_json: bool,
 ) -> None:
@@ -52,14 +60,17 @@ def command(
         raise click.UsageError("--uart: needs --baud, the speed of the card's UART")
     with ExitStack() as stack:
         with explained():
+            check_lines(nodes, firmware)
             scenario = load(file)
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
             choice = firmware_of(firmware)
-            run = Run(scenario, library, firmware=choice)
+            outside = stack.enter_context(OpenNodes(nodes, baud=node_baud)).choice
+            run = Run(scenario, library, firmware=choice, nodes=outside)
         stack.callback(run.close)
         stack.callback(run.server.close_work)
+        stack.enter_context(told(run.server))
         cards = [card.name for card in scenario.server.cards]
         unknown = [name for name in names if name not in cards]
         if unknown:
@@ -79,10 +90,11 @@ def command(
                     lines.append((number, line))
             if record is not None:
                 with _line_of_text():
-                    journal = stack.enter_context(Journal(record, header(run, clock, choice.given)))
+                    journal = stack.enter_context(Journal(record, header(run, clock, choice.given, outside.given)))
                 run.observations.listen_to_frames(seen.frame)
                 for gpu, board in choice.boards.items():
                     board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
+                journal.hardware(run)
             opening.pop_all()
         serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal, lost=_lost)
         stack.callback(serving.close)

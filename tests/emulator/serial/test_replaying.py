@@ -21,13 +21,14 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, JournalledPort, header
+from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, JournalledPort, LinesSum, header, written
 from ringhil.emulator.serial.lines import Pty, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.replaying import Replayed, SessionReplay
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Unwrapper, wrap
@@ -42,13 +43,16 @@ timeline: [{at: 9000, fault: line_drop, card: a, rate: 90}, {at: 9000, fault: li
 """
 
 
-def session(path: Path, seed: int, clients: int = 2, firmware: FirmwareChoice = OURS) -> None:
+def session(
+    path: Path, seed: int, clients: int = 2, firmware: FirmwareChoice = OURS, nodes: NodeChoice = ALL_HERE
+) -> None:
     """Serve, with clients that do this and that, and go."""
-    run = Run(loads(SERVER), cells_library(), firmware=firmware)
+    run = Run(loads(SERVER), cells_library(), firmware=firmware, nodes=nodes)
     listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
     seen, ended = FramesSeen(), threading.Event()
     run.observations.listen_to_frames(seen.frame)
-    with Journal(path, header(run, None, firmware.given)) as journal:
+    with Journal(path, header(run, None, firmware.given, nodes.given)) as journal:
+        journal.hardware(run)
         for gpu, board in firmware.boards.items():
             board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
         serving = Serving(run, journal=journal)
@@ -213,7 +217,7 @@ class Lines:
         """As if nobody had added them up."""
         end = json.loads(self.lines[-1])
         del end["sum"]
-        self.lines = [line.replace('"version":3', '"version":1') for line in self.lines[:-1]]
+        self.lines = [line.replace('"version":4', '"version":1') for line in self.lines[:-1]]
         self.lines.append(json.dumps(end, separators=(",", ":")) + "\n")
         return self
 
@@ -270,6 +274,27 @@ def test_the_first_version_is_read(recorded: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in found.lines]
     found.lines = [json.dumps({k: v for k, v in row.items() if k not in ("room", "left")}) + "\n" for row in rows]
     again = found.replayed(tmp_path / "old")
+    assert (again.difference, again.complete) == (None, True)
+
+
+def summed(path: Path, lines: list[str]) -> Path:
+    """A session of these lines, with their sum at the end."""
+    end, sum_ = json.loads(lines[-1]), LinesSum()
+    del end["sum"]
+    for line in lines[:-1]:
+        sum_.line(line)
+    path.write_text("".join([*lines[:-1], written({**end, "sum": sum_.with_last(written(end))})]))
+    return path
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_later_ones_are_read(recorded: Path, tmp_path: Path, version: int) -> None:
+    """They knew no hardware outside, and the second no firmware on boards."""
+    lines = recorded.read_text().splitlines(keepends=True)
+    about = {**json.loads(lines[0]), "version": version}
+    for key in ("nodes", "firmware")[: 4 - version]:
+        del about[key]
+    again = replayed(summed(tmp_path / "old", [written(about), *lines[1:]]))
     assert (again.difference, again.complete) == (None, True)
 
 
@@ -358,7 +383,7 @@ def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str)
 
 WRONG = {
     "another format": (where("format", format="ringhil recording"), ":1: is no live session"),
-    "a newer version": (where("format", version=4), ":1: is version 4 of the format; this program reads 1, 2, 3"),
+    "a newer version": (where("format", version=5), ":1: is version 5 of the format; this program reads 1, 2, 3, 4"),
     "other RTL": (where("format", rtl="sha256:0"), "was recorded on the RTL sha256:0"),
     "no scenario": (where("format", scenario="server: 3"), ":1: scenario: live:1:9"),
     "no clock": (where("format", clock=-1), ":1: clock: "),

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
-from tests.emulator.serial.test_replaying import session
+from tests.emulator.serial.test_replaying import session, summed
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.loop import board
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.recorded import with_recorded
-from ringhil.emulator.serial.journal import LinesSum, written
+from ringhil.emulator.serial.journal import written
 from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.protocol.line.firmware_loop import LoopType
@@ -69,16 +69,6 @@ def test_one_whose_board_was_pulled_out_replays_too(
     assert len(gone) == 1
     found = replayed(path)
     assert (found.difference, found.complete) == (None, True)
-
-
-def summed(path: Path, lines: list[str]) -> Path:
-    """A session of these lines, with their sum at the end."""
-    end, sum_ = json.loads(lines[-1]), LinesSum()
-    del end["sum"]
-    for line in lines[:-1]:
-        sum_.line(line)
-    path.write_text("".join([*lines[:-1], written({**end, "sum": sum_.with_last(written(end))})]))
-    return path
 
 
 def test_another_answer_or_another_question_is_the_first_difference(tmp_path: Path, program: str) -> None:

@@ -1,0 +1,200 @@
+"""A live session with hardware outside, recorded, replays without it: the same frames, bytes and verdict. Also when it
+was lost, and when it did otherwise than ours."""
+
+import itertools
+import json
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+from tests.emulator.engine.test_outside import Liar
+from tests.emulator.loop.bridge_line import BridgeLine, Spoil, as_it_is
+from tests.emulator.loop.test_nodes import Bridge
+from tests.emulator.serial.served import Served
+from tests.emulator.serial.test_replaying import SERVER, end, session, summed
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.nodes import OpenNodes
+from ringhil.emulator.loop.recorded import recorded_nodes
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.serial.client import CardClient
+from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header, written
+from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
+from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.server.firmware_choice import OURS
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
+from ringhil.protocol.line import node_loop
+
+GPUS = ("a.0", "a.1", "a.2", "a.4", "b.0", "b.1")
+
+
+def recorded(path: Path, seed: int, *lines: tuple[str, BridgeLine]) -> list[dict[str, object]]:
+    """Its rows."""
+    with OpenNodes([f"{gpu}={line.path}" for gpu, line in lines]) as nodes:
+        session(path, seed, nodes=nodes.choice)
+    return [json.loads(row) for row in path.read_text().splitlines()]
+
+
+def replayed(path: Path) -> Replayed:
+    journal = Journalled(path)
+    return SessionReplay(path, cells_library(), OURS, journal, nodes=recorded_nodes(journal)).run()
+
+
+def same(path: Path) -> None:
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+    assert found.bytes_out > 100
+
+
+# Outputs that may be anything: others are checked, and told to be damaged where they are.
+LIES = [node_loop.places(node_loop.OUTPUTS)[name] // node_loop.GROUP for name in ("p1_data", "p2_data", "reg_rdata")]
+
+
+def check(path: Path, seed: int) -> tuple[bool, bool]:
+    """One in two boards is lost at some time, and one in two does otherwise than ours: also one that is lost. Whether
+    it was, and did."""
+    dice, lost, lies = random.Random(seed), seed % 2 == 1, seed % 4 >= 2
+    gone = dice.choice([3, dice.randrange(3, 200), dice.randrange(200, 5000)]) if lost else None
+    back: Spoil = Liar(seed, dice.choice([2, 20]), groups=LIES) if lies else as_it_is
+    with BridgeLine(back=back, requests=gone) as line:
+        rows = recorded(path, seed, (dice.choice(GPUS), line))
+    was_lost, differed = (any(key in row for row in rows) for key in ("lost", "differed"))
+    assert was_lost <= lost
+    assert differed <= lies
+    same(path)
+    return was_lost, differed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_replays_without_its_hardware(tmp_path: Path, seed: int) -> None:
+    check(tmp_path / "session", seed)
+
+
+@pytest.mark.slow(part="benches")
+def test_a_hundred_sessions_do(tmp_path: Path) -> None:
+    found = Counter(check(tmp_path / f"session{seed}", seed) for seed in range(100))
+    assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
+
+
+def test_serve_takes_hardware_outside_and_goes_on_without_it(tmp_path: Path) -> None:
+    """As on the command line: the board is pulled out of a session, which is then replayed."""
+    path = tmp_path / "session"
+    with Bridge() as bridge:
+        options = ("--listen", "tcp://127.0.0.1:0", "--node", f"a.2={bridge.port}", "--record", str(path))
+        with Served(tmp_path, "name: live\nserver: {cards: {a: {gpus: 4}}}\n", *options) as served:
+            with CardClient.open(served.ports["a"][0]) as card:
+                assert card.census().members == (0, 1, 2, 3)
+                card.write(2, "weight", 7)
+                assert card.read(2, "weight") == 7
+                bridge.process.kill()
+                while len(card.census().members) > 3:
+                    pass
+                assert card.census().members == (0, 1, 3)
+            code, said = served.end(signal.SIGTERM)
+    (lost,) = [row for row in map(json.loads, path.read_text().splitlines()) if "lost" in row]
+    what = f"cycle {lost['cycle']}: the board is gone; from here on it is a GPU that has failed"
+    assert (code, said) == (0, f"ringhil: a.2: {what}\n")
+    done = ringhil("replay", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("identical: ")
+
+
+def test_a_slow_board_keeps_nobody_waiting() -> None:
+    """Where a cycle takes long, there are fewer of them between two looks at the lines."""
+    ticks, rounds = itertools.count(), 20
+
+    def cycles(nodes: NodeChoice) -> int:
+        run, done = Run(loads("server: {cards: {a: {gpus: 4}}}\n"), cells_library(), nodes=nodes), iter(range(rounds))
+        serving = Serving(run, monotonic=lambda: float(next(ticks)))
+        run.start()
+        serving.serve(lambda: next(done, None) is None)
+        serving.close()
+        run.close()
+        return run.kernel.now
+
+    with BridgeLine() as line, OpenNodes([f"a.2={line.path}"]) as nodes:
+        assert cycles(nodes.choice) < 1100
+    assert cycles(ALL_HERE) == 512 * rounds
+
+
+def alone(path: Path, given: str, cycles: int) -> list[dict[str, object]]:
+    """A session without clients, which is the same every time; its rows."""
+    seen = FramesSeen()
+    with OpenNodes([given]) as nodes:
+        run = Run(loads(SERVER), cells_library(), nodes=nodes.choice)
+        run.observations.listen_to_frames(seen.frame)
+        with Journal(path, header(run, None, nodes=nodes.choice.given)) as journal:
+            journal.hardware(run)
+            run.start()
+            run.run_to(cycles)
+            end(run, journal, seen)
+        run.close()
+    assert replayed(path).difference is None
+    return [json.loads(row) for row in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its board did otherwise, and was lost."""
+    path = tmp_path_factory.mktemp("session") / "session"
+    with BridgeLine(back=Liar(1, 2, groups=LIES), requests=300) as line:
+        rows = alone(path, f"a.1={line.path}", 30_000)
+    assert all(any(key in row for row in rows) for key in ("differed", "lost"))
+    return path
+
+
+def without(path: Path, to: Path, change: Callable[[dict[str, object]], dict[str, object] | None]) -> Path:
+    """The session with each of its rows changed, or left out."""
+    rows = [change(json.loads(line)) for line in path.read_text().splitlines()]
+    return summed(to, [written(row) for row in rows if row is not None])
+
+
+CHANGES: dict[str, Callable[[dict[str, object]], dict[str, object] | None]] = {
+    "was not lost": lambda row: None if "lost" in row else row,
+    "did nothing otherwise": lambda row: None if "differed" in row else row,
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_another_fate_of_a_board_is_another_session(one: Path, tmp_path: Path, what: str) -> None:
+    """So what is written down is needed."""
+    assert replayed(without(one, tmp_path / "other", CHANGES[what])).difference is not None
+
+
+def test_a_board_is_lost_in_the_very_cycle(tmp_path: Path) -> None:
+    """Where a cycle makes a difference, a board that is lost one cycle sooner or later is another session."""
+    first = 2000
+    frames = alone(tmp_path / str(first), f"a.1=lost@{first}", 8000)[-1]["frames"]
+    while alone(tmp_path / str(first + 1), f"a.1=lost@{first + 1}", 8000)[-1]["frames"] == frames:
+        first += 1
+    for was, becomes in ((first, first + 1), (first + 1, first)):
+        other = without(
+            tmp_path / str(was), tmp_path / "other", lambda r, to=becomes: {**r, "cycle": to} if "lost" in r else r
+        )
+        assert replayed(other).difference is not None
+
+
+REFUSED: dict[str, Callable[[dict[str, object]], dict[str, object] | None]] = {
+    ":1: nodes.0: String should match pattern": lambda r: {**r, "nodes": ["b=x"]} if "nodes" in r else r,
+    ":1: --node a.7=x: found GPU a.7; there are a.0 .. a.4, b.0 .. b.2": lambda r: (
+        {**r, "nodes": ["a.7=x"]} if "nodes" in r else r
+    ),
+    ": a.1 is not outside": lambda r: {**r, "nodes": []} if "nodes" in r else r,
+    "wanted is a line of a session": lambda r: {**r, "differed": 512} if "differed" in r else r,
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_session_that_can_not_be_is_refused(one: Path, tmp_path: Path, why: str) -> None:
+    assert why in refusal("replay", str(without(one, tmp_path / "other", REFUSED[why])))
+
+
+def test_a_session_is_as_good_as_its_hardware(one: Path) -> None:
+    """Whoever replays it must have what was there."""
+    with pytest.raises(JournalError, match=r":1: was recorded with our firmware --node a\.1=\S+; found our firmware$"):
+        SessionReplay(one, cells_library())
