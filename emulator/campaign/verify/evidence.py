@@ -132,7 +132,8 @@ class Evidence:
         if self.waves:
             cycle = min((f.at for f in verdict.failures if f.at is not None), default=verdict.cycles)
             start, end = window(scenario, min(cycle, verdict.cycles))
-            record(folder / "waves.fst", scenario, library, start, end, firmware=self.replay.firmware)
+            who = self.replay
+            record(folder / "waves.fst", scenario, library, start, end, firmware=who.firmware, nodes=who.nodes)
             document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 

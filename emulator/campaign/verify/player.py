@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.hardware import took_part
 from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
@@ -17,6 +18,7 @@ from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.node_choice import NodeError
 
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
 
@@ -59,13 +61,17 @@ class Player:
             return self.broken(file, place, Failure("input", str(error)))
         except FirmwareError as error:
             return self.broken(file, place, Failure("firmware", str(error)))
+        except NodeError as error:
+            return self.broken(file, place, Failure("node", str(error)))
 
     def played(self, file: int, variants: int, variant: Variant, began: float) -> Verdict:
-        """The verdict on one of so many variants. Raises ScenarioError, DataError and FirmwareError."""
+        """The verdict on one of so many variants. Raises ScenarioError, DataError, FirmwareError and
+        NodeError."""
         scenario = variant.scenario if self.seed is None else replace(variant.scenario, seed=self.seed)
-        server = Run(scenario, self.library, firmware=self.replay.firmware)
+        server = Run(scenario, self.library, firmware=self.replay.firmware, nodes=self.replay.nodes)
         try:
             outcome = server.run()
+            took_part(server.server, scenario.name)
         finally:
             server.engine.close()
         found = failures(scenario, outcome)

@@ -12,6 +12,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace.waves import WaveWriter
 
 LONGEST = 20_000  # cycles before the failure that are shown at most
@@ -27,10 +28,17 @@ def window(scenario: Scenario, cycle: int) -> tuple[int, int]:
 
 
 def record(
-    path: Path, scenario: Scenario, library: Library, start: int, end: int, *, firmware: FirmwareChoice = OURS
+    path: Path,
+    scenario: Scenario,
+    library: Library,
+    start: int,
+    end: int,
+    *,
+    firmware: FirmwareChoice = OURS,
+    nodes: NodeChoice = ALL_HERE,
 ) -> None:
-    """Play the scenario up to cycle `end` and write the window as FST. Raises WaveError."""
-    server = Run(scenario, library, firmware=firmware)
+    """Play the scenario up to cycle `end` and write the window as FST. Raises WaveError and NodeError."""
+    server = Run(scenario, library, firmware=firmware, nodes=nodes)
     try:
         with WindowWriter(path, server.engine, [card.name for card in scenario.server.cards], start) as writer:
             server.start()

@@ -154,6 +154,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 @click.option("--rtl", type=_FILE, metavar="DIR", help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
 @firmware_option
+@click.option("--node", "nodes", multiple=True, hidden=True)  # to say why there is none
 @click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write failing cases there as scenario files.")
 @click.option(
@@ -169,6 +170,8 @@ def command(**options: Any) -> int:
     results = terminal.beside(options["as_json"], report=options["report"])
     with explained(), explored():
         where = options["cluster"]
+        if options["nodes"]:
+            raise click.UsageError("--node: cases begin from one warm state, and a board can't go back to it")
         cluster.check_options(where, options["jobs"], options["firmware"])
         chosen = firmware_of(options["firmware"])
         jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)

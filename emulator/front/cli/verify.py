@@ -31,9 +31,12 @@ from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import jobs_for
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.node import baud as node_baud_option
+from ringhil.emulator.front.cli.node import option as node_option
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
@@ -105,6 +108,8 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     help="Longest time for a variant; one that takes longer is an error.",
 )
 @firmware_option
+@node_option
+@node_baud_option
 @click.option("--list", "only_list", is_flag=True, help="Print the names of what would be played, and end.")
 def command(
     paths: tuple[Path, ...],
@@ -124,6 +129,8 @@ def command(
     top: str,
     limit: float,
     firmware: tuple[str, ...],
+    nodes: tuple[str, ...],
+    node_baud: int,
     only_list: bool,
 ) -> int:
     """Play every scenario at and below the paths, each variant of a sweep, and judge them all.
@@ -140,11 +147,17 @@ def command(
         selection = Selection(select, *shard)
         if only_list:
             return _list(files, selection, as_json)
+        if nodes and cluster:
+            raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
+        if nodes and jobs not in (None, 1):
+            raise click.UsageError("--jobs: hardware outside takes part in one run at a time; leave it out")
+        check_lines(nodes, firmware)
         chosen = firmware_of(firmware)
-        jobs = jobs_for(chosen, jobs)
-        replay = Replay(seed, None if rtl is None else (rtl, top), chosen)
-        evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
+        jobs = 1 if nodes else jobs_for(chosen, jobs)
         with ExitStack() as opened:
+            outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
+            replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
+            evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
             xml = opened.enter_context(Output(junit)) if junit else None
             name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
             quality = opened.enter_context(Output(name)) if name else None

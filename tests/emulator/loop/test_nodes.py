@@ -185,7 +185,7 @@ def test_what_is_written_wrongly_is_refused(server: str, given: tuple[str, ...])
     assert refusal("run", server, *options) == f"ringhil: {REFUSED[given]}"
 
 
-@pytest.mark.parametrize("command", ["run", "serve"])
+@pytest.mark.parametrize("command", ["run", "serve", "verify"])
 def test_what_does_not_fit_together_is_refused_and_leaves_nothing(server: str, tmp_path: Path, command: str) -> None:
     out = ("--junit", "out") if command == "verify" else ("--record", "out")
     with BridgeLine() as line:
