@@ -17,6 +17,7 @@ from tests.emulator.loop.test_nodes import Bridge
 from tests.emulator.serial.served import Served
 from tests.emulator.serial.test_replaying import SERVER, end, session, summed
 
+from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.nodes import OpenNodes
@@ -29,6 +30,8 @@ from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.protocol.line import node_loop
+from ringhil.protocol.line.node_loop import NodeMessage
+from ringhil.protocol.registers import ADDRESS
 
 GPUS = ("a.0", "a.1", "a.2", "a.4", "b.0", "b.1")
 
@@ -177,6 +180,12 @@ def test_a_board_is_lost_in_the_very_cycle(tmp_path: Path) -> None:
             tmp_path / str(was), tmp_path / "other", lambda r, to=becomes: {**r, "cycle": to} if "lost" in r else r
         )
         assert replayed(other).difference is not None
+
+
+def test_registers_that_the_judge_reads_at_the_end_are_written_down(tmp_path: Path) -> None:
+    with BridgeLine(back=Liar(3, 1, NodeMessage.LOOK_REPLY)) as line:
+        *_, last, end = alone(tmp_path / "session", f"a.2={line.path}", 12_000)
+    assert (last["cycle"], last["differed"], end["end"]) == (12_000, REGISTER + ADDRESS["status"], 12_000)
 
 
 REFUSED: dict[str, Callable[[dict[str, object]], dict[str, object] | None]] = {

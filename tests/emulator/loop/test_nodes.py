@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import RINGHIL, refusal, ringhil
+from tests.emulator.engine.test_outside import Liar
 from tests.emulator.loop.bridge_line import BridgeLine
 from tests.emulator.serial.served import Served
 
@@ -111,6 +112,14 @@ def test_a_run_that_lost_its_board_is_played_again_without_it(server: str, tmp_p
     """Of the entry GPU registers are read, too: it may be lost in the middle of what is done in a cycle."""
     lost_and_again(server, tmp_path, "a.0", requests)
     lost_and_again(server, tmp_path, "a.2", requests // 3)
+
+
+def test_a_run_whose_board_did_otherwise_can_not_be(server: str) -> None:
+    with BridgeLine(requests=200, back=Liar(1, 2, groups=(10,))) as line:
+        _, said = outcome(server, "--node", f"a.2={line.path}")
+    lost, otherwise = said.splitlines()
+    assert lost.endswith(": the board is gone; from here on it is a GPU that has failed")
+    assert otherwise.startswith("ringhil: a.2: the board did otherwise than the RTL of this run in ")
 
 
 @pytest.mark.slow(part="benches")
