@@ -153,7 +153,7 @@ def command(
             raise click.UsageError("--jobs: hardware outside takes part in one run at a time; leave it out")
         check_lines(nodes, firmware)
         chosen = firmware_of(firmware)
-        jobs = 1 if nodes else jobs_for(chosen, jobs)
+        jobs = jobs_for(chosen, 1 if nodes else jobs)
         with ExitStack() as opened:
             outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
             replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
