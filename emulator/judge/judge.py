@@ -151,10 +151,10 @@ class Judge:
         server = self._server
         return horizon(server.scenario, server.timeline, self._wiring, self.bounds, self.expectations.last_cycle)
 
-    def outcome(self) -> Outcome:
-        """What came of the run, which is over."""
+    def outcome(self, since: int) -> Outcome:
+        """What came of the run, which is over; `since`: the cycle from which on it was played to its end."""
         server = self._server
-        self.conduct.finish(self.horizon() if server.scenario.until is None else None)
+        self.conduct.finish(max(self.horizon(), since) if server.scenario.until is None else None)
         evidence = RunEvidence(
             server.kernel.now,
             self._wiring,

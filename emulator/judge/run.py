@@ -62,9 +62,10 @@ class Run:
 
     def finish(self) -> Outcome:
         """Play to the end and judge; raises DataError when the workload's files can't be read."""
+        since = self.kernel.now
         self.server.play_out(self.judge.horizon())
         try:
-            return self.judge.outcome()
+            return self.judge.outcome(since)
         finally:
             self.kernel.tell_differences()
             self.server.close_work()
