@@ -23,6 +23,7 @@ Progress = Callable[[str], None]
 
 _u8, _u16, _u32, _u64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
 _handle, _pointer, _int = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
+WaitForLine = ctypes.CFUNCTYPE(_int, _int, _int, _int)  # descriptor, whether to write, milliseconds; 0: it can't
 
 _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "create": (_handle, [_pointer] * 6 + [_u32]),
@@ -33,6 +34,7 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "ended": (_pointer, [_handle]),
     "trace": (_int, [_handle, _u64, _pointer, _pointer]),
     "attach": (ctypes.c_char_p, [_handle, _u32, _int, _u8, _int]),
+    "wait_for_lines_by": (None, [WaitForLine]),
     "outside": (_u64, [_handle, _pointer]),
     "differences": (_u64, [_handle, _pointer]),
     "recall": (None, [_handle, _u32, _u64, _u32, _u64]),

@@ -55,6 +55,10 @@ RINGHIL_API const ringhil::Ended* ringhil_ended(const Engine* e) { return e->end
 RINGHIL_API const char* ringhil_attach(Engine* e, uint32_t cell, int fd, uint8_t sequence, int patience) {
     return e->attach(cell, fd, sequence, patience);
 }
+// Of every engine of this process: who waits for such lines, or NULL, the system's clock.
+RINGHIL_API void ringhil_wait_for_lines_by(ringhil::WaitForLine wait) {
+    ringhil::wait_for_line = wait ? wait : ringhil::poll_line;
+}
 // They stay where they are until the next call.
 RINGHIL_API uint64_t ringhil_outside(Engine* e, const ringhil::OutsideNode** nodes) {
     const auto& told = e->outside();

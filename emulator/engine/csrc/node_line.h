@@ -15,6 +15,20 @@
 
 namespace ringhil {
 
+// Waits until a line can be read (or written), for so many milliseconds at most; 0: it can't.
+using WaitForLine = int (*)(int fd, int writing, int milliseconds);
+
+inline int poll_line(int fd, int writing, int milliseconds) {
+    pollfd what{fd, static_cast<short>(writing ? POLLOUT : POLLIN), 0};
+    int n = 0;
+    do n = ::poll(&what, 1, milliseconds);
+    while (n < 0 && errno == EINTR);
+    return n > 0;
+}
+
+// Of all lines; another one for those whose time is not that of this machine.
+inline WaitForLine wait_for_line = poll_line;
+
 class NodeLine {
 public:
     // `fd`: open for reading and writing, raw, and not ours to close; `sequence`: of the last request; `patience`:
@@ -41,14 +55,15 @@ public:
     // The body of the answer to what was asked, or false: it is gone. Valid until the next request.
     bool answer(const uint8_t*& body, size_t& length) {
         size_t silent = 0, heard = 0;
+        bool again = false;
         for (uint32_t damaged = 0; m_gone.empty();) {
-            if (m_at == m_end && !fill(silent, heard)) continue;
+            if (m_at == m_end && !fill(silent, heard, again)) continue;
             const uint32_t before = m_receiver.damaged;
             const size_t size = rh_receive(&m_receiver, m_chunk[m_at++]);
             const bool unheard = size == 1 && m_room[0] == node_loop::DAMAGED;
             if (unheard || m_receiver.damaged != before) {
                 if (++damaged == MOST_DAMAGED) give_up("says nothing that can be understood");
-                else send();
+                else again = true;
             } else if (size >= 2 && m_room[1] == m_sequence) {
                 if (m_room[0] == (m_message[0] | node_loop::REPLY)) {
                     body = m_room + 2;
@@ -66,6 +81,7 @@ public:
 private:
     static constexpr size_t MOST_SILENT = 8, MOST_HEARD = 1 << 16;  // of one request: times patience; bytes
     static constexpr uint32_t MOST_DAMAGED = 200;
+    static constexpr int QUIET = 16;  // of patience that part
 
     void refused(uint8_t why) {
         using namespace node_loop;
@@ -78,17 +94,19 @@ private:
             const ssize_t n = ::write(m_fd, m_frame.data() + done, m_frame.size() - done);
             if (n > 0) done += n;
             else if (n < 0 && errno == EAGAIN) {
-                if (!wait(POLLOUT, m_patience * static_cast<int>(MOST_SILENT))) give_up("takes nothing");
+                if (!wait_for_line(m_fd, 1, m_patience * static_cast<int>(MOST_SILENT))) give_up("takes nothing");
             } else if (n == 0 || errno != EINTR) give_up("is gone");
         }
         if (m_gone.empty()) m_bytes_sent += m_frame.size();
     }
 
-    // False: nothing has come, and it was asked again or given up.
-    bool fill(size_t& silent, size_t& heard) {
-        if (!wait(POLLIN, m_patience)) {
-            if (++silent == MOST_SILENT) give_up("is silent");
+    // False: nothing has come, and it was asked again or given up. `again`: something was damaged. Then it is asked again
+    // as soon as nothing more comes; at once, each piece of noise would bring an answer, with more noise around it.
+    bool fill(size_t& silent, size_t& heard, bool& again) {
+        if (!wait_for_line(m_fd, 0, again ? m_patience / QUIET : m_patience)) {
+            if (!again && ++silent == MOST_SILENT) give_up("is silent");
             else send();
+            again = false;
             return false;
         }
         const ssize_t n = ::read(m_fd, m_chunk, sizeof m_chunk);
@@ -101,14 +119,6 @@ private:
         m_bytes_received += n;
         if ((heard += n) > MOST_HEARD) give_up("says nothing that can be understood");
         return true;
-    }
-
-    bool wait(short what, int milliseconds) const {
-        pollfd fd{m_fd, what, 0};
-        int n = 0;
-        do n = ::poll(&fd, 1, milliseconds);
-        while (n < 0 && errno == EINTR);
-        return n > 0;
     }
 
     int m_fd, m_patience;

@@ -155,6 +155,21 @@ def test_a_bad_line_changes_nothing(cells: Library, seed: int) -> None:
         assert min(to.struck, back.struck) > 10
 
 
+def test_noise_between_answers_breeds_no_requests(cells: Library) -> None:
+    """Each piece of it is taken for a damaged answer, and asked for again; those answers come with noise, too."""
+    cycles = 1500
+    with outside(cells, BridgeLine(back=noisy)) as engine, Engine(cells, RING) as here:
+        assert differing([here, engine], Trouble(5, 8)(cycles, 25), cycles) == ""
+        assert node(engine).lost == ""
+        assert node(engine).sent < 100 * node(engine).steps
+
+
+def noisy(data: bytes) -> bytes:
+    return b"".join(
+        b"\0noise\0and more\0" + wrap(message) for message in Unwrapper().feed(data) if isinstance(message, bytes)
+    )
+
+
 def test_an_answer_that_comes_twice_is_taken_once(cells: Library) -> None:
     """As when a request was asked again although its answer was only late."""
     cycles = 1500
