@@ -11,6 +11,7 @@ from ringhil.emulator.loop.registers import RegistersKept
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.observations import FirmwareLost
 
 
 class FirmwareVerdict(StrEnum):
@@ -49,9 +50,11 @@ def _failures(promise: FirmwarePromise, chosen: Chosen, library: Library) -> lis
     firmware = FirmwareChoice((f"{promise.where}={chosen.text}",), {promise.where: chosen})
     run = Run(loads(promise.scenario), library, firmware=firmware)
     registers = RegistersKept(run)
+    lost = list[str]()
+    run.observations.listen(FirmwareLost, lambda seen: lost.append(f"it is gone: {seen.why}"))
     try:
         outcome = run.run()
-        kept = list(registers.failures())
+        kept = lost or list(registers.failures())
     except FirmwareError as error:
         return [str(error)]
     finally:

@@ -58,10 +58,10 @@ class FirmwareChoice:
         may be at another port tomorrow, what it says that it is."""
         return {where if each.board else f"{where}={each.text}": each.source for where, each in self.chosen.items()}
 
-    def by_cell(self, wiring: Wiring) -> Mapping[int, tuple[str, Maker]]:
-        """By cell, its name in messages and what makes its firmware. Raises FirmwareError for a GPU that isn't
-        there."""
-        found = dict[int, tuple[str, Maker]]()
+    def by_cell(self, wiring: Wiring) -> Mapping[int, tuple[str, Maker, bool]]:
+        """By cell, its name in messages, what makes its firmware, and whether that is a board. Raises FirmwareError
+        for a GPU that isn't there."""
+        found = dict[int, tuple[str, Maker, bool]]()
         for cell in range(wiring.cells):
             card, gpu = wiring.place(cell)
             name = str(GpuRef(wiring.cards[card].name, gpu))
@@ -69,7 +69,7 @@ class FirmwareChoice:
             if chosen is None and (gpu in wiring.cards[card].host_links or cell in wiring.crossings):
                 chosen = self.chosen.get(ALL)
             if chosen is not None:
-                found[cell] = (f"firmware of {name} ({chosen.text})", chosen.maker)
+                found[cell] = (f"firmware of {name} ({chosen.text})", chosen.maker, chosen.board is not None)
         cards = {card.name: card.gpus for card in wiring.cards}
         for where in self.chosen.keys() - {ALL}:
             ref = GpuRef.parse(where)

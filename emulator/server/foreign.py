@@ -36,16 +36,27 @@ class FirmwareGone(Exception):
 
 class ForeignFirmware:
     """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError. Once it is gone it is
-    told to `on_gone`, and says nothing any more."""
+    told to `on_gone`, why, and says nothing any more. `board`: it is one, and gone, too, if it answers what none may:
+    it may have been without power. At its first power-up that is an error, as of whatever else."""
 
-    def __init__(self, name: str, maker: Maker, boot: Boot, on_gone: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        name: str,
+        maker: Maker,
+        boot: Boot,
+        on_gone: Callable[[str], None] = lambda why: None,
+        *,
+        board: bool = False,
+    ) -> None:
         self._name, self._on_gone, self._gone = name, on_gone, False
+        self._forgiven = board and boot.boots > 1
         try:
             with self._told("power-up"):
                 self._made: Any = maker(boot)
         except FirmwareGone as gone:
             self._has_gone("power-up", gone)
             return
+        self._forgiven = board
         missing = [method for method in METHODS if not callable(getattr(self._made, method, None))]
         if missing:
             raise FirmwareError(f"{name}: has no method {missing[0]}; wanted are {', '.join(METHODS)}")
@@ -79,23 +90,15 @@ class ForeignFirmware:
         where = f"{method} in cycle {now}"
         try:
             with self._told(where):
-                found = getattr(self._made, method)(*given)
+                return _actions(getattr(self._made, method)(*given))
         except FirmwareGone as gone:
             self._has_gone(where, gone)
             return []
-        if not isinstance(found, list | tuple) or len(found) > MOST_ACTIONS:
-            what = f"{len(found)} actions" if isinstance(found, list | tuple) else one(type(found).__name__)
-            wanted = f"wanted is a list of {MOST_ACTIONS} actions at most"
-            raise FirmwareError(f"{self._name}: {where}: found {what}; {wanted}")
-        try:
-            return [_checked(action) for action in found]
-        except ValueError as error:
-            raise FirmwareError(f"{self._name}: {where}: {error}") from None
 
     def _has_gone(self, where: str, gone: FirmwareGone) -> None:
         self._gone = True
         _log.warning("%s: %s: gone, and the GPU hangs from now on: %s", self._name, where, gone)
-        self._on_gone()
+        self._on_gone(f"{where}: {gone}")
 
     @contextmanager
     def _told(self, where: str) -> Iterator[None]:
@@ -103,7 +106,9 @@ class ForeignFirmware:
             yield
         except FirmwareGone:
             raise
-        except FirmwareError as error:  # of what is somewhere else: there is no place to show
+        except FirmwareError as error:  # there is no place to show
+            if self._forgiven:
+                raise FirmwareGone(str(error)) from None
             raise FirmwareError(f"{self._name}: {where}: {error}") from None
         except Exception as error:
             at, trace = "", error.__traceback__
@@ -111,6 +116,17 @@ class ForeignFirmware:
                 at, trace = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
             text = " ".join(str(error).split())
             raise FirmwareError(f"{self._name}: {where}: {type(error).__name__}: {text}{at}") from error
+
+
+def _actions(found: object) -> list[Action]:
+    """An answer that can be carried out. Raises FirmwareError."""
+    if not isinstance(found, list | tuple) or len(found) > MOST_ACTIONS:
+        what = f"{len(found)} actions" if isinstance(found, list | tuple) else one(type(found).__name__)
+        raise FirmwareError(f"found {what}; wanted is a list of {MOST_ACTIONS} actions at most")
+    try:
+        return [_checked(action) for action in found]
+    except ValueError as error:
+        raise FirmwareError(str(error)) from None
 
 
 def _checked(action: object) -> Action:

@@ -53,6 +53,15 @@ class NodeLost:
 
 
 @dataclass(frozen=True, slots=True)
+class FirmwareLost:
+    """The board that runs the firmware of the GPU of `cell` is gone: from the next cycle on it is one that hangs."""
+
+    cycle: int
+    cell: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class CountAsked:
     """Somebody outside has asked the entry GPU of a card to count now."""
 

@@ -22,6 +22,7 @@ from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.server.observations import (
     CountAsked,
     CpuSaid,
+    FirmwareLost,
     FirmwareStopped,
     NodeLost,
     SharedOut,
@@ -36,7 +37,7 @@ from ringhil.firmware.boot import our_program
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.firmware.program import Firmware
 
-_DEAD = "dead"
+_DEAD, _HANG = "dead", "hang"
 
 
 class LiveServer:
@@ -78,7 +79,7 @@ class LiveServer:
         self.kernel.on_firmware_mail = self._firmware_mail
         self.kernel.on_cpu_mail = self._cpu_mail
         self.kernel.on_lost = self.lose
-        self._lost = set[GpuRef]()
+        self._lost = set[tuple[str, GpuRef]]()  # what is the matter with a GPU for good
         self._horizon = FOREVER
         self.seconds = 0.0  # what playing has taken on this machine
 
@@ -93,14 +94,20 @@ class LiveServer:
             told = self._groups.boot(card, gpu, boots, memory)
             if cell not in self._foreign:
                 return our_program(told)
-            return ForeignFirmware(*self._foreign[cell], told, lambda: self._hang(cell))
+            name, maker, board = self._foreign[cell]
+            return ForeignFirmware(name, maker, told, lambda why: self._hang(cell, why), board=board)
 
         return GpuFirmware(self.kernel, cell, boot, self._injector.before_sending)
 
-    def _hang(self, cell: int) -> None:
-        """Nobody runs a GPU's firmware any more: it is a GPU that hangs, from the next cycle on."""
-        target = self.wiring.gpu_of(cell)
-        self.strike([TimelineEvent(self.kernel.now + 1, EventAction.FAULT, "hang", target, None, 0)])
+    def _hang(self, cell: int, why: str) -> None:
+        """Nobody runs a GPU's firmware any more: it is a GPU that hangs, from the next cycle on, for good."""
+        self.observations.tell(FirmwareLost(self.kernel.now, cell, why))
+        self._fails_for_good(cell, _HANG, self.kernel.now + 1)
+
+    def _fails_for_good(self, cell: int, kind: str, at: int) -> None:
+        ref = self.wiring.gpu_of(cell)
+        self.strike([TimelineEvent(at, EventAction.FAULT, kind, ref, None, 0)])
+        self.kernel.early(at, lambda: self._lost.add((kind, ref)))
 
     # ---------------------------------------------------------------------------------------------------- mail
 
@@ -124,13 +131,11 @@ class LiveServer:
 
     def lose(self, cell: int, why: str) -> None:
         """The hardware of a GPU is gone, from this cycle on: it is a GPU that is dead, for good."""
-        ref = self.wiring.gpu_of(cell)
         self.observations.tell(NodeLost(self.kernel.now, cell, why))
-        self.strike([TimelineEvent(self.kernel.now, EventAction.FAULT, _DEAD, ref, None, 0, None)])
-        self.kernel.early(self.kernel.now, lambda: self._lost.add(ref))
+        self._fails_for_good(cell, _DEAD, self.kernel.now)
 
     def _apply(self, event: TimelineEvent) -> None:
-        if event.kind == _DEAD and event.target in self._lost:
+        if (event.kind, event.target) in self._lost:
             return
         self._injector.apply(event)
         self.observations.tell(Struck(self.kernel.now, event))
