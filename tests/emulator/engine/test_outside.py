@@ -254,7 +254,7 @@ def test_a_board_that_is_lost_while_a_register_is_read_is_lost_in_that_cycle(cel
         assert differing([here, engine], before, 700) == ""
         os.dup2(nothing, line.fd)
         os.close(nothing)
-        for register in ("status", "memory", "status"):
+        for register in ("memory", "memory", "status", "status"):
             assert engine.peek(OUT, register) == here.peek(OUT, register)
         for each in (engine, here):
             each.poke(OUT, "memory", 7)
