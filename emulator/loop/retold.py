@@ -97,5 +97,5 @@ def retold(given: FirmwareChoice) -> FirmwareChoice:
     for where, each in given.chosen.items():
         if isinstance(each.board, Board):
             board = RetoldBoard(each.board)
-            chosen[where] = replace(each, maker=board.made, board=board)
+            chosen[where] = replace(each, maker=board.made, board=board, forgiven=False)
     return replace(given, chosen=chosen)

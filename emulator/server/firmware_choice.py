@@ -28,12 +28,14 @@ class FarEnd(Protocol):
 @dataclass(frozen=True)
 class Chosen:
     """What runs somewhere. `text`: as it was written; `maker` makes it; `source`: a hash of the file that it is in, of
-    a board what it says that it is; `board`: the one that runs it."""
+    a board what it says that it is; `board`: the one that runs it; `forgiven`: if that answers what none may, it is
+    gone and the run goes on."""
 
     text: str
     maker: Maker
     source: str
     board: FarEnd | None = None
+    forgiven: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class FirmwareChoice:
         return {where if each.board else f"{where}={each.text}": each.source for where, each in self.chosen.items()}
 
     def by_cell(self, wiring: Wiring) -> Mapping[int, tuple[str, Maker, bool]]:
-        """By cell, its name in messages, what makes its firmware, and whether that is a board. Raises FirmwareError
-        for a GPU that isn't there."""
+        """By cell, its name in messages, what makes its firmware, and whether that is a board that may be given up.
+        Raises FirmwareError for a GPU that isn't there."""
         found = dict[int, tuple[str, Maker, bool]]()
         for cell in range(wiring.cells):
             card, gpu = wiring.place(cell)
@@ -69,7 +71,11 @@ class FirmwareChoice:
             if chosen is None and (gpu in wiring.cards[card].host_links or cell in wiring.crossings):
                 chosen = self.chosen.get(ALL)
             if chosen is not None:
-                found[cell] = (f"firmware of {name} ({chosen.text})", chosen.maker, chosen.board is not None)
+                found[cell] = (
+                    f"firmware of {name} ({chosen.text})",
+                    chosen.maker,
+                    chosen.board is not None and chosen.forgiven,
+                )
         cards = {card.name: card.gpus for card in wiring.cards}
         for where in self.chosen.keys() - {ALL}:
             ref = GpuRef.parse(where)
