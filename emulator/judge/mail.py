@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
 from ringhil.protocol.wire import MemberState, Operation, Role
 
 _STATE = 0x0F
 _HOLDER = MemberState.HOLDER.code
 _ROLES = {role.code: role for role in Role}
 _OPERATIONS = {operation.code: operation for operation in Operation}
+_LEAST = {kind.KIND: kind.HEAD.size for kind in (Keepalive, Election, Statistics, Report)}  # bytes
 
 
 class Alive(NamedTuple):
@@ -32,8 +33,15 @@ class Ask(NamedTuple):
     lease: int
 
 
+def cut_short(frame: bytes) -> bool:
+    """Whether it has fewer bytes than its kind has fields. Firmware may write what it likes."""
+    return len(frame) < _LEAST.get(frame[0], 0)
+
+
 def read(frame: bytes) -> Alive | Ask | None:
     """What a frame of an election says; None: it is none."""
+    if cut_short(frame):
+        return None
     if frame[0] == Keepalive.KIND:
         f = Keepalive.HEAD.unpack_from(frame)
         role = _ROLES.get(f[9])

@@ -6,6 +6,7 @@ times that wait wipes it out.
 
 from dataclasses import dataclass
 
+from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.frames import Keepalive
 
@@ -33,7 +34,7 @@ class Peers:
 
     def heard(self, cell: int, frame: bytes, at: int) -> None:
         """It reads a keepalive of another GPU, which came round the ring."""
-        if frame[0] != Keepalive.KIND:
+        if frame[0] != Keepalive.KIND or cut_short(frame):
             return
         peer = self._peers.get((cell, frame[_ROLE], int.from_bytes(frame[_SENDER])))
         if peer is not None:

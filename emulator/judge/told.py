@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
@@ -127,7 +128,7 @@ class Told:
 
     def reads(self, cell: int, port: int, frame: bytes, arrived: int) -> None:
         """A sound frame of an election has arrived in its mailbox."""
-        if frame[0] != Keepalive.KIND:
+        if frame[0] != Keepalive.KIND or cut_short(frame):
             return
         role = _ROLES.get(frame[_ROLE])
         life = None if role is None else self._lives.get((cell, role))
@@ -152,7 +153,9 @@ class Told:
         kind = frame[0]
         if self._news:
             self._untold(cell, now)
-        if kind == Keepalive.KIND:
+        if cut_short(frame):
+            problems = iter([f"kind is {kind:#04x}, and it has {len(frame)} bytes, too few for that"])
+        elif kind == Keepalive.KIND:
             problems = self._keepalive(cell, port, frame, now)
         elif kind == Election.KIND:
             problems = self._election(cell, port, frame)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ringhil.emulator.documents import one, shown
+from ringhil.emulator.server.claims import check_claim, check_number
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
@@ -48,7 +49,7 @@ class ForeignFirmware:
         *,
         board: bool = False,
     ) -> None:
-        self._name, self._on_gone, self._gone = name, on_gone, False
+        self._name, self._boot, self._on_gone, self._gone = name, boot, on_gone, False
         self._forgiven = board and boot.boots > 1
         try:
             with self._told("power-up"):
@@ -90,7 +91,7 @@ class ForeignFirmware:
         where = f"{method} in cycle {now}"
         try:
             with self._told(where):
-                return _actions(getattr(self._made, method)(*given))
+                return _actions(getattr(self._made, method)(*given), self._boot)
         except FirmwareGone as gone:
             self._has_gone(where, gone)
             return []
@@ -118,18 +119,18 @@ class ForeignFirmware:
             raise FirmwareError(f"{self._name}: {where}: {type(error).__name__}: {text}{at}") from error
 
 
-def _actions(found: object) -> list[Action]:
+def _actions(found: object, boot: Boot) -> list[Action]:
     """An answer that can be carried out. Raises FirmwareError."""
     if not isinstance(found, list | tuple) or len(found) > MOST_ACTIONS:
         what = f"{len(found)} actions" if isinstance(found, list | tuple) else one(type(found).__name__)
         raise FirmwareError(f"found {what}; wanted is a list of {MOST_ACTIONS} actions at most")
     try:
-        return [_checked(action) for action in found]
+        return [_checked(action, boot) for action in found]
     except ValueError as error:
         raise FirmwareError(str(error)) from None
 
 
-def _checked(action: object) -> Action:
+def _checked(action: object, boot: Boot) -> Action:
     """An action that can be carried out. Raises ValueError."""
     match action:
         case Send(port, frame):
@@ -146,7 +147,7 @@ def _checked(action: object) -> Action:
                 raise ValueError(f"Tell: message: found {shown(message)}: {error}") from None
         case SetTimer(name, delay):
             _timer("SetTimer", name)
-            _number("SetTimer: delay", delay, 1, _LONGEST_DELAY)
+            check_number("SetTimer: delay", delay, 1, _LONGEST_DELAY)
         case CancelTimer(name):
             _timer("CancelTimer", name)
         case Write(register, value):
@@ -154,11 +155,13 @@ def _checked(action: object) -> Action:
                 raise ValueError(
                     f"Write: register: found {shown(register)}; allowed are {', '.join(sorted(_WRITABLE))}"
                 )
-            _number("Write: value", value, 0, 0xFFFFFFFF)
+            check_number("Write: value", value, 0, 0xFFFFFFFF)
         case Remember(epoch):
-            _number("Remember: epoch", epoch, 0, 0xFFFFFFFF)
+            check_number("Remember: epoch", epoch, 0, 0xFFFFFFFF)
             return Write("memory", epoch)
-        case _ if not isinstance(action, Observation):
+        case _ if isinstance(action, Observation):
+            check_claim(action, boot)
+        case _:
             raise ValueError(f"found {one(type(action).__name__)}; allowed are {_COMMANDS}")
     return action
 
@@ -174,8 +177,3 @@ def _port(port: object) -> None:
 def _timer(what: str, name: object) -> None:
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:
         raise ValueError(f"{what}: name: found {shown(name)}; allowed is a text of up to {_LONGEST_NAME} letters")
-
-
-def _number(what: str, value: object, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{what}: found {shown(value)}; allowed is a whole number from {low} to {high}")

@@ -18,10 +18,20 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
-from ringhil.firmware.observations import PeerUp
+from ringhil.firmware.observations import (
+    Counted,
+    Deposed,
+    Elected,
+    Granted,
+    Lapsed,
+    PeerDown,
+    PeerUp,
+    Suspected,
+)
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
-from ringhil.protocol.wire import Port, Role
+from ringhil.protocol.reasons import LeaseEnd
+from ringhil.protocol.wire import CensusVerdict, Port, Role
 
 ROOT = Path(__file__).resolve().parents[3]
 KEEPALIVE = Keepalive(0, 0, 2, 3, 0, 0, 1, 0, 3, 0, 0, 0, 1000, 0, 1, 0)
@@ -160,6 +170,17 @@ WRONG_ANSWERS = {
     "Write: register: found 'status'; allowed are": [Write("status", 1)],
     "Write: value: found 4294967296; allowed is": [Write("weight", 1 << 32)],
     "Remember: epoch: found -1": [Remember(-1)],
+    "Elected: role: found Role.ENTRY; allowed are none, of this GPU": [Elected(Role.ENTRY, 1)],
+    "Deposed: role: found 3; allowed are": [Deposed(3, 1, LeaseEnd.LEASE)],  # type: ignore[arg-type]
+    "Granted: role: found Role.BOUNDARY; allowed are": [Granted(Role.BOUNDARY, 1, 0, 9)],
+    "Lapsed: role: found": [Lapsed(Role.ENTRY, 1, 0, LeaseEnd.LEASE)],
+    "PeerUp: role: found": [PeerUp(Role.ENTRY, 1)],
+    "PeerDown: role: found": [PeerDown(Role.BOUNDARY, 1)],
+    "Suspected: gpus: found 4; allowed is a whole number from 0 to 3": [Suspected((1, 4))],
+    "Counted: count: found 5": [Counted(5, None, CensusVerdict.RING, None, None, 1, 1)],
+    "Counted: members: found -1": [Counted(2, (1, -1), CensusVerdict.RING, None, None, 1, 1)],
+    "Counted: break_after: found 4": [Counted(2, None, CensusVerdict.ARMS, 4, None, 1, 1)],
+    "Counted: boundaries: card: found 99": [Counted(1, (1,), CensusVerdict.RING, None, None, 1, 1, (), ((1, 99),))],
 }
 
 
@@ -174,8 +195,8 @@ def test_an_answer_that_none_may_give_is_told(recorded: type[Recorded], says: st
 
 
 def test_what_may_be_answered_goes_on_as_it_is(recorded: type[Recorded]) -> None:
-    up = PeerUp(Role.ENTRY, 3)
-    recorded.answers["start"] = [Send(Port.CPU, FRAME), SetTimer("x", 1), CancelTimer("y"), Write("weight", 0), up]
+    named = Suspected((3,))
+    recorded.answers["start"] = [Send(Port.CPU, FRAME), SetTimer("x", 1), CancelTimer("y"), Write("weight", 0), named]
     assert ForeignFirmware("x", recorded, BOOT).start(0) == recorded.answers["start"]
 
 

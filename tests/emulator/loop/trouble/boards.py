@@ -87,6 +87,7 @@ class FirmwareWords:
             done + joined([m.SetTimerAction(3, 0)]),
             done + joined([m.WriteAction(0xEE, 1)]),
             done + joined([m.CancelTimerAction(1)] * 257),
+            done + joined([m.SuspectedAction((1 << 40,))]),
             bytes([0x7E]) + answer[_ID],
             bytes([LoopType.ATTACH_REPLY.code]) + answer[_ID],
             encode(m.AttachReply(id_, 1, 0, 100, b"another")),
