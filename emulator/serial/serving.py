@@ -16,6 +16,7 @@ from ringhil.emulator.serial.bit_true_wire import BitTrueWire
 from ringhil.emulator.serial.journal import Journal, JournalledPort
 from ringhil.emulator.serial.lines import ClientLine, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.pacing import Pacing
 from ringhil.emulator.serial.port import ManagementPort, room_at
 from ringhil.emulator.serial.wire import CardEnd, Wire, byte_time
 
@@ -53,6 +54,7 @@ class Serving:
         lost: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._run, self._clock, self._monotonic = run, clock, monotonic
+        self._pacing = None if clock is None else Pacing(clock, monotonic)
         self._baud, self._uart = baud, uart
         self._journal, self._lost = journal, lost
         self._numbers = count(1)
@@ -60,7 +62,7 @@ class Serving:
         self._clients: dict[int, _Client] = {}
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
         self._selector = selectors.DefaultSelector()
-        self._began, self._from, self._behind = 0.0, 0, False
+        self._behind = False
         self._slice = self._most = _SLICE if clock is None else _PACED_SLICE
         self._slow = bool(run.engine.outside())
 
@@ -91,10 +93,11 @@ class Serving:
 
     def serve(self, until: Callable[[], bool]) -> None:
         """Go on until somebody says so."""
-        self._began, self._from = self._monotonic(), self._run.kernel.now
+        if self._pacing is not None:
+            self._pacing.begin(self._run.kernel.now)
         while not until():
             self._pass_time()
-            if self._clock is None:
+            if self._pacing is None:
                 self._attend(0, _MOST_HEARD)
             else:
                 self._attend(0 if self._behind else _LOOK, _LOOK)
@@ -116,17 +119,14 @@ class Serving:
     # ----------------------------------------------------------------------------------------------------------
 
     def _pass_time(self) -> None:
-        now, seconds = self._run.kernel.now, self._monotonic()
+        now, began = self._run.kernel.now, self._monotonic() if self._slow else 0.0
         due = now + self._slice
-        if self._clock is not None:
-            due = self._from + int((seconds - self._began) * self._clock)
-            if due > now + self._clock:  # it can't keep up: the ring's clock is late, and doesn't try to catch up
-                due = now + self._slice
-                self._began, self._from = seconds, due
+        if self._pacing is not None:
+            due = self._pacing.due(now, self._slice)
             self._behind = due > now + self._slice  # the lines are looked at all the same
         self._run.run_to(min(due, now + self._slice))
         if self._slow:
-            took = self._monotonic() - seconds
+            took = self._monotonic() - began
             self._slice = max(1, self._slice // 2) if took > _LONG else min(2 * self._slice, self._most)
 
     def _attend(self, wait: float, most: float) -> None:

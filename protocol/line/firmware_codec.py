@@ -10,6 +10,8 @@ _LENGTH = 2  # bytes of an action's length
 _ACTIONS = {kind.code for kind in ACTIONS}
 _OF_ACTIONS = {code: cls for code, cls in BY_TYPE.items() if code in _ACTIONS}
 _OF_MESSAGES = {code: cls for code, cls in BY_TYPE.items() if code not in _ACTIONS}
+_AT_A_CYCLE = {code for code, cls in _OF_MESSAGES.items() if hasattr(cls, "now")}
+_NOW = slice(3, 11)  # bytes of those
 
 
 def encode(message: Message) -> bytes:
@@ -21,6 +23,11 @@ def decode(data: bytes) -> Message:
     """The message in `data`. Raises MessageError on anything that is none; an action by itself is none."""
     found: Message = of_bytes(data, _OF_MESSAGES)
     return found
+
+
+def cycle_of(request: bytes) -> int | None:
+    """The cycle in which the GPU is asked that. None: it is told who it is, and no time has begun."""
+    return int.from_bytes(request[_NOW], "big") if request[0] in _AT_A_CYCLE else None
 
 
 def joined(actions: Iterable[Message]) -> bytes:

@@ -11,7 +11,7 @@ import click
 
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli import paced, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.node import baud as node_baud_option
@@ -43,6 +43,7 @@ _log = logging.getLogger(__name__)
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
 @firmware_option
+@paced.option
 @node_option
 @node_baud_option
 @click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
@@ -55,6 +56,7 @@ def command(
     rtl: Path | None,
     top: str,
     firmware: tuple[str, ...],
+    clock: int | None,
     nodes: tuple[str, ...],
     node_baud: int,
     record: Path | None,
@@ -65,7 +67,8 @@ def command(
     results = terminal.beside(as_json, record=record)
     with explained():
         check_lines(nodes, firmware)
-        scenario, choice = _scenario(server, data, seed), firmware_of(firmware)
+        scenario = _scenario(server, data, seed)
+        choice, boards = paced.paced(firmware_of(firmware), clock, scenario.server.settings.firmware_latency)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)
         with terminal.building() as progress:
@@ -75,8 +78,9 @@ def command(
             played = Run(scenario, library, firmware=choice, nodes=outside.choice, on_progress=on_progress)
             with told(played.server, again=True):
                 outcome = _run(played, record, waves)
+    paced.tell(boards)
     if as_json:
-        click.echo(json.dumps(outcome.to_json()))
+        click.echo(json.dumps(outcome.to_json() | paced.document(boards)))
     else:
         show(outcome, results)
     return 0 if outcome.verdict is VerdictWord.PASS else 1

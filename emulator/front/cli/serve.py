@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.node import baud as node_baud_option
@@ -24,7 +25,7 @@ from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, h
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import Serving
-from ringhil.emulator.serial.speeds import BAUD, BAUDS, CLOCKS
+from ringhil.emulator.serial.speeds import BAUD, BAUDS
 from ringhil.emulator.serial.uart import link_library
 
 
@@ -32,7 +33,7 @@ from ringhil.emulator.serial.uart import link_library
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
 @click.option("--listen", "where", multiple=True, metavar="WHERE", help=f"{ALLOWED}; may be repeated.")
 @click.option("--card", "names", multiple=True, metavar="NAME", help="Only this card; may be repeated.")
-@click.option("--clock", type=WholeNumber(*CLOCKS), metavar="HZ", help="Pace the ring to real time.")
+@paced.option
 @click.option("--baud", type=WholeNumber(*BAUDS), help="Speed of the lines; needs --clock.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
 @firmware_option
@@ -65,7 +66,7 @@ def command(
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
-            choice = firmware_of(firmware)
+            choice, boards = paced.served(firmware_of(firmware), clock, scenario.server.settings.firmware_latency)
             outside = stack.enter_context(OpenNodes(nodes, baud=node_baud)).choice
             run = Run(scenario, library, firmware=choice, nodes=outside)
         stack.callback(run.close)
@@ -123,6 +124,9 @@ def command(
                 outcome = run.finish()
                 verdict = {"verdict": str(outcome.verdict), "failures": list(outcome.failures)}
                 journal.end({"end": run.kernel.now, **verdict, "frames": seen.hexdigest()})
+        paced.tell(boards)
+        if as_json and boards:
+            click.echo(json.dumps(paced.document(boards)))
         if not ended:
             raise click.ClickException("no port is left to serve")
 

@@ -1,0 +1,54 @@
+"""Boards by the clock: `--clock` of `run` and `serve`, and what is told of boards that are too slow for it."""
+
+import logging
+from collections.abc import Mapping
+
+import click
+
+from ringhil.emulator.front.cli.whole import WholeNumber
+from ringhil.emulator.loop.punctual import Punctuality, timed
+from ringhil.emulator.serial.pacing import Pacing
+from ringhil.emulator.serial.speeds import CLOCKS
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+
+Boards = Mapping[str, Punctuality]  # by GPU
+_log = logging.getLogger(__name__)
+
+option = click.option(
+    "--clock",
+    type=WholeNumber(*CLOCKS),
+    metavar="HZ",
+    help="Pace the ring to real time, and measure which answers of boards (--firmware) are late.",
+)
+
+
+def paced(choice: FirmwareChoice, clock: int | None, latency: int) -> tuple[FirmwareChoice, Boards]:
+    """For a run: boards are asked in real time. Raises UsageError when there is none."""
+    if clock is None:
+        return choice, {}
+    if not choice.boards:
+        raise click.UsageError("--clock: paces boards, and there is none; wanted is --firmware GPU=URL")
+    return timed(choice, clock, latency, pacing=Pacing(clock))
+
+
+def served(choice: FirmwareChoice, clock: int | None, latency: int) -> tuple[FirmwareChoice, Boards]:
+    """For a session, which is paced as a whole. The first late answer of each board is told at once."""
+    return (choice, {}) if clock is None else timed(choice, clock, latency, on_late=_first)
+
+
+def tell(boards: Boards) -> None:
+    """In the end, a line for each board that was late."""
+    for where, found in boards.items():
+        if found.late:
+            click.echo(f"ringhil: {where}: {found}", err=True)
+        else:
+            _log.info("%s: %s", where, found)
+
+
+def document(boards: Boards) -> dict[str, object]:
+    """What is added to a document: nothing without a clock."""
+    return {"boards": {where: found.to_json() for where, found in boards.items()}} if boards else {}
+
+
+def _first(where: str, cycle: int, seconds: float) -> None:
+    click.echo(f"ringhil: {where}: cycle {cycle}: the answer took {1e6 * seconds:,.0f} us, which is late", err=True)
