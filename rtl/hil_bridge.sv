@@ -217,7 +217,7 @@ module hil_bridge
           place_q <= '0;
           count_q <= 4'h0;
           group_q <= 4'h0;
-          if (message) state_q <= KIND;
+          if (message && !busy) state_q <= KIND;
         end
         KIND: begin
           kind_q  <= heard;
