@@ -6,6 +6,7 @@
 
 #define HEAD 3u /* bytes of type and id */
 #define MOST_TIME ((uint64_t)1 << 48)
+#define LATEST ((uint64_t)1 << 62) /* cycle: all that is added to one stays a number */
 #define NAME "ringhil C"
 
 static size_t decline(uint16_t id, uint8_t why, const char *text, uint8_t *out, size_t room) {
@@ -59,20 +60,62 @@ static uint8_t routes(struct rhf_gpu *gpu, const struct rhf_routes *told) {
     return 0;
 }
 
-union request {
-    struct rhf_boot boot;
-    struct rhf_group group;
-    struct rhf_crossing crossing;
-    struct rhf_routes routes;
-    struct rhf_start start;
-    struct rhf_timer timer;
-    struct rhf_frame frame;
-    struct rhf_count_now count_now;
-};
+/* It is told about itself. 0, or why it is declined. */
+static uint8_t told(struct rhf_gpu *gpu, const uint8_t *in, size_t length, const char **text) {
+    union {
+        struct rhf_boot boot;
+        struct rhf_group group;
+        struct rhf_crossing crossing;
+        struct rhf_routes routes;
+    } r;
+    if (rhf_unpack_boot(&r.boot, in, length))
+        return boot(gpu, &r.boot, text);
+    if (rhf_unpack_group(&r.group, in, length))
+        return group(gpu, &r.group, text);
+    if (rhf_unpack_routes(&r.routes, in, length))
+        return routes(gpu, &r.routes);
+    if (!rhf_unpack_crossing(&r.crossing, in, length))
+        return RHF_WHY_BAD_LENGTH;
+    gpu->crossing = r.crossing;
+    gpu->has_crossing = 1;
+    return 0;
+}
+
+/* Something happens. The same. */
+static uint8_t happens(struct rhf_gpu *gpu, const uint8_t *in, size_t length, const char **text) {
+    union {
+        struct rhf_start start; /* all begin as this does */
+        struct rhf_timer timer;
+        struct rhf_frame frame;
+        struct rhf_count_now count_now;
+    } r;
+    if (!rhf_unpack_start(&r.start, in, length) && !rhf_unpack_timer(&r.timer, in, length) &&
+        !rhf_unpack_frame(&r.frame, in, length) && !rhf_unpack_count_now(&r.count_now, in, length))
+        return RHF_WHY_BAD_LENGTH;
+    if (r.start.now > LATEST) {
+        *text = "that cycle is too late";
+        return RHF_WHY_NO_ROOM;
+    }
+    int64_t now = (int64_t)r.start.now;
+    switch (rh_type(in, length)) {
+    case RHF_TYPE_START:
+        rhf_gpu_start(gpu, now);
+        break;
+    case RHF_TYPE_TIMER:
+        rhf_gpu_timer(gpu, r.timer.timer, r.timer.status, now);
+        break;
+    case RHF_TYPE_FRAME:
+        rhf_gpu_frame(gpu, r.frame.frame, r.frame.frame_length, r.frame.port, r.frame.bad, now);
+        break;
+    default:
+        if (gpu->census.running)
+            rhf_census_count_now(gpu, now);
+    }
+    return 0;
+}
 
 /* Carries it out; its actions go into `gpu->out`. 0, or why it is declined. */
 static uint8_t carry_out(struct rhf_gpu *gpu, const uint8_t *in, size_t length, const char **text) {
-    union request r;
     *text = "that is not its length";
     if (rh_type(in, length) != RHF_TYPE_BOOT && !gpu->booted) {
         *text = "boot comes first";
@@ -80,38 +123,15 @@ static uint8_t carry_out(struct rhf_gpu *gpu, const uint8_t *in, size_t length, 
     }
     switch (rh_type(in, length)) {
     case RHF_TYPE_BOOT:
-        return rhf_unpack_boot(&r.boot, in, length) ? boot(gpu, &r.boot, text) : RHF_WHY_BAD_LENGTH;
     case RHF_TYPE_GROUP:
-        return rhf_unpack_group(&r.group, in, length) ? group(gpu, &r.group, text) : RHF_WHY_BAD_LENGTH;
     case RHF_TYPE_CROSSING:
-        if (!rhf_unpack_crossing(&r.crossing, in, length))
-            return RHF_WHY_BAD_LENGTH;
-        gpu->crossing = r.crossing;
-        gpu->has_crossing = 1;
-        return 0;
     case RHF_TYPE_ROUTES:
-        return rhf_unpack_routes(&r.routes, in, length) ? routes(gpu, &r.routes) : RHF_WHY_BAD_LENGTH;
+        return told(gpu, in, length, text);
     case RHF_TYPE_START:
-        if (!rhf_unpack_start(&r.start, in, length))
-            return RHF_WHY_BAD_LENGTH;
-        rhf_gpu_start(gpu, (int64_t)r.start.now);
-        return 0;
     case RHF_TYPE_TIMER:
-        if (!rhf_unpack_timer(&r.timer, in, length))
-            return RHF_WHY_BAD_LENGTH;
-        rhf_gpu_timer(gpu, r.timer.timer, r.timer.status, (int64_t)r.timer.now);
-        return 0;
     case RHF_TYPE_FRAME:
-        if (!rhf_unpack_frame(&r.frame, in, length))
-            return RHF_WHY_BAD_LENGTH;
-        rhf_gpu_frame(gpu, r.frame.frame, r.frame.frame_length, r.frame.port, r.frame.bad, (int64_t)r.frame.now);
-        return 0;
     case RHF_TYPE_COUNT_NOW:
-        if (!rhf_unpack_count_now(&r.count_now, in, length))
-            return RHF_WHY_BAD_LENGTH;
-        if (gpu->census.running)
-            rhf_census_count_now(gpu, (int64_t)r.count_now.now);
-        return 0;
+        return happens(gpu, in, length, text);
     default:
         *text = "that type is not known";
         return RHF_WHY_UNKNOWN_TYPE;
