@@ -27,7 +27,10 @@ def firmware_in(path: Path) -> Maker:
     try:
         library = ctypes.CDLL(str(path.absolute()))
     except OSError as error:
-        raise FirmwareError(" ".join(str(error).split())) from error
+        text = " ".join(str(error).split())
+        if path.is_file() and "No such file" in text:  # what the loader says of it, too
+            text = f"{path}: is for another machine, or lacks a library that it needs"
+        raise FirmwareError(text) from error
     functions = [getattr(library, name, None) for name in (_SIZE, _ANSWER)]
     missing = [name for name, found in zip((_SIZE, _ANSWER), functions, strict=True) if found is None]
     if missing:

@@ -23,6 +23,8 @@ from ringhil.emulator.loop import board
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.protocol.line.firmware_loop import LoopType
+from ringhil.protocol.line.framing import Unwrapper, wrap
 
 from . import library
 from .boards import after, process, wire
@@ -164,6 +166,22 @@ def test_what_answers_nothing_or_is_not_there_is_one_line(port: str, tmp_path: P
         said = refusal(command, "s.yaml", "--firmware", f"a.1={port}", "--cluster", "local", cwd=tmp_path)
         why = "a board has one line, for one process; leave --cluster out"
         assert said == f"ringhil {command}: --firmware a.1={port}: {why}"
+
+
+def test_a_board_of_another_version_is_one_line(port: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(RING_OF_8)
+    heard = Unwrapper()
+
+    def newer(data: bytes) -> bytes:
+        """Whole messages; in an answer to `attach` the version is 7.3."""
+        found = [message for message in heard.feed(data) if isinstance(message, bytes)]
+        is_reply = LoopType.ATTACH_REPLY.code
+        return b"".join(wrap(m[:3] + b"\7\3" + m[5:] if m[0] == is_reply else m) for m in found)
+
+    with wire(port, newer) as name:
+        said = refusal("run", "s.yaml", "--firmware", f"a.1={name}", "--record", "run.jsonl", cwd=tmp_path)
+    assert said == f"ringhil: --firmware a.1={name}: it speaks version 7.3; this is 1.0"
+    assert not (tmp_path / "run.jsonl").exists()
 
 
 def test_verify_and_serve_take_a_board(port: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from . import library
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted((ROOT / "tests" / "scenarios").rglob("*.yaml"))
+_MACHINE = 18  # byte of an ELF header
 EXAMPLES = [ROOT / "examples" / f"{name}.yaml" for name in ("two-cards-faults", "chain-of-four", "cut-off-and-back")]
 
 
@@ -91,6 +92,11 @@ WRONG = {
     ),
     "#include <stddef.h>\nsize_t rhf_size(void) { return 8; }\n"
     "size_t rhf_answer(void *s, const char *r, size_t n, char *o) { o[0] = 1; return n; }": "found AttachRequest",
+    "#include <stddef.h>\nsize_t rhf_size(void) { return 8; }\n"
+    "size_t rhf_answer(void *s, const char *r, size_t n, char *o)\n"
+    "{ o[0] = (char)0x81; o[1] = r[1]; o[2] = r[2]; o[3] = 7; o[4] = o[5] = o[6] = 3; return 7; }": (
+        "it speaks version 7.3; this is 1.0"
+    ),
 }
 
 
@@ -106,7 +112,17 @@ def test_a_library_without_what_is_wanted_is_one_line(source: str, tmp_path: Pat
 
 def test_what_is_no_library_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("hello\n")
-    for name, why in (("text.so", "file too short"), ("none.so", "No such file or directory")):
-        said = refusal("run", str(EXAMPLES[0]), "--firmware", f"a.0=./{name}", cwd=tmp_path)
+    (tmp_path / "page.so").write_text("hello\n" * 100)
+    elsewhere = bytearray(library.built(tmp_path).read_bytes())
+    elsewhere[_MACHINE : _MACHINE + 2] = b"\xf7\0"  # some machine that nobody runs this on
+    (tmp_path / "other.so").write_bytes(elsewhere)
+    for name, why in (
+        ("text.so", "file too short"),
+        ("page.so", "invalid ELF header"),
+        ("other.so", "is for another machine, or lacks a library that it needs"),
+        ("none.so", "No such file or directory"),
+    ):
+        said = refusal("run", str(EXAMPLES[0]), "--firmware", f"a.0=./{name}", "--record", "run.jsonl", cwd=tmp_path)
+        assert not (tmp_path / "run.jsonl").exists()
         assert said.startswith(f"ringhil: --firmware a.0=./{name}: ")
         assert why in said
