@@ -3,6 +3,8 @@ same firmware in this process; a board that is lost, or isn't the same each time
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ from tests.emulator.campaign.explore.servers import LYING, RING, TWO
 from tests.protocol.c.library import SOURCES, compile_c
 
 from ringhil.protocol.c import FOLDER
+from ringhil.protocol.line.firmware_codec import decode, encode
+from ringhil.protocol.line.firmware_messages import BootRequest, StartRequest
+from ringhil.protocol.line.framing import Unwrapper, wrap
 
 from . import library
 from .boards import after, by_rfc2217, process, wire
@@ -112,6 +117,25 @@ def test_a_board_that_is_lost_ends_the_campaign_which_goes_on_with_it(port: str,
     assert set(lost) < set(whole)
     assert explored(tmp_path, f"a.1={port}", *FEW, "--store", "lost.sqlite")["run"]["already_done"] == len(lost) - 1
     assert rows(tmp_path / "lost.sqlite") == whole
+
+
+def forgetful(cycle: int) -> Callable[[bytes], bytes]:
+    """The board forgets its boot, as without power, before it is asked about that cycle or a later one, once."""
+    unwrapper, left = Unwrapper(), [wrap(encode(BootRequest(0xFFFF, *[0] * (len(fields(BootRequest)) - 1))))]
+
+    def spoil(data: bytes) -> bytes:
+        asked = [decode(found) for found in unwrapper.feed(data) if isinstance(found, bytes)]
+        late = any(getattr(message, "now", 0) >= cycle for message in asked)
+        return left.pop() + data if late and left else data
+
+    return spoil
+
+
+def test_a_case_in_which_the_board_was_without_power_is_played_again(port: str, in_c: Path, tmp_path: Path) -> None:
+    forgets = forgetful(2500)  # all faults have struck by then
+    with wire(port, forgets) as name:
+        assert same_as_in_process(tmp_path, RING, "a.1", name, in_c, *FEW) == CASES
+    assert forgets(wrap(encode(StartRequest(1, 3000)))) == wrap(encode(StartRequest(1, 3000))), "it has forgotten"
 
 
 @pytest.mark.parametrize("pieces", [30, 44])
