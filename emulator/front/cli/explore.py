@@ -171,7 +171,8 @@ def command(**options: Any) -> int:
     with explained(), explored():
         where = options["cluster"]
         if options["nodes"]:
-            raise click.UsageError("--node: cases begin from one warm state, and a board can't go back to it")
+            why = "a board would have to be clocked to the warm state anew for each case"
+            raise click.UsageError(f"--node: {why}; verify --node plays those that --out writes")
         cluster.check_options(where, options["jobs"], options["firmware"])
         chosen = firmware_of(options["firmware"])
         jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)

@@ -69,7 +69,8 @@ def test_where_hardware_outside_can_not_take_part(tmp_path: Path) -> None:
         ("verify", server, "--jobs", "2"): "--jobs: hardware outside takes part in one run at a time; leave it out",
         ("verify", server, "--cluster", "local"): "--node: workers of a --cluster don't have that line; play on this "
         "machine",
-        ("explore", server): "--node: cases begin from one warm state, and a board can't go back to it",
+        ("explore", server): "--node: a board would have to be clocked to the warm state anew for each case; verify "
+        "--node plays those that --out writes",
     }.items():
         assert refusal(*command, "--node", "a.2=/dev/nothing") == f"ringhil {command[0]}: {why}"
     with BridgeLine() as line:
