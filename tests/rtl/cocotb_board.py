@@ -101,6 +101,29 @@ async def all_wires_change(dut: Any) -> None:
 
 
 @cocotb.test(**PATIENCE)
+async def it_is_at_rest_when_an_answer_has_left_and_in_no_clock_before(dut: Any) -> None:
+    board = Board(dut)
+    await board.up()
+    for leave in (1, 0):  # without it there are two answers: the second request waits in the queue
+        requests = [board.step(), board.client.request(LOOK)][: 2 - leave]
+        answers = b"".join(wrap(board.oracle.answer(request)) for request in requests)
+        dut.cts_i.value = leave
+        await board.source.write(b"".join(map(wrap, requests)))
+        while board.source.count() > 0:  # the last byte has begun
+            await board.clocks(OVERSAMPLE)
+        for clock in range(40 * BYTE):
+            if clock == 2 * BYTE:
+                dut.cts_i.value = 1
+            if board.sink.count() == len(answers):
+                break
+            assert dut.idle_o.value == 0
+            await FallingEdge(dut.clk_i)
+        await board.clocks(board.byte)
+        assert dut.idle_o.value == 1
+        assert bytes(board.sink.read_nowait()) == answers
+
+
+@cocotb.test(**PATIENCE)
 async def without_leave_to_send_nothing_is_sent_and_nothing_is_lost(dut: Any) -> None:
     """However much comes meanwhile: "damaged" waits, and behind it answers do."""
     board = Board(dut)
