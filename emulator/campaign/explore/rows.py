@@ -1,6 +1,7 @@
 """Campaigns and results as they are kept in a store."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -29,6 +30,13 @@ class StoredCampaign:
     seed: int
     arguments: dict[str, Any]
     space: dict[str, int]
+
+    @property
+    def firmware(self) -> str:
+        """Options that give `run` the firmware that was played with, as a shell takes them, each with a space before
+        it. At which port a board was isn't kept: URL stands for that."""
+        given = (text if "=" in text else f"{text}=URL" for text in self.arguments.get("firmware", ()))
+        return "".join(f" --firmware {shlex.quote(text)}" for text in given)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ def query_command(
                 return 0
             number = chosen(kept, campaign)
             rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
-            written = {} if out is None else {c.row.key: str(c.file) for c in write_cases(out, known[number], rows)}
+            files = [] if out is None else write_cases(out, known[number], rows, known[number].firmware)
+            written = {case.row.key: str(case.file) for case in files}
     except ExploreError as error:
         raise click.ClickException(str(error)) from error
     cases = [{**row_json(row), "file": written.get(row.key)} for row in rows]

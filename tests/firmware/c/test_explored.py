@@ -1,8 +1,10 @@
 """Campaigns with a board: it can't be forked, and is told again what leads to a case. They find what they find with the
 same firmware in this process; a board that is lost, or isn't the same each time, ends them."""
 
+import html
 import json
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -99,6 +101,31 @@ def test_what_fails_with_it_is_made_small_with_it(port: str, in_c: Path, tmp_pat
     assert found[0] == found[1]
     assert len(found[0]) == 2
     assert any("--firmware a.1=IT" in text for text in found[0].values())
+
+
+def test_a_case_of_a_store_comes_with_a_command_that_plays_it_with_the_same_firmware(
+    in_c: Path, tmp_path: Path
+) -> None:
+    """In the file that `query` writes, and on the page of a report."""
+    (tmp_path / "s.yaml").write_text(LYING)
+    given = f"a.1={in_c}"
+    explored(tmp_path, given, *LIE, "--store", "kept.sqlite", "--report", "page.html", code=1)
+    query = ("explore", "query", "kept.sqlite", "--verdict", "fail", "--out", "cases", "--json")
+    case = json.loads(ringhil(*query, cwd=tmp_path).stdout)["cases"][0]
+    (command,) = re.findall("^# Replay: ringhil (.*)$", (tmp_path / case["file"]).read_text(), re.MULTILINE)
+    words = shlex.split(command)
+    assert words[-2:] == ["--firmware", given]
+    assert ringhil(*words, cwd=tmp_path).returncode == 1
+    page = html.unescape((tmp_path / "page.html").read_text())
+    assert f"-*.yaml --firmware {given}" in page
+
+
+def test_of_a_board_the_command_leaves_its_port_open(port: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(LYING)
+    explored(tmp_path, f"a.1={port}", *LIE, "--store", "kept.sqlite", code=1)
+    query = ("explore", "query", "kept.sqlite", "--verdict", "fail", "--out", "cases", "--json")
+    case = json.loads(ringhil(*query, cwd=tmp_path).stdout)["cases"][0]
+    assert " --firmware a.1=URL\n" in (tmp_path / case["file"]).read_text()
 
 
 # ---------------------------------------------------------------------------------------------------- what goes wrong
