@@ -24,6 +24,7 @@ def test_bench_prints_one_document_with_every_figure() -> None:
     assert document["peak_memory_bytes"] > 0
 
 
+@pytest.mark.slow(part="benches")
 def test_management_ports_are_measured_beside_an_echo() -> None:
     command = [sys.executable, "-m", "ringhil.emulator", "bench", "--json", "--only", "lines", "--seconds", "0.1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)

@@ -69,6 +69,7 @@ def test_a_server_runs_with_somebody_elses_node(example: str) -> None:
     assert json.loads(ours.stdout)["engine"]["rtl"] != document["engine"]["rtl"]
 
 
+@pytest.mark.slow(part="engine")
 def test_a_copy_of_our_node_under_another_name_gives_the_same_run(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     for name in ("ring_cell", "link_channel", "card_top", "server_top", "ringhil_pkg"):

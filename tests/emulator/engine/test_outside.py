@@ -45,7 +45,7 @@ def node(engine: Engine) -> OutsideNode:
 
 def test_every_wire_in_every_cycle_is_the_same(cells: Library) -> None:
     """Random traffic, registers and faults, on the GPU outside too."""
-    cycles, seen = 6000, Seen()
+    cycles, seen = 3000, Seen()
     with outside(cells, BridgeLine()) as engine, Engine(cells, RING) as here:
         actions = Trouble(1, 8)(cycles, 25)
         for _ in range(3):

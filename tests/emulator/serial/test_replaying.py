@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -238,7 +239,9 @@ def test_what_a_card_says_beyond_what_was_recorded_is_a_difference(recorded: Pat
 
 
 DAMAGES: dict[str, Callable[[Lines], None]] = {
-    "an end one cycle later": lambda f: f.lines.append(f.lines.pop().replace('"end":', '"end":1', 1)),
+    "an end one cycle later": lambda f: f.lines.append(
+        re.sub(r'(?<="end":)\d+', lambda m: str(int(m[0]) + 1), f.lines.pop())
+    ),
     "what came once more": lambda f: f.lines.insert(f.last("in"), f.lines[f.last("in")]),
     "nobody went": lambda f: f.lines.pop(f.last("closed")) and None,
     "no answer": lambda f: f.lines.pop(f.last("out")) and None,

@@ -55,7 +55,9 @@ def unjudged(found: dict[str, PromiseFinding]) -> set[str]:
     return {rule for rule, finding in found.items() if finding.kept is Kept.NOT_JUDGED}
 
 
-@pytest.mark.parametrize("transport", ["pty", "tcp", pytest.param("rfc2217", marks=pytest.mark.slow(part="benches"))])
+@pytest.mark.parametrize(
+    "transport", ["pty", *(pytest.param(name, marks=pytest.mark.slow(part="benches")) for name in ("tcp", "rfc2217"))]
+)
 def test_over_a_process(transport: str, served: Served, client: Callable[..., CheckedClient]) -> None:
     with closing(opened_port(served.ports["a"][TRANSPORTS[transport][1]], timeout=TIMEOUT)) as line:
         rest = unjudged(checked(line, client, TIMEOUT))
