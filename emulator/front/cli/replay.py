@@ -1,4 +1,4 @@
-"""`ringhil replay`: a live session again, without the clients that were there."""
+"""`ringhil replay`: a recorded run, or a live session without the clients that were there, again."""
 
 import json
 from dataclasses import asdict
@@ -6,37 +6,66 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
+from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
 from ringhil.emulator.serial.journal import JournalError
-from ringhil.emulator.serial.replaying import Journalled, SessionReplay
+from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.recording import Recording
 
 
 @click.command("replay")
 @click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING")
+@click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
+@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
 @firmware_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def command(file: Path, firmware: tuple[str, ...], as_json: bool) -> int:
-    """Run a live session of `ringhil serve --record` again; 0: byte for byte the same, 1: where it first differs."""
+def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool) -> int:
+    """Run a recording of `run --record` or `serve --record` again; 0: all is the same, 1: where it first differs."""
+    played: RunReplayed | Replayed
     with explained():
-        with building():
-            library = cells_library()
-        try:
-            journal = Journalled(file)
-            choice, nodes = with_recorded(journal, firmware_of(firmware)), recorded_nodes(journal)
-            found = SessionReplay(file, library, choice, journal, nodes=nodes).run()
-        except JournalError as error:
-            raise click.ClickException(str(error)) from error
+        with building() as progress:
+            library = cells_library(rtl or RTL, top=top, progress=progress)
+        if Recording.is_one(file):
+            played = run = _run(file, library, firmware_of(firmware))
+            text = None if run.difference is None else run.difference.text
+            about = f"{run.messages} messages"
+        else:
+            played = session = _session(file, library, firmware_of(firmware))
+            text = session.difference
+            about = f"{session.clients} client{'' if session.clients == 1 else 's'}, {session.bytes_out} bytes sent"
     if as_json:
-        click.echo(json.dumps(asdict(found)))
-    elif found.difference is not None:
-        click.echo(f"differs: {found.difference}")
+        click.echo(json.dumps(asdict(played)))
+    elif text is not None:
+        click.echo(f"differs: {text}")
     else:
-        end = f"verdict {found.verdict}" if found.complete else f"{file} breaks off there"
-        clients = f"{found.clients} client{'' if found.clients == 1 else 's'}"
-        click.echo(f"identical: {found.cycles} cycles, {clients}, {found.bytes_out} bytes sent; {end}")
-    return 0 if found.difference is None else 1
+        end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
+        click.echo(f"identical: {played.cycles} cycles, {about}; {end}")
+    return 0 if text is None else 1
+
+
+def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
+    with Recording(file) as recording:
+        about = recording.about
+        if library.rtl != about.rtl:
+            click.echo(f"ringhil: {file}: was recorded on the RTL {about.rtl}; this one is {library.rtl}", err=True)
+        if about.firmware and not given.given:
+            options = " ".join(f"--firmware {each}" for each in about.firmware)
+            raise RecordingError(f"{file}: was recorded with {options}; found our firmware")
+        return RunReplay(recording, library, firmware=given).run()
+
+
+def _session(file: Path, library: Library, given: FirmwareChoice) -> Replayed:
+    try:
+        journal = Journalled(file)
+        choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
+        return SessionReplay(file, library, choice, journal, nodes=nodes).run()
+    except JournalError as error:
+        raise click.ClickException(str(error)) from error

@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.files import STDOUT
 from ringhil.emulator.front.cli import paced, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
@@ -46,7 +48,12 @@ _log = logging.getLogger(__name__)
 @paced.option
 @node_option
 @node_baud_option
-@click.option("--record", type=click.Path(path_type=Path), help="Write every message to this file (JSON lines).")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Record the run in this file, for `ringhil replay`; FILE.jsonl: only its messages, as JSON lines.",
+)
 @click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the wires of all links.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
 def command(
@@ -67,8 +74,14 @@ def command(
     results = terminal.beside(as_json, record=record)
     with explained():
         check_lines(nodes, firmware)
+        choice = firmware_of(firmware)
+        if record is not None and not _is_lines(record) and (nodes or choice.boards):
+            raise click.UsageError(
+                f"--record {record}: a run with boards can't be recorded whole yet; `serve --record` records sessions "
+                f"with boards, and --record {record.with_suffix('.jsonl')} writes the messages"
+            )
         scenario = _scenario(server, data, seed)
-        choice, boards = paced.paced(firmware_of(firmware), clock, scenario.server.settings.firmware_latency)
+        choice, boards = paced.paced(choice, clock, scenario.server.settings.firmware_latency)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)
         with terminal.building() as progress:
@@ -77,7 +90,7 @@ def command(
         with OpenNodes(nodes, baud=node_baud) as outside, terminal.counting("work units") as on_progress:
             played = Run(scenario, library, firmware=choice, nodes=outside.choice, on_progress=on_progress)
             with told(played.server, again=True):
-                outcome = _run(played, record, waves)
+                outcome = _run(played, record, waves, firmware, nodes)
     paced.tell(boards)
     if as_json:
         click.echo(json.dumps(outcome.to_json() | paced.document(boards)))
@@ -96,8 +109,15 @@ def _scenario(path: Path, data: Path | None, seed: int | None) -> Scenario:
     return scenario
 
 
-def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
-    """Run it, and write what was asked for; files appear only when the run has come to its end."""
+def _is_lines(record: Path) -> bool:
+    """JSON lines go to whatever takes them; a recording of the whole run is a file."""
+    return record.suffix == ".jsonl" or record == STDOUT or (record.exists() and not record.is_file())
+
+
+def _run(
+    server: Run, record: Path | None, waves: Path | None, firmware: Sequence[str] = (), nodes: Sequence[str] = ()
+) -> Outcome:
+    """Run it, and write what was asked for; waves and JSON lines appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
     cards = scenario.server.cards
     gpus = [str(GpuRef(card.name, gpu)) for card in cards for gpu in range(card.gpus)]
@@ -105,15 +125,20 @@ def _run(server: Run, record: Path | None, waves: Path | None) -> Outcome:
         commits = []
         if _log.isEnabledFor(logging.DEBUG):
             _log_messages(server.observations, gpus)
-        if record is not None:
+        whole = None
+        if record is not None and _is_lines(record):
             recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus)
             server.observations.listen_to_frames(files.enter_context(recorder).frame)
             commits.append(recorder.commit)
+        elif record is not None:
+            whole = files.enter_context(RunRecorder(record, server, firmware=firmware, nodes=nodes))
         if waves is not None:
             writer = files.enter_context(WaveWriter(waves, server.engine, [card.name for card in cards]))
             server.observations.listen(Advanced, lambda _: writer.drain())
             commits.append(writer.commit)
         outcome = server.run()
+        if whole is not None:
+            whole.end(outcome)
         for commit in commits:
             commit()
     _log.info("ended after %d cycles: %s", outcome.cycles, outcome.verdict)

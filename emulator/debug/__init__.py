@@ -1,0 +1,1 @@
+"""For firmware developers: runs recorded whole, run again from their recordings, compared."""

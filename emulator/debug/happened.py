@@ -1,0 +1,59 @@
+"""What happens in a run beside its messages, as a recording has it: a kind, where, and its fields."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import FirmwareSaid
+from ringhil.emulator.scenario.writer import event_entry
+from ringhil.emulator.server.observations import (
+    CountAsked,
+    CpuSaid,
+    FirmwareLost,
+    FirmwareStopped,
+    Flapped,
+    LossOver,
+    NodeLost,
+    SharedOut,
+    Struck,
+)
+
+Tell = Callable[[int, int | None, str, dict[str, Any]], None]  # cycle, cell, kind, fields
+
+_ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLost, SharedOut)
+
+
+def tell_all(run: Run, tell: Tell) -> None:
+    """Have it called with all that happens from now on, in order."""
+
+    def itself(seen: Any) -> None:
+        found = _fields(seen)
+        cycle, cell = found.pop("cycle"), found.pop("cell", None)
+        tell(cycle, cell, type(seen).__name__, found)
+
+    def firmware(seen: FirmwareSaid) -> None:
+        tell(seen.cycle, seen.cell, type(seen.what).__name__, _fields(seen.what))
+
+    def cpu(seen: CpuSaid) -> None:
+        tell(seen.cycle, None, type(seen.what).__name__, {"card": seen.card, **_fields(seen.what)})
+
+    def struck(seen: Struck) -> None:
+        tell(seen.cycle, None, "Struck", event_entry(seen.event))
+
+    for kind in _ITSELF:
+        run.observations.listen(kind, itself)
+    run.observations.listen(FirmwareSaid, firmware)
+    run.observations.listen(CpuSaid, cpu)
+    run.observations.listen(Struck, struck)
+
+
+def _fields(seen: Any) -> dict[str, Any]:
+    return {each.name: _plain(getattr(seen, each.name)) for each in fields(seen)}
+
+
+def _plain(value: object) -> object:
+    """As JSON has it; words of the protocol by their names."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or type(value) in (int, bool, str) else str(value)

@@ -1,0 +1,64 @@
+"""A run that is written down as it goes."""
+
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ringhil.emulator.debug.happened import tell_all
+from ringhil.emulator.debug.hardware import hardware
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import dumps
+from ringhil.emulator.trace.recording import About, RecordingWriter
+
+STATES_EVERY = 1 << 16  # cycles
+
+
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
+    """What came of a run, without how long it took, as it reads back from JSON."""
+    document = outcome.to_json()
+    del document["engine"]
+    found: dict[str, Any] = json.loads(json.dumps(document))
+    return found
+
+
+class RunRecorder:
+    """Before a run begins; call `end` with what came of it. Raises RecordingError.
+
+    `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written.
+    """
+
+    def __init__(self, path: Path, run: Run, *, firmware: Sequence[str] = (), nodes: Sequence[str] = ()) -> None:
+        scenario, wiring = run.scenario, run.server.wiring
+        about = About(
+            ringhil=version("ringhil"),
+            rtl=run.engine.library.rtl,
+            name=scenario.name,
+            scenario=dumps(scenario),
+            firmware=list(firmware),
+            nodes=list(nodes),
+        )
+        self._run = run
+        self._writer = RecordingWriter(path, about, [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)])
+        run.observations.listen_to_frames(self._writer.message)
+        tell_all(run, self._writer.event)
+        run.kernel.remind(STATES_EVERY, self._look)
+
+    def _look(self) -> None:
+        now = self._run.kernel.now
+        self._writer.state(now, hardware(self._run.engine))
+        self._run.kernel.remind(now + STATES_EVERY, self._look)
+
+    def end(self, outcome: Outcome) -> None:
+        """The run is over."""
+        self._writer.state(self._run.kernel.now, hardware(self._run.engine))
+        self._writer.end(outcome_document(outcome))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._writer.__exit__(kind, error, tb)

@@ -1,0 +1,159 @@
+"""A run again, from its recording: each message and event is compared with the recorded one, up to the first that
+differs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import merge
+from typing import Any, NoReturn
+
+from ringhil.emulator.debug.happened import tell_all
+from ringhil.emulator.debug.hardware import hardware
+from ringhil.emulator.debug.recorder import STATES_EVERY, outcome_document
+from ringhil.emulator.debug.told import Told, differing, where
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import FrameSeen
+from ringhil.emulator.scenario import Scenario, ScenarioError, loads
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
+from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, RecordedState, Recording
+from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.emulator.trace.recording.writer import Chain, fields_as_text
+
+_WAY = {name: number for number, name in enumerate(WAYS)}
+
+
+@dataclass(frozen=True)
+class RunDifference:
+    """The first one: `where`, and what it is, in words. `fields`: of a message or event of one kind at one place, those
+    that differ, each with what was recorded and what was found."""
+
+    number: int
+    cycle: int
+    text: str
+    fields: tuple[tuple[str, object, object], ...] = ()
+
+
+@dataclass(frozen=True)
+class RunReplayed:
+    """`difference`: the first one, None: there is none. `complete`: the recording says how the run ended, so that the
+    end was compared too; `verdict`: its own."""
+
+    cycles: int
+    messages: int
+    verdict: str | None
+    complete: bool
+    difference: RunDifference | None
+
+
+class _Over(Exception):
+    """Nothing more is to be played."""
+
+
+class RunReplay:
+    """Once. Raises RecordingError for a recording that can't be run."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        library: Library,
+        *,
+        firmware: FirmwareChoice = OURS,
+        nodes: NodeChoice = ALL_HERE,
+    ) -> None:
+        self._recording, self._gpus = recording, recording.gpus
+        self._run = Run(scenario_of(recording), library, firmware=firmware, nodes=nodes)
+        self._recorded: Iterator[Told] = merge(recording.messages(), recording.events(), key=lambda told: told.number)
+        self._states, self._chain = recording.states(), Chain()
+        self._number = self._messages = 0
+        self._difference: RunDifference | None = None
+        self._run.observations.listen_to_frames(self._message)
+        tell_all(self._run, self._event)
+        self._run.kernel.remind(STATES_EVERY, self._look)
+
+    def run(self) -> RunReplayed:
+        """Until the first difference, or the end; one that breaks off, to where it does."""
+        run, recording = self._run, self._recording
+        try:
+            run.start()
+            if not recording.complete:
+                run.run_to(recording.last_cycle + 1)
+            else:
+                document = outcome_document(run.finish())
+                self._at_the_end(document)
+        except _Over:
+            pass
+        finally:
+            run.server.close_work()
+            run.close()
+        verdict = None if recording.outcome is None else str(recording.outcome.get("verdict"))
+        return RunReplayed(run.kernel.now, self._messages, verdict, recording.complete, self._difference)
+
+    def _message(self, seen: FrameSeen) -> None:
+        way, frame, bad = _WAY[seen.WAY], seen.frame, bool(seen.bad)
+        self._chain.message(seen.cycle, seen.cell, way, seen.port, bad, frame)
+        kind = frame[0] if frame else 0
+        self._number += 1
+        self._messages += 1
+        self._compare(RecordedMessage(self._number, seen.cycle, seen.cell, way, seen.port, int(bad), kind, frame))
+
+    def _event(self, cycle: int, cell: int | None, kind: str, fields: dict[str, Any]) -> None:
+        text = fields_as_text(fields)
+        self._chain.event(cycle, cell, kind, text)
+        self._number += 1
+        self._compare(RecordedEvent(self._number, cycle, cell, kind, text))
+
+    def _compare(self, found: Told) -> None:
+        recorded = next(self._recorded, None)
+        if recorded == found:
+            return
+        if recorded is None:
+            if not self._recording.complete:
+                raise _Over
+            self._differs(found.number, found.cycle, f"found {where(found, self._gpus)}, recorded nothing more")
+        places = [where(told, self._gpus) for told in (found, recorded)]
+        if places[0] != places[1]:
+            self._differs(recorded.number, recorded.cycle, f"found {places[0]}; recorded {places[1]}")
+        fields = tuple(differing(recorded, found))
+        name, was, now = fields[0] if fields else ("bytes", recorded, found)
+        more = f", and {len(fields) - 1} more" if len(fields) > 1 else ""
+        self._differs(recorded.number, recorded.cycle, f"{places[0]}: {name} is {now}, recorded {was}{more}", fields)
+
+    def _look(self) -> None:
+        now = self._run.kernel.now
+        self._state(now)
+        self._run.kernel.remind(now + STATES_EVERY, self._look)
+
+    def _state(self, now: int) -> None:
+        found = self._chain.state(now, hardware(self._run.engine))
+        recorded = next(self._states, None)
+        if recorded is None and not self._recording.complete:
+            return
+        if recorded != RecordedState(now, self._number, found):
+            self._differs(self._number, now, f"cycle {now}: all messages are the same, and registers are not")
+
+    def _at_the_end(self, found: dict[str, Any]) -> None:
+        self._state(self._run.kernel.now)
+        left = next(self._recorded, None)
+        if left is not None:
+            self._differs(left.number, left.cycle, f"found no more; recorded {where(left, self._gpus)}")
+        recorded = self._recording.outcome or {}
+        for name in found:
+            if found[name] != recorded.get(name):
+                text = f"at the end: {name} is {found[name]}, recorded {recorded.get(name)}"
+                self._differs(self._number, self._run.kernel.now, text)
+
+    def _differs(
+        self, number: int, cycle: int, text: str, fields: tuple[tuple[str, object, object], ...] = ()
+    ) -> NoReturn:
+        self._difference = RunDifference(number, cycle, text, fields)
+        raise _Over
+
+
+def scenario_of(recording: Recording) -> Scenario:
+    """What was run. Raises RecordingError."""
+    try:
+        return loads(recording.about.scenario, recording.about.name)
+    except ScenarioError as error:
+        raise RecordingError(f"{recording.path}: about: scenario: {error}") from None

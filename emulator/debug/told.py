@@ -1,0 +1,63 @@
+"""What a recording holds, in words."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from json import loads
+from typing import Any
+
+from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage
+from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.protocol import codec
+
+Told = RecordedMessage | RecordedEvent
+
+
+def decoded(frame: bytes) -> tuple[str, dict[str, Any]]:
+    """Name and fields of a frame; of one that is none, its bytes."""
+    try:
+        found = codec.decode(frame, link=False)  # the link puts its CRC in later, or has checked it already
+    except codec.FrameError as error:
+        return "damaged", {"bytes": frame.hex(), "why": str(error)}
+    return type(found).__name__.lower(), {each.name: getattr(found, each.name) for each in fields(found)}
+
+
+def where(told: Told, gpus: list[str]) -> str:
+    """Of a message `cycle 17, a.3 to_firmware statistics`, of anything else who said what."""
+    place = "the server" if told.cell is None else gpus[told.cell]
+    if isinstance(told, RecordedMessage):
+        return f"cycle {told.cycle}, {place} {WAYS[told.way]} {decoded(told.frame)[0]}"
+    return f"cycle {told.cycle}, {place}: {told.kind}"
+
+
+def details(told: Told) -> dict[str, Any]:
+    """Fields by name."""
+    if isinstance(told, RecordedMessage):
+        return {"port": told.port, "bad": bool(told.bad), **decoded(told.frame)[1]}
+    found: dict[str, Any] = loads(told.fields)
+    return found
+
+
+def differing(recorded: Told, found: Told) -> Iterator[tuple[str, object, object]]:
+    """The fields that aren't the same: name, recorded, found; of messages of records, which record's."""
+    yield from _differing("", details(recorded), details(found))
+
+
+def _differing(name: str, recorded: Any, found: Any) -> Iterator[tuple[str, object, object]]:
+    if recorded == found:
+        return
+    one, other = _parts(recorded), _parts(found)
+    if one is None or other is None or len(one) != len(other) or one.keys() != other.keys():
+        yield name, recorded, found
+        return
+    for key in one:
+        yield from _differing(f"{name}.{key}" if name else str(key), one[key], other[key])
+
+
+def _parts(value: Any) -> dict[Any, Any] | None:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, tuple | list):
+        return dict(enumerate(value))
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return None

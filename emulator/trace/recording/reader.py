@@ -1,0 +1,196 @@
+"""Reads a recording: by number, by cycle, by kind, with little memory however long it is."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from ringhil.emulator.documents import explained
+from ringhil.emulator.files import open_input
+from ringhil.emulator.trace.recorder import RecordingError
+from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSION, WAYS, About
+
+_LAST = 2**63 - 1
+_PAGE = 1000  # rows
+# Types of the rows; a damaged file may have any.
+_MESSAGE = (int, int, int, int, int, int, int, bytes)
+_EVENT = ((int, int, int, str, str), (int, int, type(None), str, str))
+_STATE = (int, int, bytes)
+_WANTED = "name a file that `ringhil run --record` has made"
+
+
+class RecordedMessage(NamedTuple):
+    """A frame, as `kernel.observations.FrameSeen` has it; `way`: a number of `tables.WAYS`, `kind`: its first byte."""
+
+    number: int
+    cycle: int
+    cell: int
+    way: int
+    port: int
+    bad: int
+    kind: int
+    frame: bytes
+
+
+class RecordedEvent(NamedTuple):
+    """What was said or done; `cell` None: by the CPU, or a file. `fields`: JSON."""
+
+    number: int
+    cycle: int
+    cell: int | None
+    kind: str
+    fields: str
+
+
+class RecordedState(NamedTuple):
+    """The hash of all that had happened before a cycle, up to `number`, and of all hardware in it."""
+
+    cycle: int
+    number: int
+    hash: bytes
+
+
+class Recording:
+    """The file at `path`. Raises RecordingError for what is none; while it is read, where it is damaged."""
+
+    @staticmethod
+    def is_one(path: Path) -> bool:
+        """Whether a file begins as a recording does, and not as a session's journal. Raises RecordingError."""
+        try:
+            with open_input(path) as file:
+                return file.read(len(MAGIC)) == MAGIC
+        except OSError as error:
+            raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not self.is_one(path):
+            raise RecordingError(f"{path}: is no recording; {_WANTED}")
+        with self._sound():
+            self._db = self._open()
+        try:
+            with self._sound():
+                self._read_head()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _open(self) -> sqlite3.Connection:
+        """To be read only; one whose writer was killed in the middle of a batch is put in order first."""
+        name = f"file:{quote(str(self.path.absolute()))}"
+        journal = Path(f"{self.path}-journal").exists()
+        db = sqlite3.connect(f"{name}?mode={'rw' if journal else 'ro'}", uri=True, isolation_level=None)
+        db.execute("PRAGMA trusted_schema = OFF")
+        return db
+
+    def _read_head(self) -> None:
+        number = self._db.execute("PRAGMA application_id").fetchone()[0]
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if number != APPLICATION:
+            raise RecordingError(f"{self.path}: is no recording; {_WANTED}")
+        if version != VERSION:
+            raise RecordingError(f"{self.path}: is version {version} of the format; this program reads {VERSION}")
+        header, outcome = self._db.execute("SELECT header, outcome FROM about").fetchone() or (None, None)
+        try:
+            self.about = About.model_validate_json(header or "")
+        except ValidationError as error:
+            raise RecordingError(f"{self.path}: about: {explained(error)}") from None
+        self.outcome: dict[str, Any] | None = self._document(outcome)
+        names = [name for (name,) in self._db.execute("SELECT name FROM gpus ORDER BY cell")]
+        if not all(isinstance(name, str) for name in names):
+            raise RecordingError(f"{self.path}: gpus: found {names!r}"[:200])
+        self.gpus: list[str] = names
+
+    def _document(self, text: object) -> dict[str, Any] | None:
+        """What came of the run; None: the recording breaks off."""
+        found = None if text is None else self._json(text)
+        if text is not None and found is None:
+            raise RecordingError(f"{self.path}: about: outcome: found {str(text)[:48]!r}; wanted is a JSON document")
+        return found
+
+    @staticmethod
+    def _json(text: object) -> dict[str, Any] | None:
+        try:
+            found = json.loads(str(text))
+        except (ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end; otherwise it was killed, or has not ended yet."""
+        return self.outcome is not None
+
+    def __len__(self) -> int:
+        """The number of messages."""
+        return int(self._one("SELECT count(*) FROM messages") or 0)
+
+    @property
+    def last_cycle(self) -> int:
+        """The last one of which anything is told."""
+        columns = (f"SELECT cycle FROM {table} ORDER BY number DESC LIMIT 1" for table in ("messages", "events"))
+        return max(int(self._one(column) or 0) for column in columns)
+
+    def messages(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedMessage]:
+        """Those with these numbers, in order. Raises RecordingError where they are damaged."""
+        for row in self._pages("messages", "number", first, last):
+            if tuple(map(type, row)) != _MESSAGE or not (0 <= row[2] < len(self.gpus) and 0 <= row[3] < len(WAYS)):
+                raise self._no_row("message", row)
+            yield RecordedMessage._make(row)
+
+    def events(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedEvent]:
+        """Those with these numbers, in order."""
+        for row in self._pages("events", "number", first, last):
+            types, cell = tuple(map(type, row)), row[2]
+            if types not in _EVENT or not (cell is None or 0 <= cell < len(self.gpus)) or self._json(row[4]) is None:
+                raise self._no_row("event", row)
+            yield RecordedEvent._make(row)
+
+    def states(self) -> Iterator[RecordedState]:
+        """The chain of hashes."""
+        for row in self._pages("states", "cycle", 0, _LAST):
+            if tuple(map(type, row)) != _STATE:
+                raise self._no_row("state", row)
+            yield RecordedState._make(row)
+
+    def _no_row(self, what: str, row: tuple[Any, ...]) -> RecordingError:
+        return RecordingError(f"{self.path}: is damaged: {what} {row[0]!r}: found {str(row)[:100]}")
+
+    def _one(self, query: str) -> Any:
+        with self._sound():
+            row = self._db.execute(query).fetchone()
+        return None if row is None else row[0]
+
+    def _pages(self, table: str, key: str, first: int, last: int) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table in the order of a column, a page at a time: nothing stays open between them."""
+        query = f"SELECT {key}, * FROM {table} WHERE {key} BETWEEN ? AND ? ORDER BY {key} LIMIT {_PAGE}"
+        while True:
+            with self._sound():
+                rows = self._db.execute(query, (first, last)).fetchall()
+            yield from (row[1:] for row in rows)
+            if len(rows) < _PAGE:
+                return
+            first = rows[-1][0] + 1
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise RecordingError(f"{self.path}: is damaged: {error}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,157 @@
+"""Writes a recording. What has been written is there in batches, also when the writer is killed; the same run gives the
+same file, byte for byte."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ringhil.emulator.trace.recorder import RecordingError, Seen
+from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, TABLES, VERSION, WAYS, About
+
+_BATCH = 8192  # rows
+_WAY = {name: number for number, name in enumerate(WAYS)}
+_HEAD = struct.Struct("<QIBBBI")
+
+
+def fields_as_text(fields: dict[str, Any]) -> str:
+    """As a recording keeps them: JSON."""
+    return json.dumps(fields, separators=(",", ":"))
+
+
+class Chain:
+    """A hash of all that has happened, as far as it has come; each state goes into all that follow."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def message(self, cycle: int, cell: int, way: int, port: int, bad: bool, frame: bytes) -> None:
+        """One more."""
+        self._hash.update(_HEAD.pack(cycle, cell, way, port, bad, len(frame)))
+        self._hash.update(frame)
+
+    def event(self, cycle: int, cell: int | None, kind: str, fields: str) -> None:
+        """One more."""
+        self._hash.update(f"{cycle} {cell} {kind} {fields}\n".encode())
+
+    def state(self, cycle: int, state: bytes) -> bytes:
+        """The hash with the state of all hardware in a cycle."""
+        self._hash.update(cycle.to_bytes(8, "little") + state)
+        return self._hash.digest()
+
+
+class RecordingWriter:
+    """Grows at `path`, from the beginning; what stood there is gone. Call `end` when the run is over; without that it
+    is a recording that breaks off. Raises RecordingError."""
+
+    def __init__(self, path: Path, about: About, gpus: Sequence[str]) -> None:
+        self._path, self._chain = path, Chain()
+        self._messages: list[tuple[int, int, int, int, int, bool, int, bytes]] = []
+        self._events: list[tuple[int, int, int | None, str, str]] = []
+        self._states: list[tuple[int, int, bytes]] = []
+        self._number = 0
+        with self._explained():
+            _make_room(path)
+            self._db = sqlite3.connect(path, isolation_level=None)
+            try:
+                self._begin(about, gpus)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _begin(self, about: About, gpus: Sequence[str]) -> None:
+        # The system's crash may cost the last batches; one of this process costs none.
+        for pragma in ("page_size = 8192", "synchronous = OFF", f"application_id = {APPLICATION}"):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.execute("BEGIN")
+        for statement in TABLES.split(";"):
+            self._db.execute(statement)
+        self._db.execute("INSERT INTO about VALUES (?, NULL)", (about.model_dump_json(),))
+        self._db.executemany("INSERT INTO gpus VALUES (?, ?)", enumerate(gpus))
+        self._db.executemany("INSERT INTO ways VALUES (?, ?)", enumerate(WAYS))
+        self._db.execute(f"PRAGMA user_version = {VERSION}")
+        self._db.execute("COMMIT")
+
+    def message(self, seen: Seen) -> None:
+        """A frame on its way between hardware and Python."""
+        frame, way = seen.frame, _WAY[seen.WAY]
+        self._number += 1
+        row = (self._number, seen.cycle, seen.cell, way, seen.port, seen.bad, frame[0] if frame else 0, frame)
+        self._messages.append(row)
+        self._chain.message(seen.cycle, seen.cell, way, seen.port, seen.bad, frame)
+        if len(self._messages) >= _BATCH:
+            self._flush()
+
+    def event(self, cycle: int, cell: int | None, kind: str, fields: dict[str, Any]) -> None:
+        """Something that was said or done: by the firmware of a GPU, or at one; `cell` None: by the CPU, or a file."""
+        text = fields_as_text(fields)
+        self._number += 1
+        self._events.append((self._number, cycle, cell, kind, text))
+        self._chain.event(cycle, cell, kind, text)
+        if len(self._events) >= _BATCH:
+            self._flush()
+
+    def state(self, cycle: int, state: bytes) -> None:
+        """How all hardware is in a cycle."""
+        self._states.append((cycle, self._number, self._chain.state(cycle, state)))
+
+    def _flush(self) -> None:
+        with self._explained():
+            self._db.execute("BEGIN")
+            self._db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._messages)
+            self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._events)
+            self._db.executemany("INSERT INTO states VALUES (?, ?, ?)", self._states)
+            self._db.execute("COMMIT")
+        self._messages.clear()
+        self._events.clear()
+        self._states.clear()
+
+    def end(self, outcome: dict[str, Any]) -> None:
+        """The run is over, and this came of it."""
+        self._flush()
+        with self._explained():
+            self._db.execute("BEGIN")
+            for statement in INDEXES.split(";"):
+                self._db.execute(statement)
+            self._db.execute("UPDATE about SET outcome = ?", (json.dumps(outcome, separators=(",", ":")),))
+            self._db.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RecordingError(f"{self._path}: cannot be written: {error.strerror}") from None
+        except sqlite3.Error as error:
+            raise RecordingError(f"{self._path}: cannot be written: {error}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        """What has happened until now stays, whatever has ended it."""
+        try:
+            if self._messages or self._events or self._states:
+                self._flush()
+        except RecordingError:
+            if error is None:
+                raise
+        finally:
+            self._db.close()
+
+
+def _make_room(path: Path) -> None:
+    """A link leads to its file, which is replaced; what is no file is refused. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise IsADirectoryError(0, "it is a folder") if path.is_dir() else OSError(0, "it is no file")
+    real = Path(os.path.realpath(path))
+    for old in (real, Path(f"{real}-journal")):  # a journal of before would be played back
+        old.unlink(missing_ok=True)
+    with real.open("xb"):
+        pass

@@ -1,0 +1,232 @@
+"""A recording gives back what was written, grows in batches, and says what is wrong with a file that is none."""
+
+import os
+import signal
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.emulator.scenario.samples import unhurried
+
+from ringhil.emulator.kernel.observations import FRAMES, FrameSeen
+from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.recording import About, RecordedState, Recording, RecordingWriter
+from ringhil.emulator.trace.recording.tables import WAYS
+
+ABOUT = About(ringhil="1", rtl="sha256:0", name="n", scenario="server: {}\n", firmware=["a.1=x"], nodes=[])
+GPUS = ["a.0", "a.1"]
+FRAMES_SEEN = st.builds(
+    lambda kind, *values: kind(*values),
+    st.sampled_from(FRAMES),
+    st.integers(0, 2**62),
+    st.integers(0, 1),
+    st.integers(0, 3),
+    st.binary(max_size=80),
+    st.booleans(),
+)
+EVENTS = st.tuples(
+    st.integers(0, 2**62),
+    st.none() | st.integers(0, 1),
+    st.sampled_from(["Counted", "Struck"]),
+    st.dictionaries(st.sampled_from("ab"), st.integers() | st.text()),
+)
+
+
+def written(path: Path, happened: list[Any], ended: bool = True) -> None:
+    with RecordingWriter(path, ABOUT, GPUS) as writer:
+        for each in happened:
+            if isinstance(each, FrameSeen):
+                writer.message(each)
+            else:
+                writer.event(*each)
+        writer.state(7, b"state")
+        if ended:
+            writer.end({"verdict": "pass"})
+
+
+def frame(cycle: int) -> FrameSeen:
+    return FRAMES[cycle % 4](cycle, cycle % 2, cycle % 3, cycle.to_bytes(8), cycle % 5 == 0)
+
+
+@unhurried
+@given(st.lists(FRAMES_SEEN | EVENTS, max_size=20), st.booleans())
+def test_what_was_written_is_read_in_its_order(tmp_path: Path, happened: list[Any], ended: bool) -> None:
+    written(tmp_path / "r", happened, ended)
+    with Recording(tmp_path / "r") as found:
+        messages, events = list(found.messages()), list(found.events())
+        assert found.about == ABOUT
+        assert found.gpus == GPUS
+        assert found.complete is ended
+        assert len(found) == len(messages)
+    for number, each in enumerate(happened, 1):
+        if isinstance(each, FrameSeen):
+            read = messages.pop(0)
+            kind = each.frame[0] if each.frame else 0
+            way = WAYS.index(each.WAY)
+            assert read == (number, each.cycle, each.cell, way, each.port, each.bad, kind, each.frame)
+        else:
+            assert events.pop(0)[:4] == (number, *each[:3])
+    assert (messages, events) == ([], [])
+
+
+def test_a_long_one_is_read_in_parts(tmp_path: Path) -> None:
+    written(tmp_path / "r", [frame(cycle) for cycle in range(20_000)])
+    with Recording(tmp_path / "r") as found:
+        assert [m.cycle for m in found.messages()] == list(range(20_000))
+        assert [m.number for m in found.messages(1999, 2001)] == [1999, 2000, 2001]
+        assert found.last_cycle == 19_999
+
+
+def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
+    for name in "ab":
+        written(tmp_path / name, [frame(cycle) for cycle in range(9000)])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("changed", [3, 8999])
+def test_each_message_goes_into_the_hashes(tmp_path: Path, changed: int) -> None:
+    hashes = set()
+    for change in (False, True):
+        frames = [frame(cycle) for cycle in range(9000)]
+        if change:
+            frames[changed] = FRAMES[0](changed, 0, 0, b"another!")
+        written(tmp_path / "r", frames)
+        with Recording(tmp_path / "r") as found:
+            hashes |= {state.hash for state in found.states()}
+    assert len(hashes) == 2
+
+
+def test_a_state_goes_into_its_hash_and_all_later_ones(tmp_path: Path) -> None:
+    found: list[list[RecordedState]] = []
+    for state in (b"a", b"b"):
+        with RecordingWriter(tmp_path / "r", ABOUT, GPUS) as writer:
+            writer.state(1, state)
+            writer.state(2, b"same")
+        with Recording(tmp_path / "r") as recording:
+            found.append(list(recording.states()))
+    assert all(one.hash != other.hash for one, other in zip(*found, strict=True))
+
+
+def test_one_whose_writer_was_killed_has_all_batches(tmp_path: Path) -> None:
+    path, ends = tmp_path / "r", os.pipe()
+    child = os.fork()
+    if child == 0:
+        writer = RecordingWriter(path, ABOUT, GPUS)
+        for cycle in range(20_000):
+            writer.message(frame(cycle))
+        os.write(ends[1], b"x")
+        signal.pause()
+    os.read(ends[0], 1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with Recording(path) as found:
+        assert not found.complete
+        assert [m.cycle for m in found.messages()] == list(range(2 * 8192))
+
+
+def test_one_that_was_interrupted_has_all(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with RecordingWriter(tmp_path / "r", ABOUT, GPUS) as writer:
+            writer.message(frame(1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with Recording(tmp_path / "r") as found:
+        assert (len(found), found.complete) == (1, False)
+
+
+def sql(text: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript(text)
+
+    return change
+
+
+WRONG: dict[str, Callable[[Path], Any]] = {
+    "is no recording; name a file that": lambda path: path.write_text("hello"),
+    "cannot be read: No such file": lambda path: path.unlink(),
+    "is version 2 of the format; this program reads 1": sql("PRAGMA user_version = 2"),
+    "is no recording": sql("PRAGMA application_id = 5"),
+    "found []; needed is 'ringhil' as well": sql("UPDATE about SET header = '{}'"),
+    "about: not JSON": sql("UPDATE about SET header = 'x'"),
+    "outcome: found 'x'; wanted is a JSON document": sql("UPDATE about SET outcome = 'x'"),
+    "is damaged: no such table": sql("DROP TABLE gpus"),
+    "gpus: found": sql("UPDATE gpus SET name = x'80' WHERE cell = 1"),
+    "is damaged": lambda path: path.write_bytes(path.read_bytes()[:9000]),
+}
+
+
+@pytest.mark.parametrize("says", WRONG)
+def test_what_is_no_recording_is_one_line(tmp_path: Path, says: str) -> None:
+    path = tmp_path / "r"
+    written(path, [frame(cycle) for cycle in range(3000)])
+    WRONG[says](path)
+    with pytest.raises(RecordingError) as error:
+        Recording(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@unhurried
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=4))
+def test_any_damage_is_told_or_makes_no_difference_to_reading(tmp_path: Path, at: int, data: bytes) -> None:
+    path = tmp_path / "r"
+    written(path, [frame(cycle) for cycle in range(300)])
+    whole = bytearray(path.read_bytes())
+    at %= len(whole)
+    whole[at : at + len(data)] = data
+    path.write_bytes(whole)
+    try:
+        with Recording(path) as found:
+            assert len(list(found.messages())) >= 0
+            assert len(list(found.events())) >= 0
+            assert len(list(found.states())) >= 0
+    except RecordingError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "messages SET cell = 2 WHERE number = 3",
+        "messages SET way = 4 WHERE number = 3",
+        "messages SET frame = 'x' WHERE number = 3",
+        "messages SET cycle = 'x' WHERE number = 3",
+        "events SET fields = '[]'",
+        "events SET fields = '{'",
+        "events SET cell = -1",
+        "events SET kind = x'05'",
+        "states SET hash = 'x'",
+    ],
+)
+def test_a_row_that_none_can_be_is_told(tmp_path: Path, change: str) -> None:
+    written(tmp_path / "r", [*map(frame, range(5)), (3, None, "Struck", {})])
+    sql(f"UPDATE {change}")(tmp_path / "r")
+    with (
+        Recording(tmp_path / "r") as found,
+        pytest.raises(RecordingError, match=r": is damaged: (message|event|state) \d+: found \("),
+    ):
+        assert [*found.messages(), *found.events(), *found.states()]
+
+
+def test_a_place_that_is_no_file_is_left_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path, says in ((tmp_path / "fifo", "it is no file"), (tmp_path, "it is a folder"), (tmp_path / "no" / "r", "")):
+        with pytest.raises(RecordingError, match=f"^{path}: cannot be written: .*{says}"):
+            RecordingWriter(path, ABOUT, GPUS)
+
+
+def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    written(tmp_path / "link", [])
+    assert (tmp_path / "link").is_symlink()
+    with Recording(tmp_path / "real") as found:
+        assert found.complete
