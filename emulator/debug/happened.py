@@ -6,6 +6,8 @@ from typing import Any
 
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FirmwareSaid
+from ringhil.emulator.scenario import EventAction
+from ringhil.emulator.scenario.faults import PARAMETERS, FaultTarget
 from ringhil.emulator.scenario.writer import event_entry
 from ringhil.emulator.server.observations import (
     CountAsked,
@@ -18,10 +20,29 @@ from ringhil.emulator.server.observations import (
     SharedOut,
     Struck,
 )
+from ringhil.firmware.observations import (
+    Counted,
+    Deposed,
+    Elected,
+    Granted,
+    Lapsed,
+    PeerDown,
+    PeerUp,
+    Rejected,
+    Suspected,
+)
 
 Tell = Callable[[int, int | None, str, dict[str, Any]], None]  # cycle, cell, kind, fields
 
+_OF_FIRMWARE = (Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected, Suspected)
 _ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLost, SharedOut)
+
+# Kinds, and the names of their fields.
+KINDS: dict[str, frozenset[str]] = {
+    **{kind.__name__: frozenset({each.name for each in fields(kind)} | {"card"}) for kind in _OF_FIRMWARE},
+    **{kind.__name__: frozenset(each.name for each in fields(kind)) for kind in _ITSELF},
+    "Struck": frozenset({"at", "count", *map(str, EventAction), *map(str, FaultTarget), *PARAMETERS}),
+}
 
 
 def tell_all(run: Run, tell: Tell) -> None:

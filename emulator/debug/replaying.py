@@ -3,7 +3,6 @@ differs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import merge
 from typing import Any, NoReturn
 
 from ringhil.emulator.debug.happened import tell_all
@@ -64,7 +63,7 @@ class RunReplay:
     ) -> None:
         self._recording, self._gpus = recording, recording.gpus
         self._run = Run(scenario_of(recording), library, firmware=firmware, nodes=nodes)
-        self._recorded: Iterator[Told] = merge(recording.messages(), recording.events(), key=lambda told: told.number)
+        self._recorded: Iterator[Told] = recording.all()
         self._states, self._chain = recording.states(), Chain()
         self._number = self._messages = 0
         self._difference: RunDifference | None = None

@@ -179,6 +179,11 @@ class LiveServer:
             self.kernel.early(event.at, _Event(self, event))
         self.timeline = tuple(sorted((*self.timeline, *new), key=lambda event: event.at))
 
+    def running(self, cell: int) -> Firmware | None:
+        """The firmware of a GPU; None: it has none, or has failed."""
+        firmware = self._firmware.get(cell)
+        return None if firmware is None else firmware.running
+
     def counts(self, cell: int) -> bool:
         """Whether the firmware there is the entry GPU's."""
         firmware = self._firmware.get(cell)

@@ -29,10 +29,11 @@ COMMANDS = {
     "bench": "Speed beside its peers, in one run.",
     "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
     "firmware": "Check the firmware of a GPU against what is promised of it.",
-    "replay": "Run a live session again, without the clients that were there.",
+    "replay": "Run a recorded run or live session again, and compare.",
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
     "run": "Power up a server, count, share out the work, play the timeline, judge it.",
     "serve": "Emulate cards with a management port each, for programs outside.",
+    "step": "Step a run message by message, forwards and backwards.",
     "schema": "Print the JSON Schema of server and scenario files.",
     "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",
 }

@@ -4,6 +4,8 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from heapq import merge
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -22,6 +24,8 @@ _PAGE = 1000  # rows
 _MESSAGE = (int, int, int, int, int, int, int, bytes)
 _EVENT = ((int, int, int, str, str), (int, int, type(None), str, str))
 _STATE = (int, int, bytes)
+_KEYS = {"messages": "number", "events": "number", "states": "cycle"}
+_number = attrgetter("number")
 _WANTED = "name a file that `ringhil run --record` has made"
 
 
@@ -139,22 +143,39 @@ class Recording:
 
     def messages(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedMessage]:
         """Those with these numbers, in order. Raises RecordingError where they are damaged."""
-        for row in self._pages("messages", "number", first, last):
-            if tuple(map(type, row)) != _MESSAGE or not (0 <= row[2] < len(self.gpus) and 0 <= row[3] < len(WAYS)):
-                raise self._no_row("message", row)
-            yield RecordedMessage._make(row)
+        return map(self._message, self._pages("messages", first, last))
+
+    def messages_back(self, last: int = _LAST) -> Iterator[RecordedMessage]:
+        """Those with numbers up to `last`, the last one first. Raises RecordingError where they are damaged."""
+        return map(self._message, self._pages("messages", 0, last, back=True))
 
     def events(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedEvent]:
-        """Those with these numbers, in order."""
-        for row in self._pages("events", "number", first, last):
-            types, cell = tuple(map(type, row)), row[2]
-            if types not in _EVENT or not (cell is None or 0 <= cell < len(self.gpus)) or self._json(row[4]) is None:
-                raise self._no_row("event", row)
-            yield RecordedEvent._make(row)
+        """Those with these numbers, in order. Raises RecordingError where they are damaged."""
+        return map(self._event, self._pages("events", first, last))
+
+    def all(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedMessage | RecordedEvent]:
+        """Messages and events, in order. Raises RecordingError where they are damaged."""
+        return merge(self.messages(first, last), self.events(first, last), key=_number)
+
+    def all_back(self, last: int = _LAST) -> Iterator[RecordedMessage | RecordedEvent]:
+        """Messages and events up to `last`, the last one first. Raises RecordingError where they are damaged."""
+        events = map(self._event, self._pages("events", 0, last, back=True))
+        return merge(self.messages_back(last), events, key=_number, reverse=True)
+
+    def _message(self, row: tuple[Any, ...]) -> RecordedMessage:
+        if tuple(map(type, row)) != _MESSAGE or not (0 <= row[2] < len(self.gpus) and 0 <= row[3] < len(WAYS)):
+            raise self._no_row("message", row)
+        return RecordedMessage._make(row)
+
+    def _event(self, row: tuple[Any, ...]) -> RecordedEvent:
+        types, cell = tuple(map(type, row)), row[2]
+        if types not in _EVENT or not (cell is None or 0 <= cell < len(self.gpus)) or self._json(row[4]) is None:
+            raise self._no_row("event", row)
+        return RecordedEvent._make(row)
 
     def states(self) -> Iterator[RecordedState]:
         """The chain of hashes."""
-        for row in self._pages("states", "cycle", 0, _LAST):
+        for row in self._pages("states", 0, _LAST):
             if tuple(map(type, row)) != _STATE:
                 raise self._no_row("state", row)
             yield RecordedState._make(row)
@@ -167,16 +188,22 @@ class Recording:
             row = self._db.execute(query).fetchone()
         return None if row is None else row[0]
 
-    def _pages(self, table: str, key: str, first: int, last: int) -> Iterator[tuple[Any, ...]]:
-        """Rows of a table in the order of a column, a page at a time: nothing stays open between them."""
-        query = f"SELECT {key}, * FROM {table} WHERE {key} BETWEEN ? AND ? ORDER BY {key} LIMIT {_PAGE}"
+    def _pages(self, table: str, first: int, last: int, *, back: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Rows by the first column of a table, a page at a time: nothing stays open between them."""
+        order = "DESC" if back else "ASC"
+        query = (
+            f"SELECT * FROM {table} WHERE {_KEYS[table]} BETWEEN ? AND ? ORDER BY {_KEYS[table]} {order} LIMIT {_PAGE}"
+        )
         while True:
             with self._sound():
                 rows = self._db.execute(query, (first, last)).fetchall()
-            yield from (row[1:] for row in rows)
+            yield from rows
             if len(rows) < _PAGE:
                 return
-            first = rows[-1][0] + 1
+            if back:
+                last = rows[-1][0] - 1
+            else:
+                first = rows[-1][0] + 1
 
     @contextmanager
     def _sound(self) -> Iterator[None]:

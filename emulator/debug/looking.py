@@ -1,0 +1,74 @@
+"""What can be seen of a run at a moment: the state of a GPU, its firmware, the CPU's view of a card."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import FunctionType, MethodType
+from typing import Any
+
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import GpuRef
+from ringhil.protocol.registers import ADDRESS
+
+_DEEPEST = 8
+
+
+class SteppedRun:
+    """A run that is played to a cycle and looked at. See `processes.Debuggee`."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        run.start()
+
+    def go(self, cycle: int) -> None:
+        """Play to this cycle."""
+        self._run.run_to(cycle)
+
+    def ask(self, what: str, *values: Any) -> Any:
+        """One of `registers`, `firmware` (of a GPU such as `a.3`) and `card` (by its name). Raises DebugError."""
+        return {"registers": self._registers, "firmware": self._firmware, "card": self._card}[what](*values)
+
+    def _cell(self, gpu: str) -> int:
+        wiring = self._run.server.wiring
+        names = [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)]
+        if gpu not in names:
+            there = ", ".join(f"{card.name}.0 .. {card.name}.{card.gpus - 1}" for card in wiring.cards)
+            raise DebugError(f"found GPU {gpu!r}; there are {there}")
+        return wiring.cell_of(GpuRef.parse(gpu))
+
+    def _registers(self, gpu: str) -> dict[str, int]:
+        cell = self._cell(gpu)
+        return {name: self._run.engine.peek(cell, name) for name in ADDRESS}
+
+    def _firmware(self, gpu: str) -> Any:
+        """None: it has none, or has failed."""
+        running = self._run.server.running(self._cell(gpu))
+        return None if running is None else plain(running)
+
+    def _card(self, name: str) -> Any:
+        cards = {card.name: view for card, view in zip(self._run.server.wiring.cards, self._run.cpu.cards, strict=True)}
+        if name not in cards:
+            raise DebugError(f"found card {name!r}; there are {', '.join(cards)}")
+        return plain(cards[name])
+
+
+def plain(value: object, depth: int = 0) -> Any:
+    """Whatever it is, as JSON has it: objects by their attributes, without those that are functions."""
+    if value is None or type(value) in (int, bool, str, float):
+        return value
+    if isinstance(value, Enum):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if depth == _DEEPEST:
+        return "..."
+    if isinstance(value, Mapping):
+        return {str(key): plain(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return [plain(each, depth + 1) for each in ordered]
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name), depth + 1) for each in fields(value)}
+    found = {name.lstrip("_"): each for name, each in getattr(value, "__dict__", {}).items()}
+    return {n: plain(each, depth + 1) for n, each in found.items() if not isinstance(each, FunctionType | MethodType)}

@@ -1,0 +1,110 @@
+"""`ringhil step`: a run message by message, forwards and backwards."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.debug.commands import Commands, in_words, lines
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.files import open_input
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.scenario import load
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.trace.recording import Recording
+
+_LARGEST = 1 << 20  # bytes of a script
+
+
+@click.command("step")
+@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml")
+@click.option(
+    "--script", type=click.Path(path_type=Path), metavar="FILE", help="Commands, one a line.  [default: from stdin]"
+)
+@click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
+@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@firmware_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON document for each command.")
+def command(
+    file: Path, script: Path | None, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool
+) -> int:
+    """Step a run message by message, forwards and backwards, and look at what GPUs and CPU knew.
+
+    A server's file is run and recorded first. Commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
+    back-until CONDITION, show, state GPU, card NAME.
+    """
+    with explained(), ExitStack() as stack:
+        choice = firmware_of(firmware)
+        if choice.boards:
+            raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
+        text = None if script is None else _text(script)
+        with terminal.building() as progress:
+            library = cells_library(rtl or RTL, top=top, progress=progress)
+        if not Recording.is_one(file):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-step-")))
+            file = _recorded(file, folder / "run", library, choice)
+        session = stack.enter_context(DebugSession(file, library, firmware=choice))
+        commands = Commands(session)
+        for number, line in _asked() if text is None else lines(text):
+            where = f"{script}:{number}: " if script is not None else ""
+            with _refused(where, go_on=text is None and sys.stdin.isatty()):
+                found = commands.do(line)
+                click.echo(json.dumps(found) if as_json else in_words(found))
+    return 0
+
+
+def _text(script: Path) -> str:
+    try:
+        with open_input(script) as file:
+            found = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise click.ClickException(f"{script}: cannot be read: {error.strerror}") from None
+    if len(found) > _LARGEST:
+        raise click.ClickException(f"{script}: is longer than {_LARGEST} bytes, which are allowed")
+    return found.decode("utf-8", errors="replace")
+
+
+def _recorded(server: Path, recording: Path, library: Library, firmware: FirmwareChoice) -> Path:
+    run = Run(load(server), library, firmware=firmware)
+    try:
+        with RunRecorder(recording, run, firmware=firmware.given) as recorder:
+            recorder.end(run.run())
+    finally:
+        run.close()
+    return recording
+
+
+def _asked() -> Iterator[tuple[int, str]]:
+    """Commands from standard input; a prompt for people."""
+    number = 0
+    while True:
+        if sys.stdin.isatty():
+            click.echo("(ringhil) ", nl=False, err=True)
+        if not (line := sys.stdin.readline()):
+            return
+        number += 1
+        if line.strip() in ("quit", "exit"):
+            return
+        yield from ((number, each) for _, each in lines(line))
+
+
+@contextmanager
+def _refused(where: str, *, go_on: bool) -> Iterator[None]:
+    try:
+        yield
+    except DebugError as error:
+        click.echo(f"ringhil: {where}{error}", err=True)  # a condition is shown with a mark below the place
+        if not go_on:
+            raise click.exceptions.Exit(2) from None

@@ -1,0 +1,227 @@
+"""A recording walked through: by message, by condition, and what GPUs and CPU knew; commands say the same in words."""
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.command import RINGHIL, refusal, ringhil
+from tests.emulator.scenario.samples import unhurried
+
+from ringhil.emulator.debug.commands import NAMES, Commands, in_words
+from ringhil.emulator.debug.condition import parse
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server.firmware_choice import OURS, Chosen, FirmwareChoice
+from ringhil.emulator.trace.recording import RecordedMessage
+from ringhil.firmware.boot import our_program
+
+SERVER = """
+server: {cards: {a: {gpus: 5, host_links: [0, 1]}}}
+workload: {units: 20, size: 600}
+timeline:
+- {at: 9000, fault: dead, gpu: a.3}
+- {at: 20000, fault: dead, gpu: a.0}
+until: 40000
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path, run = tmp_path_factory.mktemp("recorded") / "r", Run(loads(SERVER), cells_library())
+    with RunRecorder(path, run) as recorder:
+        recorder.end(run.run())
+    run.close()
+    return path
+
+
+@pytest.fixture
+def session(recorded: Path) -> Iterator[DebugSession]:
+    with DebugSession(recorded, cells_library()) as found:
+        yield found
+
+
+def test_steps_pass_every_message_and_back_the_same_way(session: DebugSession) -> None:
+    passed = []
+    while session.step():
+        passed.append(session.here)
+    assert passed == list(session.recording.messages())
+    assert session.here == passed[-1]
+    for message in reversed(passed[:-1]):
+        assert session.back()
+        assert session.here == message
+    assert not session.back()
+    assert (session.here, session.number, session.cycle) == (None, 0, 0)
+    assert session.step(7)
+    assert session.here == passed[6]
+    assert not session.step(10**6)
+    assert session.here == passed[-1]
+    assert not session.back(10**6)
+    assert session.here is None
+
+
+@unhurried
+@given(
+    start=st.integers(0, 3000), count=st.integers(0, 5), kind=st.sampled_from(["statistics", "Counted", "keepalive"])
+)
+def test_until_finds_the_next_one_and_back_until_the_one_before(
+    session: DebugSession, start: int, count: int, kind: str
+) -> None:
+    every = list(session.recording.all())
+    session.here = every[start - 1] if 0 < start <= len(every) else None
+    here = session.number
+    condition = parse(f"kind == {kind} and (count == {count} or cycle > 15000)", NAMES)
+    matching = [each.number for each in every if condition(session.fields(each))]
+    for act, wanted in (
+        (session.until, next((number for number in matching if number > here), None)),
+        (session.back_until, next((number for number in reversed(matching) if number < here), None)),
+    ):
+        session.here = every[here - 1] if here else None
+        assert act(condition) is (wanted is not None)
+        assert session.number == (here if wanted is None else wanted)
+
+
+def test_the_state_is_that_of_the_cycle(session: DebugSession) -> None:
+    """The CPU counts five, then four; the holder of the role, and its epoch, move with the fault."""
+    assert session.card("a")["members"] == []
+    assert session.until(parse("kind == report and way == to_cpu and count == 4", NAMES))
+    at = session.here
+    assert session.card("a")["count"] == 5  # it has arrived, and was not read yet
+    session.step(40)
+    assert session.card("a")["members"] == [0, 1, 2, 4]
+    first = session.firmware("a.0")
+    assert first is not None
+    assert first["electors"]["entry"]["held_epoch"] == 1
+    assert session.until(parse("kind == FirmwareStopped and gpu == a.0", NAMES))
+    assert session.firmware("a.0") is None
+    assert session.until(parse("kind == Elected and gpu == a.1", NAMES))
+    second = session.firmware("a.1")
+    assert second is not None
+    assert second["electors"]["entry"]["held_epoch"] == 2
+    session.here = at
+    assert session.card("a")["count"] == 5
+    assert session.firmware("a.0") is not None
+    assert session.registers("a.0")["control"] & 4  # the entry GPU
+
+
+def test_fields_of_messages_and_events_have_names_that_conditions_know(session: DebugSession) -> None:
+    for told in session.recording.all():
+        assert session.fields(told).keys() <= NAMES
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("jump 5", "found 'jump'; allowed are step, back, next, previous, until, back-until, show, state, card"),
+        ("step 0", "found '0'; allowed is a number of messages from 1 to 1,000,000,000"),
+        ("back x", "found 'x'; allowed is a number of messages"),
+        ("next statistic", "found kind 'statistic'; allowed are "),
+        ("until count >", "found the end; wanted is a number"),
+        ("state a.9", "found GPU 'a.9'; there are a.0 .. a.4"),
+        ("state", "found GPU ''; there are a.0 .. a.4"),
+        ("card z", "found card 'z'; there are a"),
+        ("x" * 3000, "found 3000 letters; allowed are 2000"),
+    ],
+)
+def test_commands_that_cannot_be_done_change_nothing(session: DebugSession, line: str, says: str) -> None:
+    commands = Commands(session)
+    commands.do("step 5")
+    before = commands.do("show")
+    with pytest.raises(DebugError) as error:
+        commands.do(line)
+    assert str(error.value).startswith(says)
+    assert commands.do("show") == before
+
+
+def test_commands_say_where_they_are(session: DebugSession) -> None:
+    commands = Commands(session)
+    assert in_words(commands.do("show")) == "cycle 0 before the first message"
+    found = commands.do("next Elected")
+    assert found["message"] == {
+        "number": session.number,
+        "cycle": session.cycle,
+        "gpu": "a.0",
+        "kind": "Elected",
+        "role": "entry",
+        "epoch": 1,
+    }
+    assert found["moved"] is True
+    assert in_words(found) == f"{session.number}: cycle {session.cycle} a.0 Elected"
+    assert in_words(commands.do("show")).endswith("\n  role: entry\n  epoch: 1")
+    assert in_words(commands.do("previous Elected")).startswith("no more\n")
+    assert isinstance(session.here, object)
+    commands.do("step")
+    assert isinstance(session.here, RecordedMessage)
+    state = commands.do("state a.0")
+    assert state["registers"] == session.registers("a.0")
+    assert state["firmware"] == session.firmware("a.0")
+    assert f"  status: {state['registers']['status']}" in in_words(state)
+    assert commands.do("card a")["card"] == session.card("a")
+    json.dumps([state, found, commands.do("card a")])
+
+
+def test_without_its_firmware_or_rtl_messages_can_be_stepped_and_states_are_refused(
+    recorded: Path, tmp_path: Path
+) -> None:
+    other = FirmwareChoice(("a.1=x",), {"a.1": Chosen("x", our_program, "")})
+    (tmp_path / "r").write_bytes(recorded.read_bytes())
+    with closing(sqlite3.connect(tmp_path / "r")) as db, db:
+        db.execute("UPDATE about SET header = replace(header, 'sha256:', 'sha256:5')")
+    for path, firmware, says in (
+        (recorded, other, "no state: .* was recorded with our firmware; found --firmware a.1=x$"),
+        (tmp_path / "r", OURS, "no state: .* was recorded on the RTL sha256:5.*; this one is sha256:"),
+    ):
+        with DebugSession(path, cells_library(), firmware=firmware) as session:
+            assert session.step(3)
+            with pytest.raises(DebugError, match=says):
+                session.card("a")
+            assert session.step()
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+SCRIPT = "# to the first count\nnext Counted\n\nstep 3\nback 3\nback-until kind == Elected\nstate a.0\n"
+
+
+def test_a_script_of_a_recording_and_of_a_server_gives_the_same(recorded: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SERVER)
+    (tmp_path / "script").write_text(SCRIPT)
+    done = [ringhil("step", file, "--script", "script", "--json", cwd=tmp_path) for file in (recorded, "s.yaml")]
+    assert [each.returncode for each in done] == [0, 0]
+    assert done[0].stdout == done[1].stdout
+    found = [json.loads(line) for line in done[0].stdout.splitlines()]
+    assert [each["command"] for each in found] == [line for line in SCRIPT.splitlines() if line and line[0] != "#"]
+    assert found[0]["message"]["kind"] == "Counted"
+    assert found[0]["message"]["count"] == 5
+    assert found[2]["message"]["number"] < found[1]["message"]["number"]
+    assert found[3]["message"]["kind"] == "Elected"
+    assert found[4]["firmware"]["electors"]["entry"]["held_epoch"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.yaml", "script"]
+
+
+def test_commands_come_from_standard_input(recorded: Path) -> None:
+    words, asked = [*RINGHIL, "step", str(recorded)], "next Counted\nquit\nnext Counted\n"
+    done = subprocess.run(words, input=asked, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    assert " a.0 Counted\n" in done.stdout
+
+
+def test_wrong_input_is_one_line(recorded: Path, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("step\n\nuntil kind = x\n")
+    done = ringhil("step", recorded, "--script", tmp_path / "script")
+    assert done.returncode == 2
+    first, condition, mark = done.stderr.splitlines()
+    assert first == f"ringhil: {tmp_path}/script:3: found '='; allowed are == != < <= > >="
+    assert (condition, mark) == ("kind = x", "     ^")
+    assert "cannot be read: No such file" in refusal("step", recorded, "--script", tmp_path / "no")
+    assert "cannot be read: No such file" in refusal("step", tmp_path / "no")
