@@ -18,11 +18,15 @@ _OPTIONS = ("-q", "-x", "-m", "not slow", "--assert=plain", "-p", "no:cacheprovi
 def unit_tests(file: str, *, deep: bool) -> list[str]:
     """Test files of the room that `file` is in, those of its own name first; unless `deep`, only those that import it
     by its name and don't take long."""
-    folder, own = ROOT / _TESTS[Path(file).parts[0]], f"test_{Path(file).stem}.py"
+    folder, own = ROOT / _TESTS[Path(file).parts[0]], f"test_{Path(file).stem}"
     module = ".".join(Path(file).with_suffix("").parts)
-    found = sorted(folder.glob("test_*.py"), key=lambda t: (t.name != own, t.name in _LONG, t.stat().st_size, t.name))
-    near = [t for t in found if t.name not in _LONG and (t.name == own or f"ringhil.{module} " in t.read_text())]
+    found = sorted(folder.glob("test_*.py"), key=lambda t: (t.stem != own, t.name in _LONG, t.stat().st_size, t.name))
+    near = [t for t in found if t.name not in _LONG and _is_near(t, own, module)]
     return [str(test.relative_to(ROOT)) for test in (found if deep or not near else near)]
+
+
+def _is_near(test: Path, own: str, module: str) -> bool:
+    return test.stem == own or test.stem.startswith(f"{own}_") or f"ringhil.{module} " in test.read_text()
 
 
 class _First:
