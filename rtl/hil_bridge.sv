@@ -1,8 +1,9 @@
 // A GPU (ring_cell) whose ring is elsewhere: takes the inputs of one cycle from a line of bytes, clocks the GPU once, and
 // answers with its outputs. Messages, rows and repeated requests: protocol/line/node_loop.py.
 //
-// The GPU's clock is a register, high for one clk_i in each of its cycles: its inputs are there long before the edge and
-// stay long after it, and its outputs are looked at later. It may rest for as long as the line does.
+// The GPU's clock is a register, high for one clk_i in each of its cycles. Its inputs are there SETTLE clk_i before the
+// edge, and its outputs are looked at SETTLE clk_i after it, and after a change of its inputs: so many may its paths take.
+// What was seen stands as long before it is used. The GPU may rest for as long as the line does.
 module hil_bridge
   import ringhil_pkg::*;
 (
@@ -17,6 +18,7 @@ module hil_bridge
     output logic       idle_o       // nothing goes on until a byte comes
 );
   localparam int LOG2 = $clog2(HIL_ROOM);
+  localparam logic [3:0] SETTLE = 4;
   localparam int IN = 8 * HIL_IN_GROUPS;  // bytes
   localparam int OUT = 8 * HIL_OUT_GROUPS;
   localparam int HELLO_BITS = 72;
@@ -32,8 +34,8 @@ module hil_bridge
     GROUPS,
     GROUP,
     PUT,
-    EDGE,
-    FALL,
+    STANDS,   // what the GPU is given
+    FOLLOWS,  // the GPU, its clock
     BEGIN,    // an answer
     ANSWER,
     NUMBER,
@@ -50,14 +52,14 @@ module hil_bridge
   logic [3:0] group_q, count_q;
   logic [2:0] byte_q;
   logic [LOG2-1:0] place_q;
-  logic sending_q, clk_q, rst_q, alive_q, answered_q;
+  logic sending_q, clk_q, look_q, rst_q, alive_q, answered_q;
 
   logic message, bad, done, clear, push, send, damaged, busy;
   logic [7:0] heard, pushed;
   logic [LOG2:0] length;
 
   logic [8*IN-1:0] in_q;
-  logic [8*OUT-1:0] out, sent_q;
+  logic [8*OUT-1:0] out, seen, sent_q;
   logic [OUT-1:0] differs;
   logic [15:0] changed;
   logic [6:0] at;
@@ -155,8 +157,16 @@ module hil_bridge
   assign out[8*HIL_OUT_QUIESCENT+1+:7] = '0;
   assign out[8*OUT-1:8*HIL_OUT_REG_RDATA+32] = '0;
 
+  hil_look #(
+      .WIDTH(8 * OUT)
+  ) u_look (
+      .clk_i (look_q),
+      .data_i(out),
+      .data_o(seen)
+  );
+
   for (genvar i = 0; i < OUT; i++) begin : g_differs
-    assign differs[i] = out[8*i+:8] != sent_q[8*i+:8];
+    assign differs[i] = seen[8*i+:8] != sent_q[8*i+:8];
   end
   for (genvar i = 0; i < 16; i++) begin : g_changed
     if (i < HIL_OUT_GROUPS) begin : g_group
@@ -180,7 +190,7 @@ module hil_bridge
         push   = changed[group_q];
       end
       GET: begin
-        pushed = out[8*at+:8];
+        pushed = seen[8*at+:8];
         push   = bytes_q[0];
       end
       default: begin
@@ -206,6 +216,7 @@ module hil_bridge
       place_q    <= '0;
       sending_q  <= 1'b0;
       clk_q      <= 1'b0;
+      look_q     <= 1'b0;
       rst_q      <= 1'b0;
       alive_q    <= 1'b0;
       answered_q <= 1'b0;
@@ -244,9 +255,10 @@ module hil_bridge
             answered_q <= 1'b1;
             state_q    <= GROUPS;
             if (kind_q == HIL_RESET) begin
-              in_q   <= '0;
-              sent_q <= '0;
-              rst_q  <= 1'b1;
+              in_q    <= '0;
+              sent_q  <= '0;
+              rst_q   <= 1'b1;
+              alive_q <= 1'b0;
             end else if (kind_q == HIL_STEP) in_q[8*HIL_IN_NOW+:64] <= in_q[8*HIL_IN_NOW+:64] + 64'h1;
           end
         end
@@ -273,8 +285,7 @@ module hil_bridge
             state_q <= BEGIN;
           end else begin
             count_q <= 4'h0;
-            state_q <= kind_q == HIL_LOOK ? BEGIN : EDGE;
-            if (kind_q == HIL_LOOK) kind_q <= HIL_LOOK_REPLY;
+            state_q <= STANDS;
           end
         end
         PUT: begin
@@ -289,23 +300,39 @@ module hil_bridge
             state_q     <= GROUP;
           end
         end
-        EDGE: begin
-          clk_q   <= 1'b1;
-          state_q <= FALL;
+        STANDS: begin
+          count_q <= count_q + 1'b1;
+          if (count_q == SETTLE - 4'h1) begin
+            count_q <= 4'h0;
+            if (rst_q || kind_q == HIL_STEP) begin
+              clk_q   <= 1'b1;
+              state_q <= FOLLOWS;
+            end else begin
+              look_q  <= 1'b1;
+              kind_q  <= kind_q == HIL_RESET ? HIL_RESET_REPLY : HIL_LOOK_REPLY;
+              state_q <= BEGIN;
+            end
+          end
         end
-        FALL: begin
+        FOLLOWS: begin
           clk_q   <= 1'b0;
           count_q <= count_q + 1'b1;
-          if (rst_q && count_q == 4'h0) state_q <= EDGE;
-          else begin
-            rst_q   <= 1'b0;
+          if (count_q == SETTLE - 4'h1) begin
+            count_q <= 4'h0;
             alive_q <= 1'b1;
-            kind_q  <= kind_q == HIL_RESET ? HIL_RESET_REPLY : HIL_STEP_REPLY;
-            state_q <= BEGIN;
+            if (rst_q) begin
+              rst_q   <= !alive_q;  // a reset has two edges
+              state_q <= STANDS;
+            end else begin
+              look_q  <= 1'b1;
+              kind_q  <= HIL_STEP_REPLY;
+              state_q <= BEGIN;
+            end
           end
         end
         BEGIN: begin
           if (kind_q == HIL_REFUSED) answered_q <= 1'b0;
+          look_q  <= 1'b0;
           count_q <= 4'h0;
           group_q <= 4'h0;
           state_q <= ANSWER;
@@ -327,7 +354,7 @@ module hil_bridge
           else begin
             group_q <= group_q + 1'b1;
             if (group_q == 4'(HIL_OUT_GROUPS - 1)) begin
-              sent_q  <= out;
+              sent_q  <= seen;
               state_q <= SEND;
             end
           end
@@ -339,7 +366,7 @@ module hil_bridge
             group_q <= group_q + 1'b1;
             state_q <= DIFFERS;
             if (group_q == 4'(HIL_OUT_GROUPS - 1)) begin
-              sent_q  <= out;
+              sent_q  <= seen;
               state_q <= SEND;
             end
           end

@@ -190,4 +190,12 @@ PROOFS = (
         depth=2,
         every_register=True,
     ),
+    Proof(
+        "settling",
+        "hil_bridge: each path of the GPU behind it has four clocks, and from edge to edge eight",
+        ("hil_rx", "hil_tx", "hil_bridge"),
+        Twin("hil_bridge.sv", "localparam logic [3:0] SETTLE = 4;", "localparam logic [3:0] SETTLE = 3;"),
+        twin_depth=40,
+        slow=True,
+    ),
 )

@@ -26,15 +26,22 @@ from ringhil.emulator.serial.speeds import BAUD, BAUDS
 @click.option("--listen", "where", default="pty", show_default=True, metavar="WHERE", help=ALLOWED)
 @click.option("--baud", type=click.IntRange(*BAUDS), default=BAUD, show_default=True, help="Speed of a serial port.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit.")
+@click.option(
+    "--optimise",
+    type=click.Choice(["0", "1", "2", "3"]),
+    default="3",
+    show_default=True,
+    help="By the C++ compiler: 0 for a netlist, which is large.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where it is as one JSON document.")
-def bridge(rtl: Path, top: str, where: str, baud: int, uart: bool, as_json: bool) -> None:
+def bridge(rtl: Path, top: str, where: str, baud: int, uart: bool, optimise: str, as_json: bool) -> None:
     """One GPU with its bridge, simulated, on a serial line, until SIGINT or SIGTERM: it stands for an FPGA.
 
     In another terminal: `ringhil run SERVER.yaml --node a.3=PATH`.
     """
     with ExitStack() as stack:
         with explained(), terminal.building() as progress:
-            library = bridge_library(rtl, top=top, uart=uart, progress=progress)
+            library = bridge_library(rtl, top=top, uart=uart, optimise=f"-O{optimise}", progress=progress)
         try:
             line = opened(where, baud=baud)
         except ListenError as error:

@@ -10,20 +10,25 @@ from ringhil.emulator.build.node_rtl import NODE, OURS, cell_sources, modules
 
 _CPP = Path(__file__).resolve().parent / "bridge.cpp"
 _UART = ("uart_ticks", "uart_tx", "uart_rx", "uart_fifo", "uart")
-_BRIDGE = (*_UART, "hil_rx", "hil_tx", "hil_bridge", "hil_board", "hil_line")
+_BRIDGE = (*_UART, "hil_rx", "hil_tx", "hil_look", "hil_bridge", "hil_board", "hil_line")
 
 Progress = Callable[[str], None]
 
 
 def bridge_library(
-    rtl: Path = OURS, *, top: str = NODE, uart: bool = False, progress: Progress | None = None
+    rtl: Path = OURS,
+    *,
+    top: str = NODE,
+    uart: bool = False,
+    optimise: str = "-O3",
+    progress: Progress | None = None,
 ) -> ctypes.CDLL:
     """The library, with the cell or node of directory `rtl`, and our bridge where it has none. `uart`: its bytes go
-    through two UARTs, bit by bit. Raises BuildError."""
+    through two UARTs, bit by bit. `optimise`: less compiles a netlist in less time. Raises BuildError."""
     files = cell_sources(rtl, top)
     there = modules(files)
     files += tuple(OURS / f"{name}.sv" for name in _BRIDGE if name not in there)
-    request = BuildRequest(top="hil_line" if uart else "hil_bridge", rtl=files, cpp=(_CPP,))
+    request = BuildRequest(top="hil_line" if uart else "hil_bridge", rtl=files, cpp=(_CPP,), optimise=optimise)
     return _load(build(request, progress=progress).path)
 
 

@@ -1,5 +1,6 @@
 """A bridge on a pty, in a thread of the test's process, and a line to it that may be a bad one."""
 
+import ctypes
 import os
 import random
 import select
@@ -40,7 +41,7 @@ class Noise:
 class BridgeLine:
     """`fd`, and `path` for others: our end of a line, with a bridge at the other that has heard hello. `to`, `back`:
     what becomes of bytes on their way from then on. After `requests` reads the line ends, or what is there is only
-    `instead`."""
+    `instead`. `library`: of another bridge than ours."""
 
     def __init__(
         self,
@@ -49,11 +50,12 @@ class BridgeLine:
         *,
         requests: int | None = None,
         instead: Spoil | None = None,
+        library: ctypes.CDLL | None = None,
     ) -> None:
         self._ours, self.fd = os.openpty()
         tty.setraw(self.fd)
         self._to, self._back, self._left, self._instead = to, back, requests, instead
-        self._bridge = Bridge(bridge_library())
+        self._bridge = Bridge(library or bridge_library())
         self._bridge.feed(wrap(bytes([NodeMessage.HELLO.code, HELLO])))
         self.reads = 0  # by the bridge
         self.path = os.ttyname(self.fd)
