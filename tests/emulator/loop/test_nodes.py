@@ -98,7 +98,7 @@ def test_a_board_that_is_lost_is_a_dead_gpu_and_the_run_goes_on(server: str, req
 
 def lost_and_again(server: str, folder: Path, gpu: str, requests: int) -> None:
     """A run that lost its board after so many requests comes out the same without it, to every message."""
-    one, other = folder / "one", folder / "other"
+    one, other = folder / "one.jsonl", folder / "other.jsonl"
     with BridgeLine(requests=requests) as line:
         found, said = outcome(server, "--node", f"{gpu}={line.path}", "--record", str(one))
     again = re.search(r"--node (\S+) plays this again", said)
@@ -196,7 +196,7 @@ def test_what_is_written_wrongly_is_refused(server: str, given: tuple[str, ...])
 
 @pytest.mark.parametrize("command", ["run", "serve", "verify"])
 def test_what_does_not_fit_together_is_refused_and_leaves_nothing(server: str, tmp_path: Path, command: str) -> None:
-    out = ("--junit", "out") if command == "verify" else ("--record", "out")
+    out = ("--junit", "out") if command == "verify" else ("--record", "out.jsonl")
     with BridgeLine() as line:
         here = f"a.2={line.path}"
         for given, why in {
