@@ -17,7 +17,6 @@ from ringhil.emulator.host.segments import Route, segments
 from .stimulus import Seen, Trouble, differing, differing_registers
 
 SIZES = range(2, 9)
-LATER = (2, 3, 4, 6, 7, 8)  # each takes a build of its own
 NODE_CYCLES = 3_500_000  # in all, busy and sparse
 
 
@@ -26,11 +25,8 @@ def cells() -> Library:
     return cells_library()
 
 
-def sizes() -> list[object]:
-    return [pytest.param(n, marks=pytest.mark.slow(part="engine")) if n in LATER else n for n in SIZES]
-
-
-@pytest.mark.parametrize("gpus", sizes())
+@pytest.mark.slow(part="engine")  # each takes a build of its own; two cards are joined below
+@pytest.mark.parametrize("gpus", SIZES)
 def test_cells_and_card_put_the_same_on_every_wire(cells: Library, gpus: int) -> None:
     topology = Topology((gpus,))
     card = card_library(gpus, optimise="-O0")  # compiles five times as fast, and is fast enough here

@@ -47,6 +47,7 @@ def engines(rtl: Path) -> tuple[Engine, Engine]:
     return Engine(cells_library(), Topology((GPUS,))), Engine(cells_library(rtl), Topology((GPUS,)))
 
 
+@pytest.mark.slow(part="engine")
 def test_it_does_the_same_on_every_wire_and_ignores_the_fault_port(tmp_path: Path) -> None:
     rtl = bare(tmp_path)
     for seed, pause, cycles in ((1, 25, 60_000), (2, 250, 30_000)):
