@@ -117,7 +117,7 @@ def test_a_board_that_falls_silent_is_a_gpu_that_hangs(
     port: str, pieces: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The others go on, and the judge finds nothing wrong with them."""
-    monkeypatch.setattr(board, "PATIENCE", 0.02)
+    monkeypatch.setattr(board, "PATIENCE", 0.2)
     with wire(port, after(pieces)) as name:
         _, found = played(loads(GOES_ON), firmware_of([f"a.1={name}"]))
     assert (found["verdict"], found["violations"]) == ("pass", [])
