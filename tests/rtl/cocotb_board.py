@@ -111,6 +111,7 @@ async def it_is_at_rest_when_an_answer_has_left_and_in_no_clock_before(dut: Any)
         await board.source.write(b"".join(map(wrap, requests)))
         while board.source.count() > 0:  # the last byte has begun
             await board.clocks(OVERSAMPLE)
+        await FallingEdge(dut.clk_i)  # its start bit may have been driven just now
         for clock in range(40 * BYTE):
             if clock == 2 * BYTE:
                 dut.cts_i.value = 1
