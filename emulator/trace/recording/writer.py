@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from ringhil.emulator.trace.recorder import RecordingError, Seen
-from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, TABLES, VERSION, WAYS, About
+from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, MAGIC, TABLES, VERSION, WAYS, About
 
 _BATCH = 8192  # rows
+_HEADER, _OWNER = 100, slice(68, 72)  # of a file of SQLite's: bytes, and those that say whose it is
 _WAY = {name: number for number, name in enumerate(WAYS)}
 _HEAD = struct.Struct("<QIBBBI")
 
@@ -47,8 +48,8 @@ class Chain:
 
 
 class RecordingWriter:
-    """Grows at `path`, from the beginning; what stood there is gone. Call `end` when the run is over; without that it
-    is a recording that breaks off. Raises RecordingError."""
+    """Grows at `path`, from the beginning; a recording that stood there is gone. Call `end` when the run is over;
+    without that it is one that breaks off. Raises RecordingError."""
 
     def __init__(self, path: Path, about: About, gpus: Sequence[str]) -> None:
         self._path, self._chain = path, Chain()
@@ -147,10 +148,15 @@ class RecordingWriter:
 
 
 def _make_room(path: Path) -> None:
-    """A link leads to its file, which is replaced; what is no file is refused. Raises OSError."""
+    """A link leads to its file. Only what is a recording, or empty, is replaced. Raises OSError."""
     if path.exists() and not path.is_file():
         raise IsADirectoryError(0, "it is a folder") if path.is_dir() else OSError(0, "it is no file")
     real = Path(os.path.realpath(path))
+    if real.exists():
+        with real.open("rb") as file:
+            head = file.read(_HEADER)
+        if head and (head[: len(MAGIC)] != MAGIC or head[_OWNER] != APPLICATION.to_bytes(4)):
+            raise OSError(0, "it is a file that is no recording; name another")
     for old in (real, Path(f"{real}-journal")):  # a journal of before would be played back
         old.unlink(missing_ok=True)
     with real.open("xb"):
