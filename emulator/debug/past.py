@@ -1,7 +1,9 @@
 """A run at any of its cycles: forwards by playing, backwards by playing again from the nearest moment that was kept."""
 
+import os
 from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ringhil.emulator.debug.checkpoints import NEAR, dispensable, on_the_way
@@ -54,10 +56,12 @@ class Past:
             *left, arrived = nearest.travel([*on_the_way(nearest.cycle, cycle), cycle])
             self._present.close()
         self._present = arrived
-        self._kept = sorted([*self._kept, *left], key=lambda moment: moment.cycle)
-        self._thin_out()
+        if left:
+            self._kept = sorted([*self._kept, *left], key=lambda moment: moment.cycle)
+            self._thin_out()
 
     def _thin_out(self) -> None:
+        # To look at the memory of all takes longer than a step back, which keeps none as a rule.
         while len(self._kept) > 1 and (len(self._kept) > _MOST or self.used() > self._memory):
             self._kept.pop(dispensable(self.moments, self.cycle)).close()
 
@@ -65,3 +69,5 @@ class Past:
         """End all processes."""
         for moment in (*self._kept, self._present):
             moment.close()
+        with suppress(ChildProcessError):  # all others are children of this one's child, or of theirs
+            os.waitpid(self._kept[0].process, 0)

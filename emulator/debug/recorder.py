@@ -32,7 +32,7 @@ class RunRecorder:
     """
 
     def __init__(self, path: Path, run: Run, *, firmware: Sequence[str] = (), nodes: Sequence[str] = ()) -> None:
-        scenario, wiring = run.scenario, run.server.wiring
+        scenario, wiring = run.scenario.anywhere(), run.server.wiring
         about = About(
             ringhil=version("ringhil"),
             rtl=run.engine.library.rtl,

@@ -15,7 +15,7 @@ from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import scenario_of
-from ringhil.emulator.debug.told import Told, decoded, details
+from ringhil.emulator.debug.told import Told, decoded
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
@@ -90,7 +90,9 @@ class DebugSession:
         if told.cell is not None:
             about["gpu"] = self.recording.gpus[told.cell]
         if isinstance(told, RecordedMessage):
-            return {**details(told), **about, "kind": decoded(told.frame)[0], "way": WAYS[told.way]}
+            kind, found = decoded(told.frame)
+            way = {"port": told.port, "bad": bool(told.bad), "way": WAYS[told.way]}
+            return {**found, **about, "kind": kind, **way}
         return {**json.loads(told.fields), **about, "kind": told.kind}
 
     def registers(self, gpu: str) -> dict[str, int]:
@@ -108,18 +110,13 @@ class DebugSession:
         found: dict[str, Any] = self._ask("card", name)
         return found
 
-    @property
-    def past(self) -> Past:
-        """The run, at the present cycle. Raises DebugError when it would be another one than was recorded."""
+    def _ask(self, what: str, *values: Any) -> Any:
         if self._other is not None:
             raise DebugError(self._other)
         if self._past is None:
             self._past = Past(self._make, self._memory)
         self._past.seek(0 if self.here is None else self.cycle + 1)
-        return self._past
-
-    def _ask(self, what: str, *values: Any) -> Any:
-        return self.past.ask(what, *values)
+        return self._past.ask(what, *values)
 
     def close(self) -> None:
         """End all processes, close the file."""

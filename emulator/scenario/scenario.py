@@ -1,6 +1,6 @@
 """A whole scenario: a server, its work, what happens to it and what is expected of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.scenario.expectation import Expectation
 from ringhil.emulator.scenario.faults import EventAction
@@ -61,3 +61,10 @@ class Scenario:
     expect: tuple[Expectation, ...]
     invariants: frozenset[str] = frozenset(INVARIANTS)
     lines: tuple[LineEvent, ...] = ()
+
+    def anywhere(self) -> "Scenario":
+        """The same, in whatever folder it is read: the path of its data begins at the root."""
+        work = self.workload
+        if work is None or work.data is None:
+            return self
+        return replace(self, workload=replace(work, data=work.data.resolve()))

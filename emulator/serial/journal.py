@@ -23,7 +23,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -48,10 +47,7 @@ class JournalError(Exception):
 
 def header(run: Run, clock: int | None, firmware: Sequence[str] = (), nodes: Sequence[str] = ()) -> dict[str, Any]:
     """What a session runs on. `firmware`: whose runs where, `nodes`: whose hardware is outside; as it was written."""
-    scenario = run.scenario
-    work = scenario.workload
-    if work is not None and work.data is not None:
-        scenario = replace(scenario, workload=replace(work, data=work.data.resolve()))
+    scenario = run.scenario.anywhere()
     rtl, text = run.engine.library.rtl, dumps(scenario)
     about = {"ringhil": version("ringhil"), "rtl": rtl, "name": scenario.name, "scenario": text, "clock": clock or 0}
     return {**about, "firmware": list(firmware), "nodes": list(nodes)}

@@ -125,6 +125,7 @@ def test_when_it_is_closed_no_process_is_left() -> None:
     assert len(processes) == len(set(processes)) > 4
     assert all(Path(f"/proc/{process}").exists() for process in processes)
     past.close()
+    assert not Path(f"/proc/{processes[0]}").exists()  # this process's own child was waited for
     deadline = time.monotonic() + 60
     while any(_runs(process) for process in processes):
         assert time.monotonic() < deadline

@@ -217,6 +217,29 @@ def test_run_records_and_replay_compares(tmp_path: Path) -> None:
     assert document["difference"]["fields"] == [["port", 3, document["difference"]["fields"][0][2]]]
 
 
+def test_a_run_with_files_is_replayed_from_anywhere(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    (here / "data").write_bytes(bytes(range(256)) * 9)
+    (here / "s.yaml").write_text("server: {cards: {a: {gpus: 3}}}\nworkload: {data: data, size: 600}\n")
+    assert ringhil("run", "s.yaml", "--record", "r.rec", cwd=here).returncode == 0
+    assert ringhil("run", "s.yaml", "--data", "data", "--record", "d.rec", cwd=here).returncode == 0
+    for name in ("r.rec", "d.rec"):
+        done = ringhil("replay", here / name, cwd=there)
+        assert (done.returncode, done.stdout[:10]) == (0, "identical:"), done.stderr
+
+
+def test_a_file_that_is_no_recording_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SERVER)
+    said = refusal("run", "s.yaml", "--record", "s.yaml", cwd=tmp_path)
+    assert said == "ringhil: s.yaml: cannot be written: it is a file that is no recording; name another"
+    assert (tmp_path / "s.yaml").read_text() == SERVER
+    (tmp_path / "r.rec").touch()
+    for _ in range(2):
+        assert ringhil("run", "s.yaml", "--record", "r.rec", cwd=tmp_path).returncode == 0
+
+
 def test_firmware_that_was_chosen_must_be_chosen_again(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SERVER)
     firmware = ("--firmware", "a.1=ringhil.firmware.boot:our_program")
