@@ -19,6 +19,7 @@ from ringhil.emulator.debug.processes import DebugError, Moment, beginning
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
+from ringhil.protocol.registers import ADDRESS
 
 SERVER = """
 server:
@@ -138,6 +139,32 @@ def _runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_processes_that_are_given_up_leave_nothing_behind() -> None:
+    past = Past(make, memory=1)  # none is kept but the first
+    for cycle in (20_000, 3000, 15_000, 1000):
+        past.seek(cycle)
+    first, deadline = past._kept[0].process, time.monotonic() + 60
+    while len(_children(first)) > 1:  # the present; others may take a moment to end
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    past.close()
+
+
+def _children(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def test_all_registers_of_all_gpus_are_part_of_the_hardware() -> None:
+    run = Run(loads(SERVER), cells_library())
+    run.start()
+    run.run_to(10_000)
+    found, cells = hardware(run.engine), run.engine.topology.cells
+    values = [int.from_bytes(found[at : at + 4], "little") for at in range(0, len(found), 4)]
+    assert values == [run.engine.peek(cell, name) for cell in range(cells) for name in ADDRESS]
+    assert len(set(values)) > 10
+    run.close()
 
 
 class Fragile:

@@ -219,3 +219,14 @@ def test_one_of_another_make_runs_in_three_ways_alike(answering: Path, monkeypat
 def test_it_is_short() -> None:
     for name in ("answering.py", "answering.c"):
         assert len((ROOT / "examples" / "firmware" / name).read_text().splitlines()) < 100
+
+
+def test_runs_with_a_board_are_neither_recorded_whole_nor_stepped(port: str, tmp_path: Path) -> None:
+    """A board can't go back."""
+    (tmp_path / "s.yaml").write_text(GOES_ON)
+    board = ("--firmware", f"a.1={port}")
+    assert "a board can't go back" in refusal("step", "s.yaml", *board, cwd=tmp_path)
+    assert "a run with boards can't be recorded whole yet" in refusal(
+        "run", "s.yaml", "--record", "r.rec", *board, cwd=tmp_path
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]

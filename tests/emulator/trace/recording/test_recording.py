@@ -80,6 +80,17 @@ def test_a_long_one_is_read_in_parts(tmp_path: Path) -> None:
         assert [m.cycle for m in found.messages()] == list(range(20_000))
         assert [m.number for m in found.messages(1999, 2001)] == [1999, 2000, 2001]
         assert found.last_cycle == 19_999
+        assert [m.cycle for m in found.messages_back()] == list(range(19_999, -1, -1))
+        assert [m.number for m in found.messages_back(2)] == [2, 1]
+
+
+def test_messages_and_events_come_in_one_order_forwards_and_backwards(tmp_path: Path) -> None:
+    happened = [frame(n) if n % 3 else (n, None, "Struck", {}) for n in range(3000)]
+    written(tmp_path / "r", happened)
+    with Recording(tmp_path / "r") as found:
+        forwards, backwards = list(found.all()), list(found.all_back())
+    assert [each.cycle for each in forwards] == list(range(3000))
+    assert backwards == forwards[::-1]
 
 
 def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
