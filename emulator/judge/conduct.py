@@ -3,18 +3,21 @@ acts on the run."""
 
 from collections.abc import Sequence
 
+from ringhil.emulator.judge.announcing import Announcing
 from ringhil.emulator.judge.beginning import Beginning
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
+from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.holding import Holding
 from ringhil.emulator.judge.ledger import Ledger
-from ringhil.emulator.judge.mail import read
+from ringhil.emulator.judge.mail import Ask, cut_short, read
 from ringhil.emulator.judge.noise import NoisyLinks
 from ringhil.emulator.judge.pace import Pace
 from ringhil.emulator.judge.peers import Peers
+from ringhil.emulator.judge.rounds import Rounds
 from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
 from ringhil.emulator.judge.switchover import SwitchOvers
@@ -26,13 +29,14 @@ from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareSt
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics
-from ringhil.protocol.wire import Port, Role
+from ringhil.protocol.wire import Operation, Port, Role
 
 _ELECTIONS = (Keepalive.KIND, Election.KIND)
 _UPLINKS = (Port.CPU.code, Port.BOUNDARY.code)
 _RING = (Port.CW.code, Port.CCW.code)
 _SEQUENCE = slice(12, 16)  # bytes of a statistics message
 _ROLE = 24  # byte of a keepalive
+_ROLES = {role.code: role for role in Role}
 
 
 class Conduct:
@@ -48,6 +52,8 @@ class Conduct:
         self.grants = Grants(list(self._seats.values()), roles)
         self.holding, self.peers, self.switchovers = Holding(), Peers(), switchovers
         self.gossip, self.noise, self.answers = Gossip(), NoisyLinks(), CpuAnswers()
+        self.announcing, self.exits = Announcing(self.peers), Exits(server.wiring, server.engine.peek)
+        self.rounds = Rounds(never=settings.records == "never")
         self.elections = Elections(watch)
         self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
@@ -95,9 +101,12 @@ class Conduct:
             card = self._wiring.place(o.cell)[0]
             self.pace.counted(card)
             self.noise.counted(o.cell, what, self._wiring.cards[card].gpus)
+            self.exits.counted(o.cell, what, now)
+            self.rounds.counted(o.cell)
             return
         if isinstance(what, Rejected):
             self.told.rejects(o.cell)
+            self.rounds.rejected(o.cell, str(self._wiring.gpu_of(o.cell)), what, now)
             return
         if not isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
             return
@@ -110,12 +119,13 @@ class Conduct:
             if what.role is Role.ENTRY:
                 self.pace.elected(card, gpu, now)
                 self.noise.elected(o.cell, what.epoch)
+                self.rounds.elected(o.cell, what.epoch)
         elif isinstance(what, Deposed):
             self.holding.deposed(o.cell, seat, what, now)
             self.told.holds_no_more(o.cell, what.role, now)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
-                self.noise.over(o.cell)
+                self._counts_no_more(o.cell)
         elif isinstance(what, Granted):
             self.grants.granted(seat, what, now)
             self.told.holds(o.cell, what.role, what.epoch, now)
@@ -136,29 +146,53 @@ class Conduct:
                 self.grants.booted(seat, o.cycle)
         if o.frame[0] == Report.KIND:
             card, gpu = self._wiring.place(o.cell)
-            self.noise.reported(o.cell, f"{self._wiring.cards[card].name}.{gpu}", o.port, o.frame, o.cycle)
-        elif o.frame[0] == Keepalive.KIND and o.port in _RING:
-            warden = self._seats.get((o.cell, Role.BOUNDARY))
-            if warden is not None and warden.grants and o.frame[_ROLE] == Role.BOUNDARY.code:
-                self.gossip.sent(o.cell, warden, o.cycle)
+            name = f"{self._wiring.cards[card].name}.{gpu}"
+            self.noise.reported(o.cell, name, o.port, o.frame, o.cycle)
+            self.rounds.reported(o.cell, name, o.frame, o.cycle)
+        elif o.frame[0] == Keepalive.KIND and o.port in _RING and not cut_short(o.frame):
+            self._keepalive(o.cell, o.frame, o.cycle)
         if o.port in _UPLINKS:
             message = read(o.frame)
             seat = None if message is None else self._seats.get((o.cell, message.role))
             if message is not None and seat is not None and not seat.grants and o.port == seat.uplink.code:
                 self.holding.sent(o.cell, seat, message, o.cycle)
+                claims = isinstance(message, Ask) and message.operation is Operation.CLAIM
+                if claims and seat.role is Role.BOUNDARY and len(seat.members) > 1:
+                    self.announcing.claims(o.cell, seat, o.cycle)
         elif o.frame[0] == Statistics.KIND:
             card, gpu = self._wiring.place(o.cell)
             self.pace.sent(card, gpu, int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
 
+    def _keepalive(self, cell: int, frame: bytes, now: int) -> None:
+        """It tells the others of its group how it is."""
+        role = _ROLES.get(frame[_ROLE])
+        seat = None if role is None else self._seats.get((cell, role))
+        if seat is None:
+            return
+        self.peers.writes(cell, seat, frame, now)
+        if seat.grants:
+            self.gossip.sent(cell, seat, now)
+        elif seat.role is Role.BOUNDARY:
+            self.announcing.sent(cell, frame, now)
+
+    def _counts_no_more(self, cell: int) -> None:
+        for part in (self.noise, self.rounds, self.exits):
+            part.over(cell)
+
     def _to_firmware(self, o: ToFirmware) -> None:
-        if not o.bad and o.frame[0] == Statistics.KIND and o.port in _RING:
-            self.noise.heard(o.cell, o.frame)
+        if o.frame[0] == Statistics.KIND and o.port in _RING:
+            self.rounds.heard(o.cell, o.frame, o.cycle + self._firmware_latency)
+            if not o.bad:
+                self.noise.heard(o.cell, o.frame)
         if o.bad or o.frame[0] not in _ELECTIONS:
             return
         self.told.reads(o.cell, o.port, o.frame, o.cycle)
         at = o.cycle + self._firmware_latency
         if o.port not in _UPLINKS:
-            self.peers.heard(o.cell, o.frame, at)
+            role = _ROLES.get(o.frame[_ROLE]) if o.frame[0] == Keepalive.KIND and not cut_short(o.frame) else None
+            seat = None if role is None else self._seats.get((o.cell, role))
+            if seat is not None and o.cell not in self._down:
+                self.peers.heard(o.cell, seat, o.frame, at)
             return
         message = read(o.frame)
         seat = None if message is None else self._seats.get((o.cell, message.role))
@@ -174,7 +208,8 @@ class Conduct:
         self.told.stopped(o.cell)
         self.peers.stopped(o.cell)
         self.gossip.stopped(o.cell)
-        self.noise.over(o.cell)
+        self.announcing.stopped(o.cell)
+        self._counts_no_more(o.cell)
         for role in Role:
             seat = self._seats.get((o.cell, role))
             if seat is None:
@@ -245,7 +280,7 @@ class Conduct:
     @property
     def too_soon(self) -> list[tuple[str, int]]:
         """What was taken back before its time, and when."""
-        parts = (self.switchovers, self.peers, self.holding, self.grants, self.ledger)
+        parts = (self.switchovers, self.peers, self.holding, self.announcing, self.grants, self.ledger)
         return sorted((found for part in parts for found in part.too_soon), key=lambda found: found[1])
 
     @property
@@ -256,12 +291,14 @@ class Conduct:
     @property
     def mistold(self) -> list[tuple[str, int]]:
         """Messages that don't say what they must, and when."""
-        return sorted([*self.told.wrong, *self.routes.wrong, *self.answers.wrong], key=lambda found: found[1])
+        parts = (self.told.wrong, self.routes.wrong, self.answers.wrong, self.rounds.wrong, self.exits.wrong)
+        return sorted((found for part in (*parts, self.peers.mistold) for found in part), key=lambda found: found[1])
 
     @property
     def uneven(self) -> list[tuple[str, int]]:
         """What came too soon or too late, and when."""
-        parts = (self.holding.uneven, self.gossip.uneven, self.pace.wrong, self.beginning.wrong, self._lingered)
+        groups = (self.holding.uneven, self.gossip.uneven, self.peers.late)
+        parts = (*groups, self.pace.wrong, self.beginning.wrong, self._lingered)
         return sorted((found for part in parts for found in part), key=lambda found: found[1])
 
     def finish(self, horizon: int | None) -> None:
@@ -272,6 +309,7 @@ class Conduct:
             self._lingered.append((f"the run went on to cycle {now}; all work was done at {self._done_at}", now))
         self.grants.finish(now)
         self.holding.finish(self._seats, now)
+        self.peers.finish(now)
         self.pace.finish(now)
         self.told.finish(now)
         self.gossip.finish(now)

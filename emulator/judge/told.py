@@ -12,11 +12,12 @@ from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
-from ringhil.protocol.wire import Flag, MemberFlag, MemberState, Operation, Port, Role
+from ringhil.protocol.wire import NO_HOLDER, Flag, MemberFlag, MemberState, Operation, Port, Role
 
 _HEAD = struct.Struct(">BBHHH")  # kind, card, flags, TTL, home
 _EPOCH_SEQUENCE = struct.Struct(">II")
 _WHO = struct.Struct(">BBB")  # role, rank, multiplier
+_ANSWERED = struct.Struct(">II")  # echo, holder
 _SENDER, _ROLE, _STATE, _INTERVAL, _HEARD = slice(16, 20), 24, 27, slice(28, 32), slice(32, 40)  # of a keepalive
 _FLAGS = {Port.CW.code: 0, Port.CCW.code: Flag.CCW, Port.CPU.code: Flag.TO_HOST, Port.BOUNDARY.code: 0}
 _RING = (Port.CW.code, Port.CCW.code)
@@ -194,6 +195,12 @@ class Told:
         yield from self._epoch(life, cell, role, epoch, now)
         yield from _number(life, port, home, sequence)
         yield from _state(life, port, frame[_STATE])
+        if port in _RING:
+            # Only an answer by an uplink speaks of a member: of who holds the lease, and of what is answered.
+            holder = seat.rank if seat.grants and life.holds else NO_HOLDER
+            if _ANSWERED.unpack_from(frame, 40) != (0, holder):
+                echo, found = _ANSWERED.unpack_from(frame, 40)
+                yield f"echo and holder are {echo} and {found:#x}, must be 0 and {holder:#x}"
 
     def _epoch(self, life: _Life, cell: int, role: Role, epoch: int, now: int) -> Iterator[str]:
         """It never tells of a lower epoch than one that it has read of, or told."""

@@ -12,19 +12,22 @@ from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy.proportional import Proportional
 from ringhil.emulator.server import groups, power_up, server
+from ringhil.firmware import census
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
 from ringhil.firmware.commands import SetTimer
-from ringhil.firmware.election import Group, GroupConfig
+from ringhil.firmware.election import Group, GroupConfig, Peer
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.links import LinkHealth
 from ringhil.firmware.liveness import Liveness, Went
 from ringhil.firmware.member import Member
+from ringhil.firmware.observations import Counted
+from ringhil.firmware.verdict import Arm
 from ringhil.firmware.warden import Warden
 from ringhil.protocol.frames import Keepalive, Record, Report
 from ringhil.protocol.reasons import LeaseEnd, Rejection
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import MemberState, Role
 
 Mistake = Callable[[pytest.MonkeyPatch], None]
 
@@ -413,3 +416,117 @@ def gives_all_to_one(patch: pytest.MonkeyPatch) -> None:
 def goes_on(patch: pytest.MonkeyPatch) -> None:
     """A run doesn't end when all work is done."""
     patch.setattr(server.LiveServer, "_on_done", lambda self: None)
+
+
+def is_back_late(patch: pytest.MonkeyPatch) -> None:
+    """Who was down must have been heard twice as long as it should."""
+    check = Liveness.check
+
+    def slow(self: Liveness, now: int) -> Went | None:
+        went = check(self, now)
+        if went is Went.DOWN:
+            self.wait *= 2
+        return went
+
+    patch.setattr(Liveness, "check", slow)
+
+
+def is_up_twice(patch: pytest.MonkeyPatch) -> None:
+    """Whoever is heard for the first time is taken for up, and once more at its next message."""
+    heard = Liveness.heard
+
+    def forgets(self: Liveness, now: int) -> Went | None:
+        first = self.heard_at is None
+        went = heard(self, now)
+        self.up = self.up and not first
+        return went
+
+    patch.setattr(Liveness, "heard", forgets)
+
+
+def says_it_hears_all(patch: pytest.MonkeyPatch) -> None:
+    """Its keepalives say that it hears everybody."""
+    patch.setattr(Group, "_heard_bits", lambda self: (1 << len(self.config.members)) - 1)
+
+
+def ignores_who_has_booted(patch: pytest.MonkeyPatch) -> None:
+    """Sequence numbers are compared across boots."""
+    take = Peer.take
+    patch.setattr(Peer, "take", lambda self, message: message.sequence > self.sequence and take(self, message))
+
+
+def asks_as_it_announces(patch: pytest.MonkeyPatch) -> None:
+    """A member of a link between cards doesn't wait after it has said that it is a candidate."""
+    review = Member._review
+
+    def at_once(self: Member, now: int) -> list[Action]:
+        if self._announced_at is not None:
+            self._announced_at = -1_000_000
+        return review(self, now)
+
+    patch.setattr(Member, "_review", at_once)
+
+
+def asks_in_anothers_turn(patch: pytest.MonkeyPatch) -> None:
+    """Members of a link between cards don't mind better candidates."""
+    patch.setattr(Member, "_place", lambda self, now: 0)
+    wanted = Member._wanted
+
+    def blind(self: Member, now: int) -> bool:
+        states = {rank: peer.state for rank, peer in self.peers.items()}
+        for peer in self.peers.values():
+            peer.state = MemberState.FOLLOWER.code if peer.state == MemberState.CANDIDATE.code else peer.state
+        found = wanted(self, now)
+        for rank, state in states.items():
+            self.peers[rank].state = state
+        return found
+
+    patch.setattr(Member, "_wanted", blind)
+
+
+def names_no_holder(patch: pytest.MonkeyPatch) -> None:
+    """A warden doesn't tell the others to whom it has granted."""
+    tell = Group._tell_all
+    patch.setattr(Group, "_tell_all", lambda self, state, epoch, holder=0: tell(self, state, epoch))
+
+
+def lets_nobody_enter(patch: pytest.MonkeyPatch) -> None:
+    """An entry GPU makes nothing of the boundary GPUs that it finds."""
+    patch.setattr(GpuProgram, "_found_exits", lambda self, counted: [])
+
+
+def drops_halves(patch: pytest.MonkeyPatch) -> None:
+    """A round of which one message came home is taken for lost."""
+    join = census._join
+    patch.setattr(
+        census,
+        "_join",
+        lambda arms, sequence, sent_at: Rejection.LOST if None in arms else join(arms, sequence, sent_at),
+    )
+
+
+def calls_all_halves_wrapped(patch: pytest.MonkeyPatch) -> None:
+    """A round of which one message came home is taken for one that was turned round."""
+    join = census._join
+    patch.setattr(
+        census,
+        "_join",
+        lambda arms, sequence, sent_at: Rejection.HALF if None in arms else join(arms, sequence, sent_at),
+    )
+
+
+def calls_a_link_slow_after_three_rounds(patch: pytest.MonkeyPatch) -> None:
+    """It doesn't wait for a fourth."""
+    agree = LinkHealth._agree
+    patch.setattr(LinkHealth, "_agree", staticmethod(lambda late: agree([late[0], *late] if len(late) == 3 else late)))
+
+
+def weighs_by_one(patch: pytest.MonkeyPatch) -> None:
+    """A card without records weighs 1, whatever its count."""
+    join = census._join
+
+    def light(arms: list[Arm | None], sequence: int, sent_at: int) -> Counted | Rejection:
+        joined = join(arms, sequence, sent_at)
+        return replace(joined, weight=1) if isinstance(joined, Counted) and joined.members is None else joined
+
+    patch.setattr(census, "_join", light)

@@ -55,6 +55,9 @@ TWICE = CARD % "" + (
     "  - {at: 20300, fault: dead, gpu: a.0}\n  - {at: 30300, clear: dead, gpu: a.0}\n"
     "  - {at: 45300, fault: dead, gpu: a.0}\n  - {at: 60300, clear: dead, gpu: a.0}\n"
 )
+HALVED = (NOISY % (8000, 30000)).replace("1500}", "400}")
+LATE = CARD % "" + "until: 45000\ntimeline: [{at: 1, fault: link_delay, link: a.2-a.3, delay: 9}]\n"
+UNRECORDED = CARD % ", settings: {records: never}" + "until: 20000\n"
 REST = {
     "dead": "dead, gpu: a.3",
     "cut": "link_cut, link: a.2-a.3",
@@ -153,6 +156,23 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "forgets what it granted": (m.answers(epoch=0), CLEAN, "rightly_told", "it tells of epoch 0, and has granted 1"),
     "gives all to one": (m.gives_all_to_one, BOTH, "rightly_resent", "the share of its card is"),
     "goes on": (m.goes_on, WRONG, "steady_pace", "the run went on to cycle"),
+    "is back late": (m.is_back_late, BACK, "steady_pace", "should have taken GPU 0 for up at cycle"),
+    "is up twice": (m.is_up_twice, CLEAN, "rightly_told", "as it did before"),
+    "says it hears all": (m.says_it_hears_all, DEAD, "rightly_told", "is among those it hears, and it is not up"),
+    "ignores who has booted": (m.ignores_who_has_booted, BACK, "steady_pace", "should have taken GPU 0 for up"),
+    "asks as it announces": (m.asks_as_it_announces, ACROSS, "no_early_return", "after it said so; it waits for"),
+    "asks in another's turn": (m.asks_in_anothers_turn, ACROSS, "no_early_return", "it is the turn of GPU 2"),
+    "names no holder": (m.names_no_holder, ACROSS, "rightly_told", "echo and holder are 0 and 0xffffffff, must be"),
+    "lets nobody enter": (m.lets_nobody_enter, ACROSS, "rightly_told", "it lets frames enter for none; its census of"),
+    "drops halves": (m.drops_halves, HALVED, "rightly_told", "is lost, and 1 of its messages had come home"),
+    "calls all halves wrapped": (m.calls_all_halves_wrapped, HALVED, "rightly_told", "by the way it was sent"),
+    "calls a link slow after three rounds": (
+        m.calls_a_link_slow_after_three_rounds,
+        LATE,
+        "rightly_told",
+        "after 3 rounds with records; 4 must agree",
+    ),
+    "weighs by one": (m.weighs_by_one, UNRECORDED, "rightly_told", "the weight of 6 GPUs is 1; without records"),
     "fences the holder": (m.fences_the_holder, CLEAN, "only_holder", "was fenced off at cycle 20"),
 }
 

@@ -213,6 +213,7 @@ SEEN_TOO = {
     "counts too seldom": {"steady_pace"},
     "hears everybody": {"rightly_told"},
     "sends nothing again": {"rightly_resent"},
+    "calls a healthy link slow": {"rightly_told"},
 }
 MISTAKES = {
     "forgets a GPU once": (forgets_a_gpu_once, CLEAN + "until: 12000\n", "wrong_count", "5 [0, 1, 2, 3, 4]"),

@@ -1,0 +1,49 @@
+"""Members of a link between cards announce themselves before they ask, and leave better ones their turn.
+
+Each has a grantor of its own, so two could be granted the lease in the same moment: a member says in its keepalives
+that it is a candidate, claims one skew later, and not while a better candidate is heard that has an uplink and isn't
+reluctant.
+"""
+
+from ringhil.emulator.judge.mail import cut_short
+from ringhil.emulator.judge.peers import Peers
+from ringhil.emulator.judge.seats import Seat
+from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.wire import MemberState
+
+_STATE, _STATE_BITS, _CANDIDATE = 27, 0x0F, MemberState.CANDIDATE.code  # byte of a keepalive
+
+
+class Announcing:
+    """Feed it in the order of time, by seats of members of a link between cards that have others beside them."""
+
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
+        self._since: dict[int, int] = {}  # by cell: since when its keepalives say that it is a candidate
+        self.too_soon: list[tuple[str, int]] = []
+
+    def sent(self, cell: int, frame: bytes, now: int) -> None:
+        """It sends a keepalive round the ring."""
+        if cut_short(frame):
+            return
+        assert frame[0] == Keepalive.KIND
+        if frame[_STATE] & _STATE_BITS == _CANDIDATE:
+            self._since.setdefault(cell, now)
+        else:
+            self._since.pop(cell, None)
+
+    def claims(self, cell: int, seat: Seat, now: int) -> None:
+        """It asks for the lease."""
+        since, skew = self._since.get(cell), seat.times.skew
+        asked = f"{seat.name} asked for the {seat.role} role at cycle {now}"
+        if since is None:
+            self.too_soon.append((f"{asked}, and has not said that it is a candidate", now))
+        elif now - since < skew:
+            self.too_soon.append((f"{asked}, {now - since} cycles after it said so; it waits for {skew}", now))
+        better = self._peers.goes_first(cell, seat, now)
+        if better is not None:
+            self.too_soon.append((f"{asked}; it is the turn of GPU {better}, a better candidate that it hears", now))
+
+    def stopped(self, cell: int) -> None:
+        """Its GPU has failed."""
+        self._since.pop(cell, None)

@@ -1,0 +1,52 @@
+"""R8: an entry GPU lets frames enter for the cards that its own census has found a way to, and for no others.
+
+After each census with records its register `exits` holds the cards behind the boundary GPUs that were found. It is
+looked at when the next census is accepted.
+"""
+
+from collections.abc import Callable
+
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.observations import Counted
+
+
+class Exits:
+    """`peek`: the register of a cell, by name. Feed it in the order of time."""
+
+    def __init__(self, wiring: Wiring, peek: Callable[[int, str], int]) -> None:
+        self._wiring, self._peek = wiring, peek
+        self._due: dict[int, tuple[int, int]] = {}  # by cell: what must be there, since when
+        self.wrong: list[tuple[str, int]] = []
+
+    def counted(self, cell: int, what: Counted, now: int) -> None:
+        """Its firmware has accepted a census."""
+        self._look(cell, now)
+        if what.members is not None:
+            card = self._wiring.place(cell)[0]
+            reached = 0
+            for _, peer in what.boundaries:
+                hop = self._wiring.hops.get((card, peer))
+                reached |= hop.cards if hop is not None else 0
+            self._due[cell] = reached, now
+
+    def over(self, cell: int) -> None:
+        """It has laid the role down, or failed."""
+        self._due.pop(cell, None)
+
+    def _look(self, cell: int, now: int) -> None:
+        must, since = self._due.get(cell, (0, now))
+        if since == now:
+            return
+        found = self._peek(cell, "exits")
+        if found != must:
+            name = self._wiring.gpu_of(cell)
+            text = f"it lets frames enter for {_names(found)}; its census of cycle {since} found {_names(must)}"
+            self.wrong.append((f"{name} at cycle {now}: {text}", now))
+
+
+def _cards(bits: int) -> list[int]:
+    return [card for card in range(bits.bit_length()) if bits >> card & 1]
+
+
+def _names(bits: int) -> str:
+    return f"cards {_cards(bits)}" if bits else "none"
