@@ -216,7 +216,11 @@ class Census:
         c = self.config
         known = counted or self.last
         members = known.members if known and known.members is not None else ()
-        sets = [members, known.degraded if known else (), [gpu for gpu, _ in known.boundaries] if known else ()]
+        sets = [
+            members if counted else suspected,
+            known.degraded if known else (),
+            [gpu for gpu, _ in known.boundaries] if known else (),
+        ]
         return codec.encode(
             Report(
                 card=c.card,

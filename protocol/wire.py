@@ -309,8 +309,8 @@ Report = Struct(
     "noisy_link" / Int16ub,  # messages arrive damaged over the link from this GPU clockwise
     "weight" / Int32ub,  # of all members together, in quarters: a degraded one counts one, the others four
     "reserved" / Int32ub,
-    # Three sets of GPUs, one after the other: members, degraded ones, boundary GPUs. Bit i%64 of word i//64 of a
-    # set: GPU i is in it.
+    # Three sets of GPUs, one after the other: members (verdict "none": suspects), degraded ones, boundary GPUs. Bit
+    # i%64 of word i//64 of a set: GPU i is in it.
     "sets" / Array((this.size + 63) // 64 * 3, Int64ub),
     *_TRAILER,
 )

@@ -65,7 +65,7 @@ class CardView:
         self.slow_link, self.noisy_link = _gpu(report.slow_link), _gpu(report.noisy_link)
         verdict = _VERDICT.get(report.verdict, CensusVerdict.NONE)
         if verdict is CensusVerdict.NONE:
-            self.suspects = () if report.first_suspect == NOBODY else (report.first_suspect,)
+            self.suspects = _sets(report)[0]
             return ()
         members, degraded, boundaries = _sets(report)
         if not members and report.count:

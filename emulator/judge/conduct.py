@@ -26,7 +26,17 @@ from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, TakenIn
-from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected
+from ringhil.firmware.observations import (
+    Counted,
+    Deposed,
+    Elected,
+    Granted,
+    Lapsed,
+    PeerDown,
+    PeerUp,
+    Rejected,
+    Suspected,
+)
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics
 from ringhil.protocol.wire import Operation, Port, Role
@@ -107,6 +117,9 @@ class Conduct:
         if isinstance(what, Rejected):
             self.told.rejects(o.cell)
             self.rounds.rejected(o.cell, str(self._wiring.gpu_of(o.cell)), what, now)
+            return
+        if isinstance(what, Suspected):
+            self.told.suspects(o.cell, what.gpus)
             return
         if not isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
             return

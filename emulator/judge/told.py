@@ -5,14 +5,14 @@ firmware's code has no part in it. What it says of others is not judged here.
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
-from ringhil.protocol.wire import NO_HOLDER, Flag, MemberFlag, MemberState, Operation, Port, Role
+from ringhil.protocol.wire import NO_HOLDER, CensusVerdict, Flag, MemberFlag, MemberState, Operation, Port, Role
 
 _HEAD = struct.Struct(">BBHHH")  # kind, card, flags, TTL, home
 _EPOCH_SEQUENCE = struct.Struct(">II")
@@ -24,6 +24,7 @@ _RING = (Port.CW.code, Port.CCW.code)
 _ROLES = {role.code: role for role in Role}
 _STATE_BITS = 0x0F
 _HOLDER, _FOLLOWER = MemberState.HOLDER.code, MemberState.FOLLOWER.code
+_NOBODY = 0xFFFF  # no GPU
 _COUNTED = Statistics.HEAD
 _REPORTED = Report.HEAD
 
@@ -57,6 +58,7 @@ class _Rounds:
     at: int = 0
     directions: int = 0
     rejected: int = 0  # messages and rounds, since it was elected
+    suspects: tuple[int, ...] | None = None  # that the next report has to name
 
 
 class Told:
@@ -91,6 +93,12 @@ class Told:
         rounds = self._rounds.get(cell)
         if rounds is not None:
             rounds.rejected += 1
+
+    def suspects(self, cell: int, gpus: Sequence[int]) -> None:
+        """Its census names these GPUs after a round that failed: its next report does, too."""
+        rounds = self._rounds.get(cell)
+        if rounds is not None:
+            rounds.suspects = tuple(gpus)
 
     def _must_tell(self, cell: int, role: Role, now: int) -> None:
         """The others of its side are told at once."""
@@ -269,6 +277,9 @@ class Told:
         last = None if rounds is None else (rounds.epoch, rounds.sequence, rounds.at)
         if rounds is not None and rest[3] != rounds.rejected:
             yield f"it has rejected {rest[3]}, must be {rounds.rejected} since it was elected"
+        if rounds is not None and rest[0] == CensusVerdict.NONE.code:
+            yield from _suspects(size, (rest[5], rest[6]), frame[_REPORTED.size :], rounds.suspects or ())
+            rounds.suspects = None
         if (epoch, sequence, rest[4]) != last:
             yield f"it reports of epoch, round and cycle {(epoch, sequence, rest[4])}; the last are {last}"
 
@@ -280,6 +291,15 @@ class Told:
 
     def _ttl(self, cell: int) -> int:
         return self._wiring.cards[self._wiring.place(cell)[0]].gpus + 1
+
+
+def _suspects(size: int, told: tuple[int, int], sets: bytes, named: tuple[int, ...]) -> Iterator[str]:
+    """The report of a round that failed names whom its census suspects: their number, the first one, the set."""
+    words = [int.from_bytes(sets[at : at + 8]) for at in range(0, -(-size // 64) * 8, 8)]
+    found = tuple(gpu for gpu in range(size) if words[gpu // 64] >> gpu % 64 & 1)
+    right = (len(named), min(named, default=_NOBODY))
+    if told != right or found != tuple(sorted(named)):
+        yield f"suspects are {list(found)}, number and first {told}; its census named {list(named)}"
 
 
 def _number(life: _Life, port: int, home: int, sequence: int) -> Iterator[str]:

@@ -192,8 +192,10 @@ static void report(struct rhf_gpu *gpu, const struct rhf_count *counted, const s
     unsigned words = (gpu->boot.gpus + 63u) / 64u, suspects = suspected ? rhf_size_of(suspected) : 0, first = 0;
     uint8_t sets[3 * 8 * RHF_WORDS], *at = sets;
     memset(sets, 0, sizeof sets);
-    if (known && known->known)
-        put_words(&at, &known->members, words);
+    if (suspected)
+        put_words(&at, suspected, words);
+    else if (counted && counted->known)
+        put_words(&at, &counted->members, words);
     at = sets + 8 * words;
     if (known) {
         put_words(&at, &known->degraded, words);

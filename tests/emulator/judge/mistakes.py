@@ -490,6 +490,16 @@ def names_no_holder(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Group, "_tell_all", lambda self, state, epoch, holder=0: tell(self, state, epoch))
 
 
+def reports_the_first_suspect_only(patch: pytest.MonkeyPatch) -> None:
+    """Of several GPUs that may have spoiled a round the report names one."""
+    report = Census._report
+
+    def short(self: Census, counted: Counted | None, suspected: tuple[int, ...] = ()) -> bytes:
+        return report(self, counted, suspected[:1])
+
+    patch.setattr(Census, "_report", short)
+
+
 def lets_nobody_enter(patch: pytest.MonkeyPatch) -> None:
     """An entry GPU makes nothing of the boundary GPUs that it finds."""
     patch.setattr(GpuProgram, "_found_exits", lambda self, counted: [])

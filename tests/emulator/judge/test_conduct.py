@@ -56,6 +56,9 @@ TWICE = CARD % "" + (
     "  - {at: 45300, fault: dead, gpu: a.0}\n  - {at: 60300, clear: dead, gpu: a.0}\n"
 )
 HALVED = (NOISY % (8000, 30000)).replace("1500}", "400}")
+HALF_WAY = CARD % "" + (
+    "until: 20000\ntimeline: [{at: 1000, fault: link_cut, link: a.4-a.5}, {at: 12000, fault: corrupt, gpu: a.4}]\n"
+)
 LATE = CARD % "" + "until: 45000\ntimeline: [{at: 1, fault: link_delay, link: a.2-a.3, delay: 9}]\n"
 UNRECORDED = CARD % ", settings: {records: never}" + "until: 20000\n"
 REST = {
@@ -163,6 +166,12 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "asks as it announces": (m.asks_as_it_announces, ACROSS, "no_early_return", "after it said so; it waits for"),
     "asks in another's turn": (m.asks_in_anothers_turn, ACROSS, "no_early_return", "it is the turn of GPU 2"),
     "names no holder": (m.names_no_holder, ACROSS, "rightly_told", "echo and holder are 0 and 0xffffffff, must be"),
+    "reports the first suspect only": (
+        m.reports_the_first_suspect_only,
+        HALF_WAY,
+        "rightly_told",
+        "suspects are [0], number and first (1, 0); its census named [0, 4]",
+    ),
     "lets nobody enter": (m.lets_nobody_enter, ACROSS, "rightly_told", "it lets frames enter for none; its census of"),
     "drops halves": (m.drops_halves, HALVED, "rightly_told", "is lost, and 1 of its messages had come home"),
     "calls all halves wrapped": (m.calls_all_halves_wrapped, HALVED, "rightly_told", "by the way it was sent"),
