@@ -1,7 +1,8 @@
 """The verbs of `ringhil step`, for scripts and people: a line in, a document out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, parse
@@ -9,6 +10,8 @@ from ringhil.emulator.debug.happened import KINDS
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.debug.told import Told
+from ringhil.emulator.trace import RecordingError
 from ringhil.protocol.frames import BY_KIND
 
 Document = dict[str, Any]
@@ -19,6 +22,9 @@ NAMES = frozenset(
     | {name for names in KINDS.values() for name in names}
 )
 _MOST = 2000  # letters of a line
+_MOST_BREAKS = 100
+_DIGITS = 20
+_WATCHED = 1 << 20  # cycles, unless the line says how many
 
 
 class Commands:
@@ -36,7 +42,19 @@ class Commands:
             "show": lambda rest: {},
             "state": lambda rest: {"registers": session.registers(rest), "firmware": session.firmware(rest)},
             "card": lambda rest: {"card": session.card(rest)},
+            "go": lambda rest: self._moved(session.go(_whole(rest, "a cycle", 0))),
+            "who": lambda rest: {"hops": [hop._asdict() for hop in session.who(rest)]},
+            "why": lambda rest: {"chain": [self._document(told) for told in session.why(rest)]},
+            "diff": lambda rest: {"differs": _differs(session.differs(_whole(rest, "the number of a message", 1)))},
+            "compare": self._compare,
+            "watch": self._watch,
+            "break": self._break,
+            "delete": self._delete,
+            "breaks": lambda rest: {"breaks": list(self._breaks)},
+            "continue": lambda rest: self._moved(session.until(self._any())),
+            "reverse": lambda rest: self._moved(session.back_until(self._any())),
         }
+        self._breaks: dict[str, Condition] = {}  # by what was written
 
     def do(self, line: str) -> Document:
         """`command`, `cycle` and `message` (or event) where the session is then, and what was asked for: `moved`,
@@ -48,8 +66,56 @@ class Commands:
             raise DebugError(f"found {verb!r}; allowed are {', '.join(self._verbs)}")
         found = self._verbs[verb](rest.strip())
         here = self._session.here
-        message = None if here is None else plain(self._session.fields(here))
+        message = None if here is None else self._document(here)
         return {"command": line.strip(), "cycle": self._session.cycle, "message": message, **found}
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What a line may begin with."""
+        return tuple(self._verbs)
+
+    def _document(self, told: Told) -> Document:
+        found: Document = plain(self._session.fields(told))
+        return found
+
+    def _compare(self, rest: str) -> Document:
+        try:
+            found = self._session.compare(Path(rest))
+        except RecordingError as error:
+            raise DebugError(str(error)) from None
+        return {"moved": False} if found is None else {"moved": True, "differs": _differs(found)}
+
+    def _break(self, rest: str) -> Document:
+        condition = _condition(rest)
+        if len(self._breaks) >= _MOST_BREAKS:
+            raise DebugError(f"there are {len(self._breaks)} breakpoints, which are all that may be; delete one")
+        self._breaks[rest] = condition
+        return {"breaks": list(self._breaks)}
+
+    def _delete(self, rest: str) -> Document:
+        names = list(self._breaks)
+        number = _whole(rest, "the number of a breakpoint", 1)
+        if number > len(names):
+            raise DebugError(f"found {number}; there are {len(names)} breakpoints")
+        del self._breaks[names[number - 1]]
+        return {"breaks": list(self._breaks)}
+
+    def _any(self) -> Condition:
+        if not self._breaks:
+            raise DebugError("there is no breakpoint; `break CONDITION` makes one")
+        conditions = list(self._breaks.values())
+        return lambda fields: any(condition(fields) for condition in conditions)
+
+    def _watch(self, rest: str) -> Document:
+        """Goes on to the change: to the last message or event of the cycle before which the register was another."""
+        gpu, _, more = rest.partition(" ")
+        register, _, cycles = more.strip().partition(" ")
+        limit = _whole(cycles.strip(), "a number of cycles", 1) if cycles.strip() else _WATCHED
+        found = self._session.changes(gpu, register, limit)
+        if found is None:
+            return {"moved": False}
+        cycle, value = found
+        return {"moved": self._session.go(cycle), "changed": {"cycle": cycle, "gpu": gpu, register: value}}
 
     @staticmethod
     def _moved(moved: bool) -> Document:
@@ -73,10 +139,52 @@ def in_words(document: Document) -> str:
     if document.get("moved") is False:
         found.insert(0, "no more")
     found += [f"  {name}: {value}" for name, value in about.items() if document["command"].split()[0] == "show"]
-    for part in ("registers", "firmware", "card"):
+    for part in ("registers", "firmware", "card", "changed"):
         if part in document:
             found += [f"{part}:", *_indented(document[part], "  ")]
+    found += [f"  {number}. {condition}" for number, condition in enumerate(document.get("breaks", ()), 1)]
+    found += _hops(document.get("hops", ()))
+    found += [f"  {_line(told)}" for told in document.get("chain", ())]
+    found += [
+        f"  {each['where'] or 'there and here'}: {each['there']} -> {each['here']}"
+        for each in document.get("differs", ())
+    ]
     return "\n".join(found)
+
+
+def _hops(hops: Sequence[Document]) -> Iterator[str]:
+    before: object = None
+    for number, hop in enumerate(hops):
+        mark = " *" if number and hop["value"] != before else ""
+        yield f"  cycle {hop['cycle']} {hop['gpu']} {hop['link']}: {hop['value']}{mark}"
+        before = hop["value"]
+
+
+_TOLD = (
+    "sequence",
+    "epoch",
+    "operation",
+    "count",
+    "members",
+    "role",
+    "why",
+    "reason",
+    "state",
+    "echo",
+    "fault",
+    "clear",
+)
+
+
+def _line(about: Document) -> str:
+    """One message or event: where it is, and the fields that tell it from others."""
+    where = [str(about[name]) for name in ("gpu", "way", "kind") if name in about]
+    said = [f"{name} {about[name]}" for name in _TOLD if about.get(name) is not None]
+    return f"{about['number']}: cycle {about['cycle']} {' '.join(where)}{': ' if said else ''}{', '.join(said)}"
+
+
+def _differs(found: Iterable[tuple[str, object, object]]) -> list[Document]:
+    return [{"where": where, "there": there, "here": here} for where, there, here in found]
 
 
 def _indented(value: Any, space: str) -> Iterator[str]:
@@ -92,10 +200,12 @@ def _indented(value: Any, space: str) -> Iterator[str]:
 
 
 def _number(text: str) -> int:
-    if not text:
-        return 1
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= 10**9:
-        raise DebugError(f"found {text[:50]!r}; allowed is a number of messages from 1 to 1,000,000,000")
+    return _whole(text, "a number of messages", 1, 10**9) if text else 1
+
+
+def _whole(text: str, what: str, least: int, most: int = 10**18) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or not least <= int(text) <= most:
+        raise DebugError(f"found {text[:50]!r}; allowed is {what} from {least} to {most:,}")
     return int(text)
 
 

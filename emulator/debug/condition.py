@@ -1,9 +1,9 @@
 """Conditions on messages and events: `kind == statistics and count > 3 and gpu == a.2`. Parsed, never run as code.
 
     condition := all ("or" all)*        all := one ("and" one)*        one := "not" one | "(" condition ")" | test
-    test := NAME OP VALUE               OP := == != < <= > >=          VALUE := 12 | 0x0C | true | a.2 | "any text"
+    test := NAME OP VALUE               OP := == != < <= > >= has      VALUE := 12 | 0x0C | true | a.2 | "any text"
 
-A test on a field that a message hasn't got is false, also with `!=`.
+`has`: a list with this value in it. A test on a field that a message hasn't got is false, also with `!=`.
 """
 
 import operator
@@ -26,6 +26,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+    "has": lambda found, value: isinstance(found, list | tuple) and value in found,
 }
 _TRUTH = {"true": True, "false": False}
 _WORDS = {"and", "or", "not"}

@@ -1,13 +1,15 @@
 """What can be seen of a run at a moment: the state of a GPU, its firmware, the CPU's view of a card."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import FunctionType, MethodType
 from typing import Any
 
+from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef
 from ringhil.protocol.registers import ADDRESS
 
@@ -19,6 +21,8 @@ class SteppedRun:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._links: Links | None = None
+        self._changed: list[tuple[int, int]] = []
         run.start()
 
     def go(self, cycle: int) -> None:
@@ -26,8 +30,43 @@ class SteppedRun:
         self._run.run_to(cycle)
 
     def ask(self, what: str, *values: Any) -> Any:
-        """One of `registers`, `firmware` (of a GPU such as `a.3`) and `card` (by its name). Raises DebugError."""
-        return {"registers": self._registers, "firmware": self._firmware, "card": self._card}[what](*values)
+        """One of `registers`, `firmware` (of a GPU such as `a.3`), `card` (by its name) and `everything`; `links`: from
+        now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which `changed` has.
+        Raises DebugError."""
+        found: dict[str, Callable[..., Any]] = {
+            "registers": self._registers,
+            "firmware": self._firmware,
+            "card": self._card,
+            "everything": self._everything,
+            "links": self._watch_links,
+            "passed": lambda: [] if self._links is None else self._links.passed,
+            "watch": self._watch,
+            "changed": lambda: self._changed,
+        }
+        return found[what](*values)
+
+    def _everything(self) -> dict[str, Any]:
+        """Of all GPUs and cards."""
+        wiring = self._run.server.wiring
+        gpus = [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)]
+        found = {gpu: {"registers": self._registers(gpu), "firmware": self._firmware(gpu)} for gpu in gpus}
+        return {**found, **{card.name: self._card(card.name) for card in wiring.cards}}
+
+    def _watch_links(self) -> None:
+        links = self._links = Links(self._run.engine)
+        self._run.observations.listen(Advanced, lambda _: links.drain())
+
+    def _watch(self, gpu: str, register: str) -> None:
+        cell = self._cell(gpu)
+        if register not in ADDRESS:
+            raise DebugError(f"found register {register!r}; there are {', '.join(ADDRESS)}")
+
+        def changed(seen: RegisterChanged) -> None:
+            if (seen.cell, seen.address) == (cell, ADDRESS[register]):
+                self._changed.append((seen.cycle, seen.value))
+
+        self._run.engine.watch_register(cell, register)
+        self._run.observations.listen(RegisterChanged, changed)
 
     def _cell(self, gpu: str) -> int:
         wiring = self._run.server.wiring

@@ -2,12 +2,12 @@
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ringhil.emulator.debug.checkpoints import NEAR, dispensable, on_the_way
-from ringhil.emulator.debug.processes import Debuggee, beginning
+from ringhil.emulator.debug.processes import Debuggee, Moment, beginning
 
 MOST_MEMORY = 1 << 30  # bytes of all moments together
 _MOST = 48  # moments
@@ -38,6 +38,18 @@ class Past:
     def ask(self, what: str, *values: Any) -> Any:
         """Look at something, at present."""
         return self._present.ask(what, *values)
+
+    @contextmanager
+    def aside(self, cycle: int) -> Iterator[Moment]:
+        """Another moment of this cycle, to be played on from; the present stays."""
+        nearest = self._kept[bisect_right(self.moments, cycle) - 1]
+        if nearest.cycle <= self._present.cycle <= cycle:
+            nearest = self._present
+        (moment,) = nearest.travel([cycle])
+        try:
+            yield moment
+        finally:
+            moment.close()
 
     def seek(self, cycle: int) -> None:
         """Go there. When it goes wrong, the present stays what it was."""

@@ -8,19 +8,36 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from ringhil.emulator.debug.causes import WHAT, why
+from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.condition import Condition
+from ringhil.emulator.debug.hops import Passed, header, same_message
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import scenario_of
-from ringhil.emulator.debug.told import Told, decoded
+from ringhil.emulator.debug.told import Told, decoded, difference, differing, where
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.protocol.wire import LINKS
+
+_FARTHEST = 100_000  # messages: so far away the other end of a message's way is looked for
+_LONGEST = 20_000  # cycles that a message is on its way, where its other end isn't known
+_CHUNK = 1 << 16  # cycles that are played before it is looked whether a register has changed
+
+
+class Hop(NamedTuple):
+    """A link that a message passed: since which cycle, which GPU sent it by which link, what the field was."""
+
+    cycle: int
+    gpu: str
+    link: str
+    value: object
 
 
 class DebugSession:
@@ -95,6 +112,99 @@ class DebugSession:
             return {**found, **about, "kind": kind, **way}
         return {**json.loads(told.fields), **about, "kind": told.kind}
 
+    def who(self, name: str) -> list[Hop]:
+        """What a field of the message was on each link that it passed, in the order of time. The run is played again
+        from when it was sent until it came to where it is. Raises DebugError."""
+        here = self.here
+        head = header(here.frame) if isinstance(here, RecordedMessage) else None
+        if here is None or head is None:
+            raise DebugError("here is no message whose fields could have changed; step to one")
+        if name not in head:
+            raise DebugError(f"found field {name[:50]!r}; allowed are {', '.join(head)}")
+        assert isinstance(here, RecordedMessage)
+        sent, came = self._way(here)
+        self._playable()
+        with self.past.aside(sent) as moment:
+            moment.ask("links")
+            moment.go(came + 1)
+            passed: list[Passed] = moment.ask("passed")
+        found = [each for each in passed if same_message(each.frame, here.frame)]
+        return [
+            Hop(each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), (header(each.frame) or {})[name])
+            for each in sorted(found)
+        ]
+
+    def _way(self, message: RecordedMessage) -> tuple[int, int]:
+        """The cycles in which a message was sent and came to its end."""
+        ways = [WAYS.index(name) for name in ("from_firmware", "from_cpu")]
+        if message.way in ways:
+            later = self.recording.messages(message.number + 1, message.number + _FARTHEST)
+            came = next((m.cycle for m in later if m.way not in ways and same_message(m.frame, message.frame)), None)
+            return message.cycle, message.cycle + _LONGEST if came is None else came
+        earlier = self.recording.messages_back(message.number - 1)
+        before = (m for m, _ in zip(earlier, range(_FARTHEST), strict=False))
+        sent = next((m.cycle for m in before if m.way in ways and same_message(m.frame, message.frame)), None)
+        return max(0, message.cycle - _LONGEST) if sent is None else sent, message.cycle
+
+    def why(self, what: str) -> list[Told]:
+        """What led to the last `count`, `role` or rejection (`rejected`) up to here, that itself last. Raises
+        DebugError."""
+        if what not in WHAT:
+            raise DebugError(f"found {what[:50]!r}; allowed are {', '.join(WHAT)}")
+        return why(self.recording, what, self.number)
+
+    def differs(self, number: int) -> list[tuple[str, object, object]]:
+        """What of all GPUs and cards is otherwise here than at the message or event of a number: place, there, here.
+        Raises DebugError."""
+        told = next(self.recording.all(number, number), None)
+        if told is None:
+            raise DebugError(f"found number {number}; there are 1 to {self.recording.last_number}")
+        here, there = self._everything(self.cycle), self._everything(told.cycle)
+        return list(difference("", there, here))
+
+    def _everything(self, cycle: int) -> dict[str, Any]:
+        self._playable()
+        with self.past.aside(0 if self.here is None and not cycle else cycle + 1) as moment:
+            found: dict[str, Any] = moment.ask("everything")
+            return found
+
+    def changes(self, gpu: str, register: str, cycles: int) -> tuple[int, int] | None:
+        """The cycle in which a register of a GPU next reads otherwise, within so many from here, and what it reads
+        then. Raises DebugError."""
+        self._playable()
+        start = 0 if self.here is None else self.cycle + 1
+        with self.past.aside(start) as moment:
+            moment.ask("watch", gpu, register)
+            for cycle in range(start + _CHUNK, start + cycles + _CHUNK, _CHUNK):
+                moment.go(min(cycle, start + cycles))
+                found: list[tuple[int, int]] = moment.ask("changed")
+                if found:
+                    return found[0]
+        return None
+
+    def compare(self, path: Path) -> list[tuple[str, object, object]] | None:
+        """To the first message or event that another recording has not, or has otherwise: the fields that differ, with
+        what is there and what is here. None: both are the same, and it stays where it is. Raises RecordingError."""
+        with Recording(path) as other:
+            found = first_difference(self.recording, other)
+            if found is None:
+                return None
+            here, there = found
+            if here is None:
+                assert there is not None
+                self.here = next(self.recording.all_back(), None)
+                return [("", where(there, other.gpus), None)]
+            self.here = here
+            was, now = None if there is None else where(there, other.gpus), where(here, self.recording.gpus)
+            if there is None or was != now:
+                return [("", was, now)]
+            return list(differing(there, here))
+
+    def go(self, cycle: int) -> bool:
+        """To the last message or event of a cycle or before; False: there is none, and it is before the first."""
+        self.here = self.recording.at(cycle)
+        return self.here is not None
+
     def registers(self, gpu: str) -> dict[str, int]:
         """Of a GPU such as `a.3`, by name. Raises DebugError."""
         found: dict[str, int] = self._ask("registers", gpu)
@@ -111,12 +221,20 @@ class DebugSession:
         return found
 
     def _ask(self, what: str, *values: Any) -> Any:
+        self._playable()
+        self.past.seek(0 if self.here is None else self.cycle + 1)
+        return self.past.ask(what, *values)
+
+    def _playable(self) -> None:
         if self._other is not None:
             raise DebugError(self._other)
+
+    @property
+    def past(self) -> Past:
+        """The run, played to wherever it is looked at."""
         if self._past is None:
             self._past = Past(self._make, self._memory)
-        self._past.seek(0 if self.here is None else self.cycle + 1)
-        return self._past.ask(what, *values)
+        return self._past
 
     def close(self) -> None:
         """End all processes, close the file."""

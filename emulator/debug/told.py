@@ -39,10 +39,11 @@ def details(told: Told) -> dict[str, Any]:
 
 def differing(recorded: Told, found: Told) -> Iterator[tuple[str, object, object]]:
     """The fields that aren't the same: name, recorded, found; of messages of records, which record's."""
-    yield from _differing("", details(recorded), details(found))
+    yield from difference("", details(recorded), details(found))
 
 
-def _differing(name: str, recorded: Any, found: Any) -> Iterator[tuple[str, object, object]]:
+def difference(name: str, recorded: Any, found: Any) -> Iterator[tuple[str, object, object]]:
+    """The places of two values, of dictionaries and lists of them, that aren't the same: name, the one, the other."""
     if recorded == found:
         return
     one, other = _parts(recorded), _parts(found)
@@ -50,7 +51,7 @@ def _differing(name: str, recorded: Any, found: Any) -> Iterator[tuple[str, obje
         yield name, recorded, found
         return
     for key in one:
-        yield from _differing(f"{name}.{key}" if name else str(key), one[key], other[key])
+        yield from difference(f"{name}.{key}" if name else str(key), one[key], other[key])
 
 
 def _parts(value: Any) -> dict[Any, Any] | None:

@@ -141,6 +141,35 @@ class Recording:
         columns = (f"SELECT cycle FROM {table} ORDER BY number DESC LIMIT 1" for table in ("messages", "events"))
         return max(int(self._one(column) or 0) for column in columns)
 
+    @property
+    def last_number(self) -> int:
+        """Of messages and events."""
+        columns = (f"SELECT max(number) FROM {table}" for table in ("messages", "events"))
+        return max(int(self._one(column) or 0) for column in columns)
+
+    def at(self, cycle: int) -> RecordedMessage | RecordedEvent | None:
+        """The last message or event of this cycle, or before it. Raises RecordingError where it is damaged."""
+        number = 0
+        for table in ("messages", "events"):
+            number = max(number, self._last_before(table, cycle))
+        return next(self.all(number, number), None)
+
+    def _last_before(self, table: str, cycle: int) -> int:
+        """Number of the last row of a cycle or before: numbers rise with cycles, so it is looked for by halves."""
+        low, high = 0, int(self._one(f"SELECT max(number) FROM {table}") or 0)
+        while low < high:
+            middle = (low + high + 1) // 2
+            with self._sound():
+                row = self._db.execute(
+                    f"SELECT number, cycle FROM {table} WHERE number <= ? ORDER BY number DESC LIMIT 1", (middle,)
+                ).fetchone()
+            if row is None or row[1] <= cycle:
+                low = middle
+            else:
+                high = row[0] - 1
+        row_number = self._one(f"SELECT max(number) FROM {table} WHERE number <= {low}")
+        return int(row_number or 0)
+
     def messages(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedMessage]:
         """Those with these numbers, in order. Raises RecordingError where they are damaged."""
         return map(self._message, self._pages("messages", first, last))
@@ -161,6 +190,24 @@ class Recording:
         """Messages and events up to `last`, the last one first. Raises RecordingError where they are damaged."""
         events = map(self._event, self._pages("events", 0, last, back=True))
         return merge(self.messages_back(last), events, key=_number, reverse=True)
+
+    def last_event(self, kind: str, last: int = _LAST) -> RecordedEvent | None:
+        """The last one of a kind with a number up to `last`. Raises RecordingError where it is damaged."""
+        query = "SELECT * FROM events WHERE kind = ? AND number <= ? ORDER BY number DESC LIMIT 1"
+        with self._sound():
+            row = self._db.execute(query, (kind, last)).fetchone()
+        return None if row is None else self._event(row)
+
+    def messages_of(self, cell: int, first: int, last: int) -> Iterator[RecordedMessage]:
+        """Those of a GPU with these numbers, in order. Raises RecordingError where they are damaged."""
+        query = f"SELECT * FROM messages WHERE cell = ? AND number BETWEEN ? AND ? ORDER BY number LIMIT {_PAGE}"
+        while True:
+            with self._sound():
+                rows = self._db.execute(query, (cell, first, last)).fetchall()
+            yield from map(self._message, rows)
+            if len(rows) < _PAGE:
+                return
+            first = rows[-1][0] + 1
 
     def _message(self, row: tuple[Any, ...]) -> RecordedMessage:
         if tuple(map(type, row)) != _MESSAGE or not (0 <= row[2] < len(self.gpus) and 0 <= row[3] < len(WAYS)):

@@ -221,7 +221,7 @@ def test_wrong_input_is_one_line(recorded: Path, tmp_path: Path) -> None:
     done = ringhil("step", recorded, "--script", tmp_path / "script")
     assert done.returncode == 2
     first, condition, mark = done.stderr.splitlines()
-    assert first == f"ringhil: {tmp_path}/script:3: found '='; allowed are == != < <= > >="
+    assert first == f"ringhil: {tmp_path}/script:3: found '='; allowed are == != < <= > >= has"
     assert (condition, mark) == ("kind = x", "     ^")
     assert "cannot be read: No such file" in refusal("step", recorded, "--script", tmp_path / "no")
     assert "cannot be read: No such file" in refusal("step", tmp_path / "no")
