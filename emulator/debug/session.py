@@ -31,7 +31,7 @@ _LONGEST = 20_000  # cycles that a message is on its way, where its other end is
 _CHUNK = 1 << 16  # cycles that are played before it is looked whether a register has changed
 
 
-class Hop(NamedTuple):
+class FieldOnLink(NamedTuple):
     """A link that a message passed: since which cycle, which GPU sent it by which link, what the field was."""
 
     cycle: int
@@ -112,7 +112,7 @@ class DebugSession:
             return {**found, **about, "kind": kind, **way}
         return {**json.loads(told.fields), **about, "kind": told.kind}
 
-    def who(self, name: str) -> list[Hop]:
+    def who(self, name: str) -> list[FieldOnLink]:
         """What a field of the message was on each link that it passed, in the order of time. The run is played again
         from when it was sent until it came to where it is. Raises DebugError."""
         here = self.here
@@ -130,7 +130,9 @@ class DebugSession:
             passed: list[Passed] = moment.ask("passed")
         found = [each for each in passed if same_message(each.frame, here.frame)]
         return [
-            Hop(each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), (header(each.frame) or {})[name])
+            FieldOnLink(
+                each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), (header(each.frame) or {})[name]
+            )
             for each in sorted(found)
         ]
 
