@@ -47,6 +47,10 @@ class Commands:
             "why": lambda rest: {"chain": [self._document(told) for told in session.why(rest)]},
             "diff": lambda rest: {"differs": _differs(session.differs(_whole(rest, "the number of a message", 1)))},
             "compare": self._compare,
+            "inject": lambda rest: {"changes": plain(session.inject(rest).model_dump(exclude_none=True))},
+            "set": self._set,
+            "send": self._send,
+            "branch": lambda rest: {"branch": rest, "verdict": session.branch(Path(rest))},
             "watch": self._watch,
             "break": self._break,
             "delete": self._delete,
@@ -84,6 +88,15 @@ class Commands:
         except RecordingError as error:
             raise DebugError(str(error)) from None
         return {"moved": False} if found is None else {"moved": True, "differs": _differs(found)}
+
+    def _set(self, rest: str) -> Document:
+        gpu, register, value = _words(rest, "GPU REGISTER VALUE", 3)
+        change = self._session.set(gpu, register, _whole(value, "a value", 0, 2**32 - 1))
+        return {"changes": change.model_dump(exclude_none=True)}
+
+    def _send(self, rest: str) -> Document:
+        gpu, port, sent = _words(rest, "GPU PORT FRAME", 3)
+        return {"changes": self._session.send(gpu, port, sent).model_dump(exclude_none=True)}
 
     def _break(self, rest: str) -> Document:
         condition = _condition(rest)
@@ -139,7 +152,9 @@ def in_words(document: Document) -> str:
     if document.get("moved") is False:
         found.insert(0, "no more")
     found += [f"  {name}: {value}" for name, value in about.items() if document["command"].split()[0] == "show"]
-    for part in ("registers", "firmware", "card", "changed"):
+    if "branch" in document:
+        found.append(f"  {document['branch']}: verdict {document['verdict']}")
+    for part in ("registers", "firmware", "card", "changed", "changes"):
         if part in document:
             found += [f"{part}:", *_indented(document[part], "  ")]
     found += [f"  {number}. {condition}" for number, condition in enumerate(document.get("breaks", ()), 1)]
@@ -207,6 +222,13 @@ def _whole(text: str, what: str, least: int, most: int = 10**18) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or not least <= int(text) <= most:
         raise DebugError(f"found {text[:50]!r}; allowed is {what} from {least} to {most:,}")
     return int(text)
+
+
+def _words(text: str, wanted: str, number: int) -> list[str]:
+    found = text.split()
+    if len(found) != number:
+        raise DebugError(f"found {text[:50]!r}; wanted is {wanted}")
+    return found
 
 
 def _kind(text: str) -> Condition:

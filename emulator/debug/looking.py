@@ -1,16 +1,23 @@
 """What can be seen of a run at a moment: the state of a GPU, its firmware, the CPU's view of a card."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
+from ringhil.emulator.debug.chained import Chained
+from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef
+from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.recording import About, Recording
+from ringhil.emulator.trace.recording.tables import RunChange
 from ringhil.protocol.registers import ADDRESS
 
 _DEEPEST = 8
@@ -19,20 +26,26 @@ _DEEPEST = 8
 class SteppedRun:
     """A run that is played to a cycle and looked at. See `processes.Debuggee`."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(
+        self, run: Run, changes: Sequence[RunChange] = (), states: Mapping[int, tuple[int, bytes]] | None = None
+    ) -> None:
         self._run = run
         self._links: Links | None = None
         self._changed: list[tuple[int, int]] = []
+        self._chained = Chained(run, states or {})
         run.start()
+        for change in changes:
+            plan(run, change)
 
     def go(self, cycle: int) -> None:
-        """Play to this cycle."""
+        """Play to this cycle. Raises DebugError when the run isn't the recorded one."""
         self._run.run_to(cycle)
+        self._chained.check()
 
     def ask(self, what: str, *values: Any) -> Any:
         """One of `registers`, `firmware` (of a GPU such as `a.3`), `card` (by its name) and `everything`; `links`: from
-        now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which `changed` has.
-        Raises DebugError."""
+        now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which `changed` has;
+        `branch`: play on to the end, and record it. Raises DebugError."""
         found: dict[str, Callable[..., Any]] = {
             "registers": self._registers,
             "firmware": self._firmware,
@@ -42,6 +55,7 @@ class SteppedRun:
             "passed": lambda: [] if self._links is None else self._links.passed,
             "watch": self._watch,
             "changed": lambda: self._changed,
+            "branch": self._branch,
         }
         return found[what](*values)
 
@@ -67,6 +81,21 @@ class SteppedRun:
 
         self._run.engine.watch_register(cell, register)
         self._run.observations.listen(RegisterChanged, changed)
+
+    def _branch(self, path: Path, source: Path, about: About, changes: Sequence[RunChange]) -> str:
+        """On from here, with these changes, to the end; the recording has all that was before, too. The verdict."""
+        for change in changes:
+            plan(self._run, change)
+        begun = (source, self._chained.number, self._chained.chain.copy())
+        try:
+            with Recording(source) as recording:
+                self._chained.check_all(recording)
+            with RunRecorder(path, self._run, about=about, begun=begun) as recorder:
+                outcome = self._run.finish()
+                recorder.end(outcome)
+        except RecordingError as error:
+            raise DebugError(str(error)) from None
+        return outcome.verdict
 
     def _cell(self, gpu: str) -> int:
         wiring = self._run.server.wiring

@@ -13,6 +13,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import dumps
 from ringhil.emulator.trace.recording import About, RecordingWriter
+from ringhil.emulator.trace.recording.writer import Chain
 
 STATES_EVERY = 1 << 16  # cycles
 
@@ -25,32 +26,57 @@ def outcome_document(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
+def next_state(now: int) -> int:
+    """The next cycle in which all hardware is hashed."""
+    return (now // STATES_EVERY + 1) * STATES_EVERY
+
+
+def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str]) -> About:
+    scenario = run.scenario.anywhere()
+    return About(
+        ringhil=version("ringhil"),
+        rtl=run.engine.library.rtl,
+        name=scenario.name,
+        scenario=dumps(scenario),
+        firmware=list(firmware),
+        nodes=list(nodes),
+    )
+
+
 class RunRecorder:
     """Before a run begins; call `end` with what came of it. Raises RecordingError.
 
-    `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written.
+    `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written. `begun`: the run has
+    come to where another recording has this number; see `RecordingWriter.go_on`. `about`: then that of the other.
     """
 
-    def __init__(self, path: Path, run: Run, *, firmware: Sequence[str] = (), nodes: Sequence[str] = ()) -> None:
-        scenario, wiring = run.scenario.anywhere(), run.server.wiring
-        about = About(
-            ringhil=version("ringhil"),
-            rtl=run.engine.library.rtl,
-            name=scenario.name,
-            scenario=dumps(scenario),
-            firmware=list(firmware),
-            nodes=list(nodes),
-        )
+    def __init__(
+        self,
+        path: Path,
+        run: Run,
+        *,
+        firmware: Sequence[str] = (),
+        nodes: Sequence[str] = (),
+        about: About | None = None,
+        begun: tuple[Path, int, Chain] | None = None,
+    ) -> None:
+        wiring = run.server.wiring
         self._run = run
-        self._writer = RecordingWriter(path, about, [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)])
+        self._writer = RecordingWriter(
+            path,
+            about or _about(run, firmware, nodes),
+            [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)],
+        )
+        if begun is not None:
+            self._writer.go_on(*begun)
         run.observations.listen_to_frames(self._writer.message)
         tell_all(run, self._writer.event)
-        run.kernel.remind(STATES_EVERY, self._look)
+        run.kernel.remind(next_state(run.kernel.now), self._look)
 
     def _look(self) -> None:
         now = self._run.kernel.now
         self._writer.state(now, hardware(self._run.engine))
-        self._run.kernel.remind(now + STATES_EVERY, self._look)
+        self._run.kernel.remind(next_state(now), self._look)
 
     def end(self, outcome: Outcome) -> None:
         """The run is over."""

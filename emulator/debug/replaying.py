@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.hardware import hardware
-from ringhil.emulator.debug.recorder import STATES_EVERY, outcome_document
+from ringhil.emulator.debug.recorder import next_state, outcome_document
 from ringhil.emulator.debug.told import Told, differing, where
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
@@ -61,6 +62,8 @@ class RunReplay:
         firmware: FirmwareChoice = OURS,
         nodes: NodeChoice = ALL_HERE,
     ) -> None:
+        if recording.about.edited is not None:
+            raise RecordingError(f"{recording.path}: {edited(recording)}")
         self._recording, self._gpus = recording, recording.gpus
         self._run = Run(scenario_of(recording), library, firmware=firmware, nodes=nodes)
         self._recorded: Iterator[Told] = recording.all()
@@ -69,13 +72,15 @@ class RunReplay:
         self._difference: RunDifference | None = None
         self._run.observations.listen_to_frames(self._message)
         tell_all(self._run, self._event)
-        self._run.kernel.remind(STATES_EVERY, self._look)
+        self._run.kernel.remind(next_state(0), self._look)
 
     def run(self) -> RunReplayed:
         """Until the first difference, or the end; one that breaks off, to where it does."""
         run, recording = self._run, self._recording
         try:
             run.start()
+            for change in recording.about.changes:
+                plan(run, change)
             if not recording.complete:
                 run.run_to(recording.last_cycle + 1)
             else:
@@ -122,7 +127,7 @@ class RunReplay:
     def _look(self) -> None:
         now = self._run.kernel.now
         self._state(now)
-        self._run.kernel.remind(now + STATES_EVERY, self._look)
+        self._run.kernel.remind(next_state(now), self._look)
 
     def _state(self, now: int) -> None:
         found = self._chain.state(now, hardware(self._run.engine))
@@ -148,6 +153,11 @@ class RunReplay:
     ) -> NoReturn:
         self._difference = RunDifference(number, cycle, text, fields)
         raise _Over
+
+
+def edited(recording: Recording) -> str:
+    """Why one that went on with other source can't be run."""
+    return f"its firmware was exchanged in cycle {recording.about.edited}: it can be read, not run again"
 
 
 def scenario_of(recording: Recording) -> Scenario:

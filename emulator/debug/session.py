@@ -11,19 +11,20 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ringhil.emulator.debug.causes import WHAT, why
+from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.condition import Condition
 from ringhil.emulator.debug.hops import Passed, header, same_message
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.replaying import scenario_of
+from ringhil.emulator.debug.replaying import edited, scenario_of
 from ringhil.emulator.debug.told import Told, decoded, difference, differing, where
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
-from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.emulator.trace.recording.tables import WAYS, RunChange
 from ringhil.protocol.wire import LINKS
 
 _FARTHEST = 100_000  # messages: so far away the other end of a message's way is looked for
@@ -50,7 +51,10 @@ class DebugSession:
         self.here: Told | None = None
         scenario = scenario_of(self.recording)
         self._past: Past | None = None
-        self._make = lambda: SteppedRun(Run(scenario, library, firmware=firmware))
+        about = self.recording.about
+        states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
+        self.scenario, self._changes = scenario, list[RunChange]()
+        self._make = lambda: SteppedRun(Run(scenario, library, firmware=firmware), about.changes, states)
         self._memory = memory
         self._other = _other(self.recording, library, firmware)
 
@@ -202,6 +206,52 @@ class DebugSession:
                 return [("", was, now)]
             return list(differing(there, here))
 
+    # ------------------------------------------------------------------------------------------------ another way on
+
+    def inject(self, entry: str) -> RunChange:
+        """Have an event strike next, as a timeline has it, without its cycle: `{fault: dead, gpu: a.3}`; see `branch`.
+        Raises DebugError."""
+        return self._change(fault(self.scenario, self._next, entry))
+
+    def set(self, gpu: str, register: str, value: int) -> RunChange:
+        """Have a register of a GPU set next. Raises DebugError."""
+        self._known(gpu)
+        return self._change(setting(self._next, gpu, register, value))
+
+    def send(self, gpu: str, port: str, text: str) -> RunChange:
+        """Have a GPU's firmware send a frame next, given in hexadecimal. Raises DebugError."""
+        self._known(gpu)
+        return self._change(frame(self._next, gpu, port, text))
+
+    @property
+    def _next(self) -> int:
+        """The first cycle that is still to come."""
+        return 0 if self.here is None else self.cycle + 1
+
+    def _known(self, gpu: str) -> None:
+        if gpu not in self.recording.gpus:
+            raise DebugError(f"found GPU {gpu[:50]!r}; there are {', '.join(self.recording.gpus[:20])}")
+
+    def _change(self, change: RunChange) -> RunChange:
+        if any(each.cycle != change.cycle for each in self._changes):
+            self._changes.clear()  # of another moment, which was left
+        self._changes.append(change)
+        return change
+
+    def branch(self, path: Path) -> str:
+        """The run from here on to its end, with what was injected, set and sent here: again a recording, which has all
+        that was before, too, and replays. The verdict. Raises DebugError."""
+        self._playable()
+        if path.exists() and path.samefile(self.recording.path):
+            raise DebugError(f"{path}: is the recording that this is; name another file")
+        changes = [each for each in self._changes if each.cycle == self._next]
+        before = [each for each in self.recording.about.changes if each.cycle < self._next]
+        about = self.recording.about.model_copy(update={"changes": [*before, *changes]})
+        with self.past.aside(self._next) as moment:
+            verdict: str = moment.ask("branch", path, self.recording.path, about, changes)
+        self._changes.clear()
+        return verdict
+
     def go(self, cycle: int) -> bool:
         """To the last message or event of a cycle or before; False: there is none, and it is before the first."""
         self.here = self.recording.at(cycle)
@@ -254,6 +304,8 @@ class DebugSession:
 def _other(recording: Recording, library: Library, firmware: FirmwareChoice) -> str | None:
     """Why the run can't be played as it was; messages and events can be walked through all the same."""
     about = recording.about
+    if about.edited is not None:
+        return f"no state: {recording.path}: {edited(recording)}"
     recorded, given = ([f"--firmware {each}" for each in said] for said in (about.firmware, firmware.given))
     if library.rtl != about.rtl:
         return f"no state: {recording.path} was recorded on the RTL {about.rtl}; this one is {library.rtl}"

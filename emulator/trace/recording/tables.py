@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ringhil.emulator.documents import Document
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x72696E72  # "rinr": says whose file it is
 MAGIC = b"SQLite format 3\0"
 
@@ -54,9 +54,23 @@ CREATE INDEX events_by_kind ON events (kind);
 _Choice = Annotated[str, Field(max_length=1000)]
 
 
+class RunChange(Document):
+    """What was done to the run from outside, before anything else in a cycle: an event, as a file's `timeline` has it;
+    a register of a GPU that was set; or a frame, in hexadecimal, that a GPU's firmware was made to send by a port."""
+
+    cycle: Annotated[int, Field(ge=0, lt=2**63)]
+    strike: _Choice | None = None
+    gpu: _Choice | None = None
+    set: _Choice | None = None
+    value: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    port: _Choice | None = None
+    frame: Annotated[str, Field(max_length=1 << 16, pattern="^([0-9a-f]{2})*$")] | None = None
+
+
 class About(Document):
     """What was run. `scenario`: the text of a scenario file; `rtl`: its hash; `firmware` and `nodes`: whose runs where,
-    and whose hardware is outside, as it was written."""
+    and whose hardware is outside, as it was written; `changes`: what was done to it besides, in order of time;
+    `edited`: the cycle in which firmware's source was exchanged, after which it can't be run again, only read."""
 
     ringhil: Annotated[str, Field(max_length=100)]
     rtl: Annotated[str, Field(max_length=100)]
@@ -64,3 +78,5 @@ class About(Document):
     scenario: Annotated[str, Field(max_length=1 << 24)]
     firmware: Annotated[list[_Choice], Field(max_length=1000)]
     nodes: Annotated[list[_Choice], Field(max_length=1000)]
+    changes: Annotated[list[RunChange], Field(max_length=10_000)] = Field(default_factory=list)
+    edited: Annotated[int, Field(ge=0)] | None = None

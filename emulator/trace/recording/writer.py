@@ -32,6 +32,12 @@ class Chain:
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
 
+    def copy(self) -> "Chain":
+        """As far as it has come; from now on either goes on alone."""
+        found = Chain()
+        found._hash = self._hash.copy()
+        return found
+
     def message(self, cycle: int, cell: int, way: int, port: int, bad: bool, frame: bytes) -> None:
         """One more."""
         self._hash.update(_HEAD.pack(cycle, cell, way, port, bad, len(frame)))
@@ -78,6 +84,17 @@ class RecordingWriter:
         self._db.executemany("INSERT INTO ways VALUES (?, ?)", enumerate(WAYS))
         self._db.execute(f"PRAGMA user_version = {VERSION}")
         self._db.execute("COMMIT")
+
+    def go_on(self, source: Path, number: int, chain: Chain) -> None:
+        """Begin with what another recording has up to this number; `chain`: what it has come to there."""
+        self._number, self._chain = number, chain
+        with self._explained():
+            self._db.execute("ATTACH ? AS source", (str(source),))
+            self._db.execute("BEGIN")
+            for table in ("messages", "events", "states"):
+                self._db.execute(f"INSERT INTO {table} SELECT * FROM source.{table} WHERE number <= ?", (number,))
+            self._db.execute("COMMIT")
+            self._db.execute("DETACH source")
 
     def message(self, seen: Seen) -> None:
         """A frame on its way between hardware and Python."""

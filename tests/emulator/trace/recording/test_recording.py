@@ -163,7 +163,7 @@ def sql(text: str) -> Callable[[Path], None]:
 WRONG: dict[str, Callable[[Path], Any]] = {
     "is no recording; name a file that": lambda path: path.write_text("hello"),
     "cannot be read: No such file": lambda path: path.unlink(),
-    "is version 2 of the format; this program reads 1": sql("PRAGMA user_version = 2"),
+    "is version 3 of the format; this program reads 2": sql("PRAGMA user_version = 3"),
     "is no recording": sql("PRAGMA application_id = 5"),
     "found []; needed is 'ringhil' as well": sql("UPDATE about SET header = '{}'"),
     "about: not JSON": sql("UPDATE about SET header = 'x'"),

@@ -1,0 +1,157 @@
+"""A branch: from a moment on the run goes another way, and what comes of it is a recording like any other."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.emulator.debug.test_questions import CARD, recorded
+from tests.emulator.scenario.samples import unhurried
+
+from ringhil.emulator.debug.commands import Commands
+from ringhil.emulator.debug.comparing import first_difference
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.replaying import RunReplay
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.trace.recording import RecordedMessage, Recording
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Keepalive
+
+WORK = CARD % "{at: 9000, fault: slow, gpu: a.4}" + "workload: {units: 20, size: 600}\n"
+FAULTS = ("dead, gpu: a.3", "hang, gpu: a.0", "skip_count, gpu: a.2", "link_cut, link: a.1-a.2", "babble, gpu: a.5")
+
+
+@pytest.fixture(scope="module")
+def trunk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("trunk") / "r", WORK)
+
+
+def assert_replays(path: Path) -> None:
+    with Recording(path) as recording:
+        replayed = RunReplay(recording, cells_library()).run()
+        assert (replayed.difference, replayed.complete) == (None, True)
+
+
+@unhurried
+@given(cycle=st.integers(0, 39_000), what=st.sampled_from(FAULTS))
+def test_a_branch_is_the_run_whose_file_has_the_fault(
+    trunk: Path, tmp_path_factory: pytest.TempPathFactory, cycle: int, what: str
+) -> None:
+    folder = tmp_path_factory.mktemp("branch")
+    with DebugSession(trunk, cells_library()) as session:
+        session.go(cycle)
+        at = 0 if session.here is None else session.cycle + 1
+        session.inject(f"{{fault: {what}}}")
+        session.branch(folder / "branch")
+    timeline = sorted([(9000, "slow, gpu: a.4"), (at, what)], key=lambda event: event[0])
+    events = ", ".join(f"{{at: {at}, fault: {what}}}" for at, what in timeline)
+    text = CARD % events + "workload: {units: 20, size: 600}\n"
+    with Recording(recorded(folder / "whole", text)) as whole, Recording(folder / "branch") as branch:
+        assert first_difference(whole, branch) is None
+        assert list(whole.states()) == list(branch.states())
+        wrong = {name for name in whole.outcome or {} if (whole.outcome or {})[name] != (branch.outcome or {})[name]}
+        assert wrong == set()
+    assert_replays(folder / "branch")
+
+
+def test_what_is_set_and_sent_is_replayed_and_stepped_through(trunk: Path, tmp_path: Path) -> None:
+    with DebugSession(trunk, cells_library()) as session:
+        commands = Commands(session)
+        commands.do("until kind == keepalive and way == from_firmware and cycle > 20000")
+        here = session.here
+        assert isinstance(here, RecordedMessage)
+        at, count = session.cycle, session.number
+        commands.do("set a.3 weight 7")
+        commands.do(f"send a.2 cw {here.frame.hex()}")
+        found = commands.do(f"branch {tmp_path / 'branch'}")
+        assert found["verdict"] == "fail", "a.2 sends what is another's"
+        assert session.registers("a.3")["weight"] == 1, "the recording that was stepped stays what it was"
+    with DebugSession(tmp_path / "branch", cells_library()) as session:
+        (sent,) = [
+            m for m in session.recording.messages() if m.frame == here.frame and (m.cell, m.cycle) == (2, at + 1)
+        ]
+        assert isinstance(codec.decode(sent.frame, link=False), Keepalive)
+        assert [change.cycle for change in session.recording.about.changes] == [at + 1] * 2
+        session.go(at)
+        assert session.number >= count
+        assert session.registers("a.3")["weight"] == 1
+        session.go(at + 2)
+        assert session.registers("a.3")["weight"] == 7
+        session.set("a.3", "weight", 9)
+        session.branch(tmp_path / "second")
+    with DebugSession(tmp_path / "second", cells_library()) as session:
+        assert [change.value for change in session.recording.about.changes] == [7, None, 9]
+    assert_replays(tmp_path / "branch")
+    assert_replays(tmp_path / "second")
+
+
+def test_changes_of_a_moment_that_was_left_are_forgotten(trunk: Path, tmp_path: Path) -> None:
+    with DebugSession(trunk, cells_library()) as session:
+        session.go(5000)
+        session.inject("{fault: dead, gpu: a.3}")
+        session.go(8000)
+        session.branch(tmp_path / "branch")
+        with Recording(tmp_path / "branch") as branch:
+            assert first_difference(session.recording, branch) is None
+            assert branch.about.changes == []
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("inject dead a.3", "found 'dead a.3'; wanted is an event of a timeline, as {fault: dead, gpu: a.3}"),
+        ("inject {fault: dead, gpu: a.9}", "a.9"),
+        ("inject {fault: dead, gpu: a.3}, {fault: dead, gpu: a.2}", "timeline[1]: key 'at' is missing"),
+        ("inject {fault: dead, gpu: a.3}, {at: 3, fault: dead, gpu: a.2}", "one event"),
+        ("inject {fault: ded, gpu: a.3}", "ded"),
+        ("set a.9 weight 1", "found GPU 'a.9'; there are a.0, a.1"),
+        ("set a.3 status 1", "found register 'status'; those that can be set are"),
+        ("set a.3 weight", "found 'a.3 weight'; wanted is GPU REGISTER VALUE"),
+        ("set a.3 weight -1", "allowed is a value from 0 to 4,294,967,295"),
+        ("send a.3 up 00", "found port 'up'; allowed are"),
+        ("send a.3 cw 0011", "wanted are flits of 8 bytes in hexadecimal"),
+        ("send a.3 cw __", "wanted are flits of 8 bytes in hexadecimal"),
+        ("branch .", "cannot be written: it is a folder"),
+    ],
+)
+def test_what_cannot_be_is_refused(trunk: Path, line: str, says: str) -> None:
+    with DebugSession(trunk, cells_library()) as session, pytest.raises(DebugError) as refused:
+        Commands(session).do(line)
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_recording_is_not_written_over_by_its_own_branch(trunk: Path) -> None:
+    before = trunk.read_bytes()
+    with DebugSession(trunk, cells_library()) as session, pytest.raises(DebugError, match="name another file"):
+        session.branch(trunk)
+    assert trunk.read_bytes() == before
+
+
+def test_a_run_that_is_not_the_recorded_one_is_told(trunk: Path, tmp_path: Path) -> None:
+    """As of a recording that another version of ringhil has made."""
+    path = tmp_path / "r"
+    path.write_bytes(trunk.read_bytes())
+    with Recording(path) as recording:
+        scenario = recording.about.scenario
+    with sqlite3.connect(path) as db:
+        header = db.execute("SELECT header FROM about").fetchone()[0]
+        db.execute("UPDATE about SET header = ?", (header.replace("at: 9000", "at: 9001"),))
+    assert "at: 9000" in scenario
+    long = recorded(tmp_path / "long", WORK.replace("until: 40000", "until: 140000"))
+    with sqlite3.connect(long) as db:
+        header = db.execute("SELECT header FROM about").fetchone()[0]
+        db.execute("UPDATE about SET header = ?", (header.replace("at: 9000", "at: 9001"),))
+    with DebugSession(long, cells_library()) as session:
+        session.go(5000)
+        assert session.registers("a.0")["control"]
+        session.go(100_000)
+        with pytest.raises(DebugError, match="up to cycle 65536 the run isn't what was recorded"):
+            session.registers("a.0")
+    with DebugSession(path, cells_library()) as session:
+        session.go(20_000)
+        session.inject("{fault: dead, gpu: a.3}")
+        with pytest.raises(DebugError, match="the run isn't what was recorded"):
+            session.branch(tmp_path / "branch")
