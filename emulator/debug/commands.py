@@ -51,6 +51,7 @@ class Commands:
             "set": self._set,
             "send": self._send,
             "branch": lambda rest: {"branch": rest, "verdict": session.branch(Path(rest))},
+            "edit": self._edit,
             "watch": self._watch,
             "break": self._break,
             "delete": self._delete,
@@ -97,6 +98,13 @@ class Commands:
     def _send(self, rest: str) -> Document:
         gpu, port, sent = _words(rest, "GPU PORT FRAME", 3)
         return {"changes": self._session.send(gpu, port, sent).model_dump(exclude_none=True)}
+
+    def _edit(self, rest: str) -> Document:
+        """Goes to the first message that the new source makes otherwise."""
+        path = Path(rest)
+        verdict, modules, misfits = self._session.edit(path)
+        found = self._compare(rest)
+        return {**found, "branch": rest, "verdict": verdict, "modules": modules, "misfits": misfits}
 
     def _break(self, rest: str) -> Document:
         condition = _condition(rest)
@@ -152,6 +160,8 @@ def in_words(document: Document) -> str:
     if document.get("moved") is False:
         found.insert(0, "no more")
     found += [f"  {name}: {value}" for name, value in about.items() if document["command"].split()[0] == "show"]
+    found += [f"  changed: {name}" for name in document.get("modules", ())]
+    found += [f"  does not fit: {text}" for text in document.get("misfits", ())]
     if "branch" in document:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
     for part in ("registers", "firmware", "card", "changed", "changes"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
+from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
@@ -20,6 +21,7 @@ from ringhil.emulator.trace.recording import About, Recording
 from ringhil.emulator.trace.recording.tables import RunChange
 from ringhil.protocol.registers import ADDRESS
 
+Document = dict[str, Any]
 _DEEPEST = 8
 
 
@@ -27,12 +29,17 @@ class SteppedRun:
     """A run that is played to a cycle and looked at. See `processes.Debuggee`."""
 
     def __init__(
-        self, run: Run, changes: Sequence[RunChange] = (), states: Mapping[int, tuple[int, bytes]] | None = None
+        self,
+        run: Run,
+        changes: Sequence[RunChange] = (),
+        states: Mapping[int, tuple[int, bytes]] | None = None,
+        sources: Sources | None = None,
     ) -> None:
         self._run = run
         self._links: Links | None = None
         self._changed: list[tuple[int, int]] = []
         self._chained = Chained(run, states or {})
+        self._sources = sources
         run.start()
         for change in changes:
             plan(run, change)
@@ -45,7 +52,8 @@ class SteppedRun:
     def ask(self, what: str, *values: Any) -> Any:
         """One of `registers`, `firmware` (of a GPU such as `a.3`), `card` (by its name) and `everything`; `links`: from
         now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which `changed` has;
-        `branch`: play on to the end, and record it. Raises DebugError."""
+        `branch`: play on to the end, and record it; `edited`: the same with source that was changed since. Raises
+        DebugError."""
         found: dict[str, Callable[..., Any]] = {
             "registers": self._registers,
             "firmware": self._firmware,
@@ -56,6 +64,7 @@ class SteppedRun:
             "watch": self._watch,
             "changed": lambda: self._changed,
             "branch": self._branch,
+            "edited": self._edited,
         }
         return found[what](*values)
 
@@ -81,6 +90,11 @@ class SteppedRun:
 
         self._run.engine.watch_register(cell, register)
         self._run.observations.listen(RegisterChanged, changed)
+
+    def _edited(self, path: Path, source: Path, about: About, changes: Sequence[RunChange]) -> Document:
+        """The same with the firmware's source as it is now."""
+        modules, misfits = ([], []) if self._sources is None else self._sources.reload()
+        return {"modules": modules, "misfits": misfits, "verdict": self._branch(path, source, about, changes)}
 
     def _branch(self, path: Path, source: Path, about: About, changes: Sequence[RunChange]) -> str:
         """On from here, with these changes, to the end; the recording has all that was before, too. The verdict."""

@@ -14,6 +14,7 @@ from ringhil.emulator.debug.causes import WHAT, why
 from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.condition import Condition
+from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Passed, header, same_message
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
@@ -53,8 +54,10 @@ class DebugSession:
         self._past: Past | None = None
         about = self.recording.about
         states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
+        packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
-        self._make = lambda: SteppedRun(Run(scenario, library, firmware=firmware), about.changes, states)
+        sources = Sources(packages)
+        self._make = lambda: SteppedRun(Run(scenario, library, firmware=firmware), about.changes, states, sources)
         self._memory = memory
         self._other = _other(self.recording, library, firmware)
 
@@ -241,16 +244,28 @@ class DebugSession:
     def branch(self, path: Path) -> str:
         """The run from here on to its end, with what was injected, set and sent here: again a recording, which has all
         that was before, too, and replays. The verdict. Raises DebugError."""
+        return self._branched(path, "branch")[0]
+
+    def edit(self, path: Path) -> tuple[str, list[str], list[str]]:
+        """The same with the firmware's source as it is on disk now: verdict, the modules that have changed, and what of
+        them doesn't fit a run that is under way. What firmware has in its memory stays. The recording can be read, not
+        run again. Raises DebugError."""
+        return self._branched(path, "edited")
+
+    def _branched(self, path: Path, how: str) -> tuple[str, list[str], list[str]]:
         self._playable()
         if path.exists() and path.samefile(self.recording.path):
             raise DebugError(f"{path}: is the recording that this is; name another file")
         changes = [each for each in self._changes if each.cycle == self._next]
         before = [each for each in self.recording.about.changes if each.cycle < self._next]
-        about = self.recording.about.model_copy(update={"changes": [*before, *changes]})
+        cycle = {"edited": self._next} if how == "edited" else {}
+        about = self.recording.about.model_copy(update={"changes": [*before, *changes], **cycle})
         with self.past.aside(self._next) as moment:
-            verdict: str = moment.ask("branch", path, self.recording.path, about, changes)
+            found: Any = moment.ask(how, path, self.recording.path, about, changes)
         self._changes.clear()
-        return verdict
+        if how == "branch":
+            return found, [], []
+        return found["verdict"], found["modules"], found["misfits"]
 
     def go(self, cycle: int) -> bool:
         """To the last message or event of a cycle or before; False: there is none, and it is before the first."""

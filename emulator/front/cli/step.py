@@ -43,7 +43,9 @@ def command(
     """Step a run message by message, forwards and backwards, and look at what GPUs and CPU knew.
 
     A server's file is run and recorded first. Commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
-    back-until CONDITION, show, state GPU, card NAME.
+    back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
+    REGISTER [CYCLES]; show, state GPU, card NAME, who FIELD, why count|role|rejected, diff N; inject {fault: ...},
+    set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
     """
     with explained(), ExitStack() as stack:
         choice = firmware_of(firmware)
