@@ -33,6 +33,7 @@ from ringhil.emulator.scenario import (
     WorkIs,
     load_variants,
 )
+from ringhil.emulator.scenario.expect import LinkIs, SuspectsAre
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "tests" / "scenarios"
@@ -84,13 +85,13 @@ def wrongs(check: Check, scenario: Scenario) -> Iterator[Check]:
     match check:
         case CountIs() | EpochIs():
             yield replace(check, expected=check.expected + 1)
-        case MembersAre() | StrandedAre() | IsolatedAre():
+        case MembersAre() | StrandedAre() | IsolatedAre() | SuspectsAre():
             yield replace(check, expected=changed(check.expected))
         case ReachableIs():
             yield replace(check, expected=not check.expected)
         case EntryIs() | BoundaryIs():
             yield replace(check, gpu=GpuRef(check.card, 0) if check.gpu is None else None)
-        case BreakIs():
+        case BreakIs() | LinkIs():
             link = LinkRef(check.card, 0, scenario.server.card(check.card).gpus)
             yield replace(check, link=link if check.link is None else None)
         case WorkIs():

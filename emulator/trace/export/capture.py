@@ -1,0 +1,118 @@
+"""A recording as a packet capture: each message and event is a packet, each link and direction an interface.
+
+A cycle is a nanosecond. What the dissector needs and the bytes don't say comes first in each packet
+(`protocol/capture.py`). Faults, rejections and the verdict are comments, too.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from ringhil.emulator.files import STDOUT, AtomicFile
+from ringhil.emulator.trace.export.pcapng import PcapngWriter
+from ringhil.emulator.trace.recorder import RecordingError
+from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
+from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.protocol import codec
+from ringhil.protocol.capture import LINK_TYPE, NOWHERE, VERSION, CaptureFlag, SeenAs
+from ringhil.protocol.wire import Port
+
+HEADER = struct.Struct(">BBBBHHQQ")
+DISSECTOR = Path(__file__).with_name("ringhil.lua")
+_COMMENTED = frozenset({"Struck", "Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost", "LossOver"})
+_TO_CPU = WAYS.index("to_cpu")
+_PORTS = {port.code: str(port) for port in Port}
+_CHANNELS = ("control", "data")
+Progress = Callable[[int], None]  # messages and events that are written
+
+
+def write_capture(recording: Recording, path: Path, on_progress: Progress = lambda done: None) -> int:
+    """All messages and events; their number. The file appears when it is whole. Raises RecordingError."""
+    with written(path) as file:
+        return _Capture(recording, file).write(on_progress)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO]:
+    """A file of bytes, which appears when it is whole; what is no file is written to as it comes. Raises
+    RecordingError."""
+    try:
+        if path == STDOUT:
+            with os.fdopen(os.dup(1), "wb") as out:
+                yield out
+        elif path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as out:
+                yield out
+        else:
+            with AtomicFile(path, binary=True) as file:
+                with file.partial.open("xb") as out:
+                    yield out
+                file.commit()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+class _Capture:
+    def __init__(self, recording: Recording, file: BinaryIO) -> None:
+        about = recording.about
+        verdict = "breaks off" if recording.outcome is None else f"verdict {recording.outcome.get('verdict')}"
+        self._recording = recording
+        self._writer = PcapngWriter(
+            file,
+            application=f"ringhil {about.ringhil}",
+            comment=f"{about.name}: {verdict}; RTL {about.rtl}",
+            link_type=LINK_TYPE,
+        )
+        cards = list(dict.fromkeys(gpu.split(".")[0] for gpu in recording.gpus))
+        self._places = [
+            (cards.index(card), int(gpu)) for card, _, gpu in (name.partition(".") for name in recording.gpus)
+        ]
+        self._interfaces: dict[tuple[int | None, int, int], int] = {}
+
+    def write(self, on_progress: Progress) -> int:
+        number = 0
+        for number, told in enumerate(self._recording.all(), 1):
+            if isinstance(told, RecordedMessage):
+                self._message(told)
+            else:
+                self._event(told)
+            on_progress(number)
+        return number
+
+    def _message(self, told: RecordedMessage) -> None:
+        found = CaptureFlag.BAD if told.bad else 0
+        try:
+            codec.decode(told.frame, link=False)
+        except codec.FrameError:
+            found |= CaptureFlag.WRONG_CRC
+        card, gpu = self._places[told.cell]
+        head = HEADER.pack(VERSION, told.way, told.port, found, card, gpu, told.number, told.cycle)
+        self._writer.packet(self._interface(told.cell, told.way, told.port), told.cycle, head + told.frame)
+
+    def _event(self, told: RecordedEvent) -> None:
+        card, gpu = (NOWHERE, NOWHERE) if told.cell is None else self._places[told.cell]
+        found = CaptureFlag.REJECTED if told.kind == "Rejected" else 0
+        head = HEADER.pack(VERSION, SeenAs.EVENT.code, 0, found, card, gpu, told.number, told.cycle)
+        text = json.dumps({"kind": told.kind, **json.loads(told.fields)}, separators=(",", ":"))
+        comment = f"{told.kind}: {told.fields}" if told.kind in _COMMENTED else ""
+        self._writer.packet(self._interface(told.cell, SeenAs.EVENT.code, 0), told.cycle, head + text.encode(), comment)
+
+    def _interface(self, cell: int | None, way: int, port: int) -> int:
+        key = (cell, way, port)
+        number = self._interfaces.get(key)
+        if number is None:
+            gpu = "server" if cell is None else self._recording.gpus[cell]
+            if way == SeenAs.EVENT.code:
+                name, text = f"{gpu} events", "what firmware, CPU and timeline said or did"
+            else:
+                end = _CHANNELS[port] if way == _TO_CPU and port < len(_CHANNELS) else _PORTS.get(port, str(port))
+                name = f"{gpu} {WAYS[way]} {end}"
+                text = f"messages {WAYS[way].replace('_', ' ')} at GPU {gpu}, by {end}"
+            number = self._interfaces[key] = self._writer.interface(name, text)
+        return number

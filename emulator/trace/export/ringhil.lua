@@ -1,0 +1,608 @@
+-- Messages of ring-interconnect GPU cards, as ringhil captures them (link type 147).
+-- Generated from protocol/wire.py and protocol/capture.py: do not edit; `make generate` rewrites it.
+
+local proto = Proto("ringhil", "Ring-interconnect GPU card")
+local f, names = {}, {}
+local bad = ProtoExpert.new("ringhil.bad", "arrived damaged, or marked by an earlier hop", expert.group.CHECKSUM,
+  expert.severity.WARN)
+local wrong_crc = ProtoExpert.new("ringhil.wrong_crc", "its bytes have another CRC, or it is no frame",
+  expert.group.CHECKSUM, expert.severity.ERROR)
+local rejected = ProtoExpert.new("ringhil.rejected", "rejected", expert.group.RESPONSE_CODE, expert.severity.WARN)
+local short = ProtoExpert.new("ringhil.short", "ends before its fields do", expert.group.MALFORMED,
+  expert.severity.ERROR)
+proto.experts = { bad, wrong_crc, rejected, short }
+
+-- A field of `size` bytes at `at`, into `tree`; where the packet ends before, `more` says so.
+local more = true
+local function add(tree, field, buffer, at, size)
+  if not more or at + size > buffer:len() then
+    more = false
+    return 0
+  end
+  tree:add(field, buffer(at, size))
+  return at + size
+end
+local function number(buffer, at, size)
+  if at + size > buffer:len() then return 0 end
+  return buffer(at, size):uint()
+end
+local function flags(tree, field, bits, buffer, at, size)
+  if not more or at + size > buffer:len() then
+    more = false
+    return 0
+  end
+  local branch = tree:add(field, buffer(at, size))
+  for _, bit in ipairs(bits) do branch:add(bit, buffer(at, size)) end
+  return at + size
+end
+
+f.seen_version = ProtoField.uint8("ringhil.seen.version", "version", base.DEC)
+f.seen_way = ProtoField.uint8("ringhil.seen.way", "way", base.DEC, { [0] = "to_firmware", [1] = "from_firmware", [2] = "to_cpu", [3] = "from_cpu", [4] = "event" })
+f.seen_port = ProtoField.uint8("ringhil.seen.port", "port", base.DEC)
+f.seen_found = ProtoField.uint8("ringhil.seen.found", "found", base.HEX)
+f.seen_found_bits = {
+  ProtoField.bool("ringhil.seen.found.bad", "bad", 8, nil, 0x1),
+  ProtoField.bool("ringhil.seen.found.wrong_crc", "wrong_crc", 8, nil, 0x2),
+  ProtoField.bool("ringhil.seen.found.rejected", "rejected", 8, nil, 0x4),
+}
+f.seen_card = ProtoField.uint16("ringhil.seen.card", "card", base.DEC)
+f.seen_gpu = ProtoField.uint16("ringhil.seen.gpu", "gpu", base.DEC)
+f.seen_number = ProtoField.uint64("ringhil.seen.number", "number", base.DEC)
+f.seen_cycle = ProtoField.uint64("ringhil.seen.cycle", "cycle", base.DEC)
+f.record_id = ProtoField.uint16("ringhil.record.id", "id", base.DEC)
+f.record_hop = ProtoField.uint16("ringhil.record.hop", "hop", base.DEC)
+f.record_state = ProtoField.uint8("ringhil.record.state", "state", base.DEC, { [0] = "down", [1] = "working", [2] = "degraded" })
+f.record_flags = ProtoField.uint8("ringhil.record.flags", "flags", base.HEX)
+f.record_flags_bits = {
+  ProtoField.bool("ringhil.record.flags.entry_capable", "entry_capable", 8, nil, 0x1),
+  ProtoField.bool("ringhil.record.flags.boundary", "boundary", 8, nil, 0x2),
+  ProtoField.bool("ringhil.record.flags.port2", "port2", 8, nil, 0x4),
+  ProtoField.bool("ringhil.record.flags.arrived_bad", "arrived_bad", 8, nil, 0x8),
+  ProtoField.bool("ringhil.record.flags.arrived_marked", "arrived_marked", 8, nil, 0x10),
+}
+f.record_gpu_type = ProtoField.uint8("ringhil.record.gpu_type", "gpu_type", base.DEC, { [0] = "generic", [1] = "T4", [2] = "V100", [3] = "A100", [4] = "H100", [5] = "H200" })
+f.record_stamp = ProtoField.uint8("ringhil.record.stamp", "stamp", base.DEC)
+f.record_weight = ProtoField.uint16("ringhil.record.weight", "weight", base.DEC)
+f.record_errors = ProtoField.uint8("ringhil.record.errors", "errors", base.DEC)
+f.record_peer = ProtoField.uint8("ringhil.record.peer", "peer", base.DEC)
+f.record_tag = ProtoField.uint32("ringhil.record.tag", "tag", base.HEX)
+f.statistics_kind = ProtoField.uint8("ringhil.statistics.kind", "kind", base.DEC)
+f.statistics_card = ProtoField.uint8("ringhil.statistics.card", "card", base.DEC)
+f.statistics_flags = ProtoField.uint16("ringhil.statistics.flags", "flags", base.HEX)
+f.statistics_flags_bits = {
+  ProtoField.bool("ringhil.statistics.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.statistics.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.statistics.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.statistics.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.statistics.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.statistics.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.statistics_ttl = ProtoField.uint16("ringhil.statistics.ttl", "ttl", base.DEC)
+f.statistics_origin = ProtoField.uint16("ringhil.statistics.origin", "origin", base.DEC)
+f.statistics_epoch = ProtoField.uint32("ringhil.statistics.epoch", "epoch", base.DEC)
+f.statistics_sequence = ProtoField.uint32("ringhil.statistics.sequence", "sequence", base.DEC)
+f.statistics_count = ProtoField.uint16("ringhil.statistics.count", "count", base.DEC)
+f.statistics_records_count = ProtoField.uint16("ringhil.statistics.records_count", "records_count", base.DEC)
+f.statistics_expected = ProtoField.uint16("ringhil.statistics.expected", "expected", base.DEC)
+f.statistics_record_limit = ProtoField.uint16("ringhil.statistics.record_limit", "record_limit", base.DEC)
+f.statistics_sent_at = ProtoField.uint64("ringhil.statistics.sent_at", "sent_at", base.DEC)
+f.statistics_e2e_crc = ProtoField.uint32("ringhil.statistics.e2e_crc", "e2e_crc", base.HEX)
+f.statistics_link_crc = ProtoField.uint32("ringhil.statistics.link_crc", "link_crc", base.HEX)
+f.keepalive_kind = ProtoField.uint8("ringhil.keepalive.kind", "kind", base.DEC)
+f.keepalive_card = ProtoField.uint8("ringhil.keepalive.card", "card", base.DEC)
+f.keepalive_flags = ProtoField.uint16("ringhil.keepalive.flags", "flags", base.HEX)
+f.keepalive_flags_bits = {
+  ProtoField.bool("ringhil.keepalive.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.keepalive.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.keepalive.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.keepalive.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.keepalive.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.keepalive.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.keepalive_ttl = ProtoField.uint16("ringhil.keepalive.ttl", "ttl", base.DEC)
+f.keepalive_destination = ProtoField.uint16("ringhil.keepalive.destination", "destination", base.DEC)
+f.keepalive_epoch = ProtoField.uint32("ringhil.keepalive.epoch", "epoch", base.DEC)
+f.keepalive_sequence = ProtoField.uint32("ringhil.keepalive.sequence", "sequence", base.DEC)
+f.keepalive_my_discriminator = ProtoField.uint32("ringhil.keepalive.my_discriminator", "my_discriminator", base.DEC)
+f.keepalive_your_discriminator = ProtoField.uint32("ringhil.keepalive.your_discriminator", "your_discriminator", base.DEC)
+f.keepalive_role = ProtoField.uint8("ringhil.keepalive.role", "role", base.DEC, { [1] = "entry", [2] = "boundary" })
+f.keepalive_priority = ProtoField.uint8("ringhil.keepalive.priority", "priority", base.DEC)
+f.keepalive_multiplier = ProtoField.uint8("ringhil.keepalive.multiplier", "multiplier", base.DEC)
+f.keepalive_state = ProtoField.uint8("ringhil.keepalive.state", "state", base.DEC)
+f.keepalive_interval = ProtoField.uint32("ringhil.keepalive.interval", "interval", base.DEC)
+f.keepalive_members = ProtoField.uint64("ringhil.keepalive.members", "members", base.DEC)
+f.keepalive_echo = ProtoField.uint32("ringhil.keepalive.echo", "echo", base.DEC)
+f.keepalive_holder = ProtoField.uint32("ringhil.keepalive.holder", "holder", base.DEC)
+f.keepalive_e2e_crc = ProtoField.uint32("ringhil.keepalive.e2e_crc", "e2e_crc", base.HEX)
+f.keepalive_link_crc = ProtoField.uint32("ringhil.keepalive.link_crc", "link_crc", base.HEX)
+f.election_kind = ProtoField.uint8("ringhil.election.kind", "kind", base.DEC)
+f.election_card = ProtoField.uint8("ringhil.election.card", "card", base.DEC)
+f.election_flags = ProtoField.uint16("ringhil.election.flags", "flags", base.HEX)
+f.election_flags_bits = {
+  ProtoField.bool("ringhil.election.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.election.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.election.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.election.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.election.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.election.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.election_ttl = ProtoField.uint16("ringhil.election.ttl", "ttl", base.DEC)
+f.election_destination = ProtoField.uint16("ringhil.election.destination", "destination", base.DEC)
+f.election_epoch = ProtoField.uint32("ringhil.election.epoch", "epoch", base.DEC)
+f.election_sequence = ProtoField.uint32("ringhil.election.sequence", "sequence", base.DEC)
+f.election_candidate = ProtoField.uint16("ringhil.election.candidate", "candidate", base.DEC)
+f.election_operation = ProtoField.uint8("ringhil.election.operation", "operation", base.DEC, { [1] = "claim", [2] = "grant", [3] = "refuse", [4] = "release" })
+f.election_role = ProtoField.uint8("ringhil.election.role", "role", base.DEC, { [1] = "entry", [2] = "boundary" })
+f.election_lease = ProtoField.uint32("ringhil.election.lease", "lease", base.DEC)
+f.election_members = ProtoField.uint64("ringhil.election.members", "members", base.DEC)
+f.election_e2e_crc = ProtoField.uint32("ringhil.election.e2e_crc", "e2e_crc", base.HEX)
+f.election_link_crc = ProtoField.uint32("ringhil.election.link_crc", "link_crc", base.HEX)
+f.work_kind = ProtoField.uint8("ringhil.work.kind", "kind", base.DEC)
+f.work_card = ProtoField.uint8("ringhil.work.card", "card", base.DEC)
+f.work_flags = ProtoField.uint16("ringhil.work.flags", "flags", base.HEX)
+f.work_flags_bits = {
+  ProtoField.bool("ringhil.work.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.work.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.work.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.work.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.work.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.work.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.work_ttl = ProtoField.uint16("ringhil.work.ttl", "ttl", base.DEC)
+f.work_destination = ProtoField.uint16("ringhil.work.destination", "destination", base.DEC)
+f.work_epoch = ProtoField.uint32("ringhil.work.epoch", "epoch", base.DEC)
+f.work_unit = ProtoField.uint32("ringhil.work.unit", "unit", base.DEC)
+f.work_source = ProtoField.uint16("ringhil.work.source", "source", base.DEC)
+f.work_attempt = ProtoField.uint16("ringhil.work.attempt", "attempt", base.DEC)
+f.work_segment = ProtoField.uint16("ringhil.work.segment", "segment", base.DEC)
+f.work_segment_bytes = ProtoField.uint16("ringhil.work.segment_bytes", "segment_bytes", base.DEC)
+f.work_length = ProtoField.uint32("ringhil.work.length", "length", base.DEC)
+f.work_compute = ProtoField.uint8("ringhil.work.compute", "compute", base.DEC)
+f.work_source_card = ProtoField.uint8("ringhil.work.source_card", "source_card", base.DEC)
+f.work_context = ProtoField.uint16("ringhil.work.context", "context", base.DEC)
+f.work_payload = ProtoField.bytes("ringhil.work.payload", "payload")
+f.work_e2e_crc = ProtoField.uint32("ringhil.work.e2e_crc", "e2e_crc", base.HEX)
+f.work_link_crc = ProtoField.uint32("ringhil.work.link_crc", "link_crc", base.HEX)
+f.result_kind = ProtoField.uint8("ringhil.result.kind", "kind", base.DEC)
+f.result_card = ProtoField.uint8("ringhil.result.card", "card", base.DEC)
+f.result_flags = ProtoField.uint16("ringhil.result.flags", "flags", base.HEX)
+f.result_flags_bits = {
+  ProtoField.bool("ringhil.result.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.result.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.result.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.result.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.result.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.result.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.result_ttl = ProtoField.uint16("ringhil.result.ttl", "ttl", base.DEC)
+f.result_destination = ProtoField.uint16("ringhil.result.destination", "destination", base.DEC)
+f.result_epoch = ProtoField.uint32("ringhil.result.epoch", "epoch", base.DEC)
+f.result_unit = ProtoField.uint32("ringhil.result.unit", "unit", base.DEC)
+f.result_source = ProtoField.uint16("ringhil.result.source", "source", base.DEC)
+f.result_attempt = ProtoField.uint16("ringhil.result.attempt", "attempt", base.DEC)
+f.result_status = ProtoField.uint16("ringhil.result.status", "status", base.DEC, { [0] = "done" })
+f.result_source_card = ProtoField.uint8("ringhil.result.source_card", "source_card", base.DEC)
+f.result_queued = ProtoField.uint8("ringhil.result.queued", "queued", base.DEC)
+f.result_digest = ProtoField.uint64("ringhil.result.digest", "digest", base.DEC)
+f.result_length = ProtoField.uint32("ringhil.result.length", "length", base.DEC)
+f.result_cycles = ProtoField.uint32("ringhil.result.cycles", "cycles", base.DEC)
+f.result_e2e_crc = ProtoField.uint32("ringhil.result.e2e_crc", "e2e_crc", base.HEX)
+f.result_link_crc = ProtoField.uint32("ringhil.result.link_crc", "link_crc", base.HEX)
+f.acknowledgement_kind = ProtoField.uint8("ringhil.acknowledgement.kind", "kind", base.DEC)
+f.acknowledgement_card = ProtoField.uint8("ringhil.acknowledgement.card", "card", base.DEC)
+f.acknowledgement_flags = ProtoField.uint16("ringhil.acknowledgement.flags", "flags", base.HEX)
+f.acknowledgement_flags_bits = {
+  ProtoField.bool("ringhil.acknowledgement.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.acknowledgement.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.acknowledgement.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.acknowledgement.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.acknowledgement.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.acknowledgement.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.acknowledgement_ttl = ProtoField.uint16("ringhil.acknowledgement.ttl", "ttl", base.DEC)
+f.acknowledgement_destination = ProtoField.uint16("ringhil.acknowledgement.destination", "destination", base.DEC)
+f.acknowledgement_epoch = ProtoField.uint32("ringhil.acknowledgement.epoch", "epoch", base.DEC)
+f.acknowledgement_unit = ProtoField.uint32("ringhil.acknowledgement.unit", "unit", base.DEC)
+f.acknowledgement_source = ProtoField.uint16("ringhil.acknowledgement.source", "source", base.DEC)
+f.acknowledgement_attempt = ProtoField.uint16("ringhil.acknowledgement.attempt", "attempt", base.DEC)
+f.acknowledgement_status = ProtoField.uint16("ringhil.acknowledgement.status", "status", base.DEC, { [1] = "busy", [2] = "incomplete", [3] = "unknown_kind" })
+f.acknowledgement_source_card = ProtoField.uint8("ringhil.acknowledgement.source_card", "source_card", base.DEC)
+f.acknowledgement_queued = ProtoField.uint8("ringhil.acknowledgement.queued", "queued", base.DEC)
+f.acknowledgement_e2e_crc = ProtoField.uint32("ringhil.acknowledgement.e2e_crc", "e2e_crc", base.HEX)
+f.acknowledgement_link_crc = ProtoField.uint32("ringhil.acknowledgement.link_crc", "link_crc", base.HEX)
+f.report_kind = ProtoField.uint8("ringhil.report.kind", "kind", base.DEC)
+f.report_card = ProtoField.uint8("ringhil.report.card", "card", base.DEC)
+f.report_flags = ProtoField.uint16("ringhil.report.flags", "flags", base.HEX)
+f.report_flags_bits = {
+  ProtoField.bool("ringhil.report.flags.ccw", "ccw", 16, nil, 0x1),
+  ProtoField.bool("ringhil.report.flags.with_records", "with_records", 16, nil, 0x2),
+  ProtoField.bool("ringhil.report.flags.to_host", "to_host", 16, nil, 0x4),
+  ProtoField.bool("ringhil.report.flags.last", "last", 16, nil, 0x8),
+  ProtoField.bool("ringhil.report.flags.circulating", "circulating", 16, nil, 0x100),
+  ProtoField.bool("ringhil.report.flags.wrapped", "wrapped", 16, nil, 0x200),
+}
+f.report_ttl = ProtoField.uint16("ringhil.report.ttl", "ttl", base.DEC)
+f.report_destination = ProtoField.uint16("ringhil.report.destination", "destination", base.DEC)
+f.report_epoch = ProtoField.uint32("ringhil.report.epoch", "epoch", base.DEC)
+f.report_sequence = ProtoField.uint32("ringhil.report.sequence", "sequence", base.DEC)
+f.report_source = ProtoField.uint16("ringhil.report.source", "source", base.DEC)
+f.report_count = ProtoField.uint16("ringhil.report.count", "count", base.DEC)
+f.report_size = ProtoField.uint16("ringhil.report.size", "size", base.DEC)
+f.report_verdict = ProtoField.uint16("ringhil.report.verdict", "verdict", base.DEC, { [0] = "none", [1] = "ring", [2] = "single", [3] = "arms" })
+f.report_break_after = ProtoField.uint16("ringhil.report.break_after", "break_after", base.DEC)
+f.report_break_before = ProtoField.uint16("ringhil.report.break_before", "break_before", base.DEC)
+f.report_rejected = ProtoField.uint32("ringhil.report.rejected", "rejected", base.DEC)
+f.report_sent_at = ProtoField.uint64("ringhil.report.sent_at", "sent_at", base.DEC)
+f.report_suspects = ProtoField.uint16("ringhil.report.suspects", "suspects", base.DEC)
+f.report_first_suspect = ProtoField.uint16("ringhil.report.first_suspect", "first_suspect", base.DEC)
+f.report_slow_link = ProtoField.uint16("ringhil.report.slow_link", "slow_link", base.DEC)
+f.report_noisy_link = ProtoField.uint16("ringhil.report.noisy_link", "noisy_link", base.DEC)
+f.report_weight = ProtoField.uint32("ringhil.report.weight", "weight", base.DEC)
+f.report_reserved = ProtoField.uint32("ringhil.report.reserved", "reserved", base.DEC)
+f.report_sets = ProtoField.uint64("ringhil.report.sets", "sets", base.HEX)
+f.report_e2e_crc = ProtoField.uint32("ringhil.report.e2e_crc", "e2e_crc", base.HEX)
+f.report_link_crc = ProtoField.uint32("ringhil.report.link_crc", "link_crc", base.HEX)
+f.event = ProtoField.string("ringhil.event", "event")
+f.bytes = ProtoField.bytes("ringhil.bytes", "bytes")
+local ways = { [0] = "to_firmware", [1] = "from_firmware", [2] = "to_cpu", [3] = "from_cpu", [4] = "event" }
+names[17] = "statistics"
+names[18] = "keepalive"
+names[19] = "election"
+names[20] = "work"
+names[21] = "result"
+names[22] = "acknowledgement"
+names[23] = "report"
+local function header(tree, buffer, at, v)
+  v.version = number(buffer, at, 1)
+  at = add(tree, f.seen_version, buffer, at, 1)
+  v.way = number(buffer, at, 1)
+  at = add(tree, f.seen_way, buffer, at, 1)
+  v.port = number(buffer, at, 1)
+  at = add(tree, f.seen_port, buffer, at, 1)
+  v.found = number(buffer, at, 1)
+  at = flags(tree, f.seen_found, f.seen_found_bits, buffer, at, 1)
+  v.card = number(buffer, at, 2)
+  at = add(tree, f.seen_card, buffer, at, 2)
+  v.gpu = number(buffer, at, 2)
+  at = add(tree, f.seen_gpu, buffer, at, 2)
+  at = add(tree, f.seen_number, buffer, at, 8)
+  at = add(tree, f.seen_cycle, buffer, at, 8)
+  return at
+end
+local function record(tree, buffer, at, v)
+  v.id = number(buffer, at, 2)
+  at = add(tree, f.record_id, buffer, at, 2)
+  v.hop = number(buffer, at, 2)
+  at = add(tree, f.record_hop, buffer, at, 2)
+  v.state = number(buffer, at, 1)
+  at = add(tree, f.record_state, buffer, at, 1)
+  v.flags = number(buffer, at, 1)
+  at = flags(tree, f.record_flags, f.record_flags_bits, buffer, at, 1)
+  v.gpu_type = number(buffer, at, 1)
+  at = add(tree, f.record_gpu_type, buffer, at, 1)
+  v.stamp = number(buffer, at, 1)
+  at = add(tree, f.record_stamp, buffer, at, 1)
+  v.weight = number(buffer, at, 2)
+  at = add(tree, f.record_weight, buffer, at, 2)
+  v.errors = number(buffer, at, 1)
+  at = add(tree, f.record_errors, buffer, at, 1)
+  v.peer = number(buffer, at, 1)
+  at = add(tree, f.record_peer, buffer, at, 1)
+  v.tag = number(buffer, at, 4)
+  at = add(tree, f.record_tag, buffer, at, 4)
+  return at
+end
+local function statistics(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.statistics_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.statistics_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.statistics_flags, f.statistics_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.statistics_ttl, buffer, at, 2)
+  v.origin = number(buffer, at, 2)
+  at = add(tree, f.statistics_origin, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.statistics_epoch, buffer, at, 4)
+  v.sequence = number(buffer, at, 4)
+  at = add(tree, f.statistics_sequence, buffer, at, 4)
+  v.count = number(buffer, at, 2)
+  at = add(tree, f.statistics_count, buffer, at, 2)
+  v.records_count = number(buffer, at, 2)
+  at = add(tree, f.statistics_records_count, buffer, at, 2)
+  v.expected = number(buffer, at, 2)
+  at = add(tree, f.statistics_expected, buffer, at, 2)
+  v.record_limit = number(buffer, at, 2)
+  at = add(tree, f.statistics_record_limit, buffer, at, 2)
+  at = add(tree, f.statistics_sent_at, buffer, at, 8)
+  for i = 1, v.records_count do
+    if not more then break end
+    if at + 16 > buffer:len() then more = false break end
+    at = record(tree:add(proto, buffer(at, 16), "record " .. i), buffer, at, {})
+  end
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.statistics_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.statistics_link_crc, buffer, at, 4)
+  return at
+end
+local function keepalive(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.keepalive_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.keepalive_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.keepalive_flags, f.keepalive_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.keepalive_ttl, buffer, at, 2)
+  v.destination = number(buffer, at, 2)
+  at = add(tree, f.keepalive_destination, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.keepalive_epoch, buffer, at, 4)
+  v.sequence = number(buffer, at, 4)
+  at = add(tree, f.keepalive_sequence, buffer, at, 4)
+  v.my_discriminator = number(buffer, at, 4)
+  at = add(tree, f.keepalive_my_discriminator, buffer, at, 4)
+  v.your_discriminator = number(buffer, at, 4)
+  at = add(tree, f.keepalive_your_discriminator, buffer, at, 4)
+  v.role = number(buffer, at, 1)
+  at = add(tree, f.keepalive_role, buffer, at, 1)
+  v.priority = number(buffer, at, 1)
+  at = add(tree, f.keepalive_priority, buffer, at, 1)
+  v.multiplier = number(buffer, at, 1)
+  at = add(tree, f.keepalive_multiplier, buffer, at, 1)
+  v.state = number(buffer, at, 1)
+  at = add(tree, f.keepalive_state, buffer, at, 1)
+  v.interval = number(buffer, at, 4)
+  at = add(tree, f.keepalive_interval, buffer, at, 4)
+  at = add(tree, f.keepalive_members, buffer, at, 8)
+  v.echo = number(buffer, at, 4)
+  at = add(tree, f.keepalive_echo, buffer, at, 4)
+  v.holder = number(buffer, at, 4)
+  at = add(tree, f.keepalive_holder, buffer, at, 4)
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.keepalive_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.keepalive_link_crc, buffer, at, 4)
+  return at
+end
+local function election(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.election_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.election_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.election_flags, f.election_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.election_ttl, buffer, at, 2)
+  v.destination = number(buffer, at, 2)
+  at = add(tree, f.election_destination, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.election_epoch, buffer, at, 4)
+  v.sequence = number(buffer, at, 4)
+  at = add(tree, f.election_sequence, buffer, at, 4)
+  v.candidate = number(buffer, at, 2)
+  at = add(tree, f.election_candidate, buffer, at, 2)
+  v.operation = number(buffer, at, 1)
+  at = add(tree, f.election_operation, buffer, at, 1)
+  v.role = number(buffer, at, 1)
+  at = add(tree, f.election_role, buffer, at, 1)
+  v.lease = number(buffer, at, 4)
+  at = add(tree, f.election_lease, buffer, at, 4)
+  at = add(tree, f.election_members, buffer, at, 8)
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.election_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.election_link_crc, buffer, at, 4)
+  return at
+end
+local function work(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.work_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.work_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.work_flags, f.work_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.work_ttl, buffer, at, 2)
+  v.destination = number(buffer, at, 2)
+  at = add(tree, f.work_destination, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.work_epoch, buffer, at, 4)
+  v.unit = number(buffer, at, 4)
+  at = add(tree, f.work_unit, buffer, at, 4)
+  v.source = number(buffer, at, 2)
+  at = add(tree, f.work_source, buffer, at, 2)
+  v.attempt = number(buffer, at, 2)
+  at = add(tree, f.work_attempt, buffer, at, 2)
+  v.segment = number(buffer, at, 2)
+  at = add(tree, f.work_segment, buffer, at, 2)
+  v.segment_bytes = number(buffer, at, 2)
+  at = add(tree, f.work_segment_bytes, buffer, at, 2)
+  v.length = number(buffer, at, 4)
+  at = add(tree, f.work_length, buffer, at, 4)
+  v.compute = number(buffer, at, 1)
+  at = add(tree, f.work_compute, buffer, at, 1)
+  v.source_card = number(buffer, at, 1)
+  at = add(tree, f.work_source_card, buffer, at, 1)
+  v.context = number(buffer, at, 2)
+  at = add(tree, f.work_context, buffer, at, 2)
+  if (math.floor((v.segment_bytes + 7) / 8) * 8) > 0 then at = add(tree, f.work_payload, buffer, at, (math.floor((v.segment_bytes + 7) / 8) * 8)) end
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.work_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.work_link_crc, buffer, at, 4)
+  return at
+end
+local function result(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.result_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.result_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.result_flags, f.result_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.result_ttl, buffer, at, 2)
+  v.destination = number(buffer, at, 2)
+  at = add(tree, f.result_destination, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.result_epoch, buffer, at, 4)
+  v.unit = number(buffer, at, 4)
+  at = add(tree, f.result_unit, buffer, at, 4)
+  v.source = number(buffer, at, 2)
+  at = add(tree, f.result_source, buffer, at, 2)
+  v.attempt = number(buffer, at, 2)
+  at = add(tree, f.result_attempt, buffer, at, 2)
+  v.status = number(buffer, at, 2)
+  at = add(tree, f.result_status, buffer, at, 2)
+  v.source_card = number(buffer, at, 1)
+  at = add(tree, f.result_source_card, buffer, at, 1)
+  v.queued = number(buffer, at, 1)
+  at = add(tree, f.result_queued, buffer, at, 1)
+  at = add(tree, f.result_digest, buffer, at, 8)
+  v.length = number(buffer, at, 4)
+  at = add(tree, f.result_length, buffer, at, 4)
+  v.cycles = number(buffer, at, 4)
+  at = add(tree, f.result_cycles, buffer, at, 4)
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.result_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.result_link_crc, buffer, at, 4)
+  return at
+end
+local function acknowledgement(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.acknowledgement_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.acknowledgement_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.acknowledgement_flags, f.acknowledgement_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.acknowledgement_ttl, buffer, at, 2)
+  v.destination = number(buffer, at, 2)
+  at = add(tree, f.acknowledgement_destination, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.acknowledgement_epoch, buffer, at, 4)
+  v.unit = number(buffer, at, 4)
+  at = add(tree, f.acknowledgement_unit, buffer, at, 4)
+  v.source = number(buffer, at, 2)
+  at = add(tree, f.acknowledgement_source, buffer, at, 2)
+  v.attempt = number(buffer, at, 2)
+  at = add(tree, f.acknowledgement_attempt, buffer, at, 2)
+  v.status = number(buffer, at, 2)
+  at = add(tree, f.acknowledgement_status, buffer, at, 2)
+  v.source_card = number(buffer, at, 1)
+  at = add(tree, f.acknowledgement_source_card, buffer, at, 1)
+  v.queued = number(buffer, at, 1)
+  at = add(tree, f.acknowledgement_queued, buffer, at, 1)
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.acknowledgement_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.acknowledgement_link_crc, buffer, at, 4)
+  return at
+end
+local function report(tree, buffer, at, v)
+  v.kind = number(buffer, at, 1)
+  at = add(tree, f.report_kind, buffer, at, 1)
+  v.card = number(buffer, at, 1)
+  at = add(tree, f.report_card, buffer, at, 1)
+  v.flags = number(buffer, at, 2)
+  at = flags(tree, f.report_flags, f.report_flags_bits, buffer, at, 2)
+  v.ttl = number(buffer, at, 2)
+  at = add(tree, f.report_ttl, buffer, at, 2)
+  v.destination = number(buffer, at, 2)
+  at = add(tree, f.report_destination, buffer, at, 2)
+  v.epoch = number(buffer, at, 4)
+  at = add(tree, f.report_epoch, buffer, at, 4)
+  v.sequence = number(buffer, at, 4)
+  at = add(tree, f.report_sequence, buffer, at, 4)
+  v.source = number(buffer, at, 2)
+  at = add(tree, f.report_source, buffer, at, 2)
+  v.count = number(buffer, at, 2)
+  at = add(tree, f.report_count, buffer, at, 2)
+  v.size = number(buffer, at, 2)
+  at = add(tree, f.report_size, buffer, at, 2)
+  v.verdict = number(buffer, at, 2)
+  at = add(tree, f.report_verdict, buffer, at, 2)
+  v.break_after = number(buffer, at, 2)
+  at = add(tree, f.report_break_after, buffer, at, 2)
+  v.break_before = number(buffer, at, 2)
+  at = add(tree, f.report_break_before, buffer, at, 2)
+  v.rejected = number(buffer, at, 4)
+  at = add(tree, f.report_rejected, buffer, at, 4)
+  at = add(tree, f.report_sent_at, buffer, at, 8)
+  v.suspects = number(buffer, at, 2)
+  at = add(tree, f.report_suspects, buffer, at, 2)
+  v.first_suspect = number(buffer, at, 2)
+  at = add(tree, f.report_first_suspect, buffer, at, 2)
+  v.slow_link = number(buffer, at, 2)
+  at = add(tree, f.report_slow_link, buffer, at, 2)
+  v.noisy_link = number(buffer, at, 2)
+  at = add(tree, f.report_noisy_link, buffer, at, 2)
+  v.weight = number(buffer, at, 4)
+  at = add(tree, f.report_weight, buffer, at, 4)
+  v.reserved = number(buffer, at, 4)
+  at = add(tree, f.report_reserved, buffer, at, 4)
+  for i = 1, (math.floor((v.size + 63) / 64) * 3) do
+    if not more then break end
+    at = add(tree, f.report_sets, buffer, at, 8)
+  end
+  v.e2e_crc = number(buffer, at, 4)
+  at = add(tree, f.report_e2e_crc, buffer, at, 4)
+  v.link_crc = number(buffer, at, 4)
+  at = add(tree, f.report_link_crc, buffer, at, 4)
+  return at
+end
+
+local kinds = {
+  [17] = statistics,
+  [18] = keepalive,
+  [19] = election,
+  [20] = work,
+  [21] = result,
+  [22] = acknowledgement,
+  [23] = report,
+}
+
+function proto.dissector(buffer, packet, root)
+  packet.cols.protocol = "RING"
+  more = true
+  local tree = root:add(proto, buffer())
+  local at = header(tree:add(proto, buffer(0, math.min(24, buffer:len())), "Seen"), buffer, 0, {})
+  if not more then
+    tree:add_proto_expert_info(short)
+    return
+  end
+  local way, found, kind = number(buffer, 1, 1), number(buffer, 3, 1), number(buffer, 24, 1)
+  local place = string.format("%d.%d", number(buffer, 4, 2), number(buffer, 6, 2))
+  if way == 4 then
+    tree:add(f.event, buffer(at))
+    packet.cols.info = place .. " " .. buffer(at):string()
+  else
+    packet.cols.info = string.format("%s %s %s", place, ways[way] or "?", names[kind] or "no frame")
+    if found % 4 >= 2 then
+      tree:add(f.bytes, buffer(at))
+    elseif kinds[kind] == nil then
+      more = false
+    else
+      local branch = tree:add(proto, buffer(at), names[kind])
+      kinds[kind](branch, buffer, at, {})
+    end
+  end
+  if found % 2 >= 1 then tree:add_proto_expert_info(bad) end
+  if found % 4 >= 2 then tree:add_proto_expert_info(wrong_crc) end
+  if found % 8 >= 4 then tree:add_proto_expert_info(rejected) end
+  if not more then tree:add_proto_expert_info(short) end
+end
+
+local list = {}
+for _, field in pairs(f) do
+  if type(field) == "table" then
+    for _, bit in ipairs(field) do list[#list + 1] = bit end
+  else
+    list[#list + 1] = field
+  end
+end
+proto.fields = list
+DissectorTable.get("wtap_encap"):add(wtap.USER0, proto)

@@ -1,0 +1,291 @@
+"""A recording as a packet capture: tshark reads it with the generated dissector, and finds what construct finds."""
+
+import io
+import json
+import shutil
+import sqlite3
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.command import refusal, ringhil
+from tests.emulator.debug.test_questions import recorded
+from tests.protocol.strategies import KINDS, built, quick, valid
+
+from ringhil.emulator.trace.export import write_capture, write_json_lines
+from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER
+from ringhil.emulator.trace.export.pcapng import PcapngWriter
+from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
+from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.protocol import capture, wire
+from ringhil.protocol.fields import fixed_fields
+
+TSHARK = shutil.which("tshark")
+needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+# Every kind of frame but refusals of work, damaged ones, rejected ones, and two cards.
+SERVER = """
+server:
+  cards: {a: {gpus: 6, host_links: [0, 1]}, b: {gpus: 5}}
+  boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]
+  settings: {census_period: 600}
+workload: {units: 30, size: 700, across: 30}
+until: 30000
+timeline:
+- {at: 4000, fault: skip_count, gpu: a.3}
+- {at: 9000, clear: skip_count, gpu: a.3}
+- {at: 9000, fault: link_bit_errors, link: a.1-a.2, rate: 4000}
+- {at: 15000, fault: dead, gpu: a.0}
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("captured") / "r", SERVER)
+
+
+@pytest.fixture
+def recording(path: Path) -> Iterator[Recording]:
+    with Recording(path) as found:
+        yield found
+
+
+def dissected(file: Path, *options: str) -> list[dict[str, Any]]:
+    """Each packet as tshark has it."""
+    assert TSHARK is not None
+    found = subprocess.run(
+        [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", file, "-T", "json", "--no-duplicate-keys", *options],
+        capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert b"Lua" not in found.stderr, found.stderr
+    return [packet["_source"]["layers"] for packet in json.loads(found.stdout)]
+
+
+def told(value: Any, found: dict[str, list[str]]) -> dict[str, list[str]]:
+    """All fields of ours below a value, each with its values in the order of the packet."""
+    if isinstance(value, list):
+        for each in value:
+            told(each, found)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            texts = each if isinstance(each, list) else [each]
+            if name.startswith("ringhil.") and all(isinstance(text, str) for text in texts):
+                found.setdefault(name, []).extend(texts)
+            else:
+                told(each, found)
+    return found
+
+
+def said(packet: dict[str, Any]) -> dict[str, list[int]]:
+    """The fields of a packet as numbers, without the bits of flags one by one, and without bytes."""
+    texts = told(packet["ringhil"], {})
+    return {
+        name: [int(text, 0) for text in values]
+        for name, values in texts.items()
+        if name.count(".") == 2 and not name.endswith((".payload", ".event"))
+    }
+
+
+def parsed(frame: bytes) -> dict[str, list[int]]:
+    """The same of a frame by the definitions of construct."""
+    kind = next(name for name in KINDS if wire.Kind.parse(name).code == frame[0])
+    found: dict[str, list[int]] = {}
+    container = wire.FRAMES[kind].parse(frame)
+    for name in dict.fromkeys([*(name for name, _ in fixed_fields(wire.FRAMES[kind])), "e2e_crc", "link_crc"]):
+        found[f"ringhil.{kind}.{name}"] = [number(container[name], name)]
+    for record in container.get("records", ()):
+        for name, _ in fixed_fields(wire.Record):
+            found.setdefault(f"ringhil.record.{name}", []).append(number(record[name], name))
+    if container.get("sets"):
+        found["ringhil.report.sets"] = list(container["sets"])
+    return found
+
+
+def number(value: Any, name: str) -> int:
+    if isinstance(value, dict):  # flags
+        bits = wire.RecordFlag if any("arrived" in key for key in value) else wire.Flag
+        return sum(code for word, code in bits.codes().items() if value[word])
+    return int(value)
+
+
+def known(values: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Without the bits of flags that mean nothing: construct drops them."""
+    found = dict(values)
+    for name in found:
+        if name.endswith(".flags"):
+            bits = wire.RecordFlag if name.startswith("ringhil.record") else wire.Flag
+            mask = sum(bits.codes().values())
+            found[name] = [value & mask for value in found[name]]
+    return found
+
+
+@needs_tshark
+def test_every_message_of_a_run_is_dissected_as_construct_parses_it(recording: Recording, tmp_path: Path) -> None:
+    file = tmp_path / "run.pcapng"
+    every = list(recording.all())
+    assert write_capture(recording, file) == len(every)
+    packets = dissected(file)
+    assert len(packets) == len(every)
+    kinds, experts = set(), 0
+    rejected = [each.number for each in every if isinstance(each, RecordedEvent) and each.kind == "Rejected"]
+    damaged = [each.number for each in every if isinstance(each, RecordedMessage) and each.bad]
+    for packet, here in zip(packets, every, strict=True):
+        fields = said(packet)
+        assert fields.pop("ringhil.seen.version") == [capture.VERSION]
+        assert fields.pop("ringhil.seen.number") == [here.number]
+        assert fields.pop("ringhil.seen.cycle") == [here.cycle]
+        frame_of = packet["frame"]
+        assert frame_of["frame.time_epoch"] == f"{here.cycle / 10**9:.9f}"
+        place = [fields.pop(f"ringhil.seen.{name}")[0] for name in ("card", "gpu")]
+        if here.cell is None:
+            assert place == [capture.NOWHERE] * 2
+        else:
+            card, _, gpu = recording.gpus[here.cell].partition(".")
+            assert place == ["ab".index(card), int(gpu)]
+        way, port, found = (fields.pop(f"ringhil.seen.{name}")[0] for name in ("way", "port", "found"))
+        name = frame_of["frame.interface_id_tree"]["frame.interface_name"]
+        if isinstance(here, RecordedMessage):
+            assert (WAYS[way], port) == (WAYS[here.way], here.port)
+            assert name.startswith(f"{recording.gpus[here.cell]} {WAYS[here.way]} ")
+            assert bool(found & capture.CaptureFlag.BAD) == bool(here.bad)
+            if not found & capture.CaptureFlag.WRONG_CRC:
+                assert known(fields) == parsed(here.frame)
+                kinds.add(here.kind)
+        else:
+            text = told(packet["ringhil"], {})["ringhil.event"][0]
+            assert json.loads(text) == {"kind": here.kind, **json.loads(here.fields)}
+            assert bool(found & capture.CaptureFlag.REJECTED) == (here.kind == "Rejected")
+        expert = "_ws.expert" in json.dumps(packet["ringhil"])  # a comment is one of its own
+        assert expert == bool(found), packet
+        experts += expert
+    assert kinds >= {kind.code for kind in wire.Kind} - {wire.Kind.ACKNOWLEDGEMENT.code}
+    assert rejected
+    assert damaged
+    assert experts >= len(rejected) + len(damaged)
+    assert "_ws.malformed" not in json.dumps(packets)
+
+
+@needs_tshark
+@settings(quick, max_examples=12)
+@given(frames=st.lists(st.sampled_from(KINDS).flatmap(lambda kind: valid(kind).map(lambda v: (kind, v))), min_size=8))
+def test_any_frame_is_dissected_as_construct_parses_it(
+    tmp_path_factory: pytest.TempPathFactory, frames: list[tuple[str, dict[str, Any]]]
+) -> None:
+    file = tmp_path_factory.mktemp("any") / "any.pcapng"
+    whole = [built(kind, values) for kind, values in frames]
+    with file.open("wb") as out:
+        writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
+        there = writer.interface("a.0 to_firmware cw", "")
+        for cycle, frame in enumerate(whole):
+            head = HEADER.pack(capture.VERSION, 0, 0, 0, 0, 0, cycle + 1, cycle)
+            writer.packet(there, cycle, head + frame)
+    for packet, frame in zip(dissected(file), whole, strict=True):
+        fields = {name: values for name, values in said(packet).items() if ".seen." not in name}
+        assert known(fields) == parsed(frame)
+        payload = told(packet["ringhil"], {}).get("ringhil.work.payload", [""])[0]
+        assert bytes.fromhex(payload.replace(":", "")) == wire.FRAMES["work"].parse(frame).payload if payload else True
+
+
+@needs_tshark
+@pytest.mark.parametrize("cut", [1, 9, 23, 25, 40, 60])
+def test_a_frame_that_ends_too_early_is_told_and_nothing_breaks(tmp_path: Path, cut: int) -> None:
+    file = tmp_path / "short.pcapng"
+    whole = HEADER.pack(capture.VERSION, 0, 0, 0, 0, 0, 1, 0) + bytes([0x11]) + bytes(70)
+    with file.open("wb") as out:
+        writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
+        writer.packet(writer.interface("x", ""), 0, whole[:cut])
+    (packet,) = dissected(file)
+    assert "ringhil.short" in json.dumps(packet)
+    assert "Lua Error" not in json.dumps(packet)
+
+
+@needs_tshark
+def test_faults_and_the_verdict_are_comments(recording: Recording, tmp_path: Path) -> None:
+    file = tmp_path / "run.pcapng"
+    write_capture(recording, file)
+    struck = [packet for packet in dissected(file, "-Y", "frame.comment") if "Struck" in json.dumps(packet)]
+    assert len(struck) == 4
+    assert '"gpu":"a.0"' in json.dumps(struck).replace("\\", "")
+    assert b"verdict" in file.read_bytes()[:200]
+
+
+def test_blocks_are_those_of_the_format(recording: Recording, tmp_path: Path) -> None:
+    """Without tshark: lengths agree at both ends, and every packet names an interface that was there before."""
+    file = tmp_path / "run.pcapng"
+    number = write_capture(recording, file)
+    data, interfaces, packets = io.BytesIO(file.read_bytes()), 0, 0
+    while head := data.read(8):
+        kind, length = struct.unpack("<II", head)
+        body = data.read(length - 12)
+        assert struct.unpack("<I", data.read(4)) == (length,)
+        if kind == 1:
+            interfaces += 1
+        elif kind == 6:
+            packets += 1
+            assert struct.unpack_from("<I", body)[0] < interfaces
+        else:
+            assert (kind, packets) == (0x0A0D0D0A, 0)
+    assert packets == number
+
+
+def test_json_lines_hold_every_message_and_event(recording: Recording, tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    number = write_json_lines(recording, file)
+    head, *rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert head["gpus"] == recording.gpus
+    assert len(rows) == number
+    for row, here in zip(rows, recording.all(), strict=True):
+        assert row["cycle"] == here.cycle
+        if isinstance(here, RecordedMessage):
+            assert (row["way"], row["port"], row["frame"]) == (WAYS[here.way], here.port, here.frame.hex())
+            assert row.get("bad", False) == bool(here.bad)
+        else:
+            assert row["event"] == here.kind
+
+
+def test_on_the_command_line(path: Path, tmp_path: Path) -> None:
+    done = ringhil("export", path, "--format", "pcapng", "-o", tmp_path / "x.pcapng", "--json")
+    found = json.loads(done.stdout)
+    assert (found["format"], found["complete"], found["number"] > 1000) == ("pcapng", True, True)
+    assert ringhil("export", "--format", "dissector", "-o", tmp_path / "x.lua").returncode == 0
+    assert (tmp_path / "x.lua").read_text() == DISSECTOR.read_text()
+    streamed = ringhil("export", path, "--format", "jsonl", "-o", "-")
+    assert streamed.stdout.count("\n") == found["number"] + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["{r}", "--format", "pcap", "-o", "x"], "'pcap' is not one of 'pcapng', 'jsonl', 'dissector'"),
+        (["{r}", "--format", "pcapng", "-o", "{r}"], "is the recording itself; name another file"),
+        (["{r}", "--format", "pcapng", "-o", "/no/such/folder/x"], "cannot be written: No such file or directory"),
+        (["{r}", "--format", "dissector", "-o", "x"], "the dissector is the same for all recordings"),
+        (["--format", "jsonl", "-o", "x"], "wanted is a RECORDING"),
+        (["pyproject.toml", "--format", "jsonl", "-o", "x"], "is no recording"),
+        (["/no/such", "--format", "jsonl", "-o", "x"], "cannot be read: No such file or directory"),
+        (["{r}", "--format", "pcapng", "-o", "{f}"], "Is a directory"),
+    ],
+)
+def test_wrong_input_is_one_line(path: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
+    before = path.read_bytes()
+    line = refusal("export", *(each.replace("{r}", str(path)).replace("{f}", str(tmp_path)) for each in arguments))
+    assert says in line
+    assert path.read_bytes() == before
+    assert not Path("x").exists()
+
+
+def test_one_that_breaks_off_is_exported_as_far_as_it_goes(path: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_bytes(path.read_bytes())
+    with sqlite3.connect(broken) as db:
+        db.execute("UPDATE about SET outcome = NULL")
+        db.execute("DELETE FROM messages WHERE number > 500")
+        db.execute("DELETE FROM events WHERE number > 500")
+    done = ringhil("export", broken, "--format", "jsonl", "-o", tmp_path / "x.jsonl")
+    assert done.returncode == 0
+    assert "breaks off; what there is was written" in done.stderr
+    assert len((tmp_path / "x.jsonl").read_text().splitlines()) == 501
