@@ -1,6 +1,7 @@
 """A run again, from its recording: each message and event is compared with the recorded one, up to the first that
 differs."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -21,6 +22,7 @@ from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Rec
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.recording.writer import Chain, fields_as_text
 
+_LINE = re.compile(r"^line \d+: ")
 _WAY = {name: number for number, name in enumerate(WAYS)}
 
 
@@ -144,7 +146,7 @@ class RunReplay:
             self._differs(left.number, left.cycle, f"found no more; recorded {where(left, self._gpus)}")
         recorded = self._recording.outcome or {}
         for name in found:
-            if found[name] != recorded.get(name):
+            if _nowhere(found[name]) != _nowhere(recorded.get(name)):
                 text = f"at the end: {name} is {found[name]}, recorded {recorded.get(name)}"
                 self._differs(self._number, self._run.kernel.now, text)
 
@@ -153,6 +155,13 @@ class RunReplay:
     ) -> NoReturn:
         self._difference = RunDifference(number, cycle, text, fields)
         raise _Over
+
+
+def _nowhere(value: Any) -> Any:
+    """Without the lines of a file in which what failed stood: the recording's own text has it in others."""
+    if isinstance(value, list):
+        return [_LINE.sub("", each) if isinstance(each, str) else each for each in value]
+    return value
 
 
 def edited(recording: Recording) -> str:

@@ -49,8 +49,8 @@ class SentFile:
 
 @dataclass(frozen=True)
 class VerifyCampaign:
-    """What a Player is made of. `waves`: also leave those; None: failing variants leave nothing. `limit`: seconds for a
-    variant."""
+    """What a Player is made of. `waves`, `record`: also leave those; None: failing variants leave nothing. `limit`:
+    seconds for a variant."""
 
     files: tuple[SentFile, ...]
     patterns: tuple[str, ...]
@@ -59,6 +59,7 @@ class VerifyCampaign:
     seed: int | None
     rtl: tuple[str, str] | None
     waves: bool | None
+    record: bool
     version: str
     limit: float
 
@@ -74,6 +75,7 @@ class VerifyCampaign:
             player.seed,
             None if rtl is None else (str(rtl[0]), rtl[1]),
             None if evidence is None else evidence.waves,
+            evidence is not None and evidence.record,
             version,
             limit,
         )
@@ -116,7 +118,9 @@ def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path)
     replay = Replay(campaign.seed, rtl, firmware)
     evidence = None
     if campaign.waves is not None:
-        evidence = Evidence.below(folder / "left", files, replay, campaign.version, campaign.waves)
+        evidence = Evidence.below(
+            folder / "left", files, replay, campaign.version, waves=campaign.waves, record=campaign.record
+        )
     selection = Selection(campaign.patterns, campaign.shard, campaign.shards)
     player = SentPlayer(
         files, library, selection, campaign.seed, replay, evidence, sent=campaign.files, shared=order.shared

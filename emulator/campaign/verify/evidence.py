@@ -5,6 +5,7 @@
 | `scenario.yaml` | the variant as it was played, parameters and seed filled in |
 | `replay.json` | seed, hash of the RTL, version, source file, parameters, failures, the command, the waves' window |
 | `waves.fst` | with waves asked for: the wires of all links around the first failure |
+| `run.rec` | with a recording asked for: the whole run, to be stepped |
 
 A folder is written beside its place by the process that played the variant, and moved there by the one that reports
 the verdict: so there is none of a variant that is not reported. One of an earlier run with the same name is replaced.
@@ -22,12 +23,18 @@ from pathlib import Path
 from ringhil.emulator.campaign.verify.discover import REPLAY, VerifyError
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.verdict import Verdict
-from ringhil.emulator.campaign.verify.window import record, window
+from ringhil.emulator.campaign.verify.window import record as record_waves
+from ringhil.emulator.campaign.verify.window import window
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, dumps
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
 
 _PARTIAL = ".verify-partial"
+_RECORDING = "run.rec"
 _LONGEST_NAME = 100  # characters of a folder's name
 _VARIANT = re.compile(r"\.(\d{5,})$")  # the end of a variant's folder; no file's own may have it
 
@@ -41,17 +48,20 @@ class Evidence:
     replay: Replay
     version: str
     waves: bool
+    record: bool
     fresh: bool
 
     @classmethod
-    def below(cls, out: Path, files: Sequence[Path], replay: Replay, version: str, waves: bool) -> "Evidence":
+    def below(
+        cls, out: Path, files: Sequence[Path], replay: Replay, version: str, *, waves: bool, record: bool
+    ) -> "Evidence":
         """Raises VerifyError when nothing could be written there; nothing is written yet."""
         parent = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
         if not parent.is_dir():
             raise VerifyError(f"{out}: {parent} is not a folder; name one for what failing scenarios leave")
         if not os.access(parent, os.W_OK | os.X_OK):
             raise VerifyError(f"{out}: cannot be written: {parent} is not writable")
-        return cls(out, _names(files), replay, version, waves, not out.exists())
+        return cls(out, _names(files), replay, version, waves, record, not out.exists())
 
     def draft(self, verdict: Verdict, scenario: Scenario, library: Library, *, swept: bool) -> Verdict:
         """Write the folder beside its place. The verdict with the place in it; with a note instead if it could not be
@@ -66,7 +76,7 @@ class Evidence:
             except BaseException:
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
-        except (OSError, WaveError) as error:
+        except (OSError, WaveError, RecordingError) as error:
             return _not_written(verdict, target, error)
         return replace(verdict, left=target)
 
@@ -128,21 +138,34 @@ class Evidence:
             "failures": [failure.to_json() for failure in verdict.failures],
             "replay": verdict.replay,
             "waves": None,
+            "recording": None,
         }
         if self.waves:
             cycle = min((f.at for f in verdict.failures if f.at is not None), default=verdict.cycles)
             start, end = window(scenario, min(cycle, verdict.cycles))
             who = self.replay
-            record(folder / "waves.fst", scenario, library, start, end, firmware=who.firmware, nodes=who.nodes)
+            record_waves(folder / "waves.fst", scenario, library, start, end, firmware=who.firmware, nodes=who.nodes)
             document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
+        if self.record:
+            _record(folder / _RECORDING, scenario, library, self.replay.firmware)
+            document["recording"] = _RECORDING
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _record(path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice) -> None:
+    run = Run(scenario, library, firmware=firmware)
+    try:
+        with RunRecorder(path, run, firmware=firmware.given) as recorder:
+            recorder.end(run.run())
+    finally:
+        run.close()
 
 
 def _draft(target: Path) -> Path:
     return target.with_name(f".{target.name}{_PARTIAL}")
 
 
-def _not_written(verdict: Verdict, target: Path, error: OSError | WaveError) -> Verdict:
+def _not_written(verdict: Verdict, target: Path, error: OSError | WaveError | RecordingError) -> Verdict:
     reason = error.strerror if isinstance(error, OSError) else error
     return replace(verdict, left=None, note=f"{target}: cannot be written: {reason}")
 

@@ -83,6 +83,9 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 )
 @click.option("--waves", is_flag=True, help="Also leave waves of the time before each first failure there.")
 @click.option(
+    "--record", is_flag=True, help="Also leave a recording of each there, for `ringhil step` and `ringhil replay`."
+)
+@click.option(
     "--annotate",
     type=click.Choice(["auto", "github", "gitlab", "none"]),
     default="auto",
@@ -123,6 +126,7 @@ def command(
     seed: int | None,
     out: Path,
     waves: bool,
+    record: bool,
     annotate: str,
     codequality: Path | None,
     rtl: Path | None,
@@ -153,11 +157,13 @@ def command(
             raise click.UsageError("--jobs: hardware outside takes part in one run at a time; leave it out")
         check_lines(nodes, firmware)
         chosen = firmware_of(firmware)
+        if record and (nodes or chosen.boards):
+            raise click.UsageError("--record: runs with a board can't be recorded yet; leave it out")
         jobs = jobs_for(chosen, 1 if nodes else jobs)
         with ExitStack() as opened:
             outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
             replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
-            evidence = Evidence.below(out, files, replay, version("ringhil"), waves)
+            evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
             xml = opened.enter_context(Output(junit)) if junit else None
             name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
             quality = opened.enter_context(Output(name)) if name else None

@@ -259,3 +259,12 @@ def test_recordings_that_cannot_be_are_one_line(tmp_path: Path) -> None:
     assert "--record r.jsonl writes the messages" in said
     said = refusal("run", "s.yaml", "--record", "no/r.rec", cwd=tmp_path)
     assert said.startswith("ringhil: no/r.rec: cannot be written: ")
+
+
+def test_a_run_whose_expectations_fail_replays_wherever_they_stand_in_its_file(tmp_path: Path) -> None:
+    text = "\n\n# The recording's own text has no such lines.\n" + SERVER + "expect:\n- {end: true, count: {a: 1}}\n"
+    path = record(tmp_path / "r", text)
+    with Recording(path) as recording:
+        assert recording.outcome is not None
+        assert "expected at the end: count of card a is 1" in recording.outcome["failures"][0]
+    assert replayed(path).difference is None

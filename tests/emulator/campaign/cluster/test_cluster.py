@@ -80,7 +80,7 @@ def test_verdicts_and_what_failing_variants_leave_are_the_same(two: Machines, tm
     left = tmp_path / "left"
     found = []
     for more in ((), ("--cluster", two.address)):
-        document = verified(files, "--out", left, "--waves", *more, code=1)
+        document = verified(files, "--out", left, "--waves", "--record", *more, code=1)
         files_left = [path for path in left.rglob("*") if path.is_file()]
         found.append((document, {path.relative_to(left): path.read_bytes() for path in files_left}))
     assert found[0] == found[1]
@@ -90,7 +90,8 @@ def test_verdicts_and_what_failing_variants_leave_are_the_same(two: Machines, tm
         *["fail", "fail", "pass", "pass", "fail", "fail"],
         "error",
     ]
-    assert len([path for path in kept if path.name == "waves.fst"]) == 4
+    for name in ("waves.fst", "run.rec"):
+        assert len([path for path in kept if path.name == name]) == 4
 
 
 @pytest.mark.slow(part="benches")

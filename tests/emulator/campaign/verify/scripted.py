@@ -62,7 +62,7 @@ class Leaving(Scripted):
 
     def __init__(self, script: Script, out: Path) -> None:
         super().__init__(script)
-        self.evidence = Evidence.below(out, self.files, Replay(), "1", waves=False)
+        self.evidence = Evidence.below(out, self.files, Replay(), "1", waves=False, record=False)
 
     def play(self, file: int, place: int) -> Verdict:
         verdict = super().play(file, place)

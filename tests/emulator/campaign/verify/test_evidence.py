@@ -18,6 +18,7 @@ from ringhil.emulator.judge.outcome import Violation
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import load, loads
+from ringhil.emulator.trace.recording import Recording
 from ringhil.emulator.trace.waves import WaveWriter
 
 from .files import BAD, GOOD, SWEEP, ringhil, write
@@ -76,7 +77,7 @@ def test_a_folder_is_made_only_when_something_fails_and_stays_where_it_was_befor
 
 def test_folders_of_different_files_are_different(tmp_path: Path) -> None:
     files = [Path(name) for name in ("a/b.yaml", "a-b.yaml", "a-b.json", "../a/b.yml", "ü/ü.yaml", "x" * 300 + ".yaml")]
-    evidence = Evidence.below(tmp_path / "out", files, Replay(), "1", False)
+    evidence = Evidence.below(tmp_path / "out", files, Replay(), "1", waves=False, record=False)
     names = [evidence.names[file] for file in files]
     assert len(set(names)) == len(names)
     assert all(name and len(name) < 120 and not set(name) & set("/\\ ") and name[0] != "." for name in names)
@@ -154,6 +155,21 @@ def test_where_the_window_lies() -> None:
         assert start <= max(0, cycle - SHORTEST)
         assert start >= cycle - LONGEST or start == 0
     assert window(scenario, 60_000)[0] < 50_000, "the event that led to it is in it"
+
+
+def test_a_recording_is_left_when_asked_for_and_is_that_of_the_failing_run(tmp_path: Path) -> None:
+    write(tmp_path, bad=BAD)
+    assert ringhil(tmp_path, "verify", ".", "--record").returncode == 1
+    folder = tmp_path / "ringhil-verify" / "bad"
+    facts = json.loads((folder / "replay.json").read_text())
+    assert facts["recording"] == "run.rec"
+    again = ringhil(tmp_path, "replay", folder / "run.rec")
+    assert again.returncode == 0
+    assert again.stdout.endswith("verdict fail\n")
+    with Recording(folder / "run.rec") as recording:
+        assert recording.outcome is not None
+        said = [text.partition(": ")[2] for text in recording.outcome["failures"]]
+    assert said == [failure["text"] for failure in facts["failures"]]
 
 
 def test_waves_are_left_when_asked_for(tmp_path: Path) -> None:
