@@ -9,9 +9,11 @@ from typing import Any, Self
 
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.hardware import hardware
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import dumps
+from ringhil.emulator.scenario import Scenario, dumps
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import About, RecordingWriter
 from ringhil.emulator.trace.recording.writer import Chain
 
@@ -41,6 +43,16 @@ def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str]) -> About:
         firmware=list(firmware),
         nodes=list(nodes),
     )
+
+
+def record_run(path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice = OURS) -> None:
+    """Play a scenario, and write it down. Raises RecordingError."""
+    run = Run(scenario, library, firmware=firmware)
+    try:
+        with RunRecorder(path, run, firmware=firmware.given) as recorder:
+            recorder.end(run.run())
+    finally:
+        run.close()
 
 
 class RunRecorder:

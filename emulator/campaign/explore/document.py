@@ -73,8 +73,9 @@ def row_json(row: Row) -> dict[str, Any]:
 
 
 def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
-    files: dict[str, str | None] = {"file": None, "replay": None, "shrunk": None}
+    files: dict[str, str | None] = {"file": None, "replay": None, "shrunk": None, "recording": None}
     if written is not None:
         shrunk = None if written.shrunk is None else str(written.shrunk)
-        files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk}
+        recording = None if written.recording is None else str(written.recording)
+        files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk, "recording": recording}
     return {**row_json(row), **files}

@@ -14,6 +14,7 @@ from ringhil.emulator.files import write_whole
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.trace import RecordingError
 
 MOST_FILES = 100
 MOST_SHRUNK = 10
@@ -23,12 +24,14 @@ _NAME = 60  # characters of a file's name
 
 @dataclass(frozen=True)
 class Failing:
-    """A failing case; `file` and `command` replay it. `shrunk`: the scenario file of its sort that was made small."""
+    """A failing case; `file` and `command` replay it. `shrunk`: the scenario file of its sort that was made small.
+    `recording`: of its run."""
 
     row: Row
     file: Path
     command: str
     shrunk: Path | None = None
+    recording: Path | None = None
 
 
 def scenario_of(campaign: StoredCampaign, row: Row) -> Scenario:
@@ -55,6 +58,49 @@ def write_cases(folder: Path, campaign: StoredCampaign, rows: Iterable[Row], opt
         _write(file, comment + dumps(scenario_of(campaign, row)))
         written.append(Failing(row, file, command))
     return written
+
+
+def record_failing(
+    campaign: StoredCampaign,
+    failing: list[Failing],
+    library: Library,
+    limit: float,
+    progress: Callable[[str], None],
+    firmware: FirmwareChoice = OURS,
+) -> list[Failing]:
+    """The same, with a recording of each beside its file; of one that hangs there is none. Raises RecordingError."""
+    result = []
+    for case in failing:
+        path = case.file.with_suffix(".rec")
+        progress(case.row.key)
+        if case.row.result.verdict == VerdictWord.HUNG:
+            result.append(case)
+            continue
+        wrong = _recorded(path, campaign, case.row, library, limit, firmware)
+        if wrong is not None:
+            raise RecordingError(wrong)
+        result.append(replace(case, recording=path))
+    return result
+
+
+def _recorded(
+    path: Path, campaign: StoredCampaign, row: Row, library: Library, limit: float, firmware: FirmwareChoice
+) -> str | None:
+    """What went wrong."""
+    # Imported here: it is needed by campaigns that find something, only.
+    from ringhil.emulator.debug.recorder import record_run
+
+    def play() -> str | None:
+        try:
+            record_run(path, scenario_of(campaign, row), library, firmware)
+        except RecordingError as error:
+            return str(error)
+        return None
+
+    try:
+        return forked(play, limit)
+    except ForkedError as error:
+        return f"{path}: {'it takes too long' if error.hung else 'the process that recorded it died'}"
 
 
 def shrink_failing(

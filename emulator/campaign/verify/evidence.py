@@ -25,11 +25,9 @@ from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.campaign.verify.window import record as record_waves
 from ringhil.emulator.campaign.verify.window import window
-from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, dumps
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
 
@@ -147,18 +145,9 @@ class Evidence:
             record_waves(folder / "waves.fst", scenario, library, start, end, firmware=who.firmware, nodes=who.nodes)
             document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
         if self.record:
-            _record(folder / _RECORDING, scenario, library, self.replay.firmware)
+            record_run(folder / _RECORDING, scenario, library, self.replay.firmware)
             document["recording"] = _RECORDING
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-
-
-def _record(path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice) -> None:
-    run = Run(scenario, library, firmware=firmware)
-    try:
-        with RunRecorder(path, run, firmware=firmware.given) as recorder:
-            recorder.end(run.run())
-    finally:
-        run.close()
 
 
 def _draft(target: Path) -> Path:

@@ -16,7 +16,7 @@ from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.campaign.explore.document import document
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
-from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
 from ringhil.emulator.campaign.explore.plan import PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
@@ -157,6 +157,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
 @click.option("--node", "nodes", multiple=True, hidden=True)  # to say why there is none
 @click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")
 @click.option("--out", type=_FILE, metavar="DIR", help="Write failing cases there as scenario files.")
+@click.option("--record", is_flag=True, help="With --out: a recording of each beside it, for `ringhil step`.")
 @click.option(
     "--shrink/--no-shrink", default=True, show_default=True, help="With --out: make one case of each sort small."
 )
@@ -175,6 +176,10 @@ def command(**options: Any) -> int:
             raise click.UsageError(f"--node: {why}; verify --node plays those that --out writes")
         cluster.check_options(where, options["jobs"], options["firmware"])
         chosen = firmware_of(options["firmware"])
+        if options["record"] and options["out"] is None:
+            raise click.UsageError("--record: wanted is --out DIR, beside whose files the recordings are left")
+        if options["record"] and chosen.boards:
+            raise click.UsageError("--record: runs with a board can't be recorded yet; leave it out")
         jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)
         scenario = load(options["server"])
         plan = _plan(scenario, options)
@@ -260,6 +265,9 @@ def _failing(
     replay = "" if rtl is None else f" --rtl {shlex.quote(str(rtl))} --top {shlex.quote(options['top'])}"
     replay += "".join(f" --firmware {shlex.quote(text)}" for text in firmware.given)
     failing = write_cases(folder, kept, store.rows(campaign, _FAILED, limit=MOST_FILES), replay)
+    if options["record"]:
+        with terminal.working("recording") as progress:
+            failing = record_failing(kept, failing, library, options["limit"], progress, firmware)
     if not options["shrink"]:
         return failing
     with terminal.working("making small") as progress:

@@ -30,6 +30,8 @@ def show(document: dict[str, Any], console: Console) -> None:
             console.print(f"  {escape(text)}", soft_wrap=True)
         if case["replay"]:
             console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
+        if case["recording"]:
+            console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
         if case["shrunk"]:
             console.print(f"  smallest: ringhil run {escape(case['shrunk'])}", soft_wrap=True)
     failed = d["total"]["failed"] + d["total"]["errors"]

@@ -218,6 +218,20 @@ def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> 
     assert "gpus: 4" not in shrunk.read_text()
 
 
+def test_failing_cases_are_recorded(tmp_path: Path) -> None:
+    lying, out = tmp_path / "lying.yaml", tmp_path / "out"
+    lying.write_text(LYING)
+    few = ("--faults", "skip_count", "--phases", 1, "--lasts", "left", "--no-shrink", "--out", out)
+    found = document(lying, *few, "--record", code=1)
+    case = found["failing"][0]
+    assert case["recording"] == case["file"].replace(".yaml", ".rec")
+    again = command.ringhil("replay", case["recording"])
+    assert (again.returncode, again.stdout.endswith("verdict fail\n")) == (0, True), again.stdout
+    assert all(each["recording"] is None for each in document(lying, *few, code=1)["failing"])
+    line = refusal(lying, "--faults", "skip_count", "--phases", 1, "--record")
+    assert line.endswith("--record: wanted is --out DIR, beside whose files the recordings are left")
+
+
 def test_two_campaigns_are_compared(ring: Path, tmp_path: Path) -> None:
     lying = tmp_path / "lying.yaml"
     lying.write_text(LYING)
