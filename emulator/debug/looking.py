@@ -11,11 +11,13 @@ from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Links
+from ringhil.emulator.debug.outside import close_boards, play_to
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import About, Recording
 from ringhil.emulator.trace.recording.tables import RunChange
@@ -34,8 +36,10 @@ class SteppedRun:
         changes: Sequence[RunChange] = (),
         states: Mapping[int, tuple[int, bytes]] | None = None,
         sources: Sources | None = None,
+        losses: Sequence[tuple[int, str, str]] = (),
+        firmware: FirmwareChoice = OURS,
     ) -> None:
-        self._run = run
+        self._run, self._losses, self._choice = run, list(losses), firmware
         self._links: Links | None = None
         self._changed: list[tuple[int, int]] = []
         self._chained = Chained(run, states or {})
@@ -46,7 +50,7 @@ class SteppedRun:
 
     def go(self, cycle: int) -> None:
         """Play to this cycle. Raises DebugError when the run isn't the recorded one."""
-        self._run.run_to(cycle)
+        play_to(self._run, cycle, self._losses)
         self._chained.check()
 
     def ask(self, what: str, *values: Any) -> Any:
@@ -105,10 +109,15 @@ class SteppedRun:
             with Recording(source) as recording:
                 self._chained.check_all(recording)
             with RunRecorder(path, self._run, about=about, begun=begun) as recorder:
+                play_to(self._run, None, self._losses)
                 outcome = self._run.finish()
+                said = close_boards(self._choice)
                 recorder.end(outcome)
         except RecordingError as error:
             raise DebugError(str(error)) from None
+        if said is not None:
+            path.unlink()
+            raise DebugError(f"{said}: what the board would have done nobody knows")
         return outcome.verdict
 
     def _cell(self, gpu: str) -> int:

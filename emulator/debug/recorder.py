@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.hardware import hardware
+from ringhil.emulator.debug.outside import write_outside
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
@@ -60,6 +61,7 @@ class RunRecorder:
 
     `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written. `begun`: the run has
     come to where another recording has this number; see `RecordingWriter.go_on`. `about`: then that of the other.
+    `choice`: whose firmware runs where, with the boards that do.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class RunRecorder:
         nodes: Sequence[str] = (),
         about: About | None = None,
         begun: tuple[Path, int, Chain] | None = None,
+        choice: FirmwareChoice = OURS,
     ) -> None:
         wiring = run.server.wiring
         self._run = run
@@ -81,6 +84,7 @@ class RunRecorder:
         )
         if begun is not None:
             self._writer.go_on(*begun)
+        write_outside(run, self._writer, choice)
         run.observations.listen_to_frames(self._writer.message)
         tell_all(run, self._writer.event)
         run.kernel.remind(next_state(run.kernel.now), self._look)

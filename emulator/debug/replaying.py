@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.hardware import hardware
+from ringhil.emulator.debug.outside import RecordedOutside, close_boards, play_to
 from ringhil.emulator.debug.recorder import next_state, outcome_document
 from ringhil.emulator.debug.told import Told, differing, where
 from ringhil.emulator.engine.library import Library
@@ -16,7 +17,6 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.scenario import Scenario, ScenarioError, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
-from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, RecordedState, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -62,12 +62,14 @@ class RunReplay:
         library: Library,
         *,
         firmware: FirmwareChoice = OURS,
-        nodes: NodeChoice = ALL_HERE,
     ) -> None:
         if recording.about.edited is not None:
             raise RecordingError(f"{recording.path}: {edited(recording)}")
         self._recording, self._gpus = recording, recording.gpus
-        self._run = Run(scenario_of(recording), library, firmware=firmware, nodes=nodes)
+        outside = RecordedOutside(recording)
+        self._firmware, nodes = outside.choices(firmware)
+        self._losses = outside.losses()
+        self._run = Run(scenario_of(recording), library, firmware=self._firmware, nodes=nodes)
         self._recorded: Iterator[Told] = recording.all()
         self._states, self._chain = recording.states(), Chain()
         self._number = self._messages = 0
@@ -84,8 +86,9 @@ class RunReplay:
             for change in recording.about.changes:
                 plan(run, change)
             if not recording.complete:
-                run.run_to(recording.last_cycle + 1)
+                play_to(run, recording.last_cycle + 1, self._losses)
             else:
+                play_to(run, None, self._losses)
                 document = outcome_document(run.finish())
                 self._at_the_end(document)
         except _Over:
@@ -140,6 +143,9 @@ class RunReplay:
             self._differs(self._number, now, f"cycle {now}: all messages are the same, and registers are not")
 
     def _at_the_end(self, found: dict[str, Any]) -> None:
+        said = close_boards(self._firmware)
+        if said is not None:
+            self._differs(self._number, self._run.kernel.now, said)
         self._state(self._run.kernel.now)
         left = next(self._recorded, None)
         if left is not None:

@@ -17,6 +17,7 @@ from ringhil.emulator.debug.condition import Condition
 from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Passed, header, same_message
 from ringhil.emulator.debug.looking import SteppedRun
+from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import edited, scenario_of
@@ -57,7 +58,12 @@ class DebugSession:
         packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
         sources = Sources(packages)
-        self._make = lambda: SteppedRun(Run(scenario, library, firmware=firmware), about.changes, states, sources)
+        outside = RecordedOutside(self.recording)
+        firmware, nodes = outside.choices(firmware)
+        losses = outside.losses()
+        self._make = lambda: SteppedRun(
+            Run(scenario, library, firmware=firmware, nodes=nodes), about.changes, states, sources, losses, firmware
+        )
         self._memory = memory
         self._other = _other(self.recording, library, firmware)
 

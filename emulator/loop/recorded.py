@@ -1,15 +1,16 @@
 """Boards of a recorded session, which answer as they did, and GPUs' hardware outside: it replays without them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any, Protocol
 
 from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.loop.loading import is_board
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.serial.journal import JournalError
-from ringhil.emulator.serial.replaying import Differed, Exchanged, Journalled
+from ringhil.emulator.serial.replaying import Differed, Exchanged
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareGone
 from ringhil.emulator.server.node_choice import NodeChoice, RecalledNode
@@ -19,16 +20,31 @@ from ringhil.protocol.line.firmware_codec import decode
 from ringhil.protocol.line.packing import MessageError
 
 
+class _Header(Protocol):
+    @property
+    def firmware(self) -> Sequence[str]: ...
+    @property
+    def nodes(self) -> Sequence[str]: ...
+
+
+class OutsideRows(Protocol):
+    """Whatever says what boards and hardware outside did: a session's journal, or a recording."""
+
+    @property
+    def header(self) -> _Header: ...
+    def rows(self) -> Iterator[tuple[int, Any]]: ...
+
+
 class RecordedBoard:
     """Answers from a journal, as long as it is asked what was asked then; `difference` says where it isn't."""
 
-    def __init__(self, journal: Journalled, where: str) -> None:
+    def __init__(self, journal: OutsideRows, where: str) -> None:
         self._where, self._rows = where, self._of(journal, where)
         self.difference: str | None = None
         self.on_exchange: Callable[[bytes, bytes | None], None] = lambda request, answer: None
 
     @staticmethod
-    def _of(journal: Journalled, where: str) -> Iterator[tuple[int, Exchanged]]:
+    def _of(journal: OutsideRows, where: str) -> Iterator[tuple[int, Exchanged]]:
         return ((n, row) for n, row in journal.rows() if isinstance(row, Exchanged) and row.gpu == where)
 
     def _next(self) -> tuple[int, Exchanged | None]:
@@ -45,7 +61,8 @@ class RecordedBoard:
             was = in_words(bytes.fromhex(row.asked))
             self.difference = f"line {number}: {self._where}: is asked {in_words(request)}, recorded {was}"
         if row is None or row.answered is None or self.difference is not None:
-            raise FirmwareGone("as it was recorded" if self.difference is None else self.difference)
+            gone = "as it was recorded" if row is None or row.why is None else row.why
+            raise FirmwareGone(gone if self.difference is None else self.difference)
         return bytes.fromhex(row.answered)
 
     def made(self, boot: Boot) -> Firmware:
@@ -59,7 +76,7 @@ class RecordedBoard:
             self.difference = f"line {number}: {self._where}: is not asked {in_words(bytes.fromhex(row.asked))}"
 
 
-def with_recorded(journal: Journalled, given: FirmwareChoice) -> FirmwareChoice:
+def with_recorded(journal: OutsideRows, given: FirmwareChoice) -> FirmwareChoice:
     """What was chosen, and for boards of the recording that were not, what they answered then."""
     chosen = dict(given.chosen)
     for text in journal.header.firmware:
@@ -73,7 +90,7 @@ def with_recorded(journal: Journalled, given: FirmwareChoice) -> FirmwareChoice:
     return replace(given, given=tuple(journal.header.firmware) if same else given.given, chosen=chosen)
 
 
-def recorded_nodes(journal: Journalled) -> NodeChoice:
+def recorded_nodes(journal: OutsideRows) -> NodeChoice:
     """Ours in the place of the hardware that was outside, which does again what that did otherwise."""
     differed = defaultdict[str, list[tuple[int, int, int]]](list)
     if journal.header.nodes:

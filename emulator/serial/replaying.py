@@ -79,15 +79,18 @@ class _Closed(_Row):
 
 
 class Exchanged(_Row):
-    """What a board that runs a GPU's firmware was asked, and answered."""
+    """What a board that runs a GPU's firmware was asked, and answered; `why` it was gone, where that is known."""
 
     cycle: _Cycle
     gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
     asked: _Hex
     answered: _Hex | None
+    why: str | None = None
 
 
-class _Lost(_Row):
+class Lost(_Row):
+    """The hardware of a GPU, outside, is gone from this cycle on, and why."""
+
     cycle: _Cycle
     gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
     lost: str
@@ -110,7 +113,8 @@ class _End(_Row):
     sum: str | None = None
 
 
-_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | _Lost | Differed | _End)
+OUTSIDE: TypeAdapter[Any] = TypeAdapter(Exchanged | Lost | Differed)
+_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | Lost | Differed | _End)
 
 
 @dataclass(frozen=True)
@@ -270,7 +274,7 @@ class SessionReplay:
     def _do(self, number: int, row: Any) -> str | None:
         if isinstance(row, Exchanged):
             return None  # boards read what is theirs when they are asked
-        if isinstance(row, _Lost | Differed):
+        if isinstance(row, Lost | Differed):
             self._of_hardware(number, row)
             return None
         if isinstance(row, _Opened):
@@ -304,11 +308,11 @@ class SessionReplay:
                     )
         return None
 
-    def _of_hardware(self, number: int, row: "_Lost | Differed") -> None:
+    def _of_hardware(self, number: int, row: "Lost | Differed") -> None:
         """What it did otherwise has been done again: the engine knows it from the beginning."""
         if row.gpu not in self._nodes.nodes:
             raise JournalError(f"{self._path}:{number}: {row.gpu} is not outside")
-        if isinstance(row, _Lost):
+        if isinstance(row, Lost):
             self._run.server.lose(self._run.server.wiring.cell_of(GpuRef.parse(row.gpu)), row.lost)
 
     def _ended(self, number: int, row: _End) -> Replayed:

@@ -179,7 +179,9 @@ def command(**options: Any) -> int:
         if options["record"] and options["out"] is None:
             raise click.UsageError("--record: wanted is --out DIR, beside whose files the recordings are left")
         if options["record"] and chosen.boards:
-            raise click.UsageError("--record: runs with a board can't be recorded yet; leave it out")
+            raise click.UsageError(
+                "--record: a board would have to play the failing run once more; `run --record` records it"
+            )
         jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)
         scenario = load(options["server"])
         plan = _plan(scenario, options)

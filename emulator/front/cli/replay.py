@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli.errors import explained
@@ -56,7 +57,7 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
         about = recording.about
         if library.rtl != about.rtl:
             click.echo(f"ringhil: {file}: was recorded on the RTL {about.rtl}; this one is {library.rtl}", err=True)
-        if about.firmware and not given.given:
+        if about.firmware and not RecordedOutside(recording).choices(given)[0].given:
             options = " ".join(f"--firmware {each}" for each in about.firmware)
             raise RecordingError(f"{file}: was recorded with {options}; found our firmware")
         return RunReplay(recording, library, firmware=given).run()

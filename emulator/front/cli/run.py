@@ -26,6 +26,7 @@ from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSe
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec
@@ -75,11 +76,6 @@ def command(
     with explained():
         check_lines(nodes, firmware)
         choice = firmware_of(firmware)
-        if record is not None and not _is_lines(record) and (nodes or choice.boards):
-            raise click.UsageError(
-                f"--record {record}: a run with boards can't be recorded whole yet; `serve --record` records sessions "
-                f"with boards, and --record {record.with_suffix('.jsonl')} writes the messages"
-            )
         scenario = _scenario(server, data, seed)
         choice, boards = paced.paced(choice, clock, scenario.server.settings.firmware_latency)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
@@ -90,7 +86,7 @@ def command(
         with OpenNodes(nodes, baud=node_baud) as outside, terminal.counting("work units") as on_progress:
             played = Run(scenario, library, firmware=choice, nodes=outside.choice, on_progress=on_progress)
             with told(played.server, again=True):
-                outcome = _run(played, record, waves, firmware, nodes)
+                outcome = _run(played, record, waves, choice, nodes)
     paced.tell(boards)
     if as_json:
         click.echo(json.dumps(outcome.to_json() | paced.document(boards)))
@@ -115,7 +111,7 @@ def _is_lines(record: Path) -> bool:
 
 
 def _run(
-    server: Run, record: Path | None, waves: Path | None, firmware: Sequence[str] = (), nodes: Sequence[str] = ()
+    server: Run, record: Path | None, waves: Path | None, firmware: FirmwareChoice, nodes: Sequence[str]
 ) -> Outcome:
     """Run it, and write what was asked for; waves and JSON lines appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
@@ -131,7 +127,9 @@ def _run(
             server.observations.listen_to_frames(files.enter_context(recorder).frame)
             commits.append(recorder.commit)
         elif record is not None:
-            whole = files.enter_context(RunRecorder(record, server, firmware=firmware, nodes=nodes))
+            whole = files.enter_context(
+                RunRecorder(record, server, firmware=firmware.given, nodes=nodes, choice=firmware)
+            )
         if waves is not None:
             writer = files.enter_context(WaveWriter(waves, server.engine, [card.name for card in cards]))
             server.observations.listen(Advanced, lambda _: writer.drain())

@@ -158,7 +158,9 @@ def command(
         check_lines(nodes, firmware)
         chosen = firmware_of(firmware)
         if record and (nodes or chosen.boards):
-            raise click.UsageError("--record: runs with a board can't be recorded yet; leave it out")
+            raise click.UsageError(
+                "--record: a board would have to play the failing run once more; `run --record` records it"
+            )
         jobs = jobs_for(chosen, 1 if nodes else jobs)
         with ExitStack() as opened:
             outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice

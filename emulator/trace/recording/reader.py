@@ -1,6 +1,7 @@
 """Reads a recording: by number, by cycle, by kind, with little memory however long it is."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ _PAGE = 1000  # rows
 _MESSAGE = (int, int, int, int, int, int, int, bytes)
 _EVENT = ((int, int, int, str, str), (int, int, type(None), str, str))
 _STATE = (int, int, bytes)
-_KEYS = {"messages": "number", "events": "number", "states": "cycle"}
+_KEYS = {"messages": "number", "events": "number", "states": "cycle", "outside": "number"}
 _number = attrgetter("number")
 _WANTED = "name a file that `ringhil run --record` has made"
 
@@ -73,7 +74,8 @@ class Recording:
             raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._process = path, os.getpid()
+        self._inherited: list[sqlite3.Connection] = []
         if not self.is_one(path):
             raise RecordingError(f"{path}: is no recording; {_WANTED}")
         with self._sound():
@@ -227,6 +229,13 @@ class Recording:
                 raise self._no_row("state", row)
             yield RecordedState._make(row)
 
+    def outside(self) -> Iterator[tuple[int, str]]:
+        """What came from outside, as JSON. Raises RecordingError where it is damaged."""
+        for row in self._pages("outside", 0, _LAST):
+            if tuple(map(type, row)) != (int, str):
+                raise self._no_row("outside", row)
+            yield row[0], row[1]
+
     def _no_row(self, what: str, row: tuple[Any, ...]) -> RecordingError:
         return RecordingError(f"{self.path}: is damaged: {what} {row[0]!r}: found {str(row)[:100]}")
 
@@ -243,7 +252,7 @@ class Recording:
         )
         while True:
             with self._sound():
-                rows = self._db.execute(query, (first, last)).fetchall()
+                rows = self._here().execute(query, (first, last)).fetchall()
             yield from rows
             if len(rows) < _PAGE:
                 return
@@ -251,6 +260,13 @@ class Recording:
                 last = rows[-1][0] - 1
             else:
                 first = rows[-1][0] + 1
+
+    def _here(self) -> sqlite3.Connection:
+        """Of this process: one that was forked must not use that of its parent."""
+        if os.getpid() != self._process:
+            self._inherited.append(self._db)  # to close it would end the parent's locks
+            self._db, self._process = self._open(), os.getpid()
+        return self._db
 
     @contextmanager
     def _sound(self) -> Iterator[None]:

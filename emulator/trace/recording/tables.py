@@ -39,6 +39,7 @@ CREATE TABLE events (
     fields TEXT NOT NULL
 );
 CREATE TABLE states (cycle INTEGER PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL);
+CREATE TABLE outside (number INTEGER PRIMARY KEY, fields TEXT NOT NULL);
 CREATE VIEW trace AS
     SELECT number, cycle, gpus.name AS gpu, ways.name AS way, port, bad, kind, hex(frame) AS frame
     FROM messages JOIN gpus USING (cell) JOIN ways USING (way);

@@ -62,6 +62,7 @@ class RecordingWriter:
         self._messages: list[tuple[int, int, int, int, int, bool, int, bytes]] = []
         self._events: list[tuple[int, int, int | None, str, str]] = []
         self._states: list[tuple[int, int, bytes]] = []
+        self._outside: list[tuple[str]] = []
         self._number = 0
         with self._explained():
             _make_room(path)
@@ -115,6 +116,12 @@ class RecordingWriter:
         if len(self._events) >= _BATCH:
             self._flush()
 
+    def outside(self, fields: dict[str, Any]) -> None:
+        """What came from outside, with its `cycle` and `gpu`."""
+        self._outside.append((fields_as_text(fields),))
+        if len(self._outside) >= _BATCH:
+            self._flush()
+
     def state(self, cycle: int, state: bytes) -> None:
         """How all hardware is in a cycle."""
         self._states.append((cycle, self._number, self._chain.state(cycle, state)))
@@ -125,10 +132,12 @@ class RecordingWriter:
             self._db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._messages)
             self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._events)
             self._db.executemany("INSERT INTO states VALUES (?, ?, ?)", self._states)
+            self._db.executemany("INSERT INTO outside (fields) VALUES (?)", self._outside)
             self._db.execute("COMMIT")
         self._messages.clear()
         self._events.clear()
         self._states.clear()
+        self._outside.clear()
 
     def end(self, outcome: dict[str, Any]) -> None:
         """The run is over, and this came of it."""
@@ -155,7 +164,7 @@ class RecordingWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         """What has happened until now stays, whatever has ended it."""
         try:
-            if self._messages or self._events or self._states:
+            if self._messages or self._events or self._states or self._outside:
                 self._flush()
         except RecordingError:
             if error is None:

@@ -17,6 +17,9 @@ from tests.emulator.loop.test_nodes import Bridge
 from tests.emulator.serial.served import Served
 from tests.emulator.serial.test_replaying import SERVER, end, session, summed
 
+from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.replaying import RunReplay
+from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
@@ -29,6 +32,7 @@ from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionRepla
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
+from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.line import node_loop
 from ringhil.protocol.line.node_loop import NodeMessage
 from ringhil.protocol.registers import ADDRESS
@@ -81,6 +85,39 @@ def test_it_replays_without_its_hardware(tmp_path: Path, seed: int) -> None:
 @pytest.mark.slow(part="benches")
 def test_a_hundred_sessions_do(tmp_path: Path) -> None:
     found = Counter(check(tmp_path / f"session{seed}", seed) for seed in range(100))
+    assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
+
+
+def whole(path: Path, seed: int) -> tuple[bool, bool]:
+    """As `check`, of a recording of the whole run."""
+    dice, lost, lies = random.Random(seed), seed % 2 == 1, seed % 4 >= 2
+    gone = dice.choice([3, dice.randrange(3, 200), dice.randrange(200, 5000)]) if lost else None
+    back: Spoil = Liar(seed, dice.choice([2, 20]), groups=LIES) if lies else as_it_is
+    with BridgeLine(back=back, requests=gone) as line, OpenNodes([f"{dice.choice(GPUS)}={line.path}"]) as nodes:
+        run = Run(loads(SERVER + "until: 30000\n"), cells_library(), nodes=nodes.choice)
+        with RunRecorder(path, run, nodes=nodes.choice.given) as recorder:
+            recorder.end(run.run())
+        run.close()
+    with Recording(path) as recording:
+        rows = [json.loads(text) for _, text in recording.outside()]
+        replayed = RunReplay(recording, cells_library()).run()
+        assert (replayed.difference, replayed.complete) == (None, True)
+    with DebugSession(path, cells_library()) as session:
+        for cycle in (25_000, dice.randrange(25_000), dice.randrange(25_000)):
+            session.go(cycle)
+            assert session.registers("a.0")
+    was_lost, differed = (any(key in row for row in rows) for key in ("lost", "differed"))
+    return was_lost, differed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_recorded_run_replays_and_is_stepped_without_its_hardware(tmp_path: Path, seed: int) -> None:
+    whole(tmp_path / "r", seed)
+
+
+@pytest.mark.slow(part="benches")
+def test_a_hundred_recorded_runs_do(tmp_path: Path) -> None:
+    found = Counter(whole(tmp_path / f"r{seed}", seed) for seed in range(100))
     assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
 
 

@@ -6,6 +6,7 @@ import os
 import pty
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tty
@@ -17,12 +18,17 @@ from pathlib import Path
 import pytest
 from tests.command import refusal, ringhil
 
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.replaying import RunReplay
+from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop import board
 from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.scenario import Scenario, loads
+from ringhil.emulator.scenario import Scenario, dumps, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.line.firmware_loop import LoopType
 from ringhil.protocol.line.framing import Unwrapper, wrap
 
@@ -221,12 +227,68 @@ def test_it_is_short() -> None:
         assert len((ROOT / "examples" / "firmware" / name).read_text().splitlines()) < 100
 
 
-def test_runs_with_a_board_are_neither_recorded_whole_nor_stepped(port: str, tmp_path: Path) -> None:
-    """A board can't go back."""
-    (tmp_path / "s.yaml").write_text(GOES_ON)
+def recorded(path: Path, text: str, firmware: FirmwareChoice) -> None:
+    run = Run(loads(text), cells_library(), firmware=firmware)
+    with RunRecorder(path, run, firmware=firmware.given, choice=firmware) as recorder:
+        recorder.end(run.run())
+    run.close()
+    firmware.close()
+
+
+@pytest.mark.parametrize("pieces", [None, 60])
+def test_a_recorded_run_replays_and_is_stepped_without_its_board(port: str, tmp_path: Path, pieces: int | None) -> None:
+    """Also when the board is pulled out on the way."""
+    path, whole = tmp_path / "r", loads(RING_OF_8.replace("expect:", "# expect:").replace("  - {by", "  # - {by"))
+    text = dumps(whole)
+    if pieces is None:
+        recorded(path, text, firmware_of([f"a.1={port}"]))
+    else:
+        with wire(port, after(pieces), pulled=True) as name:
+            recorded(path, text, firmware_of([f"a.1={name}"]))
+    with Recording(path) as recording:
+        events = [event.kind for event in recording.events()]
+        assert ("FirmwareLost" in events) == (pieces is not None)
+        replayed = RunReplay(recording, cells_library()).run()
+        assert (replayed.difference, replayed.complete) == (None, True)
+        messages = len(recording)
+    with DebugSession(path, cells_library()) as session:
+        dice, seen = random.Random(1), {}
+        for cycle in sorted(dice.randrange(45_000) for _ in range(12)):
+            session.go(cycle)
+            seen[cycle] = [session.registers(gpu) for gpu in session.recording.gpus]
+        for cycle in dice.sample(sorted(seen), len(seen)):  # to and fro
+            session.go(cycle)
+            assert [session.registers(gpu) for gpu in session.recording.gpus] == seen[cycle]
+        session.go(10_000)
+        session.inject("{fault: dead, gpu: a.5}")
+        if pieces is None:
+            with pytest.raises(DebugError, match="what the board would have done nobody knows"):
+                session.branch(tmp_path / "branch")
+            assert not (tmp_path / "branch").exists()
+    assert messages > 500
+
+
+def test_a_board_that_would_be_asked_otherwise_is_told(port: str, tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recorded(path, RING_OF_8, firmware_of([f"a.1={port}"]))
+    with sqlite3.connect(path) as db:
+        (number, text) = db.execute("SELECT number, fields FROM outside LIMIT 1 OFFSET 40").fetchone()
+        row = json.loads(text)
+        row["asked"] = row["asked"][:-2] + f"{int(row['asked'][-2:], 16) ^ 1:02x}"
+        db.execute("UPDATE outside SET fields = ? WHERE number = ?", (json.dumps(row), number))
+    with Recording(path) as recording:
+        assert RunReplay(recording, cells_library()).run().difference is not None
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE outside SET fields = 'nonsense' WHERE number = ?", (number,))
+    assert "is damaged: outside" in refusal("replay", path)
+
+
+def test_on_the_command_line_too(port: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(RING_OF_8)
     board = ("--firmware", f"a.1={port}")
     assert "a board can't go back" in refusal("step", "s.yaml", *board, cwd=tmp_path)
-    assert "a run with boards can't be recorded whole yet" in refusal(
-        "run", "s.yaml", "--record", "r.rec", *board, cwd=tmp_path
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
+    assert ringhil("run", "s.yaml", "--record", "r.rec", *board, cwd=tmp_path).returncode == 0
+    done = ringhil("replay", "r.rec", cwd=tmp_path)
+    assert (done.returncode, done.stdout[:10]) == (0, "identical:"), done.stderr
+    (tmp_path / "script").write_text("go 9000\nstate a.1\nback\n")
+    assert ringhil("step", "r.rec", "--script", "script", cwd=tmp_path).returncode == 0
