@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ringhil.emulator.debug.hops import header
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.told import Told
+from ringhil.emulator.trace.identity import header
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol.frames import Election, Keepalive, Statistics

@@ -15,7 +15,7 @@ from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.condition import Condition
 from ringhil.emulator.debug.editing import Sources
-from ringhil.emulator.debug.hops import Passed, header, same_message
+from ringhil.emulator.debug.hops import Passed
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
@@ -25,6 +25,7 @@ from ringhil.emulator.debug.told import Told, decoded, difference, differing, wh
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.trace.identity import header, same_message
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS, RunChange
 from ringhil.protocol.wire import LINKS

@@ -9,11 +9,15 @@ import click
 from ringhil.emulator.files import STDOUT, write_whole
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.terminal import beside, counting
-from ringhil.emulator.trace.export import write_capture, write_json_lines
+from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
 from ringhil.emulator.trace.export.capture import DISSECTOR
 from ringhil.emulator.trace.recording import Recording
 
-_WRITERS: dict[str, Callable[..., int]] = {"pcapng": write_capture, "jsonl": write_json_lines}
+_WRITERS: dict[str, Callable[..., int]] = {
+    "pcapng": write_capture,
+    "perfetto": write_tracks,
+    "jsonl": write_json_lines,
+}
 _DISSECTOR = "dissector"
 _EVERY = 1000  # messages and events: so often the bar moves
 
@@ -31,7 +35,7 @@ def command(file: Path | None, form: str, out: Path, as_json: bool) -> int:
     """Write a recording of `run --record` for other tools.
 
     pcapng: a packet capture, for Wireshark and tshark. dissector: what they need to read it, in Lua; without a
-    RECORDING. jsonl: one JSON object a line.
+    RECORDING. perfetto: tracks and flows for ui.perfetto.dev. jsonl: one JSON object a line.
     """
     console = beside(as_json, out=out)
     if form == _DISSECTOR:

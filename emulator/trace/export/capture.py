@@ -14,19 +14,16 @@ from typing import BinaryIO
 
 from ringhil.emulator.files import STDOUT, AtomicFile
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
+from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.recorder import RecordingError
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec
 from ringhil.protocol.capture import LINK_TYPE, NOWHERE, VERSION, CaptureFlag, SeenAs
-from ringhil.protocol.wire import Port
 
 HEADER = struct.Struct(">BBBBHHQQ")
 DISSECTOR = Path(__file__).with_name("ringhil.lua")
 _COMMENTED = frozenset({"Struck", "Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost", "LossOver"})
-_TO_CPU = WAYS.index("to_cpu")
-_PORTS = {port.code: str(port) for port in Port}
-_CHANNELS = ("control", "data")
 Progress = Callable[[int], None]  # messages and events that are written
 
 
@@ -111,7 +108,7 @@ class _Capture:
             if way == SeenAs.EVENT.code:
                 name, text = f"{gpu} events", "what firmware, CPU and timeline said or did"
             else:
-                end = _CHANNELS[port] if way == _TO_CPU and port < len(_CHANNELS) else _PORTS.get(port, str(port))
+                end = end_of(way, port)
                 name = f"{gpu} {WAYS[way]} {end}"
                 text = f"messages {WAYS[way].replace('_', ' ')} at GPU {gpu}, by {end}"
             number = self._interfaces[key] = self._writer.interface(name, text)
