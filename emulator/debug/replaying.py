@@ -2,7 +2,7 @@
 differs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -10,6 +10,7 @@ from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.hardware import hardware
 from ringhil.emulator.debug.outside import RecordedOutside, close_boards, play_to
+from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import next_state, outcome_document
 from ringhil.emulator.debug.told import Told, differing, where
 from ringhil.emulator.engine.library import Library
@@ -78,19 +79,27 @@ class RunReplay:
         tell_all(self._run, self._event)
         self._run.kernel.remind(next_state(0), self._look)
 
-    def run(self) -> RunReplayed:
-        """Until the first difference, or the end; one that breaks off, to where it does."""
+    @property
+    def played(self) -> Run:
+        """The run, to be listened to."""
+        return self._run
+
+    def run(self, until: int | None = None, at_end: Callable[[], None] = lambda: None) -> RunReplayed:
+        """Until the first difference, or the end, or `until`; one that breaks off, to where it does. `at_end` is called
+        before all is given back."""
         run, recording = self._run, self._recording
         try:
             run.start()
-            for change in recording.about.changes:
-                plan(run, change)
-            if not recording.complete:
+            self._plan()
+            if until is not None:
+                play_to(run, until, self._losses)
+            elif not recording.complete:
                 play_to(run, recording.last_cycle + 1, self._losses)
             else:
                 play_to(run, None, self._losses)
                 document = outcome_document(run.finish())
                 self._at_the_end(document)
+            at_end()
         except _Over:
             pass
         finally:
@@ -98,6 +107,13 @@ class RunReplay:
             run.close()
         verdict = None if recording.outcome is None else str(recording.outcome.get("verdict"))
         return RunReplayed(run.kernel.now, self._messages, verdict, recording.complete, self._difference)
+
+    def _plan(self) -> None:
+        for change in self._recording.about.changes:
+            try:
+                plan(self._run, change)
+            except DebugError as error:
+                raise RecordingError(f"{self._recording.path}: about: changes: {error}") from None
 
     def _message(self, seen: FrameSeen) -> None:
         way, frame, bad = _WAY[seen.WAY], seen.frame, bool(seen.bad)
@@ -168,6 +184,21 @@ def _nowhere(value: Any) -> Any:
     if isinstance(value, list):
         return [_LINE.sub("", each) if isinstance(each, str) else each for each in value]
     return value
+
+
+def why_not(recording: Recording, library: Library, firmware: FirmwareChoice) -> str | None:
+    """Why the run can't be played as it was; messages and events can be read all the same."""
+    about = recording.about
+    if about.edited is not None:
+        return f"{recording.path}: {edited(recording)}"
+    now_given = RecordedOutside(recording).choices(firmware)[0].given
+    recorded, given = ([f"--firmware {each}" for each in said] for said in (about.firmware, now_given))
+    if library.rtl != about.rtl:
+        return f"{recording.path} was recorded on the RTL {about.rtl}; this one is {library.rtl}"
+    if recorded != given:
+        was, now = (" ".join(options) or "our firmware" for options in (recorded, given))
+        return f"{recording.path} was recorded with {was}; found {now}"
+    return None
 
 
 def edited(recording: Recording) -> str:

@@ -20,7 +20,7 @@ from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.replaying import edited, scenario_of
+from ringhil.emulator.debug.replaying import scenario_of, why_not
 from ringhil.emulator.debug.told import Told, decoded, difference, differing, where
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
@@ -66,7 +66,7 @@ class DebugSession:
             Run(scenario, library, firmware=firmware, nodes=nodes), about.changes, states, sources, losses, firmware
         )
         self._memory = memory
-        self._other = _other(self.recording, library, firmware)
+        self._why_not = why_not(self.recording, library, firmware)
 
     @property
     def cycle(self) -> int:
@@ -300,8 +300,8 @@ class DebugSession:
         return self.past.ask(what, *values)
 
     def _playable(self) -> None:
-        if self._other is not None:
-            raise DebugError(self._other)
+        if self._why_not is not None:
+            raise DebugError(f"no state: {self._why_not}")
 
     @property
     def past(self) -> Past:
@@ -321,17 +321,3 @@ class DebugSession:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
-
-
-def _other(recording: Recording, library: Library, firmware: FirmwareChoice) -> str | None:
-    """Why the run can't be played as it was; messages and events can be walked through all the same."""
-    about = recording.about
-    if about.edited is not None:
-        return f"no state: {recording.path}: {edited(recording)}"
-    recorded, given = ([f"--firmware {each}" for each in said] for said in (about.firmware, firmware.given))
-    if library.rtl != about.rtl:
-        return f"no state: {recording.path} was recorded on the RTL {about.rtl}; this one is {library.rtl}"
-    if recorded != given:
-        was, now = (" ".join(options) or "our firmware" for options in (recorded, given))
-        return f"no state: {recording.path} was recorded with {was}; found {now}"
-    return None

@@ -3,17 +3,15 @@
 The run is played from its beginning and everything is followed; only what falls into the window is written.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
-from ringhil.emulator.trace.waves import WaveWriter
+from ringhil.emulator.trace.waves.window import WindowWriter
 
 LONGEST = 20_000  # cycles before the failure that are shown at most
 SHORTEST = 2_000  # and at least, as far as there are so many
@@ -47,31 +45,3 @@ def record(
             writer.commit()
     finally:
         server.engine.close()
-
-
-class WindowWriter(WaveWriter):
-    """A WaveWriter whose file begins at cycle `start`."""
-
-    def __init__(self, path: Path, engine: Engine, cards: Sequence[str], start: int) -> None:
-        self._start = start
-        self._before: dict[int, tuple[int, int]] | None = {}  # by place: data and control before the window
-        super().__init__(path, engine, cards)
-
-    def _time(self, cycle: int) -> None:
-        if self._before is None:
-            super()._time(cycle)
-        elif cycle >= self._start:
-            held, self._before = self._before, None
-            super()._time(self._start)
-            for place, (data, control) in held.items():
-                super()._write(place, data, control, first=True)
-            if cycle > self._start:
-                super()._time(cycle)
-        else:
-            self._now = cycle
-
-    def _write(self, place: int, data: int, control: int, *, first: bool = False) -> None:
-        if self._before is None:
-            super()._write(place, data, control, first=first)
-        else:
-            self._before[place] = data, control

@@ -28,7 +28,7 @@ COMMANDS = {
     "card": "Talk to a card, real or emulated, over a serial line.",
     "bench": "Speed beside its peers, in one run.",
     "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
-    "export": "Write a recording for other tools: Wireshark, Perfetto, or as JSON lines.",
+    "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
     "firmware": "Check the firmware of a GPU against what is promised of it.",
     "replay": "Run a recorded run or live session again, and compare.",
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
