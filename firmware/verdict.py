@@ -85,8 +85,13 @@ def suspects(frame: Statistics, node: int, size: int, *, arrived_bad: bool) -> f
     A GPU whose record has the wrong hop number has miscounted. A record that says its message arrived with
     a wrong CRC names the link before it, that is the GPUs at its two ends; `arrived_bad` is the same for the
     last link, into the origin. One that arrived marked, and no record says where, was found bad by a switch in bypass:
-    on one of the links before it. Of two with the same number one has stolen it.
+    on one of the links before it. Of two with the same number one has stolen it. A damaged message may hold numbers of
+    no GPU of the ring; these name nobody.
     """
+    return frozenset(gpu for gpu in _named(frame, node, size, arrived_bad) if gpu < size)
+
+
+def _named(frame: Statistics, node: int, size: int, arrived_bad: bool) -> frozenset[int]:
     ids = [record.id for record in frame.records]
     twice = {gpu for gpu, times in Counter(ids).items() if times > 1}
     for gpu in twice:

@@ -133,7 +133,7 @@ static int twice(const struct rhw_statistics *frame, unsigned size, struct rhf_s
     return 1;
 }
 
-int rhf_suspects(const struct rhf_gpu *gpu, const struct rhw_statistics *frame, int arrived_bad, struct rhf_set *found) {
+static int named(const struct rhf_gpu *gpu, const struct rhw_statistics *frame, int arrived_bad, struct rhf_set *found) {
     unsigned size = gpu->boot.gpus, before = gpu->boot.gpu;
     int ccw = (frame->flags & RHW_FLAG_CCW) != 0;
     struct rhw_record record;
@@ -166,4 +166,18 @@ int rhf_suspects(const struct rhf_gpu *gpu, const struct rhw_statistics *frame, 
     rhf_add(found, before);
     rhf_add(found, gpu->boot.gpu);
     return 1;
+}
+
+/* A damaged message may hold numbers of no GPU of the ring; these name nobody. */
+int rhf_suspects(const struct rhf_gpu *gpu, const struct rhw_statistics *frame, int arrived_bad, struct rhf_set *found) {
+    if (!named(gpu, frame, arrived_bad, found))
+        return 0;
+    for (unsigned word = 0; word < RHF_WORDS; ++word) {
+        unsigned first = 64u * word, size = gpu->boot.gpus;
+        if (size <= first)
+            found->words[word] = 0;
+        else if (size - first < 64u)
+            found->words[word] &= ((uint64_t)1 << (size - first)) - 1u;
+    }
+    return rhf_size_of(found) > 0;
 }

@@ -202,3 +202,12 @@ def test_the_last_link_is_the_one_into_the_origin() -> None:
 
 def test_nobody_is_named_when_nothing_is_wrong() -> None:
     assert suspects(message(CW_RING), NODE, SIZE, arrived_bad=False) == frozenset()
+
+
+def test_numbers_of_no_gpu_of_the_ring_name_nobody() -> None:
+    """As a damaged message may hold them."""
+    for beyond in (SIZE, 64, 0xFFFF):
+        frame = message((2, 3, beyond), records=True, count=3)
+        assert suspects(frame, NODE, SIZE, arrived_bad=True) == {NODE}
+        twice = replace(frame, records=(*frame.records, frame.records[-1]), count=4)
+        assert suspects(twice, NODE, SIZE, arrived_bad=True) <= set(range(SIZE))
