@@ -15,7 +15,7 @@ from ringhil.emulator.engine.engine import NodeDiffered
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.replaying import OUTSIDE, Exchanged, Lost
+from ringhil.emulator.serial.replaying import OUTSIDE, Exchanged, LostHardware
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.server.observations import NodeLost
@@ -88,7 +88,7 @@ class RecordedOutside:
         """Cycle, GPU and why, of hardware that was lost."""
         if not self.header.nodes:
             return []
-        return [(row.cycle, row.gpu, row.lost) for _, row in self.rows() if isinstance(row, Lost)]
+        return [(row.cycle, row.gpu, row.lost) for _, row in self.rows() if isinstance(row, LostHardware)]
 
 
 def play_to(run: Run, cycle: int | None, losses: list[tuple[int, str, str]]) -> None:

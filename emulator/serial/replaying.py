@@ -88,7 +88,7 @@ class Exchanged(_Row):
     why: str | None = None
 
 
-class Lost(_Row):
+class LostHardware(_Row):
     """The hardware of a GPU, outside, is gone from this cycle on, and why."""
 
     cycle: _Cycle
@@ -113,8 +113,8 @@ class _End(_Row):
     sum: str | None = None
 
 
-OUTSIDE: TypeAdapter[Any] = TypeAdapter(Exchanged | Lost | Differed)
-_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | Lost | Differed | _End)
+OUTSIDE: TypeAdapter[Any] = TypeAdapter(Exchanged | LostHardware | Differed)
+_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | LostHardware | Differed | _End)
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class SessionReplay:
     def _do(self, number: int, row: Any) -> str | None:
         if isinstance(row, Exchanged):
             return None  # boards read what is theirs when they are asked
-        if isinstance(row, Lost | Differed):
+        if isinstance(row, LostHardware | Differed):
             self._of_hardware(number, row)
             return None
         if isinstance(row, _Opened):
@@ -308,11 +308,11 @@ class SessionReplay:
                     )
         return None
 
-    def _of_hardware(self, number: int, row: "Lost | Differed") -> None:
+    def _of_hardware(self, number: int, row: "LostHardware | Differed") -> None:
         """What it did otherwise has been done again: the engine knows it from the beginning."""
         if row.gpu not in self._nodes.nodes:
             raise JournalError(f"{self._path}:{number}: {row.gpu} is not outside")
-        if isinstance(row, Lost):
+        if isinstance(row, LostHardware):
             self._run.server.lose(self._run.server.wiring.cell_of(GpuRef.parse(row.gpu)), row.lost)
 
     def _ended(self, number: int, row: _End) -> Replayed:
