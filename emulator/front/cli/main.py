@@ -29,6 +29,7 @@ COMMANDS = {
     "bench": "Speed beside its peers, in one run.",
     "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
     "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
+    "extcap": "What Wireshark asks for, to capture from a recording while it is written.",
     "firmware": "Check the firmware of a GPU against what is promised of it.",
     "replay": "Run a recorded run or live session again, and compare.",
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",

@@ -7,7 +7,7 @@ A cycle is a nanosecond. What the dissector needs and the bytes don't say comes 
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +30,19 @@ Progress = Callable[[int], None]  # messages and events that are written
 def write_capture(recording: Recording, path: Path, on_progress: Progress = lambda done: None) -> int:
     """All messages and events; their number. The file appears when it is whole. Raises RecordingError."""
     with written(path) as file:
-        return _Capture(recording, file).write(on_progress)
+        return _Capture(recording, file).write(recording.all(), on_progress)
+
+
+def follow_capture(recording: Recording, file: BinaryIO, wait: Callable[[], bool]) -> None:
+    """The same into a file that somebody reads, as the recording is written; see `Recording.follow`. Raises OSError and
+    RecordingError."""
+
+    def waited() -> bool:
+        file.flush()
+        return wait()
+
+    _Capture(recording, file).write(recording.follow(waited))
+    file.flush()
 
 
 @contextmanager
@@ -58,7 +70,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
 class _Capture:
     def __init__(self, recording: Recording, file: BinaryIO) -> None:
         about = recording.about
-        verdict = "breaks off" if recording.outcome is None else f"verdict {recording.outcome.get('verdict')}"
+        verdict = "not at its end" if recording.outcome is None else f"verdict {recording.outcome.get('verdict')}"
         self._recording = recording
         self._writer = PcapngWriter(
             file,
@@ -72,9 +84,9 @@ class _Capture:
         ]
         self._interfaces: dict[tuple[int | None, int, int], int] = {}
 
-    def write(self, on_progress: Progress) -> int:
+    def write(self, every: Iterable[RecordedMessage | RecordedEvent], on_progress: Progress = lambda done: None) -> int:
         number = 0
-        for number, told in enumerate(self._recording.all(), 1):
+        for number, told in enumerate(every, 1):
             if isinstance(told, RecordedMessage):
                 self._message(told)
             else:

@@ -3,7 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from heapq import merge
 from operator import attrgetter
@@ -132,6 +132,23 @@ class Recording:
     def complete(self) -> bool:
         """Whether the run came to its end; otherwise it was killed, or has not ended yet."""
         return self.outcome is not None
+
+    def over(self) -> bool:
+        """Whether the run has come to its end by now, while `outcome` is that of when the file was opened."""
+        return bool(self._one("SELECT outcome IS NOT NULL FROM about"))
+
+    def follow(self, wait: Callable[[], bool]) -> Iterator[RecordedMessage | RecordedEvent]:
+        """Messages and events as they are written, until the run is over, or until `wait` says that nobody wants more;
+        it is called whenever all that is there has been given. Raises RecordingError where it is damaged."""
+        done = 0
+        while True:
+            over = self.over()
+            # A batch is there whole or not at all, so all before a number that is there is there, too.
+            last = self.last_number
+            yield from self.all(done + 1, last)
+            done = last
+            if over or not wait():
+                return
 
     def __len__(self) -> int:
         """The number of messages."""
