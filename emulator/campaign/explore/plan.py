@@ -11,7 +11,8 @@ MOST_DEPTH = 32
 MOST_RANDOM = 10_000_000
 
 Pairs = Literal["together", "apart", "both"]
-PARTS = ("singles", "pairs", "random")
+DEPTHS = {"singles": 1, "pairs": 2, "random": 3}  # parts, and the depth from which on they are played
+PARTS = tuple(DEPTHS)
 
 
 @dataclass(frozen=True)

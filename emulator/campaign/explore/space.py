@@ -8,7 +8,7 @@ from functools import cached_property
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.places import Spot
-from ringhil.emulator.campaign.explore.plan import Plan
+from ringhil.emulator.campaign.explore.plan import DEPTHS, Plan
 from ringhil.emulator.scenario import FAULTS, PARAMETERS, EventAction, Server, TimelineEvent, longest_delay
 from ringhil.emulator.scenario.faults import ParameterName
 
@@ -78,10 +78,10 @@ class Space:
     def sizes(self) -> dict[str, int]:
         """Number of cases by the part of the space."""
         sizes = {"no fault": 1}
-        if self._has("singles", 1):
+        if self._has("singles"):
             phases = {card: len(round_.phases(self._plan.phases)) for card, round_ in self._rounds.items()}
             sizes["single faults"] = sum(phases[spot.card] * len(self._endings(spot)) for spot in self.spots)
-        if self._has("pairs", 2):
+        if self._has("pairs"):
             pair_phases = {card: len(round_.phases(self._plan.pair_phases)) for card, round_ in self._rounds.items()}
             others, lasts = len(self.spots) - 1, len(self._plan.lasts)
             sizes["pairs"] = 0
@@ -89,12 +89,12 @@ class Space:
                 together = others - number if self._plan.pairs != "apart" else 0
                 apart = others if self._plan.pairs != "together" else 0
                 sizes["pairs"] += pair_phases[spot.card] * lasts * (together + apart)
-        if self._has("random", 3):
+        if self._has("random"):
             sizes["random schedules"] = self._plan.random
         return sizes
 
-    def _has(self, part: str, depth: int) -> bool:
-        return part in self._plan.parts and self._plan.depth >= depth
+    def _has(self, part: str) -> bool:
+        return part in self._plan.parts and self._plan.depth >= DEPTHS[part]
 
     def __len__(self) -> int:
         return sum(self.sizes.values())
@@ -102,11 +102,11 @@ class Space:
     def __iter__(self) -> Iterator[Case]:
         """Every case, in the order in which campaigns play them."""
         yield Case(CLEAN, CLEAN, "-", 0, Schedule(()), 0)
-        if self._has("singles", 1):
+        if self._has("singles"):
             yield from self._singles()
-        if self._has("pairs", 2):
+        if self._has("pairs"):
             yield from self._pairs()
-        if self._has("random", 3):
+        if self._has("random"):
             for number in range(self._plan.random):
                 yield self._random(number)
 

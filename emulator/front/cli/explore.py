@@ -17,11 +17,12 @@ from ringhil.emulator.campaign.explore.document import document
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
-from ringhil.emulator.campaign.explore.plan import PARTS, Plan
+from ringhil.emulator.campaign.explore.plan import DEPTHS, PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.files import STDOUT
 from ringhil.emulator.front.cli import cluster, terminal
+from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
@@ -185,7 +186,8 @@ def command(**options: Any) -> int:
         jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)
         scenario = load(options["server"])
         plan = _plan(scenario, options)
-        _writable(options["report"])
+        _writable(options["report"], options["out"])
+        check_apart((options["server"], options["store"]), report=options["report"])
         conditions = Conditions(
             jobs=jobs or _processors(),
             seconds=options["seconds"],
@@ -241,7 +243,7 @@ def _processors() -> int:
 
 
 def _plan(scenario: Scenario, options: dict[str, Any]) -> Plan:
-    return Plan(
+    plan = Plan(
         kinds=options["faults"] or tuple(FAULTS),
         places=options["places"],
         depth=options["depth"],
@@ -254,6 +256,10 @@ def _plan(scenario: Scenario, options: dict[str, Any]) -> Plan:
         random=options["drawn"],
         seed=options["seed"],
     )
+    least = min(DEPTHS[part] for part in plan.parts)
+    if plan.depth < least:  # nothing but the case without a fault would be played, and pass
+        raise ExploreError(f"--parts: {', '.join(plan.parts)} with --depth {plan.depth}; it has to be {least} or more")
+    return plan
 
 
 def _failing(
@@ -276,10 +282,12 @@ def _failing(
         return shrink_failing(folder, kept, failing, library, options["limit"], progress, firmware)
 
 
-def _writable(report: Path | None) -> None:
-    """Said before hours are spent on what the report is to show."""
+def _writable(report: Path | None, out: Path | None) -> None:
+    """Said before hours are spent on what they are to show."""
     if report is not None and report != STDOUT and (report.is_dir() or not os.access(report.parent, os.W_OK)):
         raise ExploreError(f"{report}: cannot be written; name a file in a folder that can be written to")
+    if out is not None and out.exists() and not out.is_dir():
+        raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 
 
 def _report(store: Store, campaign: int, path: Path) -> None:

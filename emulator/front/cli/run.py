@@ -14,6 +14,7 @@ from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.files import STDOUT
 from ringhil.emulator.front.cli import paced, terminal
+from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.node import baud as node_baud_option
@@ -77,6 +78,8 @@ def command(
         check_lines(nodes, firmware)
         choice = firmware_of(firmware)
         scenario = _scenario(server, data, seed)
+        lines = record if record is not None and _is_lines(record) else None  # the others replace recordings only
+        check_apart((server, scenario.workload.data if scenario.workload else None), record=lines, waves=waves)
         choice, boards = paced.paced(choice, clock, scenario.server.settings.firmware_latency)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)

@@ -28,6 +28,7 @@ from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import jobs_for
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
@@ -166,8 +167,9 @@ def command(
             outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
             replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
             evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
-            xml = opened.enter_context(Output(junit)) if junit else None
             name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
+            check_apart(files, junit=junit, codequality=name)
+            xml = opened.enter_context(Output(junit)) if junit else None
             quality = opened.enter_context(Output(name)) if name else None
             try:
                 with terminal.building() as progress:

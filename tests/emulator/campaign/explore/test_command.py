@@ -277,6 +277,11 @@ WRONG = [
     ("cannot be opened or made", "RING --store HERE/none/s"),
     ("cannot be written", "RING --report HERE/none/report.html"),
     ("cannot be written", "RING --report HERE"),
+    ("that would take the place of what is read or kept", "RING --report RING"),
+    ("that would take the place of what is read or kept", "RING --store HERE/s --report HERE/s"),
+    ("foreign: cannot be written: it is no folder", "RING --out HERE/foreign"),
+    ("pairs with --depth 1; it has to be 2 or more", "RING --parts pairs"),
+    ("random with --depth 2; it has to be 3 or more", "RING --parts random --depth 2"),
     ("no such file", "query HERE/none"),
     ("not a store of campaigns", "compare HERE/foreign HERE/foreign"),
 ]

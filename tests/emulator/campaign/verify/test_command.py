@@ -192,6 +192,9 @@ def test_what_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     assert "none/out.xml: cannot be written" in refusal(tmp_path, "bad.yaml", "--junit", "none/out.xml")
     assert "none/q.json: cannot be written" in refusal(tmp_path, "bad.yaml", "--codequality", "none/q.json")
     assert "not a folder" in refusal(tmp_path, "bad.yaml", "--out", "bad.yaml")
+    assert "--junit bad.yaml: that would take the place" in refusal(tmp_path, ".", "--junit", "./bad.yaml")
+    assert "--codequality bad.yaml: that would" in refusal(tmp_path, "bad.yaml", "--codequality", "bad.yaml")
+    assert (tmp_path / "bad.yaml").read_text() == BAD
     assert "nothing is chosen" in refusal(tmp_path, "bad.yaml", "--select", "good")
     assert "nothing is chosen" in refusal(tmp_path, "bad.yaml", "--shard", "2/2", "--list")
     assert "allowed is K/N" in refusal(tmp_path, "bad.yaml", "--shard", "3/2")

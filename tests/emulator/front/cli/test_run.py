@@ -219,3 +219,14 @@ def test_a_terminated_run_leaves_nothing_and_says_nothing(tmp_path: Path, number
     assert process.communicate(timeout=60) == ("", "")
     assert process.returncode == 128 + number
     assert not any(out.iterdir())
+
+
+def test_what_is_written_takes_no_place_of_what_is_read(tmp_path: Path) -> None:
+    server, link, data = tmp_path / "s.yaml", tmp_path / "w.fst", tmp_path / "d.jsonl"
+    server.write_text(GOOD)
+    data.write_text("work")
+    link.symlink_to(server)
+    for given in (["--waves", str(server)], ["--waves", str(link)], ["--data", str(data), "--record", str(data)]):
+        line = refusal("run", str(server), *given)
+        assert line == f"ringhil run: {given[-2]} {given[-1]}: that would take the place of what is read or kept"
+    assert (server.read_text(), data.read_text(), link.is_symlink()) == (GOOD, "work", True)
