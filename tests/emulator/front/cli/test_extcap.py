@@ -1,15 +1,16 @@
 """Wireshark's tools list a recording as something to capture from, and get its packets while it is still written."""
 
 import os
+import select
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from tests.command import refusal, ringhil
@@ -84,10 +85,42 @@ def numbers(packets: bytes) -> list[int]:
     return found
 
 
-def block(there: BinaryIO) -> bytes:
-    """The next one."""
-    head = there.read(8)
-    return head + there.read(int.from_bytes(head[4:8], "little") - 8)
+class Reader:
+    """Of a FIFO; it doesn't wait for ever."""
+
+    def __init__(self, fifo: Path) -> None:
+        self.file = os.fdopen(os.open(fifo, os.O_RDONLY), "rb", buffering=0)
+        self._left = b""
+
+    def more(self) -> bool:
+        """Whether there was more before the end."""
+        ready, _, _ = select.select([self.file], [], [], _LIMIT)
+        assert ready, "nothing comes"
+        got = self.file.read(1 << 16)
+        self._left += got
+        return bool(got)
+
+    def take(self, size: int) -> bytes:
+        """So many bytes."""
+        while len(self._left) < size:
+            assert self.more(), "it ends too early"
+        found, self._left = self._left[:size], self._left[size:]
+        return found
+
+    def block(self) -> bytes:
+        """The next one."""
+        head = self.take(8)
+        return head + self.take(int.from_bytes(head[4:8], "little") - 8)
+
+    def close(self) -> None:
+        """Read no more."""
+        self.file.close()
+
+    def rest(self) -> bytes:
+        """Up to the end."""
+        while self.more():
+            pass
+        return self._left
 
 
 def blocks(capture: bytes) -> bytes:
@@ -113,15 +146,15 @@ def test_packets_come_while_the_run_goes_on_and_the_capture_ends_with_it(tmp_pat
         with Recording(path) as written:
             early = written.last_number
             assert not written.complete
-        with capturing(path, fifo) as process, fifo.open("rb") as there:
-            first, found, packets = block(there), b"", 0
+        with capturing(path, fifo) as process, closing(Reader(fifo)) as there:
+            first, found, packets = there.block(), b"", 0
             while packets < early:
-                each = block(there)
+                each = there.block()
                 found += each
                 packets += each[:4] == b"\6\0\0\0"
             assert process.poll() is None
             finish(run, recorder)
-            found += there.read()
+            found += there.rest()
             assert process.wait(_LIMIT) == 0
     assert b"not at its end" in first
     with Recording(path) as whole:
@@ -144,12 +177,14 @@ def killed(whole: Path) -> Path:
 def test_a_capture_of_a_run_that_never_ends_is_ended(killed: Path, tmp_path: Path, how: str) -> None:
     path, fifo = killed, tmp_path / "fifo"
     with capturing(path, fifo) as process:
-        with fifo.open("rb", buffering=0) as there:
-            assert there.read(1)
+        with closing(Reader(fifo)) as there:
+            with Recording(path) as written:
+                packets = written.last_number
+            while packets:  # all that there is: it waits for more now
+                packets -= there.block()[:4] == b"\6\0\0\0"
             if how != "nobody reads":
                 process.send_signal(signal.SIGTERM if how == "terminated" else signal.SIGINT)
-                while there.read(1 << 16):
-                    pass
+                there.rest()
         assert process.wait(_LIMIT) == 0
         assert process.stderr is not None
         assert process.stderr.read() == b""
