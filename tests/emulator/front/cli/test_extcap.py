@@ -217,12 +217,14 @@ def tshark(tmp_path: Path) -> Any:
     return call
 
 
+@pytest.mark.slow(part="benches")  # not every machine lets root be somebody else
 @needs_tshark
 def test_tshark_lists_it_and_its_link_type(tshark: Any) -> None:
     assert ". ringhil (ringhil: a run that is recorded)" in tshark("-D")
     assert "USER0 (ringhil)" in tshark("-i", "ringhil", "-L")
 
 
+@pytest.mark.slow(part="benches")  # not every machine lets root be somebody else
 @needs_tshark
 def test_tshark_captures_all_of_a_recording(tshark: Any, whole: Path) -> None:
     said = tshark("-i", "ringhil", "-o", f"extcap.ringhil.recording:{whole}", "-T", "fields", "-e", "frame.time_epoch")
