@@ -156,3 +156,5 @@ def test_cases_are_found_by_what_is_asked_for() -> None:
         assert chosen(store, None) == 1
         with pytest.raises(ExploreError, match="no campaign 5; there are 1"):
             chosen(store, 5)
+        later = store.begin(CAMPAIGN, fresh=True)
+        assert (chosen(store, None), chosen(store, 1)) == (later, 1)
