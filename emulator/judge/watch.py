@@ -294,7 +294,9 @@ class Watch:
         named = [card for card, view in enumerate(self._views) if view.members]
         if named:
             deaf = all(self._deaf(card) for card in named)
-            return "the entry GPU uses another's number: what comes back doesn't reach it" if deaf else None
+            if deaf:
+                return "the entry GPU uses another's number: what comes back doesn't reach it"
+            return "no GPU that is known gives right results" if self._all_wrong(named) else None
         cards = list(enumerate(self.cards))
         lost = [watch.truth.disturbed or not self.oracle.able(card) for card, watch in cards]
         if all(lost):
@@ -304,6 +306,12 @@ class Watch:
         if all(lost[card] or nameless[card] for card, _ in cards):
             return "no GPU is named: records are never carried, and a GPU is missing"
         return None
+
+    def _all_wrong(self, cards: list[int]) -> bool:
+        """A GPU corrupts results, and nobody among the members of the cards is there to do better."""
+        corrupt = any(kind == "corrupt" for card in cards for _, kind in self.cards[card].truth.liars)
+        known = [(card, gpu) for card in cards for gpu in self._views[card].members]
+        return corrupt and not any(self.cards[card].truth.computes(gpu) for card, gpu in known)
 
     def _deaf(self, card: int) -> bool:
         entry = self._views[card].entry

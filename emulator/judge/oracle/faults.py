@@ -18,6 +18,7 @@ class PartState(StrEnum):
 Part = tuple[PartKind, int]  # link i joins GPU i and the next one
 OK, OUT, BLOCKED, CUT = PartState
 _LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})  # counted all the same; messages are not
+_UNRELIABLE = frozenset({"corrupt", "duplicate_id", "flap"})
 _FAILING = frozenset({"dead", "hang", "babble", "flapped"})
 _CUTS = frozenset({"link_cut", "link_one_way"})
 _SILENT = frozenset({"keepalive_loss", "host_link_cut", "flap"})  # the CPU can't hear it, or not for long
@@ -86,6 +87,10 @@ class CardFaults:
     def masked(self, gpu: int) -> bool:
         """It uses its predecessor's number: what is for it doesn't reach it."""
         return "duplicate_id" in self.gpus.get(gpu, ())
+
+    def computes(self, gpu: int) -> bool:
+        """It works, all the time, and its results are right and come from itself."""
+        return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _UNRELIABLE
 
     @property
     def degraded(self) -> frozenset[int]:

@@ -46,6 +46,18 @@ def test_work_that_nobody_is_there_to_do_is_not_judged_but_work_that_is_left_is(
     assert "work: no card can be counted" not in ended.not_judged
 
 
+@pytest.mark.parametrize("other", ["dead", "corrupt", "duplicate_id", "flap"])
+def test_work_that_nobody_does_rightly_is_not_judged(library: Library, other: str) -> None:
+    work = (
+        "server: {cards: {a: {gpus: 2}}}\nworkload: {units: 400}\ntimeline:\n- {at: 20000, fault: corrupt, gpu: a.0}\n"
+    )
+    outcome = play(loads(work + f"- {{at: 20000, fault: {other}, gpu: a.1}}\n"), library)
+    assert (outcome.verdict, outcome.work["lost"] > 0) == ("pass", True)
+    assert "work: no GPU that is known gives right results" in outcome.not_judged
+    alone = play(loads(work), library)
+    assert (alone.verdict, alone.work["lost"]) == ("pass", 0)
+
+
 def test_work_for_which_no_gpu_is_named_is_not_judged(library: Library) -> None:
     """Without records the GPUs of a card are known while all are counted, not after a take-over by one less."""
     server = "server: {cards: {a: {gpus: 6, host_links: [0, 5]}}, settings: {records: %s}}\n"
