@@ -134,7 +134,9 @@ class Member(Group):
                 self._asked = False
             return self._review(now)
         until = sent + self.config.lease
-        if message.epoch != self._claim_epoch or message.epoch < self.epoch or now >= until:
+        # Keepalives lost at power-up can make two wardens grant at a time: who hears of the other holder leaves it be.
+        late = message.epoch < self.epoch or now >= until or self._hears_holder(now)
+        if message.epoch != self._claim_epoch or late:
             self._forget_claims()  # of no use any more; the grantor will be told to release it
             return self._review(now)
         self.held_epoch = message.epoch
@@ -237,8 +239,11 @@ class Member(Group):
             ahead = (p for rank, p in heard.items() if (p.reluctant, rank) < mine)
             if any(p.state == CANDIDATE and p.uplink for p in ahead):
                 return False  # its turn
-        held = any(p.state == HOLDER and p.uplink for p in heard.values())
-        return not held and not (self.reluctant and self._better())
+        return not self._hears_holder(now) and not (self.reluctant and self._better())
+
+    def _hears_holder(self, now: int) -> bool:
+        peers = self.peers.values()
+        return any(p.state == HOLDER and p.uplink and p.liveness.fresh(now) for p in peers)
 
     def _place(self, now: int) -> int:
         """How many are to try before this member. Just booted it has heard of few yet, and counts them all."""

@@ -11,6 +11,7 @@ from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
+from ringhil.emulator.judge.hold_offs import HoldOffs
 from ringhil.emulator.judge.holding import Holding
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.mail import Ask, cut_short, read
@@ -63,12 +64,15 @@ class Conduct:
         self.holding, self.peers, self.switchovers = Holding(), Peers(), switchovers
         self.gossip, self.noise, self.answers = Gossip(), NoisyLinks(), CpuAnswers()
         self.announcing, self.exits = Announcing(self.peers), Exits(server.wiring, server.engine.peek)
+        self.hold_offs = HoldOffs(self.peers)
         self.rounds = Rounds(never=settings.records == "never")
         self.elections = Elections(watch)
         self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
-        self.ledger = Ledger(server.cpu.cards, bounds, settings, work.read if work is not None else bytes)
+        self.ledger = Ledger(
+            server.cpu.cards, bounds, settings, work.read if work is not None else bytes, self.pace.silence // 2
+        )
         workload = server.scenario.workload
         self.routes = Routes(server.wiring, server.cpu.cards, workload.across if workload is not None else 0)
         splits = work is not None and work.units > 0 and settings.policy == "proportional"
@@ -127,6 +131,7 @@ class Conduct:
         card, gpu = self._wiring.place(o.cell)
         if isinstance(what, Elected):
             self.holding.elected(o.cell, seat, what.epoch, now)
+            self.hold_offs.elected(o.cell, seat, now)
             self.told.holds(o.cell, what.role, what.epoch, now)
             self.elections.elected(seat.role, seat.number, gpu, now)
             if what.role is Role.ENTRY:
@@ -135,6 +140,7 @@ class Conduct:
                 self.rounds.elected(o.cell, what.epoch)
         elif isinstance(what, Deposed):
             self.holding.deposed(o.cell, seat, what, now)
+            self.hold_offs.deposed(o.cell, seat, what.why, now)
             self.told.holds_no_more(o.cell, what.role, now)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
@@ -154,9 +160,12 @@ class Conduct:
         self.told.writes(o.cell, o.port, o.frame, o.cycle)
         if o.cell in self._down:
             self._down.discard(o.cell)
-            seat = self._seats.get((o.cell, Role.BOUNDARY))
-            if seat is not None and seat.grants:
-                self.grants.booted(seat, o.cycle)
+            for role in Role:
+                seat = self._seats.get((o.cell, role))
+                if seat is not None and seat.grants:
+                    self.grants.booted(seat, o.cycle)
+                elif seat is not None:
+                    self.hold_offs.boots(o.cell, seat, o.cycle)
         if o.frame[0] == Report.KIND:
             card, gpu = self._wiring.place(o.cell)
             name = f"{self._wiring.cards[card].name}.{gpu}"
@@ -170,8 +179,10 @@ class Conduct:
             if message is not None and seat is not None and not seat.grants and o.port == seat.uplink.code:
                 self.holding.sent(o.cell, seat, message, o.cycle)
                 claims = isinstance(message, Ask) and message.operation is Operation.CLAIM
-                if claims and seat.role is Role.BOUNDARY and len(seat.members) > 1:
-                    self.announcing.claims(o.cell, seat, o.cycle)
+                if claims and len(seat.members) > 1:
+                    self.hold_offs.claims(o.cell, seat, o.cycle)
+                    if seat.role is Role.BOUNDARY:
+                        self.announcing.claims(o.cell, seat, o.cycle)
         elif o.frame[0] == Statistics.KIND:
             card, gpu = self._wiring.place(o.cell)
             self.pace.sent(card, gpu, int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
@@ -231,6 +242,7 @@ class Conduct:
                 self.grants.stopped(seat)
             else:
                 self.holding.stopped(o.cell, seat)
+                self.hold_offs.stopped(o.cell, seat)
         self.pace.over(*self._wiring.place(o.cell), o.cycle)
 
     # ------------------------------------------------------------------------------------------------------ CPU
@@ -293,7 +305,7 @@ class Conduct:
     @property
     def too_soon(self) -> list[tuple[str, int]]:
         """What was taken back before its time, and when."""
-        parts = (self.switchovers, self.peers, self.holding, self.announcing, self.grants, self.ledger)
+        parts = (self.switchovers, self.peers, self.holding, self.announcing, self.hold_offs, self.grants, self.ledger)
         return sorted((found for part in parts for found in part.too_soon), key=lambda found: found[1])
 
     @property
@@ -326,6 +338,7 @@ class Conduct:
         self.pace.finish(now)
         self.told.finish(now)
         self.gossip.finish(now)
+        self.exits.finish(now)
         self.ledger.finish(now)
 
 

@@ -1,7 +1,7 @@
 """R8: an entry GPU lets frames enter for the cards that its own census has found a way to, and for no others.
 
 After each census with records its register `exits` holds the cards behind the boundary GPUs that were found. It is
-looked at when the next census is accepted.
+looked at when the next census is accepted, and at the end of the run.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,11 @@ class Exits:
                 hop = self._wiring.hops.get((card, peer))
                 reached |= hop.cards if hop is not None else 0
             self._due[cell] = reached, now
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        for cell in list(self._due):
+            self._look(cell, now)
 
     def over(self, cell: int) -> None:
         """It has laid the role down, or failed."""

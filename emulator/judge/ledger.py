@@ -2,14 +2,14 @@
 
 A unit goes out again only when its time is up, its GPU is no longer counted, its entry GPU was replaced, or it was
 refused or computed wrongly; then as the next attempt, not to a GPU that failed at it while there is another, and before
-any unit that nobody has begun. No GPU has more of them than its window. One that was wrong three times in a row gets
-nothing for a while. Frames come before what the CPU has made of the message that they follow from: they are judged when
-that is known.
+any unit that nobody has begun. No GPU has more of them than its window, and none has fewer while there is one for it
+(with work in proportion). One that was wrong three times in a row gets nothing for a while. Frames come before what the
+CPU has made of the message that they follow from: they are judged when that is known.
 """
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
@@ -44,7 +44,8 @@ class _Sent:
 
 
 class Ledger:
-    """`views`, `bounds`: by card. `read`: the bytes of a unit; `window`: units that a GPU may have at a time."""
+    """`views`, `bounds`: by card. `read`: the bytes of a unit. `half`: every so many cycles the CPU looks whether its
+    cards still report."""
 
     def __init__(
         self,
@@ -52,8 +53,9 @@ class Ledger:
         bounds: Sequence[Bounds],
         settings: Settings,
         read: Callable[[int], bytes],
+        half: int,
     ) -> None:
-        self._views, self._settings, self._read = views, settings, read
+        self._views, self._settings, self._read, self._half = views, settings, read, half
         slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
         self._patience = 4 * slowest + 2 * settings.host_latency + settings.allowance_period
         self._out: dict[int, _Out] = {}
@@ -66,6 +68,7 @@ class Ledger:
         self._free = [0] * len(views)  # by card: when what was sent to it has left the CPU
         self._strikes: dict[_Gpu, int] = {}
         self._barred: dict[_Gpu, int] = {}
+        self._timed_at = 0  # cycle of the last thing that the CPU has done by its clock
         self._known = [_known(view) for view in views]
         self._judged: list[tuple[int, _Sent]] = []
         self._shares: tuple[int, ...] | None = None
@@ -73,6 +76,7 @@ class Ledger:
         self._begun: list[int] = []  # by card: units that were begun since the last split
         self.wrong: list[tuple[str, int]] = []
         self.too_soon: list[tuple[str, int]] = []
+        self.idle: list[tuple[str, int]] = []  # who was left without work, and when
 
     def sent(self, card: int, gpu: int) -> int:
         """Units that a GPU was sent since the last split, further attempts included."""
@@ -106,6 +110,8 @@ class Ledger:
         self._free[via] = max(self._free[via], now) + _flits(length)
         slow = gpu in self._views[card].degraded
         s = self._settings
+        if now == self._barred.get(where, -2) + 1 or now % self._half == 0:
+            self._timed_at = now
         compute = (s.compute_setup + -(-length // 8) * s.compute_per_flit) * (4 if slow else 1)
         allowed = self._patience + 4 * (self._free[via] - now) + (s.window + 1) * compute
         others = frozenset((v.number, g) for v in self._views for g in v.members)
@@ -134,6 +140,7 @@ class Ledger:
         self._waiting.pop(unit, None)
         self._strikes.pop(gpu, None)
         self._judge(now)
+        self._left_idle(now)
 
     def refused(self, answer: Acknowledgement, now: int) -> None:
         """A refusal was heard."""
@@ -155,6 +162,8 @@ class Ledger:
         self._strikes[gpu] = self._strikes.get(gpu, 0) + 1
         if self._strikes[gpu] >= STRIKES:
             self._barred[gpu] = now + BARRED
+            if self._timed_at < now:  # then all that was sent in this cycle follows from this result
+                self._judged = [(at, replace(sent, barred=sent.barred or sent.gpu == gpu)) for at, sent in self._judged]
         self._judge(now)
 
     def other(self, now: int) -> None:
@@ -186,6 +195,7 @@ class Ledger:
                 self._again(unit, now)
         while self._due and self._due[0][0] <= now:
             due, unit, attempt = heapq.heappop(self._due)
+            self._timed_at = due
             out = self._out.get(unit)
             if out is not None and out.attempt == attempt:
                 self._again(unit, due)
@@ -245,6 +255,22 @@ class Ledger:
         self._load[gpu] = load + 1
         self._out[unit] = _Out(gpu, sent.attempt, sent.via, sent.due)
         heapq.heappush(self._due, (sent.due, unit, sent.attempt))
+
+    def _left_idle(self, now: int) -> None:
+        """The CPU has just given every GPU what it could: who has room has it as there is nothing for it."""
+        if self._shares is None:
+            return
+        for view in self._views:
+            left = self._shares[view.number] - self._begun[view.number]
+            for gpu in view.members:
+                where = (view.number, gpu)
+                window = 1 if gpu in view.degraded else self._settings.window
+                if self._load.get(where, 0) >= window or now <= self._barred.get(where, -1):
+                    continue
+                waits = any(where not in self._failed.get(unit, []) for unit in self._waiting)
+                if left > 0 or waits:
+                    text = f"{self._name(where)} has room at cycle {now} for work that is there, and gets none"
+                    self.idle.append((text, now))
 
     def _name(self, gpu: _Gpu) -> str:
         return f"{self._views[gpu[0]].name}.{gpu[1]}"

@@ -94,9 +94,9 @@ class Pace:
         """Whom the CPU takes for reachable, now that it may have changed."""
         for card, view in enumerate(self._views):
             quiet = now - view.reported_at
-            if view.reachable and quiet > self.silence + self.silence // 2:
-                self._tell(card, now, f"it is taken for reachable, {quiet} cycles after its last report")
             gone = self._reachable[card] and not view.reachable
+            if (view.reachable or gone) and quiet > self.silence + self.silence // 2:
+                self._tell(card, now, f"it is taken for reachable, {quiet} cycles after its last report")
             if gone and view.rank is not None and quiet < self.silence:
                 self._tell(card, now, f"it is taken for unreachable {quiet} cycles after its last report")
             self._reachable[card] = view.reachable

@@ -16,7 +16,7 @@ from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import MemberFlag, MemberState, Role
 
 _MOST_DOUBLINGS, _FORGIVEN_AFTER = 6, 8
-_STATE_BITS, _CANDIDATE = 0x0F, MemberState.CANDIDATE.code
+_STATE_BITS, _CANDIDATE, _HOLDER = 0x0F, MemberState.CANDIDATE.code, MemberState.HOLDER.code
 _WORD, _SHORT = 0xFFFF, 0x8000  # boots go round
 
 
@@ -30,6 +30,7 @@ class _Peer:
     boot: int = 0
     sequence: int = -1
     state: int = 0
+    left: int = 0  # the last cycle in which it was read to hold the role no longer
     up: bool = False
     due: int | None = None
     told: bool = False  # that it is late
@@ -152,6 +153,23 @@ class Peers:
                 return gpu
         return None
 
+    def vacant_since(self, cell: int, seat: Seat, now: int) -> int | None:
+        """The first cycle since which `seat` may have heard of nobody that holds the role; None: it hears no other that
+        could, or it can't be told."""
+        self._read(cell, now - 1)
+        if any(read.at == now for read in self._unread.get(cell, ())):
+            return None
+        peers, lease = self._of(cell, seat).values(), seat.times.lease
+        heard = [peer for peer in peers if peer.sequence >= 0 and now - peer.heard_at <= lease]
+        if not any(peer.state & MemberFlag.UPLINK for peer in heard):
+            return None
+        since = 0
+        for peer in peers:
+            holds = peer.state & _STATE_BITS == _HOLDER and peer.state & MemberFlag.UPLINK
+            over = min(now, peer.heard_at + lease + 1) if holds else peer.left
+            since = max(since, over)
+        return since
+
     def _of(self, cell: int, seat: Seat) -> dict[int, _Peer]:
         self._seats[cell, seat.role] = seat
         return self._peers.setdefault((cell, seat.role), {})
@@ -171,6 +189,8 @@ class Peers:
             behind = peer.boot - read.boot & _WORD
             if 0 < behind < _SHORT or (behind == 0 and read.sequence <= peer.sequence):
                 return
+        if peer.state & _STATE_BITS == _HOLDER and read.state & _STATE_BITS != _HOLDER:
+            peer.left = read.at
         peer.boot, peer.sequence, peer.state = read.boot, read.sequence, read.state
         self._look(cell, read.seat, read.gpu, peer, read.at)
         if read.at - peer.heard_at > lease:

@@ -122,6 +122,14 @@ static int has_better(const struct rhf_member *m) {
     return 0;
 }
 
+static int hears_holder(const struct rhf_member *m, int64_t now) {
+    for (unsigned rank = 0; rank < m->size; ++rank)
+        if (rank != m->rank && is_fresh(m, rank, now) && m->peers[rank].uplink &&
+            m->peers[rank].state == RHW_STATE_HOLDER)
+            return 1;
+    return 0;
+}
+
 /* Somebody must be elected, and this member may be. */
 static int is_wanted(const struct rhf_member *m, int64_t now) {
     int untried = m->answered_at == RHF_NEVER && is_settling(m, now);
@@ -134,10 +142,8 @@ static int is_wanted(const struct rhf_member *m, int64_t now) {
         if (m->role == RHW_ROLE_BOUNDARY && p->state == RHW_STATE_CANDIDATE &&
             goes_first(p->reluctant, rank, is_reluctant(m), m->rank))
             return 0; /* its turn */
-        if (p->state == RHW_STATE_HOLDER)
-            return 0;
     }
-    return !(is_reluctant(m) && has_better(m));
+    return !hears_holder(m, now) && !(is_reluctant(m) && has_better(m));
 }
 
 /* How many are to try before this member. Just booted it has heard of few yet, and counts them all. */
@@ -339,7 +345,8 @@ void rhf_member_election(struct rhf_gpu *gpu, struct rhf_member *m, const struct
         return;
     }
     int64_t until = sent->at + m->lease;
-    if (message->epoch != m->claim_epoch || message->epoch < m->epoch || now >= until) {
+    /* Keepalives lost at power-up can make two wardens grant at a time: who hears of the other holder leaves it be. */
+    if (message->epoch != m->claim_epoch || message->epoch < m->epoch || now >= until || hears_holder(m, now)) {
         forget_claims(m); /* of no use any more; the grantor will be told to release it */
         review(gpu, m, now);
         return;

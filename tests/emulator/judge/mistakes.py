@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from ringhil.emulator.card_port import CardPort
+from ringhil.emulator.host.accepting import Accepting
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
@@ -25,7 +29,7 @@ from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Counted
 from ringhil.firmware.verdict import Arm
 from ringhil.firmware.warden import Warden
-from ringhil.protocol.frames import Keepalive, Record, Report
+from ringhil.protocol.frames import Keepalive, Record, Report, Result
 from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import MemberState, Role
 
@@ -168,6 +172,81 @@ def forgives_at_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(HandingOut, "bar", lambda self, card, gpu: None)
 
 
+def forgives_the_third(patch: pytest.MonkeyPatch) -> None:
+    """A GPU that was wrong three times in a row gets one more unit."""
+    strike = Accepting.strike
+    patch.setattr(Accepting, "strike", lambda self, card, gpu: strike(self, card, gpu) and card.strikes[gpu] > 3)
+
+
+def forgets_no_wrong_result(patch: pytest.MonkeyPatch) -> None:
+    """Wrong results count although right ones came between them."""
+    accept = Accepting.accept
+
+    def grim(self: Accepting, card: CardView, result: Result) -> None:
+        before = card.strikes.get(result.source, 0)
+        accept(self, card, result)
+        card.strikes[result.source] = before
+
+    patch.setattr(Accepting, "accept", grim)
+
+
+def leaves_room(patch: pytest.MonkeyPatch) -> None:
+    """The CPU gives nobody more than half of what fits."""
+    turns = Proportional.turns
+    patch.setattr(Proportional, "turns", lambda self, window: turns(self, window // 2))
+
+
+def trusts_the_silent_for_longer(patch: pytest.MonkeyPatch) -> None:
+    """The CPU looks half as often whether a card still reports, and that one has stopped just after a look."""
+    stops_counting(patch, 22_000)
+    watch = Cpu._watch
+
+    def seldom(self: Cpu, card: CardView) -> None:
+        port = self._port
+        self._port = cast(CardPort, SimpleNamespace(after=lambda cycles, call: port.after(2 * cycles, call)))
+        watch(self, card)
+        self._port = port
+
+    patch.setattr(Cpu, "_watch", seldom)
+
+
+def takes_its_turn_back(patch: pytest.MonkeyPatch) -> None:
+    """A member that has booted doesn't leave the role to others."""
+    start = Member.start
+
+    def eager(self: Member, now: int) -> list[Action]:
+        actions = start(self, now)
+        self._hold_off_until = 0
+        return actions
+
+    patch.setattr(Member, "start", eager)
+
+
+def waits_no_longer_the_second_time(patch: pytest.MonkeyPatch) -> None:
+    """A member whose lease has run out twice waits as long as the first time."""
+    depose = Member._depose
+
+    def forgetful(self: Member, why: LeaseEnd, now: int) -> list[Action]:
+        self._losses = 0
+        return depose(self, why, now)
+
+    patch.setattr(Member, "_depose", forgetful)
+
+
+def never_forgives_a_member(patch: pytest.MonkeyPatch) -> None:
+    """However long a member behaves well, its next failure makes it wait for longer."""
+    check = Liveness.check
+
+    def grim(self: Liveness, now: int) -> Went | None:
+        before = self.doublings
+        went = check(self, now)
+        if went is Went.DOWN:
+            self.wait, self.doublings = self.wait_to_restore << before, before + 1
+        return went
+
+    patch.setattr(Liveness, "check", grim)
+
+
 def is_late_with_keepalives(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupConfig, "next_tick", lambda self, sequence: self.interval + 1)
 
@@ -197,11 +276,11 @@ def counts_all_the_time(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Census, "_conclude", eager)
 
 
-def stops_counting(patch: pytest.MonkeyPatch) -> None:
+def stops_counting(patch: pytest.MonkeyPatch, cycle: int = 12_000) -> None:
     begin = Census._new_period
 
     def lazy(self: Census, now: int) -> list[Action]:
-        return begin(self, now) if now < 12_000 else [SetTimer("period", 10**9)]
+        return begin(self, now) if now < cycle else [SetTimer("period", 10**9)]
 
     patch.setattr(Census, "_new_period", lazy)
 

@@ -1,5 +1,7 @@
 """How firmware and CPU go about it is judged: each mistake is named, by the invariant that it breaks."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.seats import Seat, seats_of
-from ringhil.emulator.scenario import loads
+from ringhil.emulator.scenario import dumps, load_variants, loads
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.member import Member
 from ringhil.firmware.observations import Granted
@@ -37,6 +39,20 @@ WRONG = CARD % ", settings: {compute_setup: 3000}" + (
     "workload: {units: 120, size: 256}\n"
     "timeline: [{at: 8000, fault: corrupt, gpu: a.3}, {at: 40000, clear: corrupt, gpu: a.3}]\n"
 )
+NOW_AND_THEN = (
+    "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 160}\n"
+    "timeline:\n  - {at: 11000, fault: corrupt, gpu: a.2}\n  - {at: 14500, clear: corrupt, gpu: a.2}\n"
+    "  - {at: 19500, fault: corrupt, gpu: a.2}\n  - {at: 23500, clear: corrupt, gpu: a.2}\n"
+    "  - {at: 29000, fault: corrupt, gpu: a.2}\n  - {at: 33500, clear: corrupt, gpu: a.2}\n"
+)
+LEAVES = "no_early_return", "it leaves it to others, of which it hears one"
+
+
+def shipped(name: str) -> str:
+    """The first variant of a scenario that is shipped."""
+    return dumps(next(iter(load_variants(Path("tests/scenarios", f"{name}.yaml")))).scenario)
+
+
 TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 12}")
 ACROSS = (
     "server: {cards: {a: {gpus: 6}, b: {gpus: 6}}, boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]}\n"
@@ -107,6 +123,23 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     ),
     "asks again at once": (m.asks_again_at_once, CUT, "no_early_return", "after its lease ran out it waits until"),
     "forgives at once": (m.forgives_at_once, WRONG, "no_early_return", "which was wrong 3 times in a row"),
+    "forgives the third": (m.forgives_the_third, WRONG, "no_early_return", "which was wrong 3 times in a row"),
+    "forgets no wrong result": (m.forgets_no_wrong_result, NOW_AND_THEN, "rightly_resent", "a.2 has room at cycle"),
+    "leaves room": (m.leaves_room, CLEAN, "rightly_resent", "has room at cycle"),
+    "takes its turn back": (m.takes_its_turn_back, shipped("dead/back-when-the-holder-dies"), *LEAVES),
+    "waits no longer the second time": (m.waits_no_longer_the_second_time, shipped("host_link_cut/twice"), *LEAVES),
+    "never forgives a member": (
+        m.never_forgives_a_member,
+        shipped("keepalive_loss/forgiven"),
+        "steady_pace",
+        "should have taken GPU 2 for up at cycle",
+    ),
+    "trusts the silent for longer": (
+        m.trusts_the_silent_for_longer,
+        CLEAN.replace("45000", "90000"),
+        "steady_pace",
+        "it is taken for reachable",
+    ),
     "is late with keepalives": (m.is_late_with_keepalives, CLEAN, "steady_pace", "1049 cycles after the last, not 923"),
     "hurries with keepalives": (m.hurries_with_keepalives, CLEAN, "steady_pace", "922 cycles after the last, not 923"),
     "falls silent": (m.falls_silent, CLEAN, "steady_pace", "has sent no keepalive of the entry role since cycle 2"),

@@ -1,0 +1,76 @@
+"""Who has booted, or has lost its lease, leaves the role to others for a while, as long as one that could hold it is
+heard: until its wait is over, or until nobody has held the role for a detection time.
+
+The wait is `wait_to_restore` after a boot, a detection time after a handover; after a lease that ran out it is
+`wait_to_restore` or a turn, whichever is longer, and twice as long for each further one that ends within 8 waits, 64
+times at most.
+"""
+
+from dataclasses import dataclass
+
+from ringhil.emulator.judge.peers import Peers
+from ringhil.emulator.judge.seats import Seat
+from ringhil.protocol.reasons import LeaseEnd
+from ringhil.protocol.wire import Role
+
+_MOST_LOSSES = 7  # that make the wait longer
+_SOON = 8  # waits
+
+
+@dataclass
+class _Member:
+    """Since its boot. `until`: it leaves the role to others until then; `boot`: of its last one, but the first."""
+
+    until: int = 0
+    boot: int = 0
+    since: int = 0  # it has held the role
+    losses: int = 0
+
+
+class HoldOffs:
+    """Feed it in the order of time, by seats of members that have others beside them."""
+
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
+        self._members: dict[tuple[int, Role], _Member] = {}
+        self.too_soon: list[tuple[str, int]] = []
+
+    def boots(self, cell: int, seat: Seat, now: int) -> None:
+        """It speaks for the first time since its GPU has failed."""
+        self._members[cell, seat.role] = _Member(until=now + seat.times.wait_to_restore, boot=now)
+
+    def elected(self, cell: int, seat: Seat, now: int) -> None:
+        """It holds the role."""
+        self._of(cell, seat).since = now
+
+    def deposed(self, cell: int, seat: Seat, why: LeaseEnd, now: int) -> None:
+        """It holds it no longer."""
+        member = self._of(cell, seat)
+        if why is LeaseEnd.HANDOVER:
+            member.until = now + seat.times.lease
+        elif why is LeaseEnd.LEASE:
+            t = seat.times
+            wait = max(t.wait_to_restore, 2 * t.guard + (len(seat.members) + 1) * t.skew)
+            soon = now - member.since < _SOON * wait
+            member.losses = min(member.losses + 1, _MOST_LOSSES) if soon else 1
+            member.until = now + (wait << member.losses - 1)
+
+    def claims(self, cell: int, seat: Seat, now: int) -> None:
+        """It asks for the lease."""
+        member = self._of(cell, seat)
+        if now >= member.until:
+            return
+        vacant = self._peers.vacant_since(cell, seat, now)
+        if vacant is None:
+            return
+        until = min(member.until, max(vacant, member.boot) + seat.times.lease)
+        if now < until:
+            asked = f"{seat.name} asked for the {seat.role} role at cycle {now}"
+            self.too_soon.append((f"{asked}; until {until} it leaves it to others, of which it hears one", now))
+
+    def stopped(self, cell: int, seat: Seat) -> None:
+        """Its GPU has failed."""
+        self._members.pop((cell, seat.role), None)
+
+    def _of(self, cell: int, seat: Seat) -> _Member:
+        return self._members.setdefault((cell, seat.role), _Member())
