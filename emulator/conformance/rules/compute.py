@@ -8,7 +8,7 @@ from ringhil.emulator.conformance.data_frames import Place, roles, some_place
 from ringhil.emulator.conformance.data_judge import judge_data, judged_data
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
-from ringhil.emulator.conformance.timeline import faulty
+from ringhil.emulator.conformance.timeline import faulty, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -18,6 +18,10 @@ from ringhil.protocol import codec, wire
 
 OVERHEAD = 40  # cycles that a unit may take beside its computation, from the last flit in to the first flit out
 INSIDE = 20  # cycles from the end of a segment on an idle link until it has been taken
+_SHORTEST = 30  # cycles that a GPU is dead: its switch has followed
+_BACK = 100  # cycles within which it takes part again, beside `gpu_restore`
+_LONGEST = 300  # bytes of a unit that it is given then
+_UNIT = slice(12, 16)  # bytes of work, results and refusals
 _LARGE = 65_536  # bytes of the largest unit
 
 
@@ -84,8 +88,8 @@ def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         tail = sum(length(frames) * (each + 2) + max(setup, 32) for frames in units) + 1200
         stimulus = Stimulus.of(actions, tail=tail, **place.straps)
         yield RuleCase(f"{setup} + {each} by {WAYS[way]}", stimulus, partial(_times, "compute.time", stimulus.cycles))
-    # Products of more than 16 bits, of factors that have less.
-    for flits in (2, 300) * effort:
+    # Products of more than 16 bits, and factors.
+    for flits in (1, 2, 300) * effort:
         place = some_place(rng, control=roles("entry"))
         each = rng.randrange(0x1_0000, 0x1_2000) // flits + 1
         unit = place.unit(flits * wire.FLIT_BYTES - rng.randrange(wire.FLIT_BYTES), source=None)
@@ -190,6 +194,84 @@ def hang(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield RuleCase(f"hang {index}", stimulus, partial(_hung, "compute.hang", stimulus.cycles))
 
 
+def _emptied(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """Of units that have come before the GPU fails nothing leaves any more; those that come after it is back are all
+    computed."""
+    spans = [s for s in faulty(observed, "dead") if s.end - s.begin >= _SHORTEST]
+    if len(spans) != 1:
+        return []
+    span = spans[0]
+    came: dict[bytes, list[RingFrame]] = {}
+    for link in WAYS:
+        for frame in observed.arrived[link]:
+            came.setdefault(frame.data[_UNIT], []).append(frame)
+    answers = [f for link in WAYS for f in observed.left[link] if f.kind in ("result", "acknowledgement")]
+    breaches: list[Breach] = []
+    fresh: list[tuple[int, int]] = []  # when it had come, and when its result began to leave
+    for unit, frames in came.items():
+        given = [f for f in answers if f.data[_UNIT] == unit]
+        name = f"unit 0x{int.from_bytes(unit, 'big'):X}"
+        if all(f.ended < span.begin for f in frames):
+            breaches += [
+                Breach(rule_name, f.ended, f"the {f.kind} of {name} left, which the GPU had when it failed")
+                for f in given
+                if f.began > span.begin + INSIDE
+            ]
+        elif frames[0].began < span.begin:
+            breaches += [
+                Breach(rule_name, f.ended, f"a result of {name} left, whose first half the GPU had when it failed")
+                for f in given
+                if f.kind == "result"
+            ]
+        elif frames[0].began > span.end + _BACK and stimulus.cycles >= enough and [f.kind for f in given] != ["result"]:
+            if not _is_whole(frames):
+                continue
+            found = given[0].kind if given else "nothing"
+            text = f"{name} came when the GPU was back with an empty queue; {found} left, must be its result"
+            breaches.append(Breach(rule_name, stimulus.cycles, text))
+        elif given and given[0].kind == "result" and frames[0].began > span.end + _BACK:
+            fresh.append((frames[-1].ended, given[0].began))
+    # The first one has nobody to wait for.
+    least = setting(stimulus, "compute_setup")
+    most = least + _LONGEST // wire.FLIT_BYTES + 1 + OVERHEAD
+    for took, began in [(began - ended, began) for ended, began in sorted(fresh)[:1]]:
+        if not least <= took <= most:
+            text = f"the first result since the GPU is back left {took} cycles after its unit had come"
+            breaches.append(Breach(rule_name, began, f"{text}; must be {least} to {most}"))
+    return sorted(breaches, key=lambda b: b.cycle)
+
+
+def _is_whole(frames: Sequence[RingFrame]) -> bool:
+    size = int.from_bytes(frames[-1].data[24:28], "big")
+    return len(frames) == -(-size // wire.SEGMENT_BYTES) and all(f.good for f in frames)
+
+
+@rule("compute.left", "a GPU that fails forgets its work: nothing of it leaves when it is back, and all is free", "R7")
+def left(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(2 * effort):
+        place = some_place(rng, control=roles("entry"))
+        setup, restore = rng.randrange(1500, 1800), rng.randrange(4, 40)
+        actions, at = settings(place, compute_setup=setup, gpu_restore=restore), START
+        half = place.unit(600)
+        # One is being computed, up to three wait, and of one the rest is still to come.
+        old = [place.unit(rng.choice([4, 60, _LONGEST])) for _ in range(rng.randrange(1, 5))]
+        for way, frames in [*((rng.randrange(3), frames) for frames in old), (index % 3, half[:-1])]:
+            actions += [Send(at, WAYS[way], frame) for frame in frames]
+            at += length(frames) + INSIDE
+        at += INSIDE
+        ends = at + _SHORTEST + rng.randrange(100)
+        actions += [Fault(at, "dead", True), Fault(ends, "dead", False)]
+        at = ends + restore + _BACK + 20
+        actions.append(Send(at, WAYS[index % 3], half[-1]))
+        at += length(half[-1:]) + INSIDE
+        for _ in range(4):
+            frames, way = place.unit(rng.choice([4, 60, _LONGEST])), rng.randrange(3)
+            actions += [Send(at, WAYS[way], frame) for frame in frames]
+            at += length(frames) + INSIDE
+        stimulus = Stimulus.of(actions, tail=4 * setup + 600, **place.straps)
+        yield RuleCase(f"left {index}", stimulus, partial(_emptied, "compute.left", stimulus.cycles))
+
+
 @rule("compute.refuse", "a unit is refused when segments are missing, and when its computation is of an unknown kind")
 def refuse(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
@@ -248,8 +330,10 @@ def streams(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield played("compute.streams", f"streams {index}", actions, place, 2 * sent + 900)
     # All streams at once: each has a unit in the middle while all others begin and end. Two places, so that every card
     # is another one's.
+    crossings = rng.getrandbits(16)  # to each card an answer leaves by the boundary link once, and once by the ring
     for index in range(2 * effort):
-        place = some_place(rng, control=roles("entry", "boundary"))
+        crossings ^= 0xFFFF
+        place = some_place(rng, control=roles("entry", "boundary"), crossings=crossings)
         place.card = (rng.randrange(8), rng.randrange(8, 16))[index % 2]
         ways: list[tuple[int, tuple[int, int] | None]] = [(way, None) for way in range(4)]
         ways += [(rng.randrange(4), (c, rng.randrange(1024))) for c in range(16) if c != place.card]

@@ -118,6 +118,24 @@ BUGS = (
         ("compute.refuse",),
     ),
     Bug(
+        "a GPU that has failed goes on with its work",
+        "compute_engine.sv",
+        "assign clear  = rst_i || flush_i;",
+        "assign clear  = rst_i || (flush_i && 1'b0);",
+        ("compute.left",),
+    ),
+    Bug(
+        "a GPU that has failed keeps the time of its unit",
+        "compute_engine.sv",
+        """  work_timer u_timer (
+      .clk_i,
+      .rst_i(clear),""",
+        """  work_timer u_timer (
+      .clk_i,
+      .rst_i(rst_i),""",
+        ("compute.left",),
+    ),
+    Bug(
         "a segment needs no whole header",
         "work_parser.sv",
         "!bad_i && place_q == PAYLOAD && ~e2e_q",
