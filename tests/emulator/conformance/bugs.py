@@ -134,6 +134,7 @@ BUGS = (
       .clk_i,
       .rst_i(rst_i),""",
         ("compute.left",),
+        16,
     ),
     Bug(
         "a segment needs no whole header",
