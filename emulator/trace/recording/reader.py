@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from heapq import merge
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 from ringhil.emulator.documents import explained
 from ringhil.emulator.files import open_input
 from ringhil.emulator.trace.recorder import RecordingError
+from ringhil.emulator.trace.recording.salvaging import salvaged
 from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSION, WAYS, About
 
 _LAST = 2**63 - 1
@@ -62,7 +64,8 @@ class RecordedState(NamedTuple):
 
 
 class Recording:
-    """The file at `path`. Raises RecordingError for what is none; while it is read, where it is damaged."""
+    """The file at `path`; one that was cut off breaks off with the last row before which nothing is missing. Raises
+    RecordingError for what is none; while it is read, where it is damaged. `file`: what is read."""
 
     @staticmethod
     def is_one(path: Path) -> bool:
@@ -74,10 +77,19 @@ class Recording:
             raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
 
     def __init__(self, path: Path) -> None:
-        self.path, self._process = path, os.getpid()
+        self.path, self.file, self._process = path, path, os.getpid()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of what is left of one that was cut off
         self._inherited: list[sqlite3.Connection] = []
         if not self.is_one(path):
             raise RecordingError(f"{path}: is no recording; {_WANTED}")
+        try:
+            self._begin()
+        except RecordingError:
+            if not self._salvage():
+                raise
+            self._begin()
+
+    def _begin(self) -> None:
         with self._sound():
             self._db = self._open()
         try:
@@ -87,10 +99,20 @@ class Recording:
             self._db.close()
             raise
 
+    def _salvage(self) -> bool:
+        """Whether something is left of a file that was cut off."""
+        self._folder = tempfile.TemporaryDirectory(prefix="ringhil-cut-")
+        found = salvaged(self.path, Path(self._folder.name))
+        if found is None:
+            self._folder.cleanup()
+            return False
+        self.file = found
+        return True
+
     def _open(self) -> sqlite3.Connection:
         """To be read only; one whose writer was killed in the middle of a batch is put in order first."""
-        name = f"file:{quote(str(self.path.absolute()))}"
-        journal = Path(f"{self.path}-journal").exists()
+        name = f"file:{quote(str(self.file.absolute()))}"
+        journal = Path(f"{self.file}-journal").exists()
         db = sqlite3.connect(f"{name}?mode={'rw' if journal else 'ro'}", uri=True, isolation_level=None)
         db.execute("PRAGMA trusted_schema = OFF")
         return db
@@ -295,6 +317,8 @@ class Recording:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self

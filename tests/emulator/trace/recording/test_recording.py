@@ -4,7 +4,7 @@ import os
 import signal
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,28 @@ def test_one_whose_writer_was_killed_has_all_batches(tmp_path: Path) -> None:
     with Recording(path) as found:
         assert not found.complete
         assert [m.cycle for m in found.messages()] == list(range(2 * 8192))
+
+
+@unhurried
+@given(st.integers(0, 10**6))
+def test_one_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, at: int) -> None:
+    """Nothing else than what was written, without a gap."""
+    path, cut = tmp_path / "r", tmp_path / "cut"
+    if not path.exists():
+        written(path, [frame(n) if n % 3 else (n, None, "split", {"units": n}) for n in range(3000)])
+    whole = path.read_bytes()
+    at %= len(whole)
+    cut.write_bytes(whole[:at])
+    with Recording(path) as recording:
+        everything = list(recording.all())
+    found, file = [], cut
+    with suppress(RecordingError), Recording(cut) as recording:
+        found, file = list(recording.all()), recording.file
+        assert not recording.complete or found == everything
+    assert found == everything[: len(found)]
+    assert len(found) > len(everything) / 2 or at < 0.6 * len(whole), "events come behind the messages of their batch"
+    assert file == cut or not file.exists()
+    assert cut.read_bytes() == whole[:at]
 
 
 def test_one_that_was_interrupted_has_all(tmp_path: Path) -> None:
