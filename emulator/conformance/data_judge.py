@@ -103,7 +103,7 @@ def _calm(judged: Judged, stimulus: Stimulus, observed: Observed) -> int:
         frames = [*observed.arrived[link], *observed.left[link]]
         last = max([last, *(f.ended for f in frames), *observed.granted[link], *observed.credits[link]])
     holds = [a.cycles for a in stimulus.actions if isinstance(a, Hold) and a.cycles > 0]
-    costs = [g.answer.cost for g in judged.answers.given]
+    costs = [g.answer.cost for g in judged.answers.given if g.answer.result is not None]
     return last + _CALM + 4 * max([0, *holds]) + max([0, *costs])
 
 

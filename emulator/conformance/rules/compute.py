@@ -12,6 +12,7 @@ from ringhil.emulator.conformance.timeline import faulty, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.compute import SLOW
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Fault, Hold, Send, Stimulus
 from ringhil.protocol import codec, wire
@@ -23,6 +24,7 @@ _BACK = 100  # cycles within which it takes part again, beside `gpu_restore`
 _LONGEST = 300  # bytes of a unit that it is given then
 _UNIT = slice(12, 16)  # bytes of work, results and refusals
 _LARGE = 65_536  # bytes of the largest unit
+_BEGINS = 16  # cycles after a unit's time is up in which the next one may begin
 
 
 def sources(place: Place) -> list[tuple[int, int] | None]:
@@ -88,8 +90,8 @@ def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         tail = sum(length(frames) * (each + 2) + max(setup, 32) for frames in units) + 1200
         stimulus = Stimulus.of(actions, tail=tail, **place.straps)
         yield RuleCase(f"{setup} + {each} by {WAYS[way]}", stimulus, partial(_times, "compute.time", stimulus.cycles))
-    # Products of more than 16 bits, and factors.
-    for flits in (1, 2, 300) * effort:
+    # Products of more than 16 bits, of factors that have less.
+    for flits in (2, 300) * effort:
         place = some_place(rng, control=roles("entry"))
         each = rng.randrange(0x1_0000, 0x1_2000) // flits + 1
         unit = place.unit(flits * wire.FLIT_BYTES - rng.randrange(wire.FLIT_BYTES), source=None)
@@ -98,6 +100,21 @@ def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         stimulus = Stimulus.of(actions, tail=2 * flits * each + 4 * length(unit) + 600, **place.straps)
         name = f"{flits} flits of {each} cycles"
         yield RuleCase(name, stimulus, partial(_times, "compute.time", stimulus.cycles))
+    for slow in (False, True) * effort:
+        place = some_place(rng, control=roles("entry"))
+        cost, flits = 4 * rng.randrange(20, 100), rng.randrange(2, 90)
+        actions = [*settings(place, **_reckoned(rng, flits, cost, slow)), *[Fault(1, "slow", True)] * slow]
+        actions += all_of([(0, place.unit(flits * wire.FLIT_BYTES)) for _ in range(3)], 30)
+        stimulus = Stimulus.of(actions, tail=3 * cost + 800, **place.straps)
+        name = f"beyond 32 bits{', slow' * slow}"
+        yield RuleCase(name, stimulus, partial(_times, "compute.time", stimulus.cycles))
+
+
+def _reckoned(rng: random.Random, flits: int, cost: int, slow: bool = False) -> dict[str, int]:
+    """Settings of any bits, by which a unit of `flits` takes `cost` cycles: what doesn't fit into 32 bits is lost."""
+    each = rng.getrandbits(32)
+    base = cost // SLOW + (rng.getrandbits(2) << 30) if slow else cost
+    return {"compute_setup": base - flits * each & 0xFFFFFFFF, "compute_per_flit": each}
 
 
 @rule("compute.slow", "a slow GPU takes four times as long", "R7")
@@ -128,6 +145,10 @@ def queue(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             setup = 900
             actions = settings(place, compute_setup=setup)
             units = [(way, place.unit(rng.choice([4, 60, 300]))) for _ in range(7)]
+            # What is said of units that find no room doesn't get mixed up with what is said of those that are there.
+            units += [
+                (way, [_claiming(rng, place.unit(8, source=source)[0])]) for source in (None, (place.card ^ 1, 3))
+            ]
             actions += all_of(units, rng.choice([2, 20]))
             # Room again: one more is taken for each that is done.
             at = START + setup + 250
@@ -135,6 +156,11 @@ def queue(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 actions += [Send(at, WAYS[way], frame) for frame in place.unit(30)]
                 at += rng.randrange(10, 40)
             yield played("compute.queue", f"by {WAYS[way]} {index}", actions, place, 7 * setup + 900)
+
+
+def _claiming(rng: random.Random, unit: RingFrame) -> RingFrame:
+    """The same unit, with another length."""
+    return _sealed(unit.data[:24] + rng.randbytes(4) + unit.data[28:-8])
 
 
 @rule(
@@ -192,6 +218,19 @@ def hang(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             at = max(ends, at) + 2 * len(units) * (setup + 40) + 60
         stimulus = Stimulus.of(actions, tail=800 + 4 * setup, **place.straps)
         yield RuleCase(f"hang {index}", stimulus, partial(_hung, "compute.hang", stimulus.cycles))
+    # In each cycle in which the next unit may begin, which costs what factors of any bits come to.
+    for index in range(3 * effort):
+        place = some_place(rng, control=roles("entry"))
+        cost, flits = 100 + rng.randrange(20), rng.randrange(2, 5)
+        actions, at = settings(place, heartbeat=0, **_reckoned(rng, flits, cost)), START
+        for phase in range(_BEGINS):
+            first, second = (place.unit(flits * wire.FLIT_BYTES) for _ in range(2))
+            actions += [Send(at, "host", frame) for frame in (*first, *second)]
+            begin = at + length(first) + cost + phase
+            actions += [Fault(begin, "hang", True), Fault(begin + rng.choice([1, 1, 2, 5]), "hang", False)]
+            at = begin + cost + 100
+        stimulus = Stimulus.of(actions, tail=900, **place.straps)
+        yield RuleCase(f"as the next begins {index}", stimulus, partial(_hung, "compute.hang", stimulus.cycles))
 
 
 def _emptied(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, Place, roles, some_place
@@ -183,6 +184,12 @@ def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         frames += [place.any(way) for way in (0, 1, 2, 3) * 2]
         ways += [0, 1, 2, 3] * 2
         yield played("data.damaged", f"damaged {index}", [*settings(place), *in_turn(frames, ways)], place, 600)
+    for index in range(effort):
+        place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 0x0F0F, "exits": 0xFFFF})
+        # The mark alone makes a frame bad, whatever its CRC.
+        frames = [replace(place.any(way, mine=0.4), err=rng.random() < 0.7) for way in range(4) for _ in range(8)]
+        sends = in_turn(frames, [way for way in range(4) for _ in range(8)], gap=30)
+        yield played("data.damaged", f"marked {index}", [*settings(place), *sends], place, 600)
 
 
 # Flits of a payload, beside five of header and trailer: the longest and one more; then those with which a counter of

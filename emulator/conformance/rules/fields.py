@@ -149,6 +149,13 @@ def work(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             now += length(frames) + 8
         yield played("fields.work", f"by {WAYS[way]} {index}", actions, place, 900)
     for index in range(effort):
+        # Only a GPU that speaks to other cards sends across; all that `crossings` says is nothing to this one.
+        place = Place(rng, 85, 682, 1001, {"control": roles("entry"), "crossings": 0xFFFF})
+        units = [place.unit(8, source=(there, rng.getrandbits(10)), compute=rng.randrange(2)) for there in range(32)]
+        actions = settings(place, compute_per_flit=0)
+        actions += in_turn([frame for (frame,) in units], [rng.randrange(3) for _ in units], gap=30)
+        yield played("fields.work", f"to cards {index}", actions, place, 600)
+    for index in range(effort):
         place = Place(rng, 3, 300, 1024, {"control": roles("entry")})
         for size_bytes, segment in ((8 * 520, 8), (3000 + rng.randrange(2000), wire.SEGMENT_BYTES)):
             frames = place.unit(size_bytes, segment=segment)

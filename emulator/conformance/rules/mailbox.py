@@ -146,9 +146,29 @@ def mute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions.append(Peek(at - 20, "status"))
         actions += _transit(rng, place, 20, at)
         yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+        yield RuleCase(f"stuck in THROUGH {index}", _before_a_stuck_switch(rng, rng.randrange(4)), _kept_back)
     # Muted at every cycle of a frame on its way, and of one for the GPU itself.
     for own_lane in (0, 1):
         yield RuleCase(f"at every cycle {own_lane}", _at_every_cycle(rng, own_lane), judge)
+
+
+def _before_a_stuck_switch(rng: random.Random, most: int) -> Stimulus:
+    """The switch doesn't follow, nor does it say so before all is over: only the guardian keeps frames back."""
+    place = straps(rng)
+    actions = [*guard_settings(most, 2000), Poke(8, "watchdog", 2000), Fault(10, "switch_stuck_through", True)]
+    actions += [Post(20 + 15 * i, rng.randrange(4), message(rng, place)) for i in range(most + 8)]
+    return Stimulus.of(actions, tail=200, **place)
+
+
+def _kept_back(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """No more frames than its allowance leave in the one period."""
+    most, posts = setting(stimulus, "allowance"), {a.data[6:16] for a in _posts(stimulus)}
+    own = [f for frames in observed.left.values() for f in frames if f.data[6:16] in posts]
+    own.sort(key=lambda f: f.began)
+    if setting(stimulus, "allowance_period") < stimulus.cycles:
+        return []
+    text = f"the frame left with which it is more than {most} in a period"
+    return [Breach("mailbox.mute", frame.began, text) for frame in own[most:]]
 
 
 def _at_every_cycle(rng: random.Random, own_lane: int) -> Stimulus:

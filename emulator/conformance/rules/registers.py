@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from ringhil.emulator.conformance.data_frames import Place
+from ringhil.emulator.conformance.data_frames import TO_HOST, Place
 from ringhil.emulator.conformance.frames import other_control, statistics
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, spread, straps
+from ringhil.emulator.conformance.rules.data import played
 from ringhil.emulator.conformance.rules.switch import foreign
 from ringhil.emulator.conformance.steady import judge_control, view_of
 from ringhil.emulator.conformance.timeline import faulty, readings, setting, silent
@@ -18,6 +19,7 @@ from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome
+from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Report
@@ -266,11 +268,18 @@ def together(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                     actions.append(Send(at + 8 + late, link, frame))
                 at += 30
         yield RuleCase(f"used up {index}", Stimulus.of(actions, **there.straps), _summed)
+        # It is neither entry nor boundary: nobody takes these.
+        chosen = [ways for count in (2, 3, 4) for ways in itertools.combinations(WAYS, count)]
+        actions = [*QUIET]
+        for turn, ways in enumerate(chosen):
+            actions += [Send(20 + 30 * turn, link, there.answer(1, 2, flags=TO_HOST)) for link in ways]
+        yield played("registers.together", f"dropped {index}", actions, there, 500)
 
 
 # -------------------------------------------------------------------------------------------------- many events
 
 MANY = 260  # events: more than eight bits hold
+_SAID = 26  # bad frames from one record to the next, by both links
 APART = 16  # cycles from the beginning of one to its end, and from there to the next one
 # Settings with which such an event is over in this time: a hang that trips the switch, a frame that mutes, a lost link.
 SWIFT = {
@@ -300,7 +309,10 @@ def _close(frames: Iterable[RingFrame], links: Sequence[str], more: int = 0) -> 
 def _lanes_many(rng: random.Random, place: dict[str, int]) -> Iterator[tuple[str, list[RingFrame]]]:
     """What lanes count."""
     given = {"card": place["card"], "origin": (place["node"] + 1) % place["size"], "size": place["size"], "ttl": 2}
-    yield "bad", [_short(rng, place, 2).with_bad_link_crc() for _ in range(2 * MANY)]
+    bad = [_short(rng, place, 2).with_bad_link_crc() for _ in range(2 * MANY)]
+    for at in range(2 * MANY, 0, -_SAID):  # by both links what has been counted is said in a record
+        bad[at:at] = [RingFrame.of(statistics(rng, flags=wire.Flag.WITH_RECORDS, **given)) for _ in IN]
+    yield "bad", bad
     yield "marked", [_short(rng, place, 2).marked() for _ in range(2 * MANY)]
     yield "used up", [_short(rng, place, 0) for _ in range(MANY)]
     yield "counted", [RingFrame.of(statistics(rng, **given)) for _ in range(MANY)]
@@ -339,7 +351,11 @@ def many(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = straps(rng)
     for kind, frames in _lanes_many(rng, place):
         monitor = registers.ControlBit.MONITOR if kind == "purged" else 0
-        actions: list[Action] = [*QUIET, Poke(6, "control", monitor), *_close(frames, IN, more=kind == "counted")]
+        actions: list[Action] = [
+            *QUIET,
+            Poke(6, "control", monitor),
+            *_close(frames, IN, more=kind in ("counted", "bad")),
+        ]
         yield RuleCase(kind, Stimulus.of(actions, **place), partial(judge_control, "registers.many"))
     for register, values in SWIFT.items():
         # Before the liveness check asks for the first time.

@@ -422,4 +422,62 @@ BUGS = (
         ("compute.bypassed", "rtl.ends"),  # an assertion of ours may be first
         actions=200,  # what ends the simulation is not made small
     ),
+    Bug(
+        "of what a unit takes the highest byte of a factor is lost",
+        "work_timer.sv",
+        "assign base      = setup_q + low_q + {high_q, 16'h0};",
+        "assign base      = setup_q + low_q + {8'h0, high_q[7:0], 16'h0};",
+        ("compute.time",),
+    ),
+    Bug(
+        "what is said of a refused unit gets into one that waits",
+        "work_queue.sv",
+        "      if (pop_i) head_q <= head_q + 2'd1;",
+        "      if (pop_i) head_q <= head_q + 2'd1;\n      length_q[tail_q][31:16] <= length_i[31:16];",
+        ("compute.queue",),
+    ),
+    Bug(
+        "a GPU that speaks to no card sends results across",
+        "gpu_node.sv",
+        "control[CONTROL_BOUNDARY] ? crossings : 16'h0",
+        "crossings",
+        ("fields.work",),
+    ),
+    Bug(
+        "the mark alone isn't looked at on the data channel",
+        "port_rx.sv",
+        "&& ctl[LINK_DATA]),\n      .sof_i(ctl[LINK_SOF]),\n      .eof_i(ctl[LINK_EOF]),\n      .err_i(ctl[LINK_ERR]),",
+        "&& ctl[LINK_DATA]),\n      .sof_i(ctl[LINK_SOF]),\n      .eof_i(ctl[LINK_EOF]),\n      .err_i(1'b0),",
+        ("data.damaged",),
+    ),
+    Bug(
+        "of data frames that are dropped in one cycle one is counted",
+        "registers.sv",
+        "3'(data_dropped_i[0]) + 3'(data_dropped_i[1]) + 3'(data_dropped_i[2]) + 3'(data_dropped_i[3])",
+        "3'(data_dropped_i != 4'h0)",
+        ("registers.together",),
+    ),
+    Bug(
+        "records say errors in four bits",
+        "registers.sv",
+        "= count_q[at(REG_RX_BAD_PORT2)][7:0];",
+        "= {4'h0, count_q[at(REG_RX_BAD_PORT2)][3:0]};",
+        ("registers.many",),
+        actions=40,
+    ),
+    Bug(
+        "the frame that mutes leaves when the switch is stuck",
+        "outbox.sv",
+        "assign wanted = pass && !lost;",
+        "assign wanted = (pass || mute_o) && !lost;",
+        ("mailbox.mute", "mailbox.within"),
+        actions=14,
+    ),
+    Bug(
+        "a long time ends too late",
+        "link_state.sv",
+        "at_d = now_i + 64'(restore_i);",
+        "at_d = now_i + 64'(restore_i) + 64'(restore_i >> 8);",
+        ("timers.long",),
+    ),
 )
