@@ -10,15 +10,16 @@ from ringhil.emulator.debug.happened import KINDS
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.told import Told
+from ringhil.emulator.debug.told import Told, said
 from ringhil.emulator.trace import RecordingError
 from ringhil.protocol.frames import BY_KIND
 
 Document = dict[str, Any]
 
-_MESSAGES = {kind.__name__.lower(): [each.name for each in fields(kind)] for kind in BY_KIND.values()}
+# Kinds of messages, and the names of their fields.
+MESSAGES = {kind.__name__.lower(): [each.name for each in fields(kind)] for kind in BY_KIND.values()}
 NAMES = frozenset(
-    {"number", "cycle", "gpu", "kind", "way", "port", "bad", *(name for names in _MESSAGES.values() for name in names)}
+    {"number", "cycle", "gpu", "kind", "way", "port", "bad", *(name for names in MESSAGES.values() for name in names)}
     | {name for names in KINDS.values() for name in names}
 )
 _MOST = 2000  # letters of a line
@@ -166,7 +167,7 @@ def in_words(document: Document) -> str:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
     for part in ("registers", "firmware", "card", "changed", "changes"):
         if part in document:
-            found += [f"{part}:", *_indented(document[part], "  ")]
+            found += [f"{part}:", *indented(document[part], "  ")]
     found += [f"  {number}. {condition}" for number, condition in enumerate(document.get("breaks", ()), 1)]
     found += _hops(document.get("hops", ()))
     found += [f"  {_line(told)}" for told in document.get("chain", ())]
@@ -185,41 +186,26 @@ def _hops(hops: Sequence[Document]) -> Iterator[str]:
         before = hop["value"]
 
 
-_TOLD = (
-    "sequence",
-    "epoch",
-    "operation",
-    "count",
-    "members",
-    "role",
-    "why",
-    "reason",
-    "state",
-    "echo",
-    "fault",
-    "clear",
-)
-
-
 def _line(about: Document) -> str:
     """One message or event: where it is, and the fields that tell it from others."""
     where = [str(about[name]) for name in ("gpu", "way", "kind") if name in about]
-    said = [f"{name} {about[name]}" for name in _TOLD if about.get(name) is not None]
-    return f"{about['number']}: cycle {about['cycle']} {' '.join(where)}{': ' if said else ''}{', '.join(said)}"
+    fields = said(about)
+    return f"{about['number']}: cycle {about['cycle']} {' '.join(where)}{': ' if fields else ''}{fields}"
 
 
 def _differs(found: Iterable[tuple[str, object, object]]) -> list[Document]:
     return [{"where": where, "there": there, "here": here} for where, there, here in found]
 
 
-def _indented(value: Any, space: str) -> Iterator[str]:
+def indented(value: Any, space: str) -> Iterator[str]:
+    """A document as lines, what is inside of something further to the right."""
     if not isinstance(value, dict):
         yield f"{space}{value}"
         return
     for name, each in value.items():
         if isinstance(each, dict) and each:
             yield f"{space}{name}:"
-            yield from _indented(each, f"{space}  ")
+            yield from indented(each, f"{space}  ")
         else:
             yield f"{space}{name}: {each}"
 
@@ -242,8 +228,8 @@ def _words(text: str, wanted: str, number: int) -> list[str]:
 
 
 def _kind(text: str) -> Condition:
-    if text not in _MESSAGES and text not in KINDS:
-        raise DebugError(f"found kind {text[:50]!r}; allowed are {', '.join([*_MESSAGES, *KINDS])}")
+    if text not in MESSAGES and text not in KINDS:
+        raise DebugError(f"found kind {text[:50]!r}; allowed are {', '.join([*MESSAGES, *KINDS])}")
     return parse(f"kind == {text}", NAMES)
 
 

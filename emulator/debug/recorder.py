@@ -16,7 +16,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import About, RecordingWriter
-from ringhil.emulator.trace.recording.writer import Chain
+from ringhil.emulator.trace.recording.writer import BATCH, Chain
 
 STATES_EVERY = 1 << 16  # cycles
 
@@ -61,7 +61,7 @@ class RunRecorder:
 
     `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written. `begun`: the run has
     come to where another recording has this number; see `RecordingWriter.go_on`. `about`: then that of the other.
-    `choice`: whose firmware runs where, with the boards that do.
+    `choice`: whose firmware runs where, with the boards that do. `batch`: of so many rows, which are then in the file.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class RunRecorder:
         about: About | None = None,
         begun: tuple[Path, int, Chain] | None = None,
         choice: FirmwareChoice = OURS,
+        batch: int = BATCH,
     ) -> None:
         wiring = run.server.wiring
         self._run = run
@@ -81,6 +82,7 @@ class RunRecorder:
             path,
             about or _about(run, firmware, nodes),
             [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)],
+            batch=batch,
         )
         if begun is not None:
             self._writer.go_on(*begun)

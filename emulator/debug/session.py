@@ -5,7 +5,7 @@ message is that after its cycle: all that happens in it has been done.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -42,6 +42,15 @@ class FieldOnLink(NamedTuple):
     gpu: str
     link: str
     value: object
+
+
+class FrameOnLink(NamedTuple):
+    """The same of a whole frame."""
+
+    cycle: int
+    gpu: str
+    link: str
+    frame: bytes
 
 
 class DebugSession:
@@ -129,26 +138,40 @@ class DebugSession:
     def who(self, name: str) -> list[FieldOnLink]:
         """What a field of the message was on each link that it passed, in the order of time. The run is played again
         from when it was sent until it came to where it is. Raises DebugError."""
-        here = self.here
-        head = header(here.frame) if isinstance(here, RecordedMessage) else None
-        if here is None or head is None:
-            raise DebugError("here is no message whose fields could have changed; step to one")
+        here, head = self._header()
         if name not in head:
             raise DebugError(f"found field {name[:50]!r}; allowed are {', '.join(head)}")
+        return [
+            FieldOnLink(
+                each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), (header(each.frame) or {})[name]
+            )
+            for each in self._passed(here)
+        ]
+
+    def hops(self) -> list[FrameOnLink]:
+        """What the message was, all of it, on each link that it passed, in the order of time. Raises DebugError."""
+        return [
+            FrameOnLink(each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), each.frame)
+            for each in self._passed(self._header()[0])
+        ]
+
+    def _header(self) -> tuple[RecordedMessage, Mapping[str, Any]]:
+        here = self.here
+        head = header(here.frame) if isinstance(here, RecordedMessage) else None
+        if head is None:
+            raise DebugError("here is no message whose fields could have changed; step to one")
         assert isinstance(here, RecordedMessage)
+        return here, head
+
+    def _passed(self, here: RecordedMessage) -> list[Passed]:
+        """The message on the links; the run is played again for that."""
         sent, came = self._way(here)
         self._playable()
         with self.past.aside(sent) as moment:
             moment.ask("links")
             moment.go(came + 1)
             passed: list[Passed] = moment.ask("passed")
-        found = [each for each in passed if same_message(each.frame, here.frame)]
-        return [
-            FieldOnLink(
-                each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), (header(each.frame) or {})[name]
-            )
-            for each in sorted(found)
-        ]
+        return sorted(each for each in passed if same_message(each.frame, here.frame))
 
     def _way(self, message: RecordedMessage) -> tuple[int, int]:
         """The cycles in which a message was sent and came to its end."""

@@ -1,6 +1,6 @@
 """What a recording holds, in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from json import loads
 from typing import Any
@@ -10,6 +10,26 @@ from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec
 
 Told = RecordedMessage | RecordedEvent
+
+# The fields that tell a message or event from others of its kind.
+_TELLING = (
+    "sequence",
+    "epoch",
+    "unit",
+    "segment",
+    "attempt",
+    "status",
+    "operation",
+    "count",
+    "members",
+    "role",
+    "why",
+    "reason",
+    "state",
+    "echo",
+    "fault",
+    "clear",
+)
 
 
 def decoded(frame: bytes) -> tuple[str, dict[str, Any]]:
@@ -62,3 +82,8 @@ def _parts(value: Any) -> dict[Any, Any] | None:
     if is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in fields(value)}
     return None
+
+
+def said(found: Mapping[str, Any]) -> str:
+    """Of the fields of a message or event those that tell it from others, in a line."""
+    return ", ".join(f"{name} {found[name]}" for name in _TELLING if found.get(name) is not None)

@@ -1,1 +1,1 @@
-"""What people see: the command line."""
+"""What people see: the command line, and the screen of `ringhil step`."""

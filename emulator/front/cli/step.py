@@ -12,16 +12,15 @@ import click
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.commands import Commands, in_words, lines
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.files import open_input
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
-from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.scenario import load
+from ringhil.emulator.scenario import Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.recording import Recording
 
@@ -31,7 +30,10 @@ _LARGEST = 1 << 20  # bytes of a script
 @click.command("step")
 @click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml")
 @click.option(
-    "--script", type=click.Path(path_type=Path), metavar="FILE", help="Commands, one a line.  [default: from stdin]"
+    "--script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Commands, one a line.  [default: a screen on a terminal, otherwise from stdin]",
 )
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
@@ -42,7 +44,8 @@ def command(
 ) -> int:
     """Step a run message by message, forwards and backwards, and look at what GPUs and CPU knew.
 
-    A server's file is run and recorded first. Commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
+    A server's file is run and recorded. On a terminal a screen opens; ? shows its keys. Otherwise, and there after a
+    colon, these are the commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
     REGISTER [CYCLES]; show, state GPU, card NAME, who FIELD, why count|role|rejected, diff N; inject {fault: ...},
     set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
@@ -52,19 +55,36 @@ def command(
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
         text = None if script is None else _text(script)
+        on_screen = text is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
+        server = None
         if not Recording.is_one(file):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-step-")))
-            file = _recorded(file, folder / "run", library, choice)
-        session = stack.enter_context(DebugSession(file, library, firmware=choice))
-        commands = Commands(session)
-        for number, line in _asked() if text is None else lines(text):
-            where = f"{script}:{number}: " if script is not None else ""
-            with _refused(where, go_on=text is None and sys.stdin.isatty()):
-                found = commands.do(line)
-                click.echo(json.dumps(found) if as_json else in_words(found))
+            server = load(file)
+            file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-step-"))) / file.stem
+        if on_screen:
+            _on_screen(file, library, choice, server)
+        else:
+            if server is not None:
+                record_run(file, server, library, choice)
+            session = stack.enter_context(DebugSession(file, library, firmware=choice))
+            _by_lines(Commands(session), script, text, as_json)
     return 0
+
+
+def _on_screen(file: Path, library: Library, firmware: FirmwareChoice, server: Scenario | None) -> None:
+    from ringhil.emulator.front.tui.opening import step  # Textual takes longer to load than most commands to run
+
+    with _refused("", go_on=False):
+        step(file, library, firmware, server)
+
+
+def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json: bool) -> None:
+    for number, line in _asked() if text is None else lines(text):
+        where = f"{script}:{number}: " if script is not None else ""
+        with _refused(where, go_on=text is None and sys.stdin.isatty()):
+            found = commands.do(line)
+            click.echo(json.dumps(found) if as_json else in_words(found))
 
 
 def _text(script: Path) -> str:
@@ -76,16 +96,6 @@ def _text(script: Path) -> str:
     if len(found) > _LARGEST:
         raise click.ClickException(f"{script}: is longer than {_LARGEST} bytes, which are allowed")
     return found.decode("utf-8", errors="replace")
-
-
-def _recorded(server: Path, recording: Path, library: Library, firmware: FirmwareChoice) -> Path:
-    run = Run(load(server), library, firmware=firmware)
-    try:
-        with RunRecorder(recording, run, firmware=firmware.given) as recorder:
-            recorder.end(run.run())
-    finally:
-        run.close()
-    return recording
 
 
 def _asked() -> Iterator[tuple[int, str]]:

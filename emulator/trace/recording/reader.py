@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import merge
 from operator import attrgetter
@@ -238,6 +238,14 @@ class Recording:
         with self._sound():
             row = self._db.execute(query, (kind, last)).fetchone()
         return None if row is None else self._event(row)
+
+    def events_of(self, kinds: Sequence[str], first: int, most: int) -> list[RecordedEvent]:
+        """So many at most of these kinds, from a number on. Raises RecordingError where they are damaged."""
+        marks = ", ".join("?" * len(kinds))
+        query = f"SELECT * FROM events WHERE kind IN ({marks}) AND number >= ? ORDER BY number LIMIT ?"
+        with self._sound():
+            rows = self._db.execute(query, (*kinds, first, most)).fetchall()
+        return [self._event(row) for row in rows]
 
     def messages_of(self, cell: int, first: int, last: int) -> Iterator[RecordedMessage]:
         """Those of a GPU with these numbers, in order. Raises RecordingError where they are damaged."""

@@ -15,7 +15,7 @@ from typing import Any, Self
 from ringhil.emulator.trace.recorder import RecordingError, Seen
 from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, MAGIC, TABLES, VERSION, WAYS, About
 
-_BATCH = 8192  # rows
+BATCH = 8192  # rows
 _HEADER, _OWNER = 100, slice(68, 72)  # of a file of SQLite's: bytes, and those that say whose it is
 _WAY = {name: number for number, name in enumerate(WAYS)}
 _HEAD = struct.Struct("<QIBBBI")
@@ -55,10 +55,10 @@ class Chain:
 
 class RecordingWriter:
     """Grows at `path`, from the beginning; a recording that stood there is gone. Call `end` when the run is over;
-    without that it is one that breaks off. Raises RecordingError."""
+    without that it is one that breaks off. `batch`: so many rows are written together. Raises RecordingError."""
 
-    def __init__(self, path: Path, about: About, gpus: Sequence[str]) -> None:
-        self._path, self._chain = path, Chain()
+    def __init__(self, path: Path, about: About, gpus: Sequence[str], *, batch: int = BATCH) -> None:
+        self._path, self._chain, self._batch = path, Chain(), batch
         self._messages: list[tuple[int, int, int, int, int, bool, int, bytes]] = []
         self._events: list[tuple[int, int, int | None, str, str]] = []
         self._states: list[tuple[int, int, bytes]] = []
@@ -104,7 +104,7 @@ class RecordingWriter:
         row = (self._number, seen.cycle, seen.cell, way, seen.port, seen.bad, frame[0] if frame else 0, frame)
         self._messages.append(row)
         self._chain.message(seen.cycle, seen.cell, way, seen.port, seen.bad, frame)
-        if len(self._messages) >= _BATCH:
+        if len(self._messages) >= self._batch:
             self._flush()
 
     def event(self, cycle: int, cell: int | None, kind: str, fields: dict[str, Any]) -> None:
@@ -113,13 +113,13 @@ class RecordingWriter:
         self._number += 1
         self._events.append((self._number, cycle, cell, kind, text))
         self._chain.event(cycle, cell, kind, text)
-        if len(self._events) >= _BATCH:
+        if len(self._events) >= self._batch:
             self._flush()
 
     def outside(self, fields: dict[str, Any]) -> None:
         """What came from outside, with its `cycle` and `gpu`."""
         self._outside.append((fields_as_text(fields),))
-        if len(self._outside) >= _BATCH:
+        if len(self._outside) >= self._batch:
             self._flush()
 
     def state(self, cycle: int, state: bytes) -> None:

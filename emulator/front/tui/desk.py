@@ -1,0 +1,208 @@
+"""A process with a session of its own, which does what takes long while the screen goes on.
+
+It is forked before the screen begins. What is read from it was pickled by a process that this one has made itself.
+"""
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from ringhil.emulator.debug.commands import Commands, Document
+from ringhil.emulator.debug.condition import ConditionError
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.session import DebugSession, FrameOnLink
+from ringhil.emulator.front.tui.finding import wanted
+from ringhil.emulator.trace import RecordingError
+
+# Verbs that only read: they can be broken off anywhere. A run that is played can't.
+_READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
+_REFUSED = (DebugError, RecordingError, ConditionError)
+_PATIENCE = 2.0  # seconds
+Then = Callable[[Any], None]
+Where = Callable[[], int]
+Open = Callable[[], DebugSession]
+
+
+class Looked(NamedTuple):
+    """How things were. `registers`: of all GPUs."""
+
+    gpu: str
+    registers: dict[str, dict[str, int]]
+    firmware: Any
+    card: dict[str, Any]
+
+
+class Unanswered(NamedTuple):
+    """What was asked for can't be done."""
+
+    why: str
+
+
+class Desk:
+    """Raises DebugError where the session can't be opened. Requests are done one after the other."""
+
+    def __init__(self, open_session: Open) -> None:
+        context = get_context("fork")
+        self._line, theirs = context.Pipe()
+        self._broken = context.RawValue("Q", 0)  # the number of the request that is to be broken off
+        breaks = _Breaks(self._broken)
+        self._process = context.Process(target=_serve, args=(open_session, theirs, self._line, breaks), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._waiting: deque[tuple[str, Where, tuple[Any, ...], Then]] = deque()
+        self._then: Then | None = None
+        self._asked = 0  # requests
+        good, answer = self._line.recv()
+        if not good:
+            self.close()
+            raise DebugError(answer)
+        self.verbs: tuple[str, ...] = answer
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done."""
+        return self._then is not None
+
+    def fileno(self) -> int:
+        """Call `heard` when there is something to read."""
+        return self._line.fileno()
+
+    def ask(self, then: Then, what: str, where: Where, *values: Any) -> None:
+        """`do` a command, `find` a text, `look` at a GPU, or `hops`, at the message or event where one is by then."""
+        self._waiting.append((what, where, values, then))
+        self._next()
+
+    def _next(self) -> None:
+        if self._then is None and self._waiting:
+            what, where, values, self._then = self._waiting.popleft()
+            self._asked += 1
+            with suppress(BrokenPipeError):  # `heard` finds out
+                self._line.send((self._asked, what, where(), values))
+
+    def heard(self) -> bool:
+        """Take an answer in; False: there will be no more."""
+        try:
+            good, answer = self._line.recv()
+        except (EOFError, OSError):
+            good, answer = False, "the process that does this has died"
+        then, self._then = self._then, None
+        if then is not None:
+            then(answer if good else Unanswered(answer))
+        self._next()
+        return self._process.is_alive()
+
+    def stop(self) -> None:
+        """Break off what is being done, where that can be."""
+        if self.busy and self._process.pid is not None:
+            self._broken.value = self._asked
+            os.kill(self._process.pid, signal.SIGINT)
+
+    def close(self) -> None:
+        """It ends; it is told so, as others that were forked meanwhile may hold this end of the line, too."""
+        with suppress(OSError):
+            self._line.send(None)
+        self._line.close()
+        self._process.join(0 if self.busy else _PATIENCE)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._process.close()
+
+
+class _Breaks:
+    """In the process: KeyboardInterrupt for the request that is to be broken off, where that can be. Signals of others,
+    early and late ones do nothing."""
+
+    def __init__(self, broken: Any) -> None:
+        self._broken, self._request, self._can_be = broken, 0, False
+
+    def begin(self, request: int) -> None:
+        """The number of what is done next."""
+        self._request = request
+        signal.signal(signal.SIGINT, self._stop)
+
+    def _stop(self, *_: object) -> None:
+        if self._can_be and self._broken.value == self._request:
+            self._can_be = False
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def allowed(self, can_be: bool = True) -> Iterator[None]:
+        """It can be broken off here."""
+        self._can_be = can_be
+        try:
+            self._stop()
+            yield
+        finally:
+            self._can_be = False
+
+
+def _serve(open_session: Open, line: Connection, other: Connection, breaks: _Breaks) -> None:
+    other.close()  # or it would wait for itself
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    breaks.begin(0)
+    try:
+        session = open_session()
+    except _REFUSED as error:
+        line.send((False, str(error)))
+        return
+    with session:
+        worker = _Worker(session, breaks)
+        line.send((True, worker.verbs))
+        with suppress(EOFError, OSError):
+            while (asked := line.recv()) is not None:
+                request, *what = asked
+                breaks.begin(request)
+                line.send(_done(worker, *what))
+
+
+def _done(worker: "_Worker", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
+    try:
+        worker.seek(number)
+        return True, getattr(worker, what)(*values)
+    except KeyboardInterrupt:
+        return False, "broken off"
+    except _REFUSED as error:
+        return False, str(error)
+    except Exception as error:  # a mistake of ours must not take the screen away
+        return False, f"{type(error).__name__}: {error}"
+
+
+class _Worker:
+    def __init__(self, session: DebugSession, breaks: _Breaks) -> None:
+        self._session, self._commands, self._breaks = session, Commands(session), breaks
+        self.verbs = self._commands.verbs
+
+    def seek(self, number: int) -> None:
+        """The session is where the screen is."""
+        if number != self._session.number:
+            self._session.here = next(self._session.recording.all(number, number), None)
+
+    def do(self, line: str) -> tuple[int, Document]:
+        """Where it is then, and the document."""
+        with self._breaks.allowed(line.partition(" ")[0] in _READING):
+            document = self._commands.do(line)
+        return self._session.number, document
+
+    def find(self, text: str, back: bool) -> int | None:
+        """The number of the next one, or of the one before; None: there is none."""
+        recording, here = self._session.recording, self._session.number
+        is_wanted = wanted(text, self._session)
+        way = recording.all_back(here - 1) if back else recording.all(here + 1)
+        with self._breaks.allowed():
+            return next((told.number for told in way if is_wanted(told)), None)
+
+    def look(self, gpu: str) -> Looked:
+        """At a GPU, its card, and the registers of all."""
+        session = self._session
+        registers = {name: session.registers(name) for name in session.recording.gpus}
+        return Looked(gpu, registers, session.firmware(gpu), session.card(gpu.split(".")[0]))
+
+    def hops(self) -> list[FrameOnLink]:
+        """What the message was on each link that it passed."""
+        return self._session.hops()

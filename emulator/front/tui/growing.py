@@ -1,0 +1,70 @@
+"""A run that is played and recorded by a process of its own, while the recording is looked at."""
+
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+
+_BATCH = 256  # rows: of so many the list grows
+
+
+class Growing:
+    """Begins at once; the recording is there. Raises DebugError where the run can't begin."""
+
+    def __init__(self, path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice) -> None:
+        context = get_context("fork")
+        self._line, theirs = context.Pipe(duplex=False)
+        self._process = context.Process(target=_play, args=(path, scenario, library, firmware, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.failed = self._said()  # None: all is well
+        if self.failed is not None:
+            self.close()
+            raise DebugError(self.failed)
+
+    def _said(self) -> str | None:
+        try:
+            found: str | None = self._line.recv()
+        except EOFError:
+            return "the process that played the run has died"
+        return found
+
+    @property
+    def process(self) -> int:
+        """Its number."""
+        return self._process.pid or 0
+
+    def over(self) -> bool:
+        """Whether the run has ended, well or not: then `failed` says why."""
+        if not self._line.poll():
+            return False
+        self.failed = self._said()
+        return True
+
+    def close(self) -> None:
+        """Whatever it has come to, it ends."""
+        self._line.close()
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+
+
+def _play(path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice, line: Connection) -> None:
+    """Says None when it has begun, and again when it has ended; otherwise why it hasn't."""
+    try:
+        run = Run(scenario, library, firmware=firmware)
+        try:
+            with RunRecorder(path, run, firmware=firmware.given, batch=_BATCH) as recorder:
+                line.send(None)
+                recorder.end(run.run())
+        finally:
+            run.close()
+        line.send(None)
+    except Exception as error:
+        line.send(str(error) or type(error).__name__)
