@@ -189,7 +189,9 @@ class Invariants(Part):
         True, description="keepalives, rounds of a census and silence come neither sooner nor later than they must"
     )
     rightly_resent: bool = Field(
-        True, description="a unit goes out again for a reason, in time, elsewhere; no GPU has more than its window"
+        True,
+        description="a unit goes out again for a reason, in time, elsewhere; "
+        "no GPU has more than its window, nor less while there is work for it",
     )
     rightly_told: bool = Field(
         True, description="what GPUs and CPU write says truly who sends it, to whom, under which number, by which way"
