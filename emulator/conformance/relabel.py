@@ -96,8 +96,8 @@ def with_card(stimulus: Stimulus, card: int) -> Stimulus:
     actions: list[Action] = []
     for action in changed(stimulus, change).actions:
         if isinstance(action, Poke) and action.register in _CARD_SETS:
-            bits = sum(1 << swap(i) for i in range(wire.MAX_CARDS) if action.value >> i & 1)
-            action = replace(action, value=bits)
+            cards = {swap(i) for i in range(wire.MAX_CARDS) if action.value >> i & 1}
+            action = replace(action, value=sum(1 << i for i in range(wire.MAX_CARDS) if i in cards))
         elif isinstance(action, Poke) and action.register == "boundary_peer":
             action = replace(action, value=swap(action.value))
         actions.append(action)

@@ -86,3 +86,9 @@ def test_a_card_changes_its_number_everywhere() -> None:
     post = after.actions[2]
     assert isinstance(post, Post)
     assert replace(codec.decode(post.data), card=5, source_card=5) == codec.decode(work.data)
+
+
+def test_a_card_without_a_place_in_the_sets_takes_none_there() -> None:
+    """Sets have 16 bits, cards 8: what is written stays within what the register takes."""
+    stimulus = Stimulus.of([Poke(2, "crossings", 0xFFFF)], card=85, node=1, size=4)
+    assert relabel.with_card(stimulus, 0).actions == (Poke(2, "crossings", 0xFFFE),)
