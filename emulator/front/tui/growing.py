@@ -1,8 +1,12 @@
 """A run that is played and recorded by a process of its own, while the recording is looked at."""
 
+import os
+import signal
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Thread
 
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
@@ -19,8 +23,9 @@ class Growing:
 
     def __init__(self, path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice) -> None:
         context = get_context("fork")
-        self._line, theirs = context.Pipe(duplex=False)
-        self._process = context.Process(target=_play, args=(path, scenario, library, firmware, theirs), daemon=True)
+        self._line, theirs = context.Pipe()
+        ours = (path, scenario, library, firmware)
+        self._process = context.Process(target=_play, args=(*ours, theirs, self._line), daemon=True)
         self._process.start()
         theirs.close()
         self.failed = self._said()  # None: all is well
@@ -55,8 +60,12 @@ class Growing:
         self._process.close()
 
 
-def _play(path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice, line: Connection) -> None:
+def _play(
+    path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice, line: Connection, other: Connection
+) -> None:
     """Says None when it has begun, and again when it has ended; otherwise why it hasn't."""
+    other.close()  # or the line would never end
+    Thread(target=_end_with, args=(line,), daemon=True).start()
     try:
         run = Run(scenario, library, firmware=firmware)
         try:
@@ -68,3 +77,10 @@ def _play(path: Path, scenario: Scenario, library: Library, firmware: FirmwareCh
         line.send(None)
     except Exception as error:
         line.send(str(error) or type(error).__name__)
+
+
+def _end_with(line: Connection) -> None:
+    """A run that nobody looks at any more, as whoever did was killed, would fill the disk."""
+    with suppress(EOFError, OSError):
+        line.recv()
+    os.kill(os.getpid(), signal.SIGKILL)

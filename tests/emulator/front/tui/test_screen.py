@@ -4,10 +4,11 @@ import asyncio
 import json
 import os
 import re
+import select
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import pairwise
-from multiprocessing import active_children
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import pytest
@@ -499,3 +500,26 @@ def test_a_run_that_dies_is_told(tmp_path: Path) -> None:
 def test_a_run_that_cannot_begin_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DebugError, match=r"g: cannot be written"):
         Growing(tmp_path / "none" / "g", loads(SERVER), cells_library(), OURS)
+
+
+def test_a_run_ends_with_whoever_looks_at_it(tmp_path: Path) -> None:
+    endless = loads(SERVER.replace("until: 40000", "until: 2000000000"))
+    reading, writing = os.pipe()  # every process that is forked from here has it open until its end
+
+    def looks() -> None:
+        growing = Growing(tmp_path / "g", endless, cells_library(), OURS)
+        screen = StepScreen(tmp_path / "g", lambda: DebugSession(tmp_path / "g", cells_library()), growing)
+        os.write(writing, b"begun")
+        screen.run(headless=True)
+
+    looker = get_context("fork").Process(target=looks)
+    looker.start()
+    os.close(writing)
+    try:
+        assert os.read(reading, 100) == b"begun"
+        looker.kill()
+        looker.join()
+        assert select.select([reading], [], [], _LIMIT)[0]
+        assert os.read(reading, 100) == b""
+    finally:
+        os.close(reading)
