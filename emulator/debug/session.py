@@ -291,7 +291,7 @@ class DebugSession:
         cycle = {"edited": self._next} if how == "edited" else {}
         about = self.recording.about.model_copy(update={"changes": [*before, *changes], **cycle})
         with self.past.aside(self._next) as moment:
-            found: Any = moment.ask(how, path, self.recording.path, about, changes)
+            found: Any = moment.ask(how, path, self.recording.file, about, changes)
         self._changes.clear()
         if how == "branch":
             return found, [], []

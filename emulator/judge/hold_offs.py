@@ -49,8 +49,7 @@ class HoldOffs:
         if why is LeaseEnd.HANDOVER:
             member.until = now + seat.times.lease
         elif why is LeaseEnd.LEASE:
-            t = seat.times
-            wait = max(t.wait_to_restore, 2 * t.guard + (len(seat.members) + 1) * t.skew)
+            wait = max(seat.times.wait_to_restore, seat.all_turns)
             soon = now - member.since < _SOON * wait
             member.losses = min(member.losses + 1, _MOST_LOSSES) if soon else 1
             member.until = now + (wait << member.losses - 1)

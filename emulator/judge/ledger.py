@@ -267,8 +267,7 @@ class Ledger:
                 window = 1 if gpu in view.degraded else self._settings.window
                 if self._load.get(where, 0) >= window or now <= self._barred.get(where, -1):
                     continue
-                waits = any(where not in self._failed.get(unit, []) for unit in self._waiting)
-                if left > 0 or waits:
+                if left > 0 or any(where not in self._failed.get(unit, []) for unit in self._waiting):
                     text = f"{self._name(where)} has room at cycle {now} for work that is there, and gets none"
                     self.idle.append((text, now))
 

@@ -33,8 +33,12 @@ class Seat:
     def turn(self) -> int:
         """The least that a member waits whose lease ran out: 2 guards, and a skew for each member and one more; where
         others are heard, one detection time."""
-        t = self.times
-        return min(t.lease, 2 * t.guard + (len(self.members) + 1) * t.skew)
+        return min(self.times.lease, self.all_turns)
+
+    @property
+    def all_turns(self) -> int:
+        """2 guards, and a skew for each member and one more."""
+        return 2 * self.times.guard + (len(self.members) + 1) * self.times.skew
 
 
 def seats_of(wiring: Wiring, bounds: Sequence[Bounds]) -> dict[tuple[int, Role], Seat]:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import merge
@@ -78,8 +80,8 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path, self.file, self._process = path, path, os.getpid()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None  # of what is left of one that was cut off
         self._inherited: list[sqlite3.Connection] = []
+        self._forget: Callable[[], object] = lambda: None  # the copy that is read of one that was cut off
         if not self.is_one(path):
             raise RecordingError(f"{path}: is no recording; {_WANTED}")
         try:
@@ -101,10 +103,11 @@ class Recording:
 
     def _salvage(self) -> bool:
         """Whether something is left of a file that was cut off."""
-        self._folder = tempfile.TemporaryDirectory(prefix="ringhil-cut-")
-        found = salvaged(self.path, Path(self._folder.name))
+        folder = tempfile.mkdtemp(prefix="ringhil-cut-")
+        self._forget = weakref.finalize(self, _remove, folder, os.getpid())
+        found = salvaged(self.path, Path(folder))
         if found is None:
-            self._folder.cleanup()
+            self._forget()
             return False
         self.file = found
         return True
@@ -325,11 +328,16 @@ class Recording:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._forget()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+
+def _remove(folder: str, process: int) -> None:
+    """By the process that has made it: others that were forked from it still read it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, TABLES, VERSION
+from ringhil.emulator.trace.recording.tables import INDEXES, TABLES
 
 _HEADER, _PAGE_SIZE, _PAGES = 100, slice(16, 18), slice(28, 32)  # of a file of SQLite's, in bytes
 _Row = tuple[Any, ...]
@@ -55,8 +55,9 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     gpus, ways = (source.execute(f"SELECT * FROM {table}").fetchall() for table in ("gpus", "ways"))
     about = source.execute("SELECT header FROM about").fetchall()  # what came of it is written last
     last = min(_last(source, "messages"), _last(source, "events"))
-    for statement in (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}", "BEGIN"):
-        target.execute(statement)
+    for whose in ("application_id", "user_version"):
+        target.execute(f"PRAGMA {whose} = {source.execute(f'PRAGMA {whose}').fetchone()[0]}")
+    target.execute("BEGIN")
     for statement in TABLES.split(";"):
         target.execute(statement)
     target.executemany("INSERT INTO about VALUES (?, NULL)", about)

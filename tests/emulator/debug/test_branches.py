@@ -130,6 +130,18 @@ def test_a_recording_is_not_written_over_by_its_own_branch(trunk: Path) -> None:
     assert trunk.read_bytes() == before
 
 
+def test_a_recording_that_was_cut_off_has_branches_as_far_as_it_goes(trunk: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    cut.write_bytes(trunk.read_bytes()[: trunk.stat().st_size * 9 // 10])
+    with DebugSession(cut, cells_library()) as session:
+        session.go(12_000)
+        session.back()
+        session.inject("{fault: dead, gpu: a.3}")
+        session.branch(tmp_path / "branch")
+        session.back()
+    assert_replays(tmp_path / "branch")
+
+
 def test_a_run_that_is_not_the_recorded_one_is_told(trunk: Path, tmp_path: Path) -> None:
     """As of a recording that another version of ringhil has made."""
     path = tmp_path / "r"
