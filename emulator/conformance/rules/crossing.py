@@ -202,6 +202,11 @@ def _stalls(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed)
         if not least <= value <= most:
             text = f"stalled is {value}, must be {least if least == most else f'{least} to {most}'}"
             breaches.append(Breach(rule_name, cycle, text))
+    # What has waited too long is counted by this register alone.
+    for name in ("data_dropped", "ttl_dropped"):
+        if found := observed.registers[name]:
+            text = f"{name} is {found}, must be 0: frames that waited too long count as stalled alone"
+            breaches.append(Breach(rule_name, stimulus.cycles, text))
     if stimulus.cycles >= enough and (opened or not closed):
         dropped, found = sum(len(began) for began in stays.values()), observed.registers["stalled"]
         if dropped != found:

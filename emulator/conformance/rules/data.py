@@ -237,6 +237,23 @@ def order(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield played("data.order", f"order {index}", actions, place, 2 * length(sent) + 1200)
 
 
+@rule(
+    "data.gaps", "flits of a frame may come with gaps, by each way; no other frame and no flit that isn't its gets in"
+)
+def gaps(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        place = some_place(rng, control=roles("entry", "boundary", *(["from_above"] * (index % 2))), crossings=0x0F0F)
+        actions, at = settings(place, exits=0xFFFF), START
+        for way, link in list(enumerate(WAYS)) * 8:
+            # Once the frame has begun to leave; the gap is longer than its way through the node.
+            begun = at + rng.randrange(2, 5)
+            between = rng.choice([other for other in range(4) if other != way])
+            actions += [Send(at, link, place.any(way)), Pause(begun, link, True), Pause(begun + 20, link, False)]
+            actions += [Send(begun + 2, WAYS[between], place.any(between)), Send(begun + 4, link, place.any(way))]
+            at += 70
+        yield played("data.gaps", f"gaps {index}", actions, place, 600)
+
+
 def _control_first(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """Both channels follow their models; control frames take two cycles, whatever data frames are there."""
     breaches = judge_data(rule_name, enough, stimulus, observed)

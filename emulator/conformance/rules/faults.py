@@ -62,10 +62,11 @@ for _fault, _demand in LIES.items():
 
 
 def _keepalives(stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """Keepalives written while the fault is on are gone, all else leaves."""
+    """Keepalives written while the fault is on are gone, all else leaves that has an end."""
     name = "faults.keepalive_loss"
     on = bool(faulty(observed, "keepalive_loss"))
-    kept = [a for a in stimulus.actions if not (on and isinstance(a, Post) and a.data[0] == KEEPALIVE)]
+    gone = [a for a in stimulus.actions if isinstance(a, Post) and (not a.finished or (on and a.data[0] == KEEPALIVE))]
+    kept = [a for a in stimulus.actions if a not in gone]
     breaches = judge_control(name, stimulus.with_actions(kept), observed)
     for port, link in OUTWARD:
         wanted = [a.data[6:16] for a in kept if isinstance(a, Post) and a.port == port]
@@ -83,9 +84,15 @@ def keepalive_loss(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = straps(rng)
         actions: list[Action] = [*QUIET, Fault(6, "keepalive_loss", True)]
-        for i in range(16):
-            data = other_control(rng, card=place["card"], home=(place["node"] + 1) % place["size"], ttl=2)
-            actions.append(Post(20 + 25 * i, rng.randrange(4), data))
+        given = {"card": place["card"], "home": (place["node"] + 1) % place["size"], "ttl": 2}
+        actions += [Post(20 + 25 * i, rng.randrange(4), other_control(rng, **given)) for i in range(16)]
+        # One that has no end is over when the next one begins, whatever becomes of that one.
+        for i in range(4):
+            half = statistics(rng, card=place["card"], origin=place["node"], ttl=2, count=1, size=place["size"])
+            lost = other_control(rng, **given)
+            while lost[0] != KEEPALIVE:
+                lost = other_control(rng, **given)
+            actions += [Post(430 + 60 * i, i, half[:8], finished=False), Post(440 + 60 * i, i, lost)]
         # Those of others pass.
         actions += [Send(25 + 60 * i, IN[i % 2], foreign(rng, place)) for i in range(6)]
         yield RuleCase(f"keepalives {index}", Stimulus.of(actions, **place), _keepalives)
