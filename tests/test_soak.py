@@ -105,6 +105,7 @@ def test_a_part_goes_on_where_it_was(project: Path) -> None:
     )
 
 
+@pytest.mark.slow(part="benches")
 def test_what_was_run_on_a_changed_work_tree_is_not_gone_on_with(project: Path) -> None:
     wrong, new = project / "build" / "wrong", project / "new"
     wrong.touch()
@@ -118,6 +119,7 @@ def test_what_was_run_on_a_changed_work_tree_is_not_gone_on_with(project: Path) 
     assert (soak.play(PART, 0).result, ran(project)) == ("passed", "second")
 
 
+@pytest.mark.slow(part="benches")
 def test_what_has_passed_on_another_commit_is_run_again_and_does_not_count(project: Path) -> None:
     wrong = project / "build" / "wrong"
     wrong.touch()

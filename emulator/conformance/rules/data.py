@@ -247,10 +247,15 @@ def gaps(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         for way, link in list(enumerate(WAYS)) * 8:
             # Once the frame has begun to leave; the gap is longer than its way through the node.
             begun = at + rng.randrange(2, 5)
-            between = rng.choice([other for other in range(4) if other != way])
-            actions += [Send(at, link, place.any(way)), Pause(begun, link, True), Pause(begun + 20, link, False)]
-            actions += [Send(begun + 2, WAYS[between], place.any(between)), Send(begun + 4, link, place.any(way))]
-            at += 70
+            others = [other for other in range(4) if other != way]
+            to = rng.choice([(place.card, place.node), (place.card, place.other_gpu()), (place.other_card(True), 1)])
+            flags = rng.choice([0, CCW])
+            # In the gap others wait for the way out that it holds.
+            frames = [place.work(*to, flags=flags, flits=8), *(place.answer(*to, flags=flags) for _ in others)]
+            actions += [Send(at, link, frames[0]), Pause(begun, link, True), Pause(begun + 20, link, False)]
+            actions += [Send(begun + 2, WAYS[o], frame) for o, frame in zip(others, frames[1:], strict=True)]
+            actions += [Send(begun + 4, link, place.any(way))]
+            at += 90
         yield played("data.gaps", f"gaps {index}", actions, place, 600)
 
 

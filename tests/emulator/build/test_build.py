@@ -145,6 +145,7 @@ def test_a_hit_starts_no_process(cache: Path, tmp_path: Path, monkeypatch: pytes
     assert build(counter(tmp_path)).from_cache
 
 
+@pytest.mark.slow(part="benches")
 def test_any_change_of_the_request_makes_another_library(cache: Path, tmp_path: Path) -> None:
     """Two libraries with the same class prefix live in one process without noticing each other."""
     request = counter(tmp_path)
@@ -172,6 +173,7 @@ def test_the_hash_of_rtl_is_over_names_and_contents_but_not_directories(tmp_path
     assert len(first) == len("sha256:") + 64
 
 
+@pytest.mark.slow(part="benches")
 def test_waveforms(cache: Path, tmp_path: Path) -> None:
     request = dataclasses.replace(counter(tmp_path), trace="vcd", defines=(("WAVES", "1"),))
     library = load(build(request).path)
@@ -188,7 +190,9 @@ def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     assert len(models(cache)) == 1
 
 
-@pytest.mark.parametrize("damage", ["truncate", "remove", "forget"])
+@pytest.mark.parametrize(
+    "damage", ["truncate", *(pytest.param(how, marks=pytest.mark.slow(part="benches")) for how in ("remove", "forget"))]
+)
 def test_a_damaged_entry_is_built_again(cache: Path, tmp_path: Path, damage: str) -> None:
     path = build(counter(tmp_path)).path
     if damage == "truncate":
@@ -202,6 +206,7 @@ def test_a_damaged_entry_is_built_again(cache: Path, tmp_path: Path, damage: str
     assert load(again.path).answer() == 42
 
 
+@pytest.mark.slow(part="benches")
 def test_a_changed_object_of_the_runtime_is_built_again(cache: Path, tmp_path: Path) -> None:
     (object_file,) = (cache / "entries").glob("*/verilated_threads.o")
     sound = object_file.read_bytes()

@@ -198,7 +198,14 @@ def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) 
     assert other.stdout != first.stdout
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow(part="benches")),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow(part="benches")),
+    ],
+)
 def test_an_interrupted_check_judges_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     junit = tmp_path / "node.xml"
     junit.write_text("<testsuites/>")  # of an earlier check

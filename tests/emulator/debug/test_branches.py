@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.emulator.debug.test_questions import CARD, recorded
 from tests.emulator.scenario.samples import unhurried
@@ -34,7 +34,7 @@ def assert_replays(path: Path) -> None:
         assert (replayed.difference, replayed.complete) == (None, True)
 
 
-@unhurried
+@settings(unhurried, max_examples=25)
 @given(cycle=st.integers(0, 39_000), what=st.sampled_from(FAULTS))
 def test_a_branch_is_the_run_whose_file_has_the_fault(
     trunk: Path, tmp_path_factory: pytest.TempPathFactory, cycle: int, what: str

@@ -115,7 +115,10 @@ def test_out_of_time_is_not_judged(tmp_path: Path) -> None:
 
 
 @needs_tools
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow(part="benches"))],
+)
 def test_an_interrupted_proof_judges_nothing(number: signal.Signals, code: int, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ringhil.emulator", "-v", "rtl", "prove", "--json", "--out", str(tmp_path / "out")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -89,6 +89,7 @@ def test_the_example_passes_on_the_card_that_is_always_there(pytester: pytest.Py
     assert "found a 8" in Ran(pytester, HOW_MANY).text
 
 
+@pytest.mark.slow(part="benches")
 def test_the_setting_names_a_server(pytester: pytest.Pytester) -> None:
     (pytester.path / "four.yaml").write_text(FOUR)
     pytester.makeini("[pytest]\nringhil_card_server = four.yaml\n")
@@ -112,7 +113,7 @@ def _eight(pytester: pytest.Pytester) -> Path:
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow(part="benches"))])
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.slow(part="benches")), True])
 def test_each_test_has_a_card_of_its_own_the_same_every_time(
     pytester: pytest.Pytester, named: bool, workers: int
 ) -> None:
@@ -207,6 +208,7 @@ def test_the_next(card):
 """
 
 
+@pytest.mark.slow(part="benches")
 def test_a_port_that_fails_one_test_is_opened_again(
     pytester: pytest.Pytester, device: tuple[str, Path], tmp_path: Path
 ) -> None:

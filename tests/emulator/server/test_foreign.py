@@ -77,7 +77,16 @@ def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
     return FirmwareChoice((where,), {where: Chosen("mine", maker, "")})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("example", ["fail-over.yaml", "two-cards-faults.yaml", "chain-of-four.yaml"])
+@pytest.mark.parametrize(
+    "example",
+    [
+        "two-cards-faults.yaml",
+        *(
+            pytest.param(name, marks=pytest.mark.slow(part="benches"))
+            for name in ("fail-over.yaml", "chain-of-four.yaml")
+        ),
+    ],
+)
 def test_our_own_class_named_by_hand_changes_nothing(example: str) -> None:
     outcomes = []
     for firmware in (firmware_of([]), firmware_of(["*=ringhil.firmware.boot:our_program"])):

@@ -59,6 +59,7 @@ def test_the_kit_says_what_it_sends_and_takes_when_asked(level: str, tmp_path: P
     assert (("registers", "write heartbeat = 0x0") in said) == (level == "DEBUG"), said
 
 
+@pytest.mark.slow(part="benches")
 def test_a_failing_bench_fails_with_seed_and_waves(pytester: pytest.Pytester) -> None:
     folder = pytester.path
     (folder / "bench_failing.py").write_text((HERE / "bench_failing.py").read_text())

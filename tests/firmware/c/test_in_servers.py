@@ -54,7 +54,14 @@ def same_as_ours(file: Path, numbers: list[int], made: Maker) -> None:
         assert played(scenario, some_of(scenario, made, number)) == ours, f"{file} [{variants[number].text}], mixed"
 
 
-@pytest.mark.parametrize("file", [*EXAMPLES, *FILES[::16]], ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    [
+        *(EXAMPLES[0], *FILES[::16]),
+        *(pytest.param(file, marks=pytest.mark.slow(part="benches")) for file in EXAMPLES[1:]),
+    ],
+    ids=lambda file: file.stem,
+)
 def test_frames_and_results_are_those_of_ours(file: Path, made: Maker) -> None:
     same_as_ours(file, [0], made)
 

@@ -57,11 +57,15 @@ def test_workers_that_are_killed_at_random_cost_nothing(ring: Path, tmp_path: Pa
         nannies = [two.worker("one"), two.worker("two")]
         campaign = started("explore", ring, *LONG, "--json", "--store", there, "--cluster", two.address)
         killed = 0
-        while killed < KILLS and campaign.poll() is None:
-            time.sleep(rng.uniform(0.5, 2.5))
-            worker = played_by(rng.choice(nannies))
-            if worker is not None:
-                os.kill(worker, signal.SIGKILL)
+        # At random places of the campaign; one that has just been killed is there again a little later.
+        for place in sorted(rng.sample(range(plain["cases"] * 3 // 4), KILLS)):
+            wait_for(lambda place=place: campaign.poll() is not None or kept(there) >= place)  # type: ignore[misc]
+            playing: list[int] = []
+            while campaign.poll() is None and not playing:
+                time.sleep(0.1)
+                playing = [worker for worker in map(played_by, nannies) if worker is not None]
+            if playing:
+                os.kill(rng.choice(playing), signal.SIGKILL)
                 killed += 1
         _, errors = campaign.communicate(timeout=300)
     assert (campaign.returncode, errors) == (0, "")

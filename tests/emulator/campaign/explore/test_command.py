@@ -112,7 +112,14 @@ def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
     assert sorted(parts) == results(whole)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow(part="benches")),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow(part="benches")),
+    ],
+)
 def test_an_interrupt_keeps_what_is_done_and_says_nothing_of_it(
     ring: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:

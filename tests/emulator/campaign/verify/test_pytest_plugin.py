@@ -140,7 +140,9 @@ def test_a_mistake_in_a_scenario_is_no_reason_to_pass_it_over(pytester: pytest.P
     assert "test_broken.yaml:6" in text
 
 
-@pytest.mark.parametrize("how", ["option", "setting", "named"])
+@pytest.mark.parametrize(
+    "how", ["option", *(pytest.param(how, marks=pytest.mark.slow(part="benches")) for how in ("setting", "named"))]
+)
 def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
     write(pytester, **OTHERS)
     (pytester.path / "deep").mkdir()
@@ -157,7 +159,9 @@ def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
     assert found == {"passed": 2}
 
 
-@pytest.mark.parametrize("options", [["-n0"], ["-n2", "-p", COCOTB]])
+@pytest.mark.parametrize(
+    "options", [["-n0"], pytest.param(["-n2", "-p", COCOTB], marks=pytest.mark.slow(part="benches"))]
+)
 def test_with_xdist_and_cocotb(pytester: pytest.Pytester, options: list[str]) -> None:
     write(pytester, test_good=GOOD, test_sweep=SWEEP, sweep=SWEEP)
     (pytester.path / "test_driven.py").write_text(textwrap.dedent(DRIVEN))

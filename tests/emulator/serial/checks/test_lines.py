@@ -22,6 +22,7 @@ BAUD = 115_200  # the longest message takes 1.43 s
 CUT = "timeline: [{at: 100000, fault: line_cut, card: a}]\n"
 
 
+@pytest.mark.slow(part="benches")
 def test_a_slow_line_is_no_broken_rule(tmp_path: Path) -> None:
     """What is sent takes longer than the card has for its answer."""
     (tmp_path / "server.yaml").write_text(ONE)
