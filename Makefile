@@ -17,8 +17,6 @@ BIN := $(VENV)/bin
 SERVER ?= examples/real-files.yaml
 DATA ?=
 JOBS ?= 2
-# Many tests wait for processes and lines of their own: one more than there are processors keeps these busy.
-TESTERS ?= 3
 PART ?=
 
 .PHONY: run test soak soak-ledger docs lint coverage prove fpga mutants mutants-firmware generate bench clean
@@ -27,7 +25,7 @@ run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
 
 test: $(VENV)/.test
-	$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 soak: $(VENV)/.test
 	$(BIN)/python -m tests.soak --jobs $(JOBS) $(PART)
