@@ -18,14 +18,7 @@ def test_uart(simulator: str, ringhil_bench: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize("simulator", BOTH)
-@pytest.mark.parametrize(
-    ("data_bits", "parity"),
-    [
-        pytest.param(8, 1, marks=pytest.mark.slow(part="benches")),
-        (8, 2),
-        pytest.param(7, 1, marks=pytest.mark.slow(part="benches")),
-    ],
-)
+@pytest.mark.parametrize(("data_bits", "parity"), [(8, 1), (8, 2), (7, 1)])
 def test_uart_with_parity(data_bits: int, parity: int, simulator: str, ringhil_bench: Callable[..., None]) -> None:
     given = {"DATA_BITS": data_bits, "PARITY": parity, "STOP_BITS": 2}
     ringhil_bench("cocotb_uart_parity", "uart", rtl_files(), simulator=simulator, parameters=given, **QUICK)

@@ -113,7 +113,7 @@ def _eight(pytester: pytest.Pytester) -> Path:
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow(part="benches"))])
-@pytest.mark.parametrize("named", [pytest.param(False, marks=pytest.mark.slow(part="benches")), True])
+@pytest.mark.parametrize("named", [False, True])
 def test_each_test_has_a_card_of_its_own_the_same_every_time(
     pytester: pytest.Pytester, named: bool, workers: int
 ) -> None:
