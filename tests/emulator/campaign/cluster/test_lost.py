@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,13 @@ def test_workers_that_are_killed_at_random_cost_nothing(ring: Path, tmp_path: Pa
         nannies = [two.worker("one"), two.worker("two")]
         campaign = started("explore", ring, *LONG, "--json", "--store", there, "--cluster", two.address)
         killed = 0
+
+        def reached(place: int) -> bool:
+            return campaign.poll() is not None or kept(there) >= place
+
         # At random places of the campaign; one that has just been killed is there again a little later.
         for place in sorted(rng.sample(range(plain["cases"] * 3 // 4), KILLS)):
-            wait_for(lambda place=place: campaign.poll() is not None or kept(there) >= place)  # type: ignore[misc]
+            wait_for(partial(reached, place))
             playing: list[int] = []
             while campaign.poll() is None and not playing:
                 time.sleep(0.1)
