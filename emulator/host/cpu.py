@@ -57,6 +57,11 @@ class Cpu:
         """All work is done."""
         return self.work.completed == self.work.units
 
+    @property
+    def worth_waiting(self) -> int:
+        """Cycles after which work that is out, and of which nothing has come back, is lost."""
+        return self._out.worth_waiting
+
     def mail(self, cell: int, frame: bytes, port: int, bad: bool) -> None:
         """A frame has come from a card."""
         if bad or cell not in self._leases:

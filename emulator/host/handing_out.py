@@ -21,6 +21,7 @@ from ringhil.emulator.host.workload import WorkUnits
 from ringhil.protocol.frames import Acknowledgement, Result
 
 BARRED = 20_000  # cycles that a GPU gets no work after too many wrong results
+_MORE = 8  # times as long as the first attempt may one take at most
 
 
 @dataclass(slots=True)
@@ -50,12 +51,19 @@ class HandingOut:
         self._again: deque[int] = deque()
         self._attempts: dict[int, int] = {}  # only of units that went out more than once
         self._tried: dict[int, set[tuple[str, int]]] = {}
+        self._longest = 0  # cycles that an attempt may have taken
         self.begun = False
 
     def begin(self) -> None:
         """The cards have been counted: from now on units go out."""
         self.begun = True
         self._policy.begin(self._work.units)
+
+    @property
+    def worth_waiting(self) -> int:
+        """Cycles in which a unit that fails wherever it comes has been at every GPU; 0: none is out."""
+        members = sum(len(card.members) for card in self._cards)
+        return (members + 1) * self._longest if self._outstanding or self._again else 0
 
     def recount(self) -> None:
         """The weight of a card has changed, or it was lost."""
@@ -174,7 +182,8 @@ class HandingOut:
         ahead = via.link_free_at - now
         slow = 4 if gpu in card.degraded else 1
         allowed = config.patience + 4 * ahead + slow * compute * (config.window + 1)
-        self._port.after(allowed * min(attempt, 8), partial(self._deadline, unit, attempt))
+        self._longest = max(self._longest, allowed * _MORE)
+        self._port.after(allowed * min(attempt, _MORE), partial(self._deadline, unit, attempt))
 
     def _by_way_of(self, card: CardView, unit: int, attempt: int) -> CardView:
         """The card by whose entry GPU a unit for `card` enters: for some another one that has a way there (R8)."""

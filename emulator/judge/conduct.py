@@ -127,6 +127,7 @@ class Conduct:
             return
         if not isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
             return
+        self._runs(o.cell, now)
         seat = self._seats[o.cell, what.role]
         card, gpu = self._wiring.place(o.cell)
         if isinstance(what, Elected):
@@ -158,14 +159,7 @@ class Conduct:
 
     def _from_firmware(self, o: FromFirmware) -> None:
         self.told.writes(o.cell, o.port, o.frame, o.cycle)
-        if o.cell in self._down:
-            self._down.discard(o.cell)
-            for role in Role:
-                seat = self._seats.get((o.cell, role))
-                if seat is not None and seat.grants:
-                    self.grants.booted(seat, o.cycle)
-                elif seat is not None:
-                    self.hold_offs.boots(o.cell, seat, o.cycle)
+        self._runs(o.cell, o.cycle)
         if o.frame[0] == Report.KIND:
             card, gpu = self._wiring.place(o.cell)
             name = f"{self._wiring.cards[card].name}.{gpu}"
@@ -186,6 +180,18 @@ class Conduct:
         elif o.frame[0] == Statistics.KIND:
             card, gpu = self._wiring.place(o.cell)
             self.pace.sent(card, gpu, int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
+
+    def _runs(self, cell: int, now: int) -> None:
+        """There is a sign of its firmware: it has booted, if it was down."""
+        if cell not in self._down:
+            return
+        self._down.discard(cell)
+        for role in Role:
+            seat = self._seats.get((cell, role))
+            if seat is not None and seat.grants:
+                self.grants.booted(seat, now)
+            elif seat is not None:
+                self.hold_offs.boots(cell, seat, now)
 
     def _keepalive(self, cell: int, frame: bytes, now: int) -> None:
         """It tells the others of its group how it is."""

@@ -22,6 +22,11 @@ class RoleWatch:
     wrong: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
     # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
     apart: Callable[[int, int], bool] = lambda first, second: False
+    # Whether two members don't hear each other say that they are about to ask, while those that grant do: both may be
+    # granted the role at once, and one is told within `news` cycles.
+    unheard: Callable[[int, int], bool] = lambda first, second: False
+    news: int = 0
+    _doubled: dict[int, tuple[int, set[int]]] = field(default_factory=dict)  # GPU -> since when, beside whom
 
     @property
     def holder(self) -> int | None:
@@ -30,7 +35,10 @@ class RoleWatch:
 
     def elected(self, gpu: int, epoch: int, now: int) -> None:
         """A member has taken the role up."""
-        beside = {g: e for g, e in self.holders.items() if not self.apart(g, gpu)}
+        near = {g: e for g, e in self.holders.items() if not self.apart(g, gpu)}
+        beside = {g: e for g, e in near.items() if g == gpu or not self.unheard(g, gpu)}
+        if near.keys() - beside.keys():
+            self._doubled[gpu] = now, near.keys() - beside.keys()
         if beside:
             others = ", ".join(f"{g} (epoch {e})" for g, e in beside.items())
             self._split(now, f"GPU {gpu} (epoch {epoch}) beside {others}")
@@ -46,8 +54,20 @@ class RoleWatch:
 
     def gone(self, gpu: int, now: int) -> None:
         """It has laid the role down, or failed."""
+        self.look(now)
         if self.holders.pop(gpu, None) is not None:
             self.changed_at = now
+        self._doubled.pop(gpu, None)
+        for _, others in self._doubled.values():
+            others.discard(gpu)
+
+    def look(self, now: int) -> None:
+        """Two that were granted the role at once, and have not been told in time."""
+        for gpu, (since, others) in self._doubled.items():
+            if others and now - since > self.news:
+                beside = ", ".join(f"{g} (epoch {self.holders[g]})" for g in sorted(others))
+                self._split(now, f"GPU {gpu} (epoch {self.holders[gpu]}) beside {beside}, since cycle {since}")
+                others.clear()
 
     def _split(self, now: int, what: str) -> None:
         self.wrong.append((f"split brain: {self.name} at cycle {now}: {what}", now))

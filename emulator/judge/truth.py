@@ -88,6 +88,8 @@ class CardTruth(CardFaults):
             yield dict(zip(parts, states, strict=True))
 
     def _fits(self, counted: Counted, entry: int, settled: Part | None, passing: dict[Part, PartState]) -> bool:
+        if passing.get((PartKind.GPU, entry)) == BLOCKED and counted.count == 1:
+            return counted.members in (None, (entry,))  # its own carrier is off: it has no neighbours
         cuts = frozenset(n for (kind, n), state in passing.items() if state == CUT)
         blocked = frozenset(n for (kind, n), state in passing.items() if state == BLOCKED and n != entry)
         reached = RingTruth(self.size, cuts=cuts, blocked=blocked).seen_from(entry).members

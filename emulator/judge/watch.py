@@ -37,8 +37,13 @@ class Watch:
         ]
         names = [(wiring.cards[a].name, wiring.cards[b].name) for a, b in map(wiring.ends, wiring.links)]
         self.links = [
-            RoleWatch(f"boundary of cards {a} and {b}", apart=partial(self.oracle.apart, group))
-            for group, (a, b) in enumerate(names)
+            RoleWatch(
+                f"boundary of cards {a} and {b}",
+                apart=partial(self.oracle.apart, group),
+                unheard=partial(self.oracle.unheard, group),
+                news=max(bounds[card].times.election.skew for card in wiring.ends(link)),
+            )
+            for group, (link, (a, b)) in enumerate(zip(wiring.links, names, strict=True))
         ]
         self.wrong_shares: list[tuple[str, int]] = []
         self._split_by: tuple[int, ...] | None = None  # weights by which the CPU has split the work last
@@ -90,10 +95,10 @@ class Watch:
 
     def _doubtful(self, event: TimelineEvent) -> GpuRef | None:
         """A GPU that loses enough keepalives to lose a role, and not enough to be sure of it."""
-        if event.count is None or event.count < self._wiring.server.settings.keepalive_multiplier:
+        if self.oracle.counts(event) or not self.oracle.may_count(event):
             return None
         assert isinstance(event.target, GpuRef)
-        return None if self.oracle.counts(event) else event.target
+        return event.target
 
     def _forget(self, card: int, gpu: int) -> None:
         """A GPU may have booted anew, or lose its role: it knows nothing of earlier rounds then."""

@@ -15,7 +15,7 @@ from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
-from ringhil.emulator.conformance import ports
+from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.proofs import prover
 from ringhil.emulator.proofs.claims import COMMON, HDL, PORTS, NodeClaim, chosen
 from ringhil.emulator.proofs.counterexample import Trace, read_inputs
@@ -109,7 +109,9 @@ def prove(
     defined(files, top)
     needed()
     progress("ports")
-    found = ports.ports_of(files, top, find_verilator(cache_dir() / "versions"))
+    verilator = find_verilator(cache_dir() / "versions")
+    lint.warnings(files, top, verilator)  # a loop is said here with its place
+    found = ports.ports_of(files, top, verilator)
     wrong = ports.compare(top, found)
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""

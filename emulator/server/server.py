@@ -232,12 +232,15 @@ class LiveServer:
             self.kernel.stop()
 
     def _finish_work(self) -> None:
-        """Go on until all work is done, or nothing has come back for a long time."""
-        stall = 4 * (self.cpu.config.silence + self.cpu.config.patience)
+        """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one
+        that has failed at many GPUs may succeed at the next."""
+        step = 4 * (self.cpu.config.silence + self.cpu.config.patience)
+        quiet = 0
         while not self.cpu.finished:
             before = self.cpu.work.completed
-            self.kernel.run(self.kernel.now + stall)
-            if self.cpu.work.completed == before:
+            self.kernel.run(self.kernel.now + step)
+            quiet = quiet + step if self.cpu.work.completed == before else 0
+            if quiet and quiet >= self.cpu.worth_waiting:
                 return
 
 

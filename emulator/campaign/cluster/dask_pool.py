@@ -222,14 +222,17 @@ class DaskPool(Pool[T, A]):
         return found
 
     def _give_up(self, now: float) -> None:
-        """Raises ClusterError when there is nobody, and nobody comes; at the beginning, also when all are refused."""
+        """Raises ClusterError when there is nobody, and nobody comes; at the beginning, also when all are refused.
+        Later whoever played has gone."""
         gathered = len(self._members) >= max(1, self._cluster.expected)
         if now - self._alone <= (0.0 if gathered and not self._gathered else self._cluster.wait):
             return
         where = f"--cluster {self._cluster.name}"
-        if self._refused:
-            raise ClusterError(f"{where}: nobody may play: {'; '.join(self._refused.values())}")
-        raise ClusterError(f"{where}: {self._cluster.missing}")
+        refused = "; ".join(self._refused.values())
+        if refused and not self._gathered:
+            raise ClusterError(f"{where}: nobody may play: {refused}")
+        left = f"; those that are there may not play: {refused}" if refused else ""
+        raise ClusterError(f"{where}: {self._cluster.missing}{left}")
 
     def _open(self, member: _Member) -> None:
         _log.info("worker %s: checking", member.address)

@@ -13,12 +13,11 @@ import click
 
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyReport, discover, run_all
-from ringhil.emulator.campaign.verify.annotations import code_quality, github, summary, workspace
+from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
 from ringhil.emulator.campaign.verify.evidence import Evidence
-from ringhil.emulator.campaign.verify.junit import junit as as_junit
 from ringhil.emulator.campaign.verify.junit import place
 from ringhil.emulator.campaign.verify.listing import listed
-from ringhil.emulator.campaign.verify.outputs import Output, append
+from ringhil.emulator.campaign.verify.outputs import append
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.report import Unplayed
@@ -28,13 +27,13 @@ from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import cluster as clusters
 from ringhil.emulator.front.cli import terminal
-from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import jobs_for
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.node import baud as node_baud_option
 from ringhil.emulator.front.cli.node import option as node_option
 from ringhil.emulator.front.cli.seconds import Seconds
+from ringhil.emulator.front.cli.verify_reports import Reports
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
@@ -147,11 +146,9 @@ def command(
     how = "github" if annotate == "auto" and _on_github() else annotate
     with _refused(), explained():
         clusters.check_options(cluster, jobs, firmware)
-        files = discover(paths)
-        _log.info("%d scenario files", len(files))
         selection = Selection(select, *shard)
         if only_list:
-            return _list(files, selection, as_json)
+            return _list(discover(paths), selection, as_json)
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
@@ -164,14 +161,16 @@ def command(
             )
         jobs = jobs_for(chosen, 1 if nodes else jobs)
         with ExitStack() as opened:
-            outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
-            replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
-            evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
             name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
-            check_apart(files, junit=junit, codequality=name)
-            xml = opened.enter_context(Output(junit)) if junit else None
-            quality = opened.enter_context(Output(name)) if name else None
+            reports = Reports(opened, junit, name, places=how in ("github", "gitlab"))
+            files: list[Path] = []
             try:
+                files = discover(paths)
+                _log.info("%d scenario files", len(files))
+                outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
+                replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
+                evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
+                reports.open(files)
                 with terminal.building() as progress:
                     library = cells_library(rtl or RTL, top=top, progress=progress)
                 player = Player(files, library, selection, seed, replay, evidence)
@@ -179,6 +178,7 @@ def command(
                 with terminal.counting("scenarios") as on_progress:
                     report = clusters.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
+                reports.open_early(files or paths)
                 left = tuple(Unplayed(file, None) for file in files)
                 report = VerifyReport((), "", version("ringhil"), 0.0, stopped, left)
             if not report.results and report.stopped is None:
@@ -189,10 +189,7 @@ def command(
                 else:
                     show(report, results)
             finally:  # files are written also when the terminal, or who reads stdout, is gone
-                if xml is not None:
-                    xml.write(as_junit(report, places=how in ("github", "gitlab")))
-                if quality is not None:
-                    quality.write(code_quality(report, workspace(os.environ)))
+                reports.write(report)
                 _annotate(report, how)
     if report.stopped is not None:
         raise report.stopped

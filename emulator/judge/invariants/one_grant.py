@@ -14,6 +14,7 @@ class OneGrant(Invariant):
         """Entry roles by card, then boundary roles by link."""
         watch, now = self.evidence.watch, self.evidence.now
         for role in (*(card.role for card in watch.cards), *watch.links):
+            role.look(now)
             yield from role.wrong
         for card in watch.settled_cards(now):
             text = watch.differences.of_epoch(card, now)

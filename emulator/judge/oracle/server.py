@@ -73,8 +73,18 @@ class ServerTruth:
 
         The rounds of one that grants and of the member that it answers are not in step: there it takes two more.
         """
-        granting = any(event.target in link.to for link in self.server.boundary_links)
-        return event.count is None or event.count >= self.server.settings.keepalive_multiplier + 2 * granting
+        return event.count is None or event.count >= self._multiplier + 2 * self._grants(event)
+
+    def may_count(self, event: TimelineEvent) -> bool:
+        """Whether it may make a difference: in as many rounds of one that grants it may give one answer more."""
+        return event.count is None or event.count >= self._multiplier - self._grants(event)
+
+    @property
+    def _multiplier(self) -> int:
+        return self.server.settings.keepalive_multiplier
+
+    def _grants(self, event: TimelineEvent) -> bool:
+        return any(event.target in link.to for link in self.server.boundary_links)
 
     def put(self, event: TimelineEvent) -> None:
         """A fault begins or ends; then call `update`."""
@@ -123,6 +133,11 @@ class ServerTruth:
         severed = self._severed(group, first, second)
         deaf = (any(self.cards[card].masked(g) for g in pair) for card, pair in self._sides(group, first, second))
         return all(either or other for either, other in zip(severed, deaf, strict=True))
+
+    def unheard(self, group: int, first: int, second: int) -> bool:
+        """On the electing card one of these members doesn't hear the other: nor that it is about to ask."""
+        card, pair = self._sides(group, first, second)[0]
+        return self._severed(group, first, second)[0] or any(self.cards[card].masked(g) for g in pair)
 
     def _severed(self, group: int, first: int, second: int) -> tuple[bool, ...]:
         sides = self._sides(group, first, second)

@@ -71,3 +71,44 @@ def test_epochs_never_fall() -> None:
 
 def test_an_old_epoch_again_is_wrong_twice_over() -> None:
     assert len(watch((0, 1), (1, 2), (0, 1)).wrong) == 2
+
+
+def unheard() -> RoleWatch:
+    """Of members that don't hear each other's announcements: 2 takes the role up at cycle 200, beside 1."""
+    role = RoleWatch("boundary", unheard=lambda first, second: True, news=50)
+    role.elected(1, 1, 100)
+    role.elected(2, 2, 200)
+    return role
+
+
+def test_two_that_could_not_hear_each_other_ask_have_time_until_the_news_gets_round() -> None:
+    role = unheard()
+    role.gone(1, 250)
+    role.look(1000)
+    assert (role.holder, role.wrong) == (2, [])
+
+
+def test_no_longer() -> None:
+    role = unheard()
+    role.gone(1, 251)
+    assert texts(role) == ["boundary at cycle 251: GPU 2 (epoch 2) beside 1 (epoch 1), since cycle 200"]
+
+
+def test_nor_at_the_end_and_it_is_said_once() -> None:
+    role = unheard()
+    role.look(251)
+    role.look(1000)
+    assert len(role.wrong) == 1
+
+
+def test_whoever_of_the_two_goes() -> None:
+    role = unheard()
+    role.gone(2, 250)
+    role.look(1000)
+    assert (role.holder, role.wrong) == (1, [])
+
+
+def test_it_excuses_nobody_who_has_not_laid_the_role_down() -> None:
+    role = unheard()
+    role.elected(2, 4, 210)
+    assert len(role.wrong) == 1

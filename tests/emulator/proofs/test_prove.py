@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -133,6 +134,18 @@ def test_an_interrupted_proof_judges_nothing(number: signal.Signals, code: int, 
 
 
 # ---------------------------------------------------------------------------------------------------------- refused
+
+
+@needs_tools
+def test_a_combinational_loop_is_said_with_its_place(tmp_path: Path) -> None:
+    rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))
+    guardian = rtl / "guardian.sv"
+    before = guardian.read_text()
+    guardian.write_text(before.replace("assign pass_o = !muted_q", "assign pass_o = !mute_o && !muted_q"))
+    assert guardian.read_text() != before
+    done = run("--rtl", rtl, "--only", "registers", "--out", tmp_path / "out")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert re.search(rf"combinational loop: {re.escape(str(guardian))}:\d+:\d+: pass_o -> mute_o", done.stderr)
 
 
 @pytest.mark.parametrize(

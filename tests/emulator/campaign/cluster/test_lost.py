@@ -17,6 +17,11 @@ from tests.emulator.campaign.explore.servers import RING
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")
 
 KILLS = 10
+OTHER_VERSION = """
+import importlib.metadata
+_version = importlib.metadata.version
+importlib.metadata.version = lambda name: "0.3.9" if name == "ringhil" else _version(name)
+"""
 # Run by a worker when it begins: it does something when it is given a certain case.
 TROUBLE = """
 import os, pathlib, signal
@@ -162,17 +167,21 @@ def test_a_campaign_that_is_ended_outright_leaves_nobody(number: signal.Signals,
 
 
 @pytest.mark.slow(part="benches")
-@pytest.mark.parametrize("lose", ["worker", "scheduler"])
+@pytest.mark.parametrize("lose", ["worker", "worker beside one that may not play", "scheduler"])
 def test_when_nobody_is_left_it_ends_in_one_line_and_keeps_what_it_has(lose: str, ring: Path, tmp_path: Path) -> None:
     store = tmp_path / "s"
     with machines(tmp_path) as one:
         worker = one.worker("one")
+        if "beside" in lose:
+            one.worker("old", site=OTHER_VERSION)
         campaign = started("explore", ring, *LONG, "--store", store, "--cluster", one.address)
         wait_for(lambda: kept(store) > 10)
-        os.killpg(worker.pid if lose == "worker" else one.scheduler.pid, signal.SIGKILL)
+        os.killpg(one.scheduler.pid if lose == "scheduler" else worker.pid, signal.SIGKILL)
         out, errors = campaign.communicate(timeout=90)
     assert (campaign.returncode, out) == (2, "")
-    (line,) = errors.splitlines()
-    words = "nobody is there to play" if lose == "worker" else "its scheduler doesn't answer any more"
+    line = errors.splitlines()[-1]
+    words = "its scheduler doesn't answer any more" if lose == "scheduler" else "nobody is there to play"
     assert f"--cluster {one.address}: {words}" in line
+    assert ("; those that are there may not play: worker tcp://127.0.0.1:" in line) is ("beside" in lose)
+    assert len(errors.splitlines()) == (2 if "beside" in lose else 1)  # the refused one is named when it comes
     assert len(rows(store)) > 10

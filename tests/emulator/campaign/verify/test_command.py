@@ -296,6 +296,41 @@ def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> N
     assert (root.attrib["tests"], root.attrib["errors"]) == ("3", "1")
 
 
+@pytest.mark.parametrize("found", [False, True])
+def test_interrupted_while_it_looks_for_files_an_earlier_report_does_not_stay(tmp_path: Path, found: bool) -> None:
+    write(tmp_path, a=GOOD)
+    earlier = tmp_path / "out.xml"
+    earlier.write_text("<testsuites tests='9'/>")
+    program = (
+        "import os, signal, sys, ringhil.emulator.front.cli.verify as verify\n"
+        "look = verify.discover\n"
+        "def interrupted(paths):\n"
+        f"    files = look(paths) if {found} else []\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return files\n"
+        "verify.discover = interrupted\n"
+        "from ringhil.emulator.front.cli import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", program, "verify", ".", "--junit", "out.xml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (143, "")
+    assert check(earlier.read_text()).attrib["errors"] == "1"
+
+
+def test_interrupted_so_early_it_leaves_what_may_be_a_scenario_alone(tmp_path: Path) -> None:
+    write(tmp_path, a=GOOD)
+    program = (
+        "import os, signal, sys, ringhil.emulator.front.cli.verify as verify\n"
+        "verify.discover = lambda paths: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from ringhil.emulator.front.cli import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", program, "verify", ".", "--junit", "a.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "--junit a.yaml: that would take the place of what is read or kept" in done.stderr
+    assert (tmp_path / "a.yaml").read_text() == GOOD
+
+
 def test_reports_are_written_when_nobody_reads_standard_output(tmp_path: Path) -> None:
     write(tmp_path, bad=BAD)
     reading, writing = os.pipe()
