@@ -10,14 +10,15 @@ from ringhil.emulator.debug.checkpoints import NEAR, dispensable, on_the_way
 from ringhil.emulator.debug.processes import Debuggee, Moment, beginning
 
 MOST_MEMORY = 1 << 30  # bytes of all moments together
-_MOST = 48  # moments
+_MOST = 128  # moments
 
 
 class Past:
-    """At cycle 0 first. `memory`: bytes that the moments that are kept may have for themselves. Raises DebugError."""
+    """At cycle 0 first. `memory`: bytes that the moments that are kept may have for themselves. `end`: how many cycles
+    the run has; 0: that isn't known. Raises DebugError."""
 
-    def __init__(self, make: Callable[[], Debuggee], memory: int = MOST_MEMORY) -> None:
-        self._memory = memory
+    def __init__(self, make: Callable[[], Debuggee], memory: int = MOST_MEMORY, end: int = 0) -> None:
+        self._memory, self._end = memory, end
         self._kept = [beginning(make)]
         (self._present,) = self._kept[0].travel([0])
 
@@ -59,13 +60,13 @@ class Past:
             if cycle - nearest.cycle < NEAR:
                 self._present.go(cycle)
                 return
-            *left, arrived = self._present.travel([*on_the_way(self._present.cycle, cycle), cycle])
+            *left, arrived = self._present.travel([*on_the_way(self._present.cycle, cycle, self._end), cycle])
             if self._present.cycle - nearest.cycle >= NEAR:
                 left.insert(0, self._present)
             else:
                 self._present.close()
         else:
-            *left, arrived = nearest.travel([*on_the_way(nearest.cycle, cycle), cycle])
+            *left, arrived = nearest.travel([*on_the_way(nearest.cycle, cycle, self._end), cycle])
             self._present.close()
         self._present = arrived
         if left:
@@ -75,7 +76,7 @@ class Past:
     def _thin_out(self) -> None:
         # To look at the memory of all takes longer than a step back, which keeps none as a rule.
         while len(self._kept) > 1 and (len(self._kept) > _MOST or self.used() > self._memory):
-            self._kept.pop(dispensable(self.moments, self.cycle)).close()
+            self._kept.pop(dispensable(self.moments, self.cycle, self._end)).close()
 
     def close(self) -> None:
         """End all processes."""

@@ -330,7 +330,7 @@ class DebugSession:
     def past(self) -> Past:
         """The run, played to wherever it is looked at."""
         if self._past is None:
-            self._past = Past(self._make, self._memory)
+            self._past = Past(self._make, self._memory, self.recording.last_cycle)
         return self._past
 
     def close(self) -> None:

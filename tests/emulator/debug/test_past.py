@@ -4,6 +4,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.debug.checkpoints import NEAR, dispensable, on_the_way
+from ringhil.emulator.debug.checkpoints import NEAR, SPREAD, dispensable, on_the_way
 from ringhil.emulator.debug.hardware import hardware
 from ringhil.emulator.debug.looking import SteppedRun, plain
 from ringhil.emulator.debug.past import Past
@@ -239,9 +240,36 @@ def test_the_way_is_halved_until_it_is_near(start: int, distance: int) -> None:
     assert all(gap < 4 * NEAR or gap <= distance - distance // 2 for gap in gaps)
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=40, unique=True), st.integers(0, 10**6))
-def test_the_first_is_never_dispensable(cycles: list[int], present: int) -> None:
-    assert 1 <= dispensable(sorted(cycles), present) < len(cycles)
+@given(st.integers(1, 10**9), st.data())
+def test_on_the_way_through_a_known_run_no_gap_is_long(end: int, data: st.DataObject) -> None:
+    start, target = sorted(data.draw(st.tuples(st.integers(0, end), st.integers(0, end))))
+    found = on_the_way(start, target, end)
+    assert found == sorted(found)
+    gaps = [b - a for a, b in zip([start, *found], [*found, target], strict=True)]
+    assert all(gap >= NEAR for gap in gaps) or gaps == [target - start]
+    assert max(gaps) <= max(end // SPREAD, NEAR) + 2 * NEAR
+    assert len(found) <= SPREAD + 31
+
+
+@given(
+    st.lists(st.integers(0, 10**6), min_size=2, max_size=40, unique=True),
+    st.integers(0, 10**6),
+    st.sampled_from([0, 1, 10**6]),
+)
+def test_the_first_is_never_dispensable(cycles: list[int], present: int, end: int) -> None:
+    assert 1 <= dispensable(sorted(cycles), present, end) < len(cycles)
+
+
+def test_of_a_known_run_far_ones_stay_at_even_distances() -> None:
+    """However often one looks at one place: from there to anywhere else it is not far."""
+    end = 10_000_000
+    cycles, present = on_the_way(0, end, end), 9_000_000
+    cycles = [0, *sorted({*cycles, *range(present - 60_000, present + 60_000, 1000)})]
+    while len(cycles) > 128:
+        cycles.pop(dispensable(cycles, present, end))
+    far = [cycle for cycle in [*cycles, end] if cycle <= 8_000_000]
+    assert max(b - a for a, b in pairwise(far)) <= 3 * end // SPREAD
+    assert len([cycle for cycle in cycles if abs(cycle - present) <= 60_000]) > 20
 
 
 def test_far_ones_go_first() -> None:
