@@ -11,7 +11,7 @@ from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Links
-from ringhil.emulator.debug.outside import close_boards, play_to
+from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.judge.run import Run
@@ -36,10 +36,11 @@ class SteppedRun:
         changes: Sequence[RunChange] = (),
         states: Mapping[int, tuple[int, bytes]] | None = None,
         sources: Sources | None = None,
-        losses: Sequence[tuple[int, str, str]] = (),
+        outside: RecordedOutside | None = None,
         firmware: FirmwareChoice = OURS,
     ) -> None:
-        self._run, self._losses, self._choice = run, list(losses), firmware
+        self._run, self._choice = run, firmware
+        self._acts = None if outside is None else Acts(run, outside, _other_bytes)
         self._links: Links | None = None
         self._changed: list[tuple[int, int]] = []
         self._chained = Chained(run, states or {})
@@ -50,7 +51,13 @@ class SteppedRun:
 
     def go(self, cycle: int) -> None:
         """Play to this cycle. Raises DebugError when the run isn't the recorded one."""
-        play_to(self._run, cycle, self._losses)
+        if self._acts is None:
+            self._run.run_to(cycle)
+        else:
+            try:
+                self._acts.play_to(cycle)
+            except RecordingError as error:
+                raise DebugError(str(error)) from None
         self._chained.check()
 
     def ask(self, what: str, *values: Any) -> Any:
@@ -108,8 +115,10 @@ class SteppedRun:
         try:
             with Recording(source) as recording:
                 self._chained.check_all(recording)
-            with RunRecorder(path, self._run, about=about, begun=begun) as recorder:
-                play_to(self._run, None, self._losses)
+            with RunRecorder(path, self._run, about=about, begun=begun, choice=self._choice) as recorder:
+                if self._acts is not None:
+                    self._acts.free(recorder.note)
+                    self._acts.play_to(None)
                 outcome = self._run.finish()
                 said = close_boards(self._choice)
                 recorder.end(outcome)
@@ -142,6 +151,10 @@ class SteppedRun:
         if name not in cards:
             raise DebugError(f"found card {name!r}; there are {', '.join(cards)}")
         return plain(cards[name])
+
+
+def _other_bytes(text: str) -> None:
+    raise DebugError(f"the run isn't what was recorded: {text}")
 
 
 def plain(value: object, depth: int = 0) -> Any:

@@ -1,27 +1,39 @@
-"""What boards and hardware outside did in a recorded run: it runs again without them.
+"""What came from outside in a recorded run, with its cycle: it runs again without those it came from.
 
 Of a board that runs a GPU's firmware it is what it was asked and has answered; of a GPU's hardware, where it did
-otherwise than ours, and when it was lost.
+otherwise than ours, and when it was lost; of clients of a session, what they sent and got, and when they came and went.
 """
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from ringhil.emulator.engine.engine import NodeDiffered
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.replaying import OUTSIDE, Exchanged, LostHardware
+from ringhil.emulator.serial.clients import ClientError, ClientRow, ClientsAgain, Cycle, Note, SessionRow
+from ringhil.emulator.serial.replaying import Differed, Exchanged, LostHardware
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.server.observations import NodeLost
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import About
+
+
+class Ended(SessionRow):
+    """A session is over."""
+
+    cycle: Cycle
+    ended: Literal[True]
+
+
+_ROW: TypeAdapter[Any] = TypeAdapter(ClientRow | Exchanged | LostHardware | Differed | Ended)
 
 
 def write_outside(run: Run, writer: RecordingWriter, firmware: FirmwareChoice) -> None:
@@ -56,6 +68,11 @@ class RecordedOutside:
         self._recording = recording
 
     @property
+    def path(self) -> Path:
+        """Of the file."""
+        return self._recording.path
+
+    @property
     def header(self) -> About:
         """What was run."""
         return self._recording.about
@@ -64,7 +81,7 @@ class RecordedOutside:
         """Each with its number. Raises RecordingError where they are damaged."""
         for number, text in self._recording.outside():
             try:
-                row = OUTSIDE.validate_json(text)
+                row = _ROW.validate_json(text)
                 if isinstance(row, Exchanged) and row.answered is None:
                     row = row.model_copy(update={"why": self._why(row.gpu)})
                 yield number, row
@@ -84,21 +101,67 @@ class RecordedOutside:
         """What was chosen, and for boards that were not, what answers as they did."""
         return with_recorded(self, firmware), recorded_nodes(self)
 
-    def losses(self) -> list[tuple[int, str, str]]:
-        """Cycle, GPU and why, of hardware that was lost."""
-        if not self.header.nodes:
-            return []
-        return [(row.cycle, row.gpu, row.lost) for _, row in self.rows() if isinstance(row, LostHardware)]
+    def acts(self) -> Iterator[tuple[int, Any]]:
+        """What was done to the run, row by row: by clients, and hardware that was lost; and the end of a session."""
+        if self.header.nodes or self.header.clock is not None:
+            yield from ((number, row) for number, row in self.rows() if not isinstance(row, Exchanged | Differed))
 
 
-def play_to(run: Run, cycle: int | None, losses: list[tuple[int, str, str]]) -> None:
-    """Play up to a cycle, None: to where the last of these is; those that come before it are taken off the list."""
-    while losses and (cycle is None or losses[0][0] < cycle):
-        at, gpu, why = losses.pop(0)
-        run.run_to(at)
-        run.server.lose(run.server.wiring.cell_of(GpuRef.parse(gpu)), why)
-    if cycle is not None:
-        run.run_to(cycle)
+class Acts:
+    """Done again to a run that has not started yet, each in its cycle. `differs` is told what clients get otherwise
+    than they did; a run that is `free` may go on otherwise."""
+
+    def __init__(self, run: Run, outside: RecordedOutside, differs: Callable[[str], None]) -> None:
+        self._run, self._path, self._differs = run, outside.path, differs
+        clock = outside.header.clock
+        self._clients = None if clock is None else ClientsAgain(run, clock)
+        self._rows = outside.acts()
+        self._next = next(self._rows, None)
+        self._free: Note | None = None
+
+    @property
+    def clients(self) -> tuple[int, int, int]:
+        """How many have come; bytes that they sent, and got."""
+        again = self._clients
+        return (0, 0, 0) if again is None else (again.came, again.bytes_in, again.bytes_out)
+
+    def free(self, note: Note) -> None:
+        """From now on clients take what they get, and it is written down."""
+        self._free = note
+        if self._clients is not None:
+            self._clients.note = note
+
+    def play_to(self, cycle: int | None) -> None:
+        """Play up to a cycle, None: to where the last of these is. Raises RecordingError."""
+        while self._next is not None and (cycle is None or self._next[1].cycle < cycle):
+            number, row = self._next
+            if row.cycle < self._run.kernel.now:
+                raise self._damaged(number, f"cycle {row.cycle} comes after {self._run.kernel.now}")
+            self._run.run_to(row.cycle)
+            self._do(number, row)
+            self._next = next(self._rows, None)
+        if cycle is not None:
+            self._run.run_to(cycle)
+
+    def _do(self, number: int, row: Any) -> None:
+        if isinstance(row, LostHardware):
+            self._run.server.lose(self._run.server.wiring.cell_of(GpuRef.parse(row.gpu)), row.lost)
+        elif isinstance(row, Ended):
+            self._run.end_at(row.cycle)
+            if self._free is not None:
+                self._free(row.model_dump())
+        elif self._clients is None:
+            raise self._damaged(number, "found a client; it is no session")
+        else:
+            try:
+                found = self._clients.do(row)
+            except ClientError as error:
+                raise self._damaged(number, str(error)) from None
+            if found is not None and self._free is None:
+                self._differs(found)
+
+    def _damaged(self, number: int, what: str) -> RecordingError:
+        return RecordingError(f"{self._path}: is damaged: outside {number}: {what}")
 
 
 def close_boards(firmware: FirmwareChoice) -> str | None:

@@ -1,7 +1,7 @@
 """A run that is written down as it goes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -34,7 +34,7 @@ def next_state(now: int) -> int:
     return (now // STATES_EVERY + 1) * STATES_EVERY
 
 
-def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str]) -> About:
+def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int | None) -> About:
     scenario = run.scenario.anywhere()
     return About(
         ringhil=version("ringhil"),
@@ -43,6 +43,7 @@ def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str]) -> About:
         scenario=dumps(scenario),
         firmware=list(firmware),
         nodes=list(nodes),
+        clock=clock,
     )
 
 
@@ -61,7 +62,8 @@ class RunRecorder:
 
     `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written. `begun`: the run has
     come to where another recording has this number; see `RecordingWriter.go_on`. `about`: then that of the other.
-    `choice`: whose firmware runs where, with the boards that do. `batch`: of so many rows, which are then in the file.
+    `choice`: whose firmware runs where, with the boards that do. `clock`: of a session with clients, see `About`.
+    `batch`: of so many rows, which are then in the file.
     """
 
     def __init__(
@@ -74,22 +76,36 @@ class RunRecorder:
         about: About | None = None,
         begun: tuple[Path, int, Chain] | None = None,
         choice: FirmwareChoice = OURS,
+        clock: int | None = None,
         batch: int = BATCH,
     ) -> None:
         wiring = run.server.wiring
         self._run = run
         self._writer = RecordingWriter(
             path,
-            about or _about(run, firmware, nodes),
+            about or _about(run, firmware, nodes, clock),
             [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)],
             batch=batch,
         )
         if begun is not None:
-            self._writer.go_on(*begun)
+            self._writer.go_on(*begun, run.kernel.now)
         write_outside(run, self._writer, choice)
         run.observations.listen_to_frames(self._writer.message)
         tell_all(run, self._writer.event)
         run.kernel.remind(next_state(run.kernel.now), self._look)
+
+    @property
+    def note(self) -> Callable[[dict[str, Any]], None]:
+        """Writes down what came from outside, and when: a row with its `cycle`."""
+        return self._writer.outside
+
+    def save(self) -> None:
+        """What has happened until now is in the file."""
+        self._writer.save()
+
+    def session_ends(self) -> None:
+        """Its clients have gone, and time has passed up to now: the run is over in this cycle."""
+        self.note({"cycle": self._run.kernel.now, "ended": True})
 
     def _look(self) -> None:
         now = self._run.kernel.now

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.hardware import hardware
-from ringhil.emulator.debug.outside import RecordedOutside, close_boards, play_to
+from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import next_state, outcome_document
 from ringhil.emulator.debug.told import Told, differing, where
@@ -41,13 +41,16 @@ class RunDifference:
 @dataclass(frozen=True)
 class RunReplayed:
     """`difference`: the first one, None: there is none. `complete`: the recording says how the run ended, so that the
-    end was compared too; `verdict`: its own."""
+    end was compared too; `verdict`: its own. `clients`, `bytes_in`, `bytes_out`: of a session."""
 
     cycles: int
     messages: int
     verdict: str | None
     complete: bool
     difference: RunDifference | None
+    clients: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
 
 
 class _Over(Exception):
@@ -69,8 +72,8 @@ class RunReplay:
         self._recording, self._gpus = recording, recording.gpus
         outside = RecordedOutside(recording)
         self._firmware, nodes = outside.choices(firmware)
-        self._losses = outside.losses()
         self._run = Run(scenario_of(recording), library, firmware=self._firmware, nodes=nodes)
+        self._acts = Acts(self._run, outside, self._other_bytes)
         self._recorded: Iterator[Told] = recording.all()
         self._states, self._chain = recording.states(), Chain()
         self._number = self._messages = 0
@@ -92,11 +95,11 @@ class RunReplay:
             run.start()
             self._plan()
             if until is not None:
-                play_to(run, until, self._losses)
+                self._acts.play_to(until)
             elif not recording.complete:
-                play_to(run, recording.last_cycle + 1, self._losses)
+                self._acts.play_to(recording.last_cycle + 1)
             else:
-                play_to(run, None, self._losses)
+                self._acts.play_to(None)
                 document = outcome_document(run.finish())
                 self._at_the_end(document)
             at_end()
@@ -106,7 +109,9 @@ class RunReplay:
             run.server.close_work()
             run.close()
         verdict = None if recording.outcome is None else str(recording.outcome.get("verdict"))
-        return RunReplayed(run.kernel.now, self._messages, verdict, recording.complete, self._difference)
+        return RunReplayed(
+            run.kernel.now, self._messages, verdict, recording.complete, self._difference, *self._acts.clients
+        )
 
     def _plan(self) -> None:
         for change in self._recording.about.changes:
@@ -144,6 +149,9 @@ class RunReplay:
         name, was, now = fields[0] if fields else ("bytes", recorded, found)
         more = f", and {len(fields) - 1} more" if len(fields) > 1 else ""
         self._differs(recorded.number, recorded.cycle, f"{places[0]}: {name} is {now}, recorded {was}{more}", fields)
+
+    def _other_bytes(self, text: str) -> None:
+        self._differs(self._number, self._run.kernel.now, text)
 
     def _look(self) -> None:
         now = self._run.kernel.now

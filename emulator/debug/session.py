@@ -70,9 +70,8 @@ class DebugSession:
         sources = Sources(packages)
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
-        losses = outside.losses()
         self._make = lambda: SteppedRun(
-            Run(scenario, library, firmware=firmware, nodes=nodes), about.changes, states, sources, losses, firmware
+            Run(scenario, library, firmware=firmware, nodes=nodes), about.changes, states, sources, outside, firmware
         )
         self._memory = memory
         self._why_not = why_not(self.recording, library, firmware)

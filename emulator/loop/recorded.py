@@ -60,6 +60,8 @@ class RecordedBoard:
         elif bytes.fromhex(row.asked) != request:
             was = in_words(bytes.fromhex(row.asked))
             self.difference = f"line {number}: {self._where}: is asked {in_words(request)}, recorded {was}"
+        if self.difference is None:
+            self.on_exchange(request, None if row is None or row.answered is None else bytes.fromhex(row.answered))
         if row is None or row.answered is None or self.difference is not None:
             gone = "as it was recorded" if row is None or row.why is None else row.why
             raise FirmwareGone(gone if self.difference is None else self.difference)

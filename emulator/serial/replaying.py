@@ -1,5 +1,5 @@
-"""A live session run again from its journal, without the clients that were there: the same bytes must leave, and the
-same verdict must come out."""
+"""A live session run again from its journal (`journal.py`), as earlier versions have written it, without the clients
+that were there: the same bytes must leave, and the same verdict must come out."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,28 +15,18 @@ from ringhil.emulator.files import open_input
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, Scenario, ScenarioError, loads
 from ringhil.emulator.scenario.names import GPU
+from ringhil.emulator.serial.clients import ClientError, ClientRow, ClientsAgain, Cycle, Hex, SessionRow
 from ringhil.emulator.serial.journal import FORMAT, VERSIONS, FramesSeen, JournalError, LinesSum, written
-from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ROOM, ManagementPort
 from ringhil.emulator.serial.speeds import CLOCKS
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice, NodeError
-from ringhil.protocol.line.codec import MessageError, decode
-from ringhil.protocol.line.framing import Damaged, Unwrapper
 
 _LONGEST_LINE = 1 << 20  # bytes
 _LONGEST_CHOICE, _MOST_CHOICES = 1000, 1000  # letters of a --firmware or --node, and how many
 _SHOWN = 48  # bytes in a message
 _VERSIONS = ", ".join(map(str, VERSIONS))
-_Cycle = Annotated[int, Field(ge=0, lt=1 << 63)]
-_Client = Annotated[int, Field(ge=1, lt=1 << 31)]
 _Choices = Annotated[list[Annotated[str, Field(max_length=_LONGEST_CHOICE)]], Field(max_length=_MOST_CHOICES)]
 _Node = Annotated[str, Field(max_length=_LONGEST_CHOICE, pattern=f"{GPU.removesuffix('$')}=")]
-_Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})+$")]
-
-
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class _Header(BaseModel):
@@ -52,69 +42,42 @@ class _Header(BaseModel):
     nodes: Annotated[list[_Node], Field(max_length=_MOST_CHOICES)] = []
 
 
-class _Opened(_Row):
-    cycle: _Cycle
-    client: _Client
-    opened: str
-    room: Annotated[int, Field(ge=1, le=ROOM)] = ROOM
-
-
-class _In(_Row):
-    cycle: _Cycle
-    client: _Client
-    bytes: _Hex = Field(alias="in")
-
-
-class _Out(_Row):
-    cycle: _Cycle
-    client: _Client
-    bytes: _Hex = Field(alias="out")
-
-
-class _Closed(_Row):
-    cycle: _Cycle
-    client: _Client
-    closed: Literal[True]
-    left: Annotated[int, Field(ge=0)] | None = None
-
-
-class Exchanged(_Row):
+class Exchanged(SessionRow):
     """What a board that runs a GPU's firmware was asked, and answered; `why` it was gone, where that is known."""
 
-    cycle: _Cycle
+    cycle: Cycle
     gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
-    asked: _Hex
-    answered: _Hex | None
+    asked: Hex
+    answered: Hex | None
     why: str | None = None
 
 
-class LostHardware(_Row):
+class LostHardware(SessionRow):
     """The hardware of a GPU, outside, is gone from this cycle on, and why."""
 
-    cycle: _Cycle
+    cycle: Cycle
     gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
     lost: str
 
 
-class Differed(_Row):
+class Differed(SessionRow):
     """What a GPU's hardware outside did otherwise than ours: a place of `engine/layout.py`, and what was there."""
 
-    cycle: _Cycle
+    cycle: Cycle
     gpu: Annotated[str, Field(max_length=_LONGEST_CHOICE)]
     differed: Annotated[int, Field(ge=0, lt=2 * REGISTER)]
     value: Annotated[int, Field(ge=0, lt=1 << 64)]
 
 
-class _End(_Row):
-    end: _Cycle
+class _End(SessionRow):
+    end: Cycle
     verdict: str
     failures: list[str]
     frames: str
     sum: str | None = None
 
 
-OUTSIDE: TypeAdapter[Any] = TypeAdapter(Exchanged | LostHardware | Differed)
-_ROW: TypeAdapter[Any] = TypeAdapter(_Opened | _In | _Out | _Closed | Exchanged | LostHardware | Differed | _End)
+_ROW: TypeAdapter[Any] = TypeAdapter(ClientRow | Exchanged | LostHardware | Differed | _End)
 
 
 @dataclass(frozen=True)
@@ -232,12 +195,9 @@ class SessionReplay:
         except NodeError as error:
             raise JournalError(f"{path}:1: {error}") from None
         self._boards = list(firmware.boards.values())
-        self._cards = {card.name: number for number, card in enumerate(self._run.server.wiring.cards)}
-        self._managed = [ManagedCard(self._run.server, number) for number in self._cards.values()]
-        self._ports: dict[int, ManagementPort] = {}
+        self._clients = ClientsAgain(self._run, header.clock)
         self._seen = FramesSeen()
         self._run.observations.listen_to_frames(self._seen.frame)
-        self._clients = self._in = self._out = 0
 
     def run(self) -> Replayed:
         """Until the first difference, or the end."""
@@ -269,7 +229,8 @@ class SessionReplay:
 
     def _replayed(self, verdict: str | None, complete: bool, difference: str | None) -> Replayed:
         now = self._run.kernel.now
-        return Replayed(now, self._clients, self._in, self._out, verdict, complete, difference)
+        came, sent, taken = self._clients.came, self._clients.bytes_in, self._clients.bytes_out
+        return Replayed(now, came, sent, taken, verdict, complete, difference)
 
     def _do(self, number: int, row: Any) -> str | None:
         if isinstance(row, Exchanged):
@@ -277,36 +238,11 @@ class SessionReplay:
         if isinstance(row, LostHardware | Differed):
             self._of_hardware(number, row)
             return None
-        if isinstance(row, _Opened):
-            if row.opened not in self._cards or row.client in self._ports:
-                raise JournalError(f"{self._path}:{number}: client {row.client} cannot come to card {row.opened!r}")
-            card = self._managed[self._cards[row.opened]]
-            self._ports[row.client] = ManagementPort(card, clock=self._journal.header.clock, room=row.room)
-            self._clients += 1
-            return None
-        port = self._ports.get(row.client)
-        if port is None:
-            raise JournalError(f"{self._path}:{number}: client {row.client} is not there")
-        match row:
-            case _In():
-                self._in += len(row.bytes) // 2
-                port.receive(bytes.fromhex(row.bytes))
-            case _Out():
-                wanted = bytes.fromhex(row.bytes)
-                found = port.take(len(wanted))
-                self._out += len(found)
-                if found != wanted:
-                    return _differs(number, row, found, wanted)
-            case _Closed():
-                del self._ports[row.client]
-                left = port.waiting
-                port.close()
-                if row.left is not None and left != row.left:
-                    place = f"line {number}: client {row.client}, cycle {row.cycle}"
-                    return (
-                        f"{place}: found {left} bytes that wait for it, recorded {row.left}: {_shown(port.take(left))}"
-                    )
-        return None
+        try:
+            difference = self._clients.do(row)
+        except ClientError as error:
+            raise JournalError(f"{self._path}:{number}: {error}") from None
+        return None if difference is None else f"line {number}: {difference}"
 
     def _of_hardware(self, number: int, row: "LostHardware | Differed") -> None:
         """What it did otherwise has been done again: the engine knows it from the beginning."""
@@ -333,23 +269,6 @@ class SessionReplay:
 def _options(firmware: Sequence[str], nodes: Sequence[str]) -> str:
     words = [f"--firmware {each}" for each in firmware] or ["our firmware"]
     return " ".join([*words, *(f"--node {each}" for each in nodes)])
-
-
-def _differs(number: int, row: _Out, found: bytes, wanted: bytes) -> str:
-    at = next((n for n, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), len(found))
-    place = f"line {number}: client {row.client}, cycle {row.cycle}, byte {at} of {len(wanted)}"
-    return f"{place}: found {_shown(found)}, recorded {_shown(wanted)}"
-
-
-def _shown(data: bytes) -> str:
-    """The first message in it, or the bytes."""
-    for message in Unwrapper().feed(data):
-        if not isinstance(message, Damaged):
-            try:
-                return str(decode(message))
-            except MessageError:
-                break
-    return data[:_SHOWN].hex() or "nothing"
 
 
 def _begun(line: str) -> str:

@@ -13,7 +13,7 @@ from itertools import count
 
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.serial.bit_true_wire import BitTrueWire
-from ringhil.emulator.serial.journal import Journal, JournalledPort
+from ringhil.emulator.serial.clients import Note, NotedPort
 from ringhil.emulator.serial.lines import ClientLine, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.pacing import Pacing
@@ -39,8 +39,8 @@ class _Client:
 class Serving:
     """`clock`: cycles of the ring in a second; None: as fast as they can be simulated. `baud`: speed of the lines,
     which needs a clock; None: bytes take no time. `uart`: they pass through UARTs, bit by bit (`link_library`). `run`
-    has not started yet. `lost` is told the name of a line that is gone for good. Lines and listeners are closed with
-    it."""
+    has not started yet. `note` writes down what clients do. `lost` is told the name of a line that is gone for good.
+    Lines and listeners are closed with it."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class Serving:
         clock: int | None = None,
         baud: int | None = None,
         uart: ctypes.CDLL | None = None,
-        journal: Journal | None = None,
+        note: Note | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         lost: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._run, self._clock, self._monotonic = run, clock, monotonic
         self._pacing = None if clock is None else Pacing(clock, monotonic)
         self._baud, self._uart = baud, uart
-        self._journal, self._lost = journal, lost
+        self._note, self._lost = note, lost
         self._numbers = count(1)
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
         self._clients: dict[int, _Client] = {}
@@ -76,9 +76,10 @@ class Serving:
         managed = self._cards[card]
         room = room_at(self._baud or line.speed)
         port: CardEnd = ManagementPort(managed, clock=self._clock or 0, room=room)
-        if self._journal is not None:
-            port = JournalledPort(port, self._journal, managed.card.name, lambda: managed.now, room)
-        seed = f"{self._run.scenario.seed} {managed.card.name} {next(self._numbers)}"
+        number = next(self._numbers)
+        if self._note is not None:
+            port = NotedPort(port, self._note, number, managed.card.name, lambda: managed.now, room)
+        seed = f"{self._run.scenario.seed} {managed.card.name} {number}"
         self._clients[line.fileno()] = _Client(line, self._wire(port, managed, line, seed))
         self._selector.register(line.fileno(), selectors.EVENT_READ)
 

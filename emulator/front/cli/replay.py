@@ -37,11 +37,12 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
         if Recording.is_one(file):
             played = run = _run(file, library, firmware_of(firmware))
             text = None if run.difference is None else run.difference.text
-            about = f"{run.messages} messages"
+            clients = f", {_clients(run)}" if run.clients else ""
+            about = f"{run.messages} messages{clients}"
         else:
             played = session = _session(file, library, firmware_of(firmware))
             text = session.difference
-            about = f"{session.clients} client{'' if session.clients == 1 else 's'}, {session.bytes_out} bytes sent"
+            about = _clients(session)
     if as_json:
         click.echo(json.dumps(asdict(played)))
     elif text is not None:
@@ -50,6 +51,10 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
         end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
         click.echo(f"identical: {played.cycles} cycles, {about}; {end}")
     return 0 if text is None else 1
+
+
+def _clients(played: RunReplayed | Replayed) -> str:
+    return f"{played.clients} client{'' if played.clients == 1 else 's'}, {played.bytes_out} bytes sent"
 
 
 def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:

@@ -2,13 +2,16 @@
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.files import STDOUT
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
@@ -21,12 +24,16 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import load
-from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.serial.speeds import BAUD, BAUDS
 from ringhil.emulator.serial.uart import link_library
+from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.node_choice import NodeChoice
+from ringhil.emulator.trace import RecordingError
+
+_SAVED = 1.0  # seconds of a session that a crash may cost
 
 
 @click.command("serve")
@@ -39,7 +46,11 @@ from ringhil.emulator.serial.uart import link_library
 @firmware_option
 @node_option
 @node_baud_option
-@click.option("--record", type=click.Path(path_type=Path), help="Write the session to this file, for ringhil replay.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    help="Record the session, for `ringhil replay` and `ringhil step`.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
     file: Path,
@@ -78,7 +89,7 @@ def command(
             raise click.UsageError(f"--card: found {unknown[0]!r}; there are {', '.join(cards)}")
         ports: dict[str, list[str]] = {}
         lines = list[tuple[int, TcpListener | ClientLine]]()
-        seen, journal = FramesSeen(), None
+        recorder: RunRecorder | None = None
         with ExitStack() as opening:
             for number, name in enumerate(cards):
                 if names and name not in names:
@@ -90,22 +101,26 @@ def command(
                     ports.setdefault(name, []).append(line.name)
                     lines.append((number, line))
             if record is not None:
-                with _line_of_text():
-                    journal = stack.enter_context(Journal(record, header(run, clock, choice.given, outside.given)))
-                run.observations.listen_to_frames(seen.frame)
-                for gpu, board in choice.boards.items():
-                    board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
-                journal.hardware(run)
+                with explained():
+                    recorder = stack.enter_context(_recorder(record, run, choice, outside, clock))
             opening.pop_all()
-        serving = Serving(run, clock=clock, baud=baud, uart=wires, journal=journal, lost=_lost)
+        note = None if recorder is None else recorder.note
+        serving = Serving(run, clock=clock, baud=baud, uart=wires, note=note, lost=_lost)
         stack.callback(serving.close)
         for number, line in lines:
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
-        ended = False
+        ended, saved = False, 0.0
 
         def end(number: int, frame: object) -> None:
             nonlocal ended
             ended = True
+
+        def over() -> bool:
+            nonlocal saved
+            if recorder is not None and time.monotonic() - saved > _SAVED:
+                recorder.save()
+                saved = time.monotonic()
+            return ended or serving.deserted
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
@@ -117,18 +132,23 @@ def command(
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
         with explained(), _line_of_text():
-            serving.serve(lambda: ended or serving.deserted)
-            if journal is not None:
+            serving.serve(over)
+            if recorder is not None:
                 serving.close()
+                recorder.session_ends()
                 run.end_at(run.kernel.now)
-                outcome = run.finish()
-                verdict = {"verdict": str(outcome.verdict), "failures": list(outcome.failures)}
-                journal.end({"end": run.kernel.now, **verdict, "frames": seen.hexdigest()})
+                recorder.end(run.finish())
         paced.tell(boards)
         if as_json and boards:
             click.echo(json.dumps(paced.document(boards)))
         if not ended:
             raise click.ClickException("no port is left to serve")
+
+
+def _recorder(path: Path, run: Run, firmware: FirmwareChoice, nodes: NodeChoice, clock: int | None) -> RunRecorder:
+    if path == STDOUT:
+        raise RecordingError("-: a session goes to a file; standard output says where the ports are")
+    return RunRecorder(path, run, firmware=firmware.given, nodes=nodes.given, choice=firmware, clock=clock or 0)
 
 
 def _lost(name: str) -> None:
@@ -139,5 +159,5 @@ def _lost(name: str) -> None:
 def _line_of_text() -> Iterator[None]:
     try:
         yield
-    except (ListenError, JournalError) as error:
+    except ListenError as error:
         raise click.ClickException(str(error)) from error

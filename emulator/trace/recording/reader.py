@@ -21,7 +21,7 @@ from ringhil.emulator.documents import explained
 from ringhil.emulator.files import open_input
 from ringhil.emulator.trace.recorder import RecordingError
 from ringhil.emulator.trace.recording.salvaging import salvaged
-from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSION, WAYS, About
+from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSIONS, WAYS, About
 
 _LAST = 2**63 - 1
 _PAGE = 1000  # rows
@@ -31,7 +31,7 @@ _EVENT = ((int, int, int, str, str), (int, int, type(None), str, str))
 _STATE = (int, int, bytes)
 _KEYS = {"messages": "number", "events": "number", "states": "cycle", "outside": "number"}
 _number = attrgetter("number")
-_WANTED = "name a file that `ringhil run --record` has made"
+_WANTED = "name a file that `ringhil run --record` or `serve --record` has made"
 
 
 class RecordedMessage(NamedTuple):
@@ -125,8 +125,9 @@ class Recording:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if number != APPLICATION:
             raise RecordingError(f"{self.path}: is no recording; {_WANTED}")
-        if version != VERSION:
-            raise RecordingError(f"{self.path}: is version {version} of the format; this program reads {VERSION}")
+        if version not in VERSIONS:
+            read = ", ".join(map(str, VERSIONS))
+            raise RecordingError(f"{self.path}: is version {version} of the format; this program reads {read}")
         header, outcome = self._db.execute("SELECT header, outcome FROM about").fetchone() or (None, None)
         try:
             self.about = About.model_validate_json(header or "")

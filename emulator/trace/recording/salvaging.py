@@ -5,11 +5,12 @@ A file of SQLite's says at its beginning how long it is. A copy that is filled u
 up to the first row whose page is missing.
 """
 
+import json
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,9 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     target.executemany("INSERT INTO about VALUES (?, NULL)", about)
     target.executemany("INSERT INTO gpus VALUES (?, ?)", gpus)
     target.executemany("INSERT INTO ways VALUES (?, ?)", ways)
-    for table, number, columns in (("messages", 0, 8), ("events", 0, 5), ("states", 1, 3)):
-        rows = (row for row in _rows(source, table) if row[number] <= last)
+    until = _known_outside(source)
+    for table, number, cycle, columns in (("messages", 0, 1, 8), ("events", 0, 1, 5), ("states", 1, 0, 3)):
+        rows = (row for row in _rows(source, table) if row[number] <= last and row[cycle] < until)
         target.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})", rows)
     target.executemany("INSERT INTO outside VALUES (?, ?)", _rows(source, "outside"))
     for statement in INDEXES.split(";"):
@@ -81,6 +83,17 @@ def _last(source: sqlite3.Connection, table: str) -> float:
     except sqlite3.DatabaseError:
         return last
     return float("inf")
+
+
+def _known_outside(source: sqlite3.Connection) -> float:
+    """The cycle before which all that came from outside is known."""
+    if _last(source, "outside") == float("inf"):
+        return float("inf")
+    cycle = 0
+    for _, fields in _rows(source, "outside"):
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            cycle = max(cycle, int(json.loads(fields)["cycle"]))
+    return cycle
 
 
 def _rows(source: sqlite3.Connection, table: str) -> Iterator[_Row]:

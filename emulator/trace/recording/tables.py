@@ -11,7 +11,8 @@ from pydantic import Field
 
 from ringhil.emulator.documents import Document
 
-VERSION = 2
+VERSION = 3
+VERSIONS = (2, 3)  # that are read; the second knew no sessions
 APPLICATION = 0x72696E72  # "rinr": says whose file it is
 MAGIC = b"SQLite format 3\0"
 
@@ -71,7 +72,8 @@ class RunChange(Document):
 class About(Document):
     """What was run. `scenario`: the text of a scenario file; `rtl`: its hash; `firmware` and `nodes`: whose runs where,
     and whose hardware is outside, as it was written; `changes`: what was done to it besides, in order of time;
-    `edited`: the cycle in which firmware's source was exchanged, after which it can't be run again, only read."""
+    `edited`: the cycle in which firmware's source was exchanged, after which it can't be run again, only read;
+    `clock`: of a session with clients, what its ports said of it in Hz, 0: nothing; None: it is none."""
 
     ringhil: Annotated[str, Field(max_length=100)]
     rtl: Annotated[str, Field(max_length=100)]
@@ -81,3 +83,4 @@ class About(Document):
     nodes: Annotated[list[_Choice], Field(max_length=1000)]
     changes: Annotated[list[RunChange], Field(max_length=10_000)] = Field(default_factory=list)
     edited: Annotated[int, Field(ge=0)] | None = None
+    clock: Annotated[int, Field(ge=0, lt=2**32)] | None = None

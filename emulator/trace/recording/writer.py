@@ -86,14 +86,18 @@ class RecordingWriter:
         self._db.execute(f"PRAGMA user_version = {VERSION}")
         self._db.execute("COMMIT")
 
-    def go_on(self, source: Path, number: int, chain: Chain) -> None:
-        """Begin with what another recording has up to this number; `chain`: what it has come to there."""
+    def go_on(self, source: Path, number: int, chain: Chain, cycle: int) -> None:
+        """Begin with what another recording has up to this number, and from outside before a cycle; `chain`: what it
+        has come to there."""
         self._number, self._chain = number, chain
         with self._explained():
             self._db.execute("ATTACH ? AS source", (str(source),))
             self._db.execute("BEGIN")
             for table in ("messages", "events", "states"):
                 self._db.execute(f"INSERT INTO {table} SELECT * FROM source.{table} WHERE number <= ?", (number,))
+            self._db.execute(
+                "INSERT INTO outside SELECT * FROM source.outside WHERE json_extract(fields, '$.cycle') < ?", (cycle,)
+            )
             self._db.execute("COMMIT")
             self._db.execute("DETACH source")
 
@@ -117,7 +121,7 @@ class RecordingWriter:
             self._flush()
 
     def outside(self, fields: dict[str, Any]) -> None:
-        """What came from outside, with its `cycle` and `gpu`."""
+        """What came from outside, with its `cycle` and, of boards and hardware, `gpu`."""
         self._outside.append((fields_as_text(fields),))
         if len(self._outside) >= self._batch:
             self._flush()
@@ -125,6 +129,11 @@ class RecordingWriter:
     def state(self, cycle: int, state: bytes) -> None:
         """How all hardware is in a cycle."""
         self._states.append((cycle, self._number, self._chain.state(cycle, state)))
+
+    def save(self) -> None:
+        """What has happened until now is in the file."""
+        if self._messages or self._events or self._states or self._outside:
+            self._flush()
 
     def _flush(self) -> None:
         with self._explained():
@@ -164,8 +173,7 @@ class RecordingWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         """What has happened until now stays, whatever has ended it."""
         try:
-            if self._messages or self._events or self._states or self._outside:
-                self._flush()
+            self.save()
         except RecordingError:
             if error is None:
                 raise

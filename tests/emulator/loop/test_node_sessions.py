@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
+from tests.emulator.debug.test_recorded_sessions import assert_replays, assert_stepped, serve
 from tests.emulator.engine.test_outside import Liar
 from tests.emulator.loop.bridge_line import BridgeLine, Spoil, as_it_is
 from tests.emulator.loop.test_nodes import Bridge
+from tests.emulator.serial.journal_writer import Journal, header
 from tests.emulator.serial.served import Served
 from tests.emulator.serial.test_replaying import SERVER, end, session, summed
 
@@ -27,7 +29,7 @@ from ringhil.emulator.loop.nodes import OpenNodes
 from ringhil.emulator.loop.recorded import recorded_nodes
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient
-from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, header, written
+from ringhil.emulator.serial.journal import FramesSeen, JournalError, written
 from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.serial.serving import Serving
 from ringhil.emulator.server.firmware_choice import OURS
@@ -47,6 +49,18 @@ def recorded(path: Path, seed: int, *lines: tuple[str, BridgeLine]) -> list[dict
     return [json.loads(row) for row in path.read_text().splitlines()]
 
 
+def recording(path: Path, seed: int, *lines: tuple[str, BridgeLine]) -> list[dict[str, object]]:
+    """The same of a recording."""
+    with OpenNodes([f"{gpu}={line.path}" for gpu, line in lines]) as nodes:
+        serve(path, seed, nodes=nodes.choice)
+    return rows_outside(path)
+
+
+def rows_outside(path: Path) -> list[dict[str, object]]:
+    with Recording(path) as found:
+        return [json.loads(text) for _, text in found.outside()]
+
+
 def replayed(path: Path) -> Replayed:
     journal = Journalled(path)
     return SessionReplay(path, cells_library(), OURS, journal, nodes=recorded_nodes(journal)).run()
@@ -62,29 +76,35 @@ def same(path: Path) -> None:
 LIES = [node_loop.places(node_loop.OUTPUTS)[name] // node_loop.GROUP for name in ("p1_data", "p2_data", "reg_rdata")]
 
 
-def check(path: Path, seed: int) -> tuple[bool, bool]:
+def check(path: Path, seed: int, *, journal: bool) -> tuple[bool, bool]:
     """One in two boards is lost at some time, and one in two does otherwise than ours: also one that is lost. Whether
-    it was, and did."""
+    it was, and did. `journal`: as earlier versions have recorded it."""
     dice, lost, lies = random.Random(seed), seed % 2 == 1, seed % 4 >= 2
     gone = dice.choice([3, dice.randrange(3, 200), dice.randrange(200, 5000)]) if lost else None
     back: Spoil = Liar(seed, dice.choice([2, 20]), groups=LIES) if lies else as_it_is
     with BridgeLine(back=back, requests=gone) as line:
-        rows = recorded(path, seed, (dice.choice(GPUS), line))
+        rows = (recorded if journal else recording)(path, seed, (dice.choice(GPUS), line))
     was_lost, differed = (any(key in row for row in rows) for key in ("lost", "differed"))
     assert was_lost <= lost
     assert differed <= lies
-    same(path)
+    if journal:
+        same(path)
+    else:
+        assert assert_replays(path).bytes_out > 100
     return was_lost, differed
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_it_replays_without_its_hardware(tmp_path: Path, seed: int) -> None:
-    check(tmp_path / "session", seed)
+    check(tmp_path / "session", seed, journal=True)
+    check(tmp_path / "recording", seed, journal=False)
+    if seed == 3:  # lost, and otherwise
+        assert_stepped(tmp_path / "recording", seed)
 
 
 @pytest.mark.slow(part="benches")
 def test_a_hundred_sessions_do(tmp_path: Path) -> None:
-    found = Counter(check(tmp_path / f"session{seed}", seed) for seed in range(100))
+    found = Counter(check(tmp_path / f"session{seed}", seed, journal=False) for seed in range(100))
     assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
 
 
@@ -136,7 +156,7 @@ def test_serve_takes_hardware_outside_and_goes_on_without_it(tmp_path: Path) -> 
                     pass
                 assert card.census().members == (0, 1, 3)
             code, said = served.end(signal.SIGTERM)
-    (lost,) = [row for row in map(json.loads, path.read_text().splitlines()) if "lost" in row]
+    (lost,) = [row for row in rows_outside(path) if "lost" in row]
     what = f"cycle {lost['cycle']}: the board is gone; from here on it is a GPU that has failed"
     assert (code, said) == (0, f"ringhil: a.2: {what}\n")
     done = ringhil("replay", str(path))

@@ -16,13 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.command import refusal, ringhil
 from tests.emulator.scenario.samples import unhurried
+from tests.emulator.serial.journal_writer import Journal, header
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.journal import FramesSeen, Journal, JournalError, JournalledPort, LinesSum, header, written
+from ringhil.emulator.serial.clients import NotedPort
+from ringhil.emulator.serial.journal import FramesSeen, JournalError, LinesSum, written
 from ringhil.emulator.serial.lines import Pty, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
@@ -56,7 +58,7 @@ def session(
         journal.hardware(run)
         for gpu, board in firmware.boards.items():
             board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
-        serving = Serving(run, journal=journal)
+        serving = Serving(run, note=journal.write)
         for number, listener in enumerate(listeners):
             serving.listen(number, listener)
         run.start()
@@ -138,7 +140,7 @@ def test_a_session_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> Non
     run.observations.listen_to_frames(seen.frame)
     seconds, line = itertools.count(0.0, 0.005), Pty()
     with Journal(path, header(run, 40_000)) as journal:
-        serving = Serving(run, clock=40_000, baud=9600, journal=journal, monotonic=lambda: next(seconds))
+        serving = Serving(run, clock=40_000, baud=9600, note=journal.write, monotonic=lambda: next(seconds))
         serving.add(0, line)
         run.start()
         client = os.open(line.name, os.O_RDWR | os.O_NOCTTY)
@@ -312,8 +314,8 @@ def test_what_waits_when_a_client_goes_is_not_done(tmp_path: Path) -> None:
         run.start()
         run.run_to(5000)
 
-        def client() -> JournalledPort:
-            return JournalledPort(ManagementPort(card), journal, "a", lambda: card.now, ROOM)
+        def client() -> NotedPort:
+            return NotedPort(ManagementPort(card), journal.write, journal.number(), "a", lambda: card.now, ROOM)
 
         one = client()
         weight = ADDRESS["weight"]

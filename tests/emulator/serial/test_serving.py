@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -13,18 +15,19 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
+from tests.emulator.serial.journal_writer import Journal, header
 from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.journal import Journal, header
 from ringhil.emulator.serial.lines import ListenError, Pty, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.port import room_at
 from ringhil.emulator.serial.serving import MOST_CLIENTS, Serving
 from ringhil.emulator.serial.speeds import BAUD
+from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.management import EventKind, LineFault
@@ -230,7 +233,7 @@ def struck(folder: Path) -> list[str]:
     """What of the same bytes arrives at a noisy card, of each of two clients."""
     run = Run(loads(f"{ONE}timeline: [{{at: 1, fault: line_drop, card: a, rate: 30000}}]\n"), cells_library())
     with Journal(folder / "session", header(run, None)) as journal:
-        serving, lines = Serving(run, journal=journal), [Pty(), Pty()]
+        serving, lines = Serving(run, note=journal.write), [Pty(), Pty()]
         for line in lines:
             serving.add(0, line)
         run.start()
@@ -444,8 +447,38 @@ def test_a_session_is_recorded_until_the_end_and_replays(tmp_path: Path) -> None
         card.fault(LineFault.DEAD, 2)
         assert card.census(timeout=30).count == 3
     assert served.end(signal.SIGINT) == (0, "")
-    assert json.loads(record.read_text().splitlines()[-1])["verdict"] == "pass"
+    with Recording(record) as recording:
+        assert recording.outcome is not None
+        assert recording.outcome["verdict"] == "pass"
     assert ringhil("replay", record).stdout.startswith("identical: ")
+
+
+def test_of_a_server_that_is_killed_the_session_is_there_up_to_a_second_before(tmp_path: Path) -> None:
+    """What is there replays, is stepped and exported."""
+    record = tmp_path / "session"
+    served = Served(tmp_path, ONE, "--record", str(record))
+    with CardClient.open(served.ports["a"][0], timeout=20) as card:
+        assert card.census(timeout=30).count == 4
+        while messages_in(record) < 20:  # they come when they are saved
+            card.now()
+    assert served.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    done = ringhil("replay", record)
+    assert done.stdout.startswith("identical: ")
+    assert done.stdout.endswith(f"; {record} breaks off there\n")
+    script = tmp_path / "script"
+    script.write_text("until kind == statistics\nstate a.1\n")
+    stepped = ringhil("step", record, "--script", script)
+    assert (stepped.returncode, stepped.stderr) == (0, "")
+    assert "weight" in stepped.stdout
+    exported = ringhil("export", record, "--format", "jsonl", "-o", "-")
+    assert exported.returncode == 0
+    assert exported.stdout.count("\n") > 10
+
+
+def messages_in(record: Path) -> int:
+    """Those that have been saved."""
+    with Recording(record) as recording:
+        return len(recording)
 
 
 def test_a_session_with_somebody_s_firmware_replays_with_that(tmp_path: Path) -> None:
@@ -455,7 +488,7 @@ def test_a_session_with_somebody_s_firmware_replays_with_that(tmp_path: Path) ->
         assert card.census(timeout=30).count == 4
     assert served.end(signal.SIGINT) == (0, "")
     said = refusal("replay", record)
-    assert said == f"ringhil: {record}:1: was recorded with --firmware {firmware}; found our firmware"
+    assert said == f"ringhil: {record}: was recorded with --firmware {firmware}; found our firmware"
     assert ringhil("replay", record, "--firmware", firmware).stdout.startswith("identical: ")
 
 
@@ -468,9 +501,10 @@ def test_a_real_port_that_is_gone_is_told_and_nobody_is_served_any_more(tmp_path
     _, errors = served.process.communicate(timeout=60)
     assert errors == f"ringhil: {cable}: the line is gone\nringhil: no port is left to serve\n"
     assert served.process.returncode == 2
-    rows = [json.loads(row) for row in record.read_text().splitlines()]
-    assert rows[1]["room"] == room_at(BAUD)  # of its own wires, although none was asked for
-    assert rows[-1]["verdict"] == "pass"
+    with Recording(record) as recording:
+        assert json.loads(next(recording.outside())[1])["room"] == room_at(BAUD)  # of its own wires; none was asked for
+        assert recording.outcome is not None
+        assert recording.outcome["verdict"] == "pass"
 
 
 def test_a_real_port_is_nobody_else_s() -> None:
@@ -497,8 +531,19 @@ def test_who_has_another_port_is_served_on(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_is_named(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(ONE)
+    program = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
+        "from ringhil.emulator.front.cli import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", program, "serve", "s.yaml", "--record", "session"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr in [
+        f"ringhil: session: cannot be written: {why}\n" for why in ("database or disk is full", "disk I/O error")
+    ]
     said = refusal("serve", "s.yaml", "--record", "/dev/full", cwd=tmp_path)
-    assert said == "ringhil: /dev/full: cannot be written: No space left on device"
+    assert said == "ringhil: /dev/full: cannot be written: it is no file"
     assert "-: a session goes to a file" in refusal("serve", "s.yaml", "--record", "-", cwd=tmp_path)
 
 

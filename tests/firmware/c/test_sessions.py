@@ -2,12 +2,15 @@
 
 import json
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
+from tests.emulator.debug.test_recorded_sessions import assert_replays, assert_stepped, serve
 from tests.emulator.serial.test_replaying import session, summed
 
+from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.loop import board
 from ringhil.emulator.loop.loading import firmware_of
@@ -15,6 +18,7 @@ from ringhil.emulator.loop.recorded import with_recorded
 from ringhil.emulator.serial.journal import written
 from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.server.firmware_choice import OURS
+from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.line.firmware_loop import LoopType
 
 from .boards import after, process, wire
@@ -50,10 +54,42 @@ def test_it_replays_without_its_board(tmp_path: Path, program: str) -> None:
     assert (done.returncode, done.stdout.startswith("identical: ")) == (0, True)
 
 
+def check_recording(path: Path, program: str, seed: int, after_messages: int | None = None) -> None:
+    """As a recording. The board is pulled out after so many messages."""
+    with process(program) as port, ExitStack() as wires:
+        name = port if after_messages is None else wires.enter_context(wire(port, after(after_messages)))
+        firmware = firmware_of([f"a.1={name}"])
+        serve(path, seed, firmware=firmware)
+        firmware.close()
+    with Recording(path) as recording:
+        rows = [json.loads(text) for _, text in recording.outside()]
+    asked = [row for row in rows if "asked" in row]
+    assert len(asked) >= 4
+    assert [row["answered"] for row in asked].count(None) == (after_messages is not None)
+    assert_replays(path)
+
+
+def test_a_recording_replays_is_stepped_and_branches_without_its_board(tmp_path: Path, program: str) -> None:
+    check_recording(tmp_path / "session", program, 1)
+    assert_stepped(tmp_path / "session", 1)
+    with DebugSession(tmp_path / "session", cells_library()) as stepped:
+        stepped.go(stepped.recording.last_cycle - 1)
+        stepped.set("a.3", "weight", 9)
+        stepped.branch(tmp_path / "branch")
+    assert_replays(tmp_path / "branch")
+
+
+def test_a_recording_of_a_board_that_was_pulled_out_replays_too(
+    tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "PATIENCE", 0.05)
+    check_recording(tmp_path / "session", program, 3, after_messages=9)
+
+
 @pytest.mark.slow(part="benches")
 def test_a_hundred_sessions_do(tmp_path: Path, program: str) -> None:
     for seed in range(100):
-        check(tmp_path / f"session{seed}", program, 1000 * seed)
+        check_recording(tmp_path / f"session{seed}", program, 1000 * seed)
 
 
 def test_one_whose_board_was_pulled_out_replays_too(

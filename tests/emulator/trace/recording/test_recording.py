@@ -169,9 +169,9 @@ def test_one_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, at: int)
 def test_one_of_another_version_is_refused_also_when_it_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "r"
     written(path, [frame(cycle) for cycle in range(3000)])
-    sql("PRAGMA user_version = 3")(path)
+    sql("PRAGMA user_version = 4")(path)
     path.write_bytes(path.read_bytes()[:-20_000])
-    with pytest.raises(RecordingError, match="is version 3 of the format"):
+    with pytest.raises(RecordingError, match="is version 4 of the format"):
         Recording(path)
 
 
@@ -215,7 +215,7 @@ def sql(text: str) -> Callable[[Path], None]:
 WRONG: dict[str, Callable[[Path], Any]] = {
     "is no recording; name a file that": lambda path: path.write_text("hello"),
     "cannot be read: No such file": lambda path: path.unlink(),
-    "is version 3 of the format; this program reads 2": sql("PRAGMA user_version = 3"),
+    "is version 4 of the format; this program reads 2, 3": sql("PRAGMA user_version = 4"),
     "is no recording": sql("PRAGMA application_id = 5"),
     "found []; needed is 'ringhil' as well": sql("UPDATE about SET header = '{}'"),
     "about: not JSON": sql("UPDATE about SET header = 'x'"),

@@ -1,0 +1,309 @@
+"""A session that was served is a recording: it replays without its clients, and is walked through and branched."""
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import threading
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.command import ringhil
+from tests.emulator.scenario.samples import unhurried
+from tests.emulator.serial.test_replaying import SERVER, use
+
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.lines import Pty, TcpListener
+from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
+from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.recording import Recording
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import encode
+from ringhil.protocol.line.framing import wrap
+from ringhil.protocol.line.management import EventKind
+
+SOON = 300_000  # cycles: so far the run is played where it needn't be all of it
+
+
+def serve(
+    path: Path, seed: int, clients: int = 2, firmware: FirmwareChoice = OURS, nodes: NodeChoice = ALL_HERE
+) -> None:
+    """Serve, with clients that do this and that, and go."""
+    run = Run(loads(SERVER), cells_library(), firmware=firmware, nodes=nodes)
+    listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
+    with RunRecorder(path, run, firmware=firmware.given, nodes=nodes.given, choice=firmware, clock=0) as recorder:
+        serving, ended = Serving(run, note=recorder.note), threading.Event()
+        for number, listener in enumerate(listeners):
+            serving.listen(number, listener)
+        run.start()
+        users = [threading.Thread(target=use, args=(listeners[n % 2].name, seed + n)) for n in range(clients)]
+        users.append(threading.Thread(target=weigh, args=(listeners[0].name,)))
+        watcher = threading.Thread(target=lambda: [*map(threading.Thread.join, users), ended.set()])
+        for thread in (*users, watcher):
+            thread.start()
+        serving.serve(ended.is_set)
+        watcher.join()
+        serving.close()
+        end(run, recorder)
+    run.close()
+
+
+def weigh(url: str) -> None:
+    with CardClient.open(url, timeout=20) as card:
+        for weight in (7, 5):
+            with suppress(CardError):
+                card.census(timeout=30)
+            card.write(1, "weight", weight)
+
+
+def end(run: Run, recorder: RunRecorder) -> None:
+    recorder.session_ends()
+    run.end_at(run.kernel.now)
+    recorder.end(run.finish())
+
+
+def assert_stepped(path: Path, seed: int) -> None:
+    """At random moments all is the same whichever way one comes there."""
+    dice = random.Random(seed)
+    with DebugSession(path, cells_library()) as there, DebugSession(path, cells_library()) as back:
+        last = min(there.recording.last_cycle, SOON)
+        cycles = sorted(dice.randrange(last) for _ in range(5))
+        found = []
+        for cycle in cycles:
+            there.go(cycle)
+            found.append((there.registers("a.1"), there.card("a")))
+        for cycle, seen in reversed([*zip(cycles, found, strict=True)]):
+            back.go(cycle)
+            assert (back.registers("a.1"), back.card("a")) == seen, cycle
+
+
+def replayed(path: Path) -> RunReplayed:
+    with Recording(path) as recording:
+        return RunReplay(recording, cells_library()).run()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("session") / "session"
+    serve(path, 5)
+    return path
+
+
+def assert_replays(path: Path) -> RunReplayed:
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_it_replays_to_identical_bytes_messages_and_hashes(tmp_path: Path, seed: int) -> None:
+    serve(tmp_path / "session", 1000 * seed)
+    found = assert_replays(tmp_path / "session")
+    assert found.clients >= 2
+    assert found.bytes_out > 100
+    assert found.messages > 100
+
+
+def test_one_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
+    """The card says what its clock is, and leaves out events for which the line has no room."""
+    run, path, line = Run(loads(SERVER), cells_library()), tmp_path / "session", Pty()
+    seconds = count(0.0, 0.005)
+    with RunRecorder(path, run, clock=40_000) as recorder:
+        serving = Serving(run, clock=40_000, baud=9600, note=recorder.note, monotonic=lambda: next(seconds))
+        serving.add(0, line)
+        run.start()
+        client = os.open(line.name, os.O_RDWR | os.O_NOCTTY)
+        for request in (m.HelloRequest(1, 1, 0, b"x"), m.SubscribeRequest(2, EventKind.FRAMES)):
+            os.write(client, wrap(encode(request)))
+        rounds = iter(range(600))
+        serving.serve(lambda: next(rounds, None) is None)
+        serving.close()
+        os.close(client)
+        end(run, recorder)
+    run.close()
+    assert assert_replays(path).bytes_out > 1000
+
+
+def test_replay_says_how_it_went(recorded: Path) -> None:
+    done = ringhil("replay", recorded)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("identical: ")
+    assert " messages, " in done.stdout
+    assert " clients, " in done.stdout
+    document = json.loads(ringhil("replay", recorded, "--json").stdout)
+    assert (document["difference"], document["complete"]) == (None, True)
+    assert document["clients"] > 0 < document["bytes_in"] < document["bytes_out"]
+
+
+# ---------------------------------------------------------------------------------------------------- walked through
+
+
+def test_every_moment_is_the_same_whichever_way_it_is_come_to(recorded: Path) -> None:
+    dice = random.Random(1)
+    with DebugSession(recorded, cells_library()) as there, DebugSession(recorded, cells_library()) as back:
+        last = there.recording.last_cycle
+        cycles = sorted([*(dice.randrange(SOON) for _ in range(12)), last])
+        found = {}
+        for cycle in cycles:
+            there.go(cycle)
+            found[cycle] = [there.registers(gpu) for gpu in ("a.1", "b.2")], there.card("a"), there.firmware("a.0")
+        dice.shuffle(cycles)
+        for cycle in cycles:
+            back.go(cycle)
+            seen = [back.registers(gpu) for gpu in ("a.1", "b.2")], back.card("a"), back.firmware("a.0")
+            assert seen == found[cycle], cycle
+
+
+def test_a_write_of_a_client_is_there_from_its_cycle_on(recorded: Path) -> None:
+    with DebugSession(recorded, cells_library()) as session:
+        session.go(0)
+        changed = session.changes("a.1", "weight", session.recording.last_cycle)
+        assert changed is not None
+        cycle, weight = changed
+        session.go(cycle - 1)
+        assert session.registers("a.1")["weight"] != weight
+        session.go(cycle)
+        session.step()
+        assert session.registers("a.1")["weight"] == weight
+
+
+def test_a_branch_is_a_session_again(recorded: Path, tmp_path: Path) -> None:
+    with DebugSession(recorded, cells_library()) as session:
+        session.go(session.recording.last_cycle // 2)
+        session.inject("{fault: dead, gpu: a.3}")
+        session.branch(tmp_path / "branch")
+    with Recording(tmp_path / "branch") as branch, Recording(recorded) as trunk:
+        assert branch.about.clock == trunk.about.clock
+        assert len(list(branch.outside())) > len(list(trunk.outside())) // 2
+        assert branch.last_cycle > trunk.last_cycle // 2
+    assert_replays(tmp_path / "branch")
+
+
+# ----------------------------------------------------------------------------------------------------------- changed
+
+
+def other(recorded: Path, path: Path, change: str, *values: object) -> Path:
+    """A copy that somebody has changed."""
+    shutil.copy(recorded, path)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute(change, values).rowcount >= 1
+        db.commit()
+    return path
+
+
+FIRST = "UPDATE outside SET fields = {} WHERE number = (SELECT {}(number) FROM outside WHERE fields LIKE '%\"{}\":%')"
+CHANGES = {
+    "an answer": (FIRST.format("replace(fields, substr(fields, -6), 'ffff\"}')", "min", "out"), ", recorded "),
+    "a request": (FIRST.format("json_set(fields, '$.in', '000000000000')", "min", "in"), ""),
+    "what was left": (
+        FIRST.format("json_set(fields, '$.left', 1 + json_extract(fields, '$.left'))", "min", "left"),
+        " bytes that wait for it, recorded ",
+    ),
+    "a write's cycle": (
+        FIRST.format("json_set(fields, '$.cycle', 1 + json_extract(fields, '$.cycle'))", "max", "ended"),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str) -> None:
+    change, says = CHANGES[what]
+    done = ringhil("replay", other(recorded, tmp_path / "other", change))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("differs: ")
+    assert says in done.stdout
+
+
+def test_each_input_counts(tmp_path: Path, recorded: Path) -> None:
+    """Without any one of the first ones, or one cycle later, it is another session."""
+    with Recording(recorded) as recording:
+        rows = [(number, json.loads(text)) for number, text in recording.outside()]
+    inputs = [(number, row) for number, row in rows if "in" in row and len(row["in"]) > 20]
+    assert len(inputs) >= 5
+    for number, row in inputs[:5]:
+        late = {**row, "cycle": row["cycle"] + 1}
+        for change, values in (
+            ("DELETE FROM outside WHERE number = ?", (number,)),
+            ("UPDATE outside SET fields = ? WHERE number = ?", (json.dumps(late), number)),
+        ):
+            path = other(recorded, tmp_path / "other", change, *values)
+            try:
+                assert replayed(path).difference is not None
+            except RecordingError as error:
+                assert " comes after " in str(error)  # noqa: PT017
+
+
+def test_one_that_was_cut_off_replays_as_far_as_it_goes(recorded: Path, tmp_path: Path) -> None:
+    """Wherever: also where what clients sent is missing, and messages that came of it are there."""
+    whole, found = recorded.read_bytes(), list[int]()
+    for part in (2, 5, 8, 11, 14, 17, 20, 23):
+        path = tmp_path / "part"
+        path.write_bytes(whole[: len(whole) * part // 24])
+        with suppress(RecordingError):
+            again = replayed(path)
+            assert (again.difference, again.complete) == (None, False), part
+            found.append(again.messages)
+    assert found
+    assert max(found) > 100
+
+
+WRONG = {
+    "another card": ({"cycle": 1, "client": 77, "opened": "c"}, "client 77 cannot come to card 'c'"),
+    "a stranger": ({"cycle": 1, "client": 77, "in": "00"}, "client 77 is not there"),
+    "no row": ({"cycle": 1, "client": 77}, 'found {"cycle": 1, "client": 77}'),
+    "odd digits": ({"cycle": 1, "client": 1, "in": "0"}, "found "),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_row_that_can_t_be_is_refused(recorded: Path, tmp_path: Path, what: str) -> None:
+    row, says = WRONG[what]
+    path = other(recorded, tmp_path / "other", "UPDATE outside SET fields = ? WHERE number = 1", json.dumps(row))
+    done = ringhil("replay", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"ringhil: {path}: is damaged: outside 1: ")
+    assert says in done.stderr
+    with DebugSession(path, cells_library()) as session:
+        session.go(session.recording.last_cycle)
+        with pytest.raises(DebugError, match="is damaged: outside 1: "):
+            session.registers("a.0")
+
+
+def test_a_client_in_a_run_that_is_no_session_is_refused(recorded: Path, tmp_path: Path) -> None:
+    change = "UPDATE about SET header = json_set(header, '$.clock', NULL, '$.nodes', json('[\"a.1=x\"]'))"
+    done = ringhil("replay", other(recorded, tmp_path / "other", change))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is damaged: outside 1: found a client; it is no session" in done.stderr
+
+
+@unhurried
+@given(st.data())
+def test_any_rows_are_a_difference_or_refused(recorded: Path, tmp_path: Path, data: st.DataObject) -> None:
+    """Whatever they say: nothing else than RecordingError is raised."""
+    value = st.one_of(st.none(), st.booleans(), st.integers(-1, 2**63), st.text(max_size=9), st.just("00"))
+    keys = st.sampled_from(["cycle", "client", "opened", "in", "out", "closed", "left", "room", "ended", "gpu", "lost"])
+    row = data.draw(st.dictionaries(keys, value, max_size=5))
+    number = data.draw(st.integers(1, 9))
+    path = tmp_path / "other"
+    other(recorded, path, "UPDATE outside SET fields = ? WHERE number = ?", json.dumps(row), number)
+    try:
+        found = replayed(path)
+    except RecordingError as error:
+        assert str(path) in str(error)  # noqa: PT017
+        return
+    assert found.difference is not None or found.complete
