@@ -89,6 +89,7 @@ class RunRecorder:
         )
         if begun is not None:
             self._writer.go_on(*begun, run.kernel.now)
+        self._looked: int | None = None  # the cycle of the last state
         write_outside(run, self._writer, choice)
         run.observations.listen_to_frames(self._writer.message)
         tell_all(run, self._writer.event)
@@ -108,13 +109,14 @@ class RunRecorder:
         self.note({"cycle": self._run.kernel.now, "ended": True})
 
     def _look(self) -> None:
-        now = self._run.kernel.now
+        now = self._looked = self._run.kernel.now
         self._writer.state(now, hardware(self._run.engine))
         self._run.kernel.remind(next_state(now), self._look)
 
     def end(self, outcome: Outcome) -> None:
         """The run is over."""
-        self._writer.state(self._run.kernel.now, hardware(self._run.engine))
+        if self._looked != self._run.kernel.now:
+            self._look()
         self._writer.end(outcome_document(outcome))
 
     def __enter__(self) -> Self:

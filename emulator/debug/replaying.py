@@ -77,6 +77,7 @@ class RunReplay:
         self._recorded: Iterator[Told] = recording.all()
         self._states, self._chain = recording.states(), Chain()
         self._number = self._messages = 0
+        self._looked: int | None = None  # the cycle of the last state
         self._difference: RunDifference | None = None
         self._run.observations.listen_to_frames(self._message)
         tell_all(self._run, self._event)
@@ -159,6 +160,7 @@ class RunReplay:
         self._run.kernel.remind(next_state(now), self._look)
 
     def _state(self, now: int) -> None:
+        self._looked = now
         found = self._chain.state(now, hardware(self._run.engine))
         recorded = next(self._states, None)
         if recorded is None and not self._recording.complete:
@@ -170,7 +172,8 @@ class RunReplay:
         said = close_boards(self._firmware)
         if said is not None:
             self._differs(self._number, self._run.kernel.now, said)
-        self._state(self._run.kernel.now)
+        if self._looked != self._run.kernel.now:
+            self._state(self._run.kernel.now)
         left = next(self._recorded, None)
         if left is not None:
             self._differs(left.number, left.cycle, f"found no more; recorded {where(left, self._gpus)}")

@@ -18,7 +18,7 @@ from tests.emulator.scenario.samples import unhurried
 from tests.emulator.serial.test_replaying import SERVER, use
 
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.recorder import STATES_EVERY, RunRecorder, record_run
 from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
@@ -136,6 +136,23 @@ def test_one_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
         end(run, recorder)
     run.close()
     assert assert_replays(path).bytes_out > 1000
+
+
+@pytest.mark.parametrize("end_at", [2 * STATES_EVERY - 1, 2 * STATES_EVERY, 2 * STATES_EVERY + 1])
+def test_one_may_end_where_all_hardware_is_looked_at(tmp_path: Path, end_at: int) -> None:
+    run = Run(loads(SERVER), cells_library())
+    with RunRecorder(tmp_path / "session", run, clock=0) as recorder:
+        run.start()
+        run.run_to(end_at)
+        end(run, recorder)
+    run.close()
+    assert assert_replays(tmp_path / "session").cycles == end_at
+
+
+@pytest.mark.parametrize("until", [STATES_EVERY, STATES_EVERY + 1])
+def test_so_may_a_run(tmp_path: Path, until: int) -> None:
+    record_run(tmp_path / "run", loads(f"{SERVER}until: {until}\n"), cells_library())
+    assert_replays(tmp_path / "run")
 
 
 def test_replay_says_how_it_went(recorded: Path) -> None:
