@@ -67,7 +67,8 @@ SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
     Part("suite", "all of make test, with new examples and new processes", 6, 4, marks="not slow"),
-    Part("models", "elections explored with more faults; the netlist of an FPGA", 9),
+    Part("models", "elections explored with more faults", 5),
+    Part("netlist", "the netlist of an FPGA behind its bridge, wire by wire", 9),
     Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 10, 6),
     Part("engine", "cells and card wire by wire, saturated and large servers", 5),
     Part("singles", "each fault at 500 random cycles", 4, 8),

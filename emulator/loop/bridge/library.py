@@ -12,6 +12,8 @@ _CPP = Path(__file__).resolve().parent / "bridge.cpp"
 _UART = ("uart_ticks", "uart_tx", "uart_rx", "uart_fifo", "uart")
 _BRIDGE = (*_UART, "hil_rx", "hil_tx", "hil_look", "hil_bridge", "hil_board", "hil_line")
 
+_BEHIND = ("-DRINGHIL_BRIDGE",)  # a netlist (examples/fpga/models.v): its inputs stand where the bridge says so
+
 Progress = Callable[[str], None]
 
 
@@ -25,15 +27,21 @@ def bridge_library(
 ) -> ctypes.CDLL:
     """The library, with the cell or node of directory `rtl`, and our bridge where it has none. `uart`: its bytes go
     through two UARTs, bit by bit. `optimise`: less compiles a netlist in less time. Raises BuildError."""
+    return loaded(build(bridge_request(rtl, top=top, uart=uart, optimise=optimise), progress=progress).path)
+
+
+def bridge_request(rtl: Path = OURS, *, top: str = NODE, uart: bool = False, optimise: str = "-O3") -> BuildRequest:
+    """What `bridge_library` builds. Raises BuildError."""
     files = cell_sources(rtl, top)
     there = modules(files)
     files += tuple(OURS / f"{name}.sv" for name in _BRIDGE if name not in there)
-    request = BuildRequest(top="hil_line" if uart else "hil_bridge", rtl=files, cpp=(_CPP,), optimise=optimise)
-    return _load(build(request, progress=progress).path)
+    bridge = "hil_line" if uart else "hil_bridge"
+    return BuildRequest(top=bridge, rtl=files, cpp=(_CPP,), optimise=optimise, options=_BEHIND)
 
 
 @cache
-def _load(path: Path) -> ctypes.CDLL:
+def loaded(path: Path) -> ctypes.CDLL:
+    """The library at `path`, which may have more functions than a bridge's."""
     calls = ctypes.CDLL(str(path))
     calls.bridge_create.restype = ctypes.c_void_p
     calls.bridge_create.argtypes = []
