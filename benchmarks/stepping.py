@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -86,7 +87,7 @@ def walked(recording: Path, looks: int) -> dict[str, object]:
         jumps, steps = list[float](), list[float]()
         for _ in range(looks):
             cycle = dice.randrange(last)
-            jumps.append(timed(lambda cycle=cycle: look(cycle)))  # type: ignore[misc]
+            jumps.append(timed(partial(look, cycle)))
             steps.append(timed(back))
         found["jump_ms"], found["back_ms"] = spread(jumps), spread(steps)
         found["moments"], found["moments_mib"] = len(session.past.moments), session.past.used() >> 20

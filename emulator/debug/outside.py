@@ -113,6 +113,7 @@ class Acts:
 
     def __init__(self, run: Run, outside: RecordedOutside, differs: Callable[[str], None]) -> None:
         self._run, self._path, self._differs = run, outside.path, differs
+        self._outside = {given.partition("=")[0] for given in outside.header.nodes}
         clock = outside.header.clock
         self._clients = None if clock is None else ClientsAgain(run, clock)
         self._rows = outside.acts()
@@ -145,6 +146,8 @@ class Acts:
 
     def _do(self, number: int, row: Any) -> None:
         if isinstance(row, LostHardware):
+            if row.gpu not in self._outside:
+                raise self._damaged(number, f"{row.gpu} is not outside")
             self._run.server.lose(self._run.server.wiring.cell_of(GpuRef.parse(row.gpu)), row.lost)
         elif isinstance(row, Ended):
             self._run.end_at(row.cycle)

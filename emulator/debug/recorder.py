@@ -93,7 +93,8 @@ class RunRecorder:
         write_outside(run, self._writer, choice)
         run.observations.listen_to_frames(self._writer.message)
         tell_all(run, self._writer.event)
-        run.kernel.remind(next_state(run.kernel.now), self._look)
+        now = run.kernel.now  # what is to happen in it is still to come
+        run.kernel.remind(next_state(max(0, now - 1)), self._look)
 
     @property
     def note(self) -> Callable[[dict[str, Any]], None]:

@@ -12,6 +12,7 @@ from tests.emulator.scenario.samples import unhurried
 from ringhil.emulator.debug.commands import Commands
 from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.recorder import STATES_EVERY
 from ringhil.emulator.debug.replaying import RunReplay
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
@@ -54,6 +55,22 @@ def test_a_branch_is_the_run_whose_file_has_the_fault(
         wrong = {name for name in whole.outcome or {} if (whole.outcome or {})[name] != (branch.outcome or {})[name]}
         assert wrong == set()
     assert_replays(folder / "branch")
+
+
+@pytest.mark.parametrize("before", [1, 2, 30])
+@pytest.mark.parametrize("until", [0, 4000])
+def test_a_branch_may_begin_where_all_hardware_is_looked_at(tmp_path: Path, before: int, until: int) -> None:
+    """Or so near before it that nothing happens in between."""
+    events = f"{{at: {STATES_EVERY - before}, fault: slow, gpu: a.4}}"
+    text = (CARD % events).replace("until: 40000", f"until: {STATES_EVERY + until}")
+    assert f"until: {STATES_EVERY + until}" in text
+    with DebugSession(recorded(tmp_path / "trunk", text), cells_library()) as session:
+        session.go(STATES_EVERY - before)
+        session.inject("{fault: dead, gpu: a.3}")
+        session.branch(tmp_path / "branch")
+    assert_replays(tmp_path / "branch")
+    with Recording(tmp_path / "branch") as branch:
+        assert STATES_EVERY in [state.cycle for state in branch.states()]
 
 
 def test_what_is_set_and_sent_is_replayed_and_stepped_through(trunk: Path, tmp_path: Path) -> None:

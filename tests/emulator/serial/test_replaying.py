@@ -23,7 +23,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen, FromCpu, ToCpu
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.clients import NotedPort
+from ringhil.emulator.serial.clients import Note, NotedPort
 from ringhil.emulator.serial.journal import FramesSeen, JournalError, LinesSum, written
 from ringhil.emulator.serial.lines import Pty, TcpListener
 from ringhil.emulator.serial.managed_card import ManagedCard
@@ -51,26 +51,31 @@ def session(
 ) -> None:
     """Serve, with clients that do this and that, and go."""
     run = Run(loads(SERVER), cells_library(), firmware=firmware, nodes=nodes)
-    listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
-    seen, ended = FramesSeen(), threading.Event()
+    seen = FramesSeen()
     run.observations.listen_to_frames(seen.frame)
     with Journal(path, header(run, None, firmware.given, nodes.given)) as journal:
         journal.hardware(run)
         for gpu, board in firmware.boards.items():
             board.on_exchange = journal.exchanges(gpu, lambda: run.kernel.now)
-        serving = Serving(run, note=journal.write)
-        for number, listener in enumerate(listeners):
-            serving.listen(number, listener)
-        run.start()
-        users = [threading.Thread(target=use, args=(listeners[n % 2].name, seed + n)) for n in range(clients)]
-        watcher = threading.Thread(target=lambda: [*map(threading.Thread.join, users), ended.set()])
-        for thread in (*users, watcher):
-            thread.start()
-        serving.serve(ended.is_set)
-        watcher.join()
-        serving.close()
+        attend(run, journal.write, seed, clients)
         end(run, journal, seen)
     run.close()
+
+
+def attend(run: Run, note: Note, seed: int, clients: int) -> None:
+    """Serve until all clients have done this and that, and gone."""
+    listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
+    serving, ended = Serving(run, note=note), threading.Event()
+    for number, listener in enumerate(listeners):
+        serving.listen(number, listener)
+    run.start()
+    users = [threading.Thread(target=use, args=(listeners[n % 2].name, seed + n)) for n in range(clients)]
+    watcher = threading.Thread(target=lambda: [*map(threading.Thread.join, users), ended.set()])
+    for thread in (*users, watcher):
+        thread.start()
+    serving.serve(ended.is_set)
+    watcher.join()
+    serving.close()
 
 
 def end(run: Run, journal: Journal, seen: FramesSeen) -> None:
