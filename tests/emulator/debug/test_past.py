@@ -110,6 +110,14 @@ def test_moments_are_kept_on_the_way_and_near_the_present(past: Past) -> None:
     assert past.cycle - max(near) < 2 * NEAR
 
 
+def test_from_everywhere_in_a_known_run_a_moment_is_near() -> None:
+    past = Past(make, end=END)
+    past.seek(END)
+    gaps = [after - before for before, after in pairwise([*past.moments, END])]
+    past.close()
+    assert max(gaps) <= END // SPREAD + 2 * NEAR
+
+
 def test_memory_is_bounded_and_the_first_moment_stays() -> None:
     past = Past(make, memory=1)
     past.seek(40_000)

@@ -4,6 +4,7 @@ import json
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.command import refusal, ringhil
@@ -54,6 +55,11 @@ def test_it_replays_without_its_board(tmp_path: Path, program: str) -> None:
     assert (done.returncode, done.stdout.startswith("identical: ")) == (0, True)
 
 
+def rows_outside(path: Path) -> list[dict[str, Any]]:
+    with Recording(path) as recording:
+        return [json.loads(text) for _, text in recording.outside()]
+
+
 def check_recording(path: Path, program: str, seed: int, after_messages: int | None = None) -> None:
     """As a recording. The board is pulled out after so many messages."""
     with process(program) as port, ExitStack() as wires:
@@ -61,9 +67,7 @@ def check_recording(path: Path, program: str, seed: int, after_messages: int | N
         firmware = firmware_of([f"a.1={name}"])
         serve(path, seed, firmware=firmware)
         firmware.close()
-    with Recording(path) as recording:
-        rows = [json.loads(text) for _, text in recording.outside()]
-    asked = [row for row in rows if "asked" in row]
+    asked = [row for row in rows_outside(path) if "asked" in row]
     assert len(asked) >= 4
     assert [row["answered"] for row in asked].count(None) == (after_messages is not None)
     assert_replays(path)
@@ -72,10 +76,12 @@ def check_recording(path: Path, program: str, seed: int, after_messages: int | N
 def test_a_recording_replays_is_stepped_and_branches_without_its_board(tmp_path: Path, program: str) -> None:
     check_recording(tmp_path / "session", program, 1)
     assert_stepped(tmp_path / "session", 1)
+    trunk = rows_outside(tmp_path / "session")
+    asked = [row["cycle"] for row in trunk if "asked" in row]
     with DebugSession(tmp_path / "session", cells_library()) as stepped:
-        stepped.go(stepped.recording.last_cycle - 1)
-        stepped.set("a.3", "weight", 9)
+        stepped.go(asked[len(asked) // 2])
         stepped.branch(tmp_path / "branch")
+    assert rows_outside(tmp_path / "branch") == trunk
     assert_replays(tmp_path / "branch")
 
 
