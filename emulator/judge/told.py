@@ -23,7 +23,7 @@ _FLAGS = {Port.CW.code: 0, Port.CCW.code: Flag.CCW, Port.CPU.code: Flag.TO_HOST,
 _RING = (Port.CW.code, Port.CCW.code)
 _ROLES = {role.code: role for role in Role}
 _STATE_BITS = 0x0F
-_HOLDER, _FOLLOWER = MemberState.HOLDER.code, MemberState.FOLLOWER.code
+_FOLLOWER, _CANDIDATE, _HOLDER = (state.code for state in MemberState)
 _NOBODY = 0xFFFF  # no GPU
 _COUNTED = Statistics.HEAD
 _REPORTED = Report.HEAD
@@ -42,6 +42,8 @@ class _Life:
     heard: dict[int, int] = field(default_factory=dict)  # by GPU of its group: the boot that it was heard of last
     holds: bool = False
     claims: int = 0
+    since: int | None = None  # cycle of its first keepalive
+    vain: int | None = None  # the round in which it was a candidate whose link is down
 
     @property
     def sender(self) -> bytes:
@@ -203,6 +205,7 @@ class Told:
         yield from self._epoch(life, cell, role, epoch, now)
         yield from _number(life, port, home, sequence)
         yield from _state(life, port, frame[_STATE])
+        yield from _candidacy(life, sequence, frame[_STATE], now)
         if port in _RING:
             # Only an answer by an uplink speaks of a member: of who holds the lease, and of what is answered.
             holder = seat.rank if seat.grants and life.holds else NO_HOLDER
@@ -327,6 +330,20 @@ def _state(life: _Life, port: int, state: int) -> Iterator[str]:
             yield f"it says {'no' if life.holds else 'a'} lease of its runs, and {'one' if life.holds else 'none'} does"
     elif (low == _HOLDER) != life.holds:
         yield f"its state is {low}, and it {'holds' if life.holds else 'does not hold'} the role"
+
+
+def _candidacy(life: _Life, sequence: int, state: int, now: int) -> Iterator[str]:
+    """A member whose link is down is no candidate, but while it waits for its first answer. It looks just after a
+    round: so it may say so in one."""
+    if life.since is None:
+        life.since = now
+    settling = now <= life.since + life.seat.times.lease
+    if state & _STATE_BITS != _CANDIDATE or state & MemberFlag.UPLINK or settling:
+        life.vain = None
+    elif life.vain is None:
+        life.vain = sequence
+    elif sequence != life.vain:
+        yield "it is a candidate still, and its link is down"
 
 
 def _heads(wiring: Wiring, cell: int, seat: Seat) -> dict[tuple[int, int], bytes]:

@@ -175,3 +175,17 @@ def test_whatever_comes_epochs_rise_and_leases_do_not_overlap(events: list[tuple
         elif g.holder is None:
             g.heard_elsewhere(epoch, now + later, rank)
         assert g.highest >= last
+
+
+def test_a_lease_elsewhere_is_named_until_the_cycle_in_which_it_runs_out() -> None:
+    g = grantor()
+    g.heard_elsewhere(3, 100, 1)
+    named = [g.on_keepalive(0, keepalive(1), now)[0].holder for now in (99, 100)]
+    assert named == [1, NO_HOLDER]
+
+
+def test_only_leases_of_others_are_waited_for() -> None:
+    g = grantor()
+    g.heard_elsewhere(3, 100, 1)
+    assert (claim(g, 0, 4, 60).operation, claim(g, 0, 4, 60).lease) == (REFUSE, 40)
+    assert claim(g, 1, 5, 60).operation == GRANT

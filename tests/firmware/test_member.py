@@ -52,6 +52,12 @@ def test_a_configuration_that_cannot_work_is_refused(changes: dict[str, Any]) ->
         replace(CONFIG, **changes)
 
 
+def test_jitter_may_be_a_quarter_of_the_interval() -> None:
+    assert replace(CONFIG, multiplier=1, jitter=INTERVAL // 4).jitter == INTERVAL // 4
+    with pytest.raises(ValueError, match="jitter must be 0 to a quarter of the interval: 26"):
+        replace(CONFIG, multiplier=1, jitter=INTERVAL // 4 + 1)
+
+
 def test_a_group_may_have_sixty_four_members() -> None:
     assert len(replace(CONFIG, members=tuple(range(4, 68)), ring_size=100).members) == 64
 
@@ -79,6 +85,12 @@ def test_epochs_of_different_members_never_coincide(count: int, highest: int) ->
 
 
 # ------------------------------------------------------------------------------------------------ keepalives
+
+
+@pytest.mark.parametrize("boots", [1, 0x7FFF, 0x8000, 0x9000, 0xFFFF])
+def test_the_first_keepalive_of_a_peer_is_news_however_often_it_has_booted(boots: int) -> None:
+    bench = Bench(rank=1)
+    assert PeerUp(Role.ENTRY, 4) in bench.peer(0, HOLDER | UPLINK, 1, boots=boots)
 
 
 def test_each_tick_tells_everybody_by_both_ways_and_the_grantor() -> None:
@@ -462,3 +474,54 @@ def test_whatever_it_hears_it_holds_only_what_it_was_granted(events: list[Any], 
         news = only(bench.actions, Elected, Deposed)
         assert all(isinstance(n, Elected if i % 2 == 0 else Deposed) for i, n in enumerate(news))
         assert len(news) % 2 == (member.held_epoch is not None)
+
+
+def asking(**changes: Any) -> Bench:
+    """A member whose first claim is on the way."""
+    bench = Bench(**changes)
+    while not bench.claims():
+        bench.wait(1)
+    return bench
+
+
+@pytest.mark.parametrize("operation", [CLAIM, RELEASE, 9])
+def test_only_a_grant_or_a_refusal_is_an_answer(operation: int) -> None:
+    bench = asking()
+    epoch = bench.claims()[-1].epoch
+    bench.reply(operation, epoch, LEASE)
+    assert bench.member.held_epoch is None
+    assert Elected(Role.ENTRY, epoch) in bench.reply(GRANT, epoch, LEASE)
+
+
+def test_a_grant_that_came_too_late_is_given_back_when_the_grantor_names_it() -> None:
+    bench = asking()
+    claim = bench.claims()[-1]
+    bench.now += LEASE
+    bench.step(bench.member.on_election(replace(claim, operation=GRANT, flags=0), Port.CPU, bench.now))
+    assert bench.member.held_epoch is None
+    released = told(bench.answer(holder=0, epoch=claim.epoch, state=GRANTING), Election)
+    assert [(m.operation, m.epoch) for m in released] == [(RELEASE, claim.epoch)]
+
+
+def test_an_answer_that_was_overtaken_says_nothing_of_the_holder() -> None:
+    bench = Bench(rank=1)
+    first = told(bench.actions, Keepalive, "cpu")[-1].sequence
+    bench.wait(INTERVAL)
+    bench.answer(holder=0, epoch=3, state=GRANTING)
+    bench.answer(epoch=2, echo=first)
+    before = len(bench.claims())
+    bench.wait(2 * INTERVAL)
+    assert len(bench.claims()) == before
+
+
+@pytest.mark.parametrize(("state", "claims"), [(HOLDER | UPLINK, 0), (HOLDER, 1)])
+def test_a_holder_without_a_link_is_none(state: int, claims: int) -> None:
+    """Whoever has lost its link can't speak for the card, whatever it still holds."""
+    bench = Bench(rank=2)
+    bench.peer(1, state, 1)
+    bench.answer(epoch=1)
+    for _ in range(3):
+        bench.wait(INTERVAL)
+        bench.peer(1, state, 1)
+        bench.answer(epoch=1)
+    assert min(len(bench.claims()), 1) == claims

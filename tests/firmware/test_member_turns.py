@@ -159,3 +159,8 @@ def test_a_lease_of_an_epoch_that_it_holds_or_has_claimed_is_not_given_back() ->
 def test_without_guard_skew_and_wait_a_group_is_a_group() -> None:
     for name in ("slack", "skew", "guard", "wait_to_restore"):
         assert getattr(replace(CONFIG, **{name: 0}), name) == 0
+
+
+def test_the_only_member_of_a_boundary_group_waits_for_nobody() -> None:
+    bench = Bench(role=Role.BOUNDARY, members=(4,), uplink=Port.BOUNDARY)
+    assert len(bench.claims()) == 1

@@ -211,3 +211,18 @@ def test_numbers_of_no_gpu_of_the_ring_name_nobody() -> None:
         assert suspects(frame, NODE, SIZE, arrived_bad=True) == {NODE}
         twice = replace(frame, records=(*frame.records, frame.records[-1]), count=4)
         assert suspects(twice, NODE, SIZE, arrived_bad=True) <= set(range(SIZE))
+
+
+@pytest.mark.parametrize(
+    ("ids", "named"),
+    [
+        ((2, 4, 4), {3, 4, 5}),  # 3 or 5 has taken the number of 4
+        ((2, 3, 4, 4), {4, 5}),  # 3 is there under its own
+        ((2, 4, 4, 5), {3, 4}),
+        ((2, 3, 3, 4), {3}),
+    ],
+)
+def test_of_two_with_the_same_number_one_or_a_neighbour_that_is_missing_has_stolen_it(
+    ids: tuple[int, ...], named: set[int]
+) -> None:
+    assert suspects(message(ids), NODE, SIZE, arrived_bad=False) == named

@@ -258,3 +258,21 @@ def test_whatever_it_hears_its_grants_rise_and_respect_the_others(events: list[A
             others = bench.now + DETECTION + INTERVAL if values[0] == GRANTING else 0
             assert bench.warden.held_epoch is None or bench.warden.held_epoch >= values[1]
         assert bench.warden.held_epoch in (None, bench.warden.epoch)
+
+
+def test_a_keepalive_of_its_leader_in_the_cycle_in_which_the_lease_runs_out_ends_it_and_tells_the_others() -> None:
+    """Whichever of the two comes first in that cycle, the keepalive or the timer."""
+    bench = Bench()
+    bench.elect(CLAIM, 1)
+    bench.now += LEASE
+    actions = bench.leader(HOLDER, 1)
+    assert only(actions, Lapsed) == [Lapsed(Role.BOUNDARY, 1, 0, LeaseEnd.LEASE)]
+    for port in ("cw", "ccw"):
+        assert [message.state & GRANTING for message in told(actions, Keepalive, port)] == [0]
+
+
+def test_a_lease_that_has_run_out_is_not_revoked_by_what_comes_in_that_cycle() -> None:
+    bench = Bench()
+    bench.elect(CLAIM, 1)
+    bench.now += LEASE
+    assert only(bench.gossip(GRANTING, 2), Lapsed) == [Lapsed(Role.BOUNDARY, 1, 0, LeaseEnd.LEASE)]

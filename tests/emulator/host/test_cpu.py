@@ -268,6 +268,28 @@ def test_a_time_limit_grows_with_each_attempt_up_to_the_eighth() -> None:
     desk.close()
 
 
+@pytest.mark.parametrize(("attempt", "next_one"), [(2**15 - 1, 2**15), (2**16 - 1, 0)])
+def test_the_number_of_an_attempt_has_sixteen_bits(few: Desk, attempt: int, next_one: int) -> None:
+    few.cpu._out._attempts[0] = attempt
+    few.count()
+    first = next(w for w in few.work() if w.unit == 0)
+    assert first.attempt == attempt
+    few.refuse(first)
+    assert [w.attempt for w in few.work() if w.unit == 0] == [next_one]
+
+
+def test_it_is_worth_waiting_until_a_unit_has_been_everywhere_at_its_last_time_limit() -> None:
+    desk = Desk(units=1)
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1, members=())
+    desk.claim(A, 0, 1)
+    assert desk.cpu.worth_waiting == 0
+    desk.report(A, 0, 1)
+    once = PATIENCE + 4 * flits(64) + 5 * (32 + 64 // 8)
+    assert desk.cpu.worth_waiting == (SIZE + 1) * 8 * once
+    desk.close()
+
+
 def test_what_waited_at_another_gpus_link_is_not_allowed_for() -> None:
     desk = Desk(units=1)
     desk.claim(B, 0, 1)

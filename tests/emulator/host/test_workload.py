@@ -60,6 +60,17 @@ def test_units_are_read_in_any_order_and_again(tmp_path: Path) -> None:
     assert files.read(4) == forwards[4]
 
 
+def test_one_file_is_open_at_a_time(tmp_path: Path) -> None:
+    """Of a directory of a million files too."""
+    for name in "abc":
+        (tmp_path / name).write_bytes(b"x")
+    files = Files(tmp_path, 100)
+    contents(files)
+    names = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+    assert [name for name in names if name.startswith(f"{tmp_path}/")] == [str(tmp_path / "c")]
+    files.close()
+
+
 def test_a_file_that_shrinks_is_an_error_and_no_short_unit(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(bytes(250))
@@ -182,3 +193,13 @@ def test_one_file_is_open_at_a_time_and_none_after_close(tmp_path: Path) -> None
     assert opened() == {"second"}
     files.close()
     assert opened() == set()
+
+
+def test_generated_units_are_the_same_in_every_version() -> None:
+    """Recordings are replayed by versions to come; the number of unit 1 times the factor has its top bit set."""
+    units = Generated(3, 20, 5)
+    assert [units.read(unit).hex() for unit in range(3)] == [
+        "a8e5b8abeeab14cef599cc052535d5cec0ad0678",
+        "bd61032ba8254c6c0a161785deae0c6dd52951f7",
+        "d2dd4daa619f830a1f9261049828440beaa59b76",
+    ]

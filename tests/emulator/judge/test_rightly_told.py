@@ -17,6 +17,8 @@ from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
+from ringhil.firmware.election import CANDIDATE, UPLINK
+from ringhil.firmware.member import Member
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Frame, Keepalive, Report, Statistics
 from ringhil.protocol.wire import NO_HOLDER, Flag, MemberFlag, Operation, Port, Role
@@ -37,6 +39,16 @@ SCENARIO = loads(
       - {at: 16000, clear: dead, gpu: a.2}
       - {at: 9000, fault: dead, gpu: b.0}
       - {at: 16000, clear: dead, gpu: b.0}
+    until: 30000
+    """
+)
+
+
+# A member has no link up for long, and nothing else happens.
+CUT_OFF = loads(
+    """
+    server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
+    timeline: [{at: 9000, fault: host_link_cut, gpu: a.1}]
     until: 30000
     """
 )
@@ -309,3 +321,14 @@ def test_a_wrong_way_is_named(name: str, library: Library, monkeypatch: pytest.M
     mistake(monkeypatch)
     outcome = play(SCENARIO, library)
     assert any(says in v.text for v in outcome.broken("rightly_told")), outcome.violations
+
+
+def test_a_member_whose_link_is_down_is_no_candidate(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Member._state
+
+    def wrong(self: Member, now: int) -> int:
+        state = right(self, now)
+        return state if state & UPLINK else state | CANDIDATE
+
+    monkeypatch.setattr(Member, "_state", wrong)
+    assert any("it is a candidate still, and its link is down" in why for why in play(CUT_OFF, library).failures)
