@@ -12,12 +12,12 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.seats import Seat, seats_of
-from ringhil.emulator.judge.told import Told
+from ringhil.emulator.judge.told import Told, _candidacy, _Life
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
-from ringhil.firmware.election import CANDIDATE, UPLINK
+from ringhil.firmware.election import CANDIDATE, FOLLOWER, UPLINK
 from ringhil.firmware.member import Member
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Frame, Keepalive, Report, Statistics
@@ -332,3 +332,22 @@ def test_a_member_whose_link_is_down_is_no_candidate(library: Library, monkeypat
 
     monkeypatch.setattr(Member, "_state", wrong)
     assert any("it is a candidate still, and its link is down" in why for why in play(CUT_OFF, library).failures)
+
+
+def test_each_time_that_a_link_goes_down_a_candidate_may_say_so_once_more() -> None:
+    """It looks just after a round. While it waits for its first answer after a boot it has no link yet."""
+    seat = seats_of(Wiring(CUT_OFF.server), bounds_of(CUT_OFF.server))[0, Role.ENTRY]
+    life, lease = _Life(seat, {}), seat.times.lease
+    told = [
+        (1, CANDIDATE, 0),
+        (2, CANDIDATE, lease),
+        (3, CANDIDATE, lease + 1),  # the first time since it settled
+        (3, CANDIDATE, lease + 1),  # the same round, by the other port
+        (4, FOLLOWER, lease + 2),
+        (5, CANDIDATE, lease + 3),
+        (6, CANDIDATE | UPLINK, lease + 4),
+        (7, CANDIDATE, lease + 5),
+        (8, CANDIDATE, lease + 6),
+    ]
+    said = [sequence for sequence, state, now in told for _ in _candidacy(life, sequence, state, now)]
+    assert said == [8]
