@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.oracle import digest
+from ringhil.emulator.judge.recount import Recount
 from ringhil.emulator.scenario import Settings
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 
@@ -74,6 +75,7 @@ class Ledger:
         self._shares: tuple[int, ...] | None = None
         self._since_split: dict[_Gpu, int] = {}
         self._begun: list[int] = []  # by card: units that were begun since the last split
+        self.count = Recount()
         self.wrong: list[tuple[str, int]] = []
         self.too_soon: list[tuple[str, int]] = []
         self.idle: list[tuple[str, int]] = []  # who was left without work, and when
@@ -101,6 +103,7 @@ class Ledger:
         self._look(now)
         _, card, _, _, gpu, _, unit, _, attempt, _, _, length, _, via, _ = Work.HEAD.unpack_from(frame)
         where = (card, gpu)
+        self.count.crossed += via != card
         self._since_split[where] = self._since_split.get(where, 0) + 1
         if self._shares is not None and attempt == 1:
             self._begun[card] += 1
@@ -145,15 +148,17 @@ class Ledger:
     def refused(self, answer: Acknowledgement, now: int) -> None:
         """A refusal was heard."""
         self._look(now)
-        self._fail(answer, now)
+        self.count.refused += self._fail(answer, now)
         self._judge(now)
 
     def wrong_result(self, result: Result, now: int) -> None:
         """A result was heard that wasn't booked."""
         self._look(now)
         if result.unit in self._done:
+            self.count.late += 1
             self._judge(now)
             return
+        self.count.wrong += 1
         begun = result.unit in self._attempts or result.unit in self._out
         if begun and result.digest == digest(self._read(result.unit)):
             self.wrong.append((f"a right result of unit {result.unit} was not accepted at cycle {now}", now))
@@ -200,15 +205,19 @@ class Ledger:
             if out is not None and out.attempt == attempt:
                 self._again(unit, due)
 
-    def _fail(self, answer: Result | Acknowledgement, now: int) -> None:
+    def _fail(self, answer: Result | Acknowledgement, now: int) -> bool:
+        """Whether it is an answer to what is out."""
         out = self._out.get(answer.unit)
-        if out is not None and (*out.gpu, out.attempt) == (answer.source_card, answer.source, answer.attempt):
-            self._again(answer.unit, now)
+        if out is None or (*out.gpu, out.attempt) != (answer.source_card, answer.source, answer.attempt):
+            return False
+        self._again(answer.unit, now)
+        return True
 
     def _again(self, unit: int, now: int) -> None:
         out = self._release(unit)
         if out is None:
             return
+        self.count.resent += 1
         self._attempts[unit] = out.attempt
         self._failed.setdefault(unit, []).append(out.gpu)
         self._waiting[unit] = now

@@ -193,6 +193,9 @@ class Invariants(Part):
         description="a unit goes out again for a reason, in time, elsewhere; "
         "no GPU has more than its window, nor less while there is work for it",
     )
+    rightly_counted: bool = Field(
+        True, description="the result counts units sent again, refused, wrong, late and crossed as they were"
+    )
     rightly_told: bool = Field(
         True, description="what GPUs and CPU write says truly who sends it, to whom, under which number, by which way"
     )

@@ -204,6 +204,17 @@ def unmute(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         actions += [Peek(at + 60, "status"), *(Peek(at + period + i, "status") for i in (0, 100))]
         actions += [Post(at + 2 * period + 100 * i, i, message(rng, place)) for i in range(2)]
         yield RuleCase(f"{most} in {period} {index}", Stimulus.of(actions, tail=300, **place), judge)
+    # So many frames in a muted period that low bits of their number are within the allowance.
+    for power in range(5, 10):
+        place, most = straps(rng), rng.choice([2, 4])
+        load = 2**power + rng.randrange(most + 1)
+        period = 9 * load + 200
+        actions, at = guard_settings(most, period, 100), 20
+        actions += [Post(at + 12 * i, 0, _short(rng, place)) for i in range(most + 1)]
+        at += 12 * (most + 1)
+        actions += [Post(at + 20 + 8 * i, rng.randrange(4), _short(rng, place)) for i in range(load)]
+        actions += [Peek(at + period + wait, "status") for wait in (-60, 60)]
+        yield RuleCase(f"2^{power} in a muted period", Stimulus.of(actions, tail=300, **place), judge)
     # One frame too many in each period, with one of them in the very cycle in which a period ends and the next begins.
     # Frames are short: whether their first or last flit counts is left open, too.
     for phase in range(-2, 14):

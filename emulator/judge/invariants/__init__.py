@@ -11,6 +11,7 @@ from ringhil.emulator.judge.invariants.no_early_return import NoEarlyReturn
 from ringhil.emulator.judge.invariants.no_orphan import NoOrphan
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
 from ringhil.emulator.judge.invariants.only_holder import OnlyHolder
+from ringhil.emulator.judge.invariants.rightly_counted import RightlyCounted
 from ringhil.emulator.judge.invariants.rightly_named import RightlyNamed
 from ringhil.emulator.judge.invariants.rightly_resent import RightlyResent
 from ringhil.emulator.judge.invariants.rightly_told import RightlyTold
@@ -32,6 +33,7 @@ ALL: tuple[type[Invariant], ...] = (
     RightlyNamed,
     WorkOnce,
     RightlyResent,
+    RightlyCounted,
     RightlyTold,
 )
 

@@ -15,6 +15,7 @@ from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy.proportional import Proportional
+from ringhil.emulator.host.work_count import WorkCount
 from ringhil.emulator.server import groups, power_up, server
 from ringhil.firmware import census
 from ringhil.firmware.actions import Action
@@ -353,6 +354,18 @@ def refuses_a_right_result(patch: pytest.MonkeyPatch) -> None:
             self._accepting._expected[unit] = self._accepting._expected[unit] ^ 1
 
     patch.setattr(HandingOut, "_send", wrong)
+
+
+def keeps_no_book_of(name: str) -> Mistake:
+    """The CPU does what it must, and doesn't count it."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        def book(self: WorkCount, field: str, value: int) -> None:
+            object.__setattr__(self, field, 0 if field == name else value)
+
+        patch.setattr(WorkCount, "__setattr__", book)
+
+    return mistake
 
 
 def counts_on(patch: pytest.MonkeyPatch) -> None:

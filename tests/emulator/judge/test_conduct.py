@@ -53,6 +53,7 @@ def shipped(name: str) -> str:
     return dumps(next(iter(load_variants(Path("tests/scenarios", f"{name}.yaml")))).scenario)
 
 
+FAIL_OVER = dumps(next(iter(load_variants(Path("examples/fail-over.yaml")))).scenario)
 TWO = CLEAN.replace("a: {gpus: 6, host_links: [0, 1]}", "a: {gpus: 6}, b: {gpus: 12}")
 ACROSS = (
     "server: {cards: {a: {gpus: 6}, b: {gpus: 6}}, boundary_links: [{from: [a.2, a.3], to: [b.2, b.3]}]}\n"
@@ -181,6 +182,26 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "forgets attempts": (m.forgets_attempts, AT_WORK, "rightly_resent", "as attempt 1, after attempt 1"),
     "ignores windows": (m.ignores_windows, SLOW, "rightly_resent", "at most 1 at a time"),
     "refuses a right result": (m.refuses_a_right_result, CLEAN, "rightly_resent", "a right result of unit 7 was not"),
+    "counts nothing as sent again": (
+        m.keeps_no_book_of("resent"),
+        AT_WORK,
+        "rightly_counted",
+        "the CPU's books say 0 resent; it was ",
+    ),
+    "counts nothing as wrong": (m.keeps_no_book_of("wrong"), WRONG, "rightly_counted", "say 0 wrong; it was "),
+    "counts nothing as refused": (
+        m.keeps_no_book_of("refused"),
+        FAIL_OVER,
+        "rightly_counted",
+        "say 0 refused; it was 1",
+    ),
+    "counts nothing as late": (m.keeps_no_book_of("late"), FAIL_OVER, "rightly_counted", "say 0 late; it was 1"),
+    "counts nothing as crossed": (
+        m.keeps_no_book_of("crossed"),
+        FAIL_OVER,
+        "rightly_counted",
+        "say 0 crossed; it was ",
+    ),
     "counts on": (m.counts_on, CUT, "only_holder", "and doesn't hold the role"),
     "never forgets noise": (m.never_forgets_noise, NOISY % (8000, 12000), "rightly_named", "by the records it is None"),
     "hears noise early only": (m.hears_noise_early_only, NOISY % (30000, 50000), "rightly_named", "noisy link is None"),

@@ -212,7 +212,7 @@ SEEN_TOO = {
     "grants an epoch again": {"lease_terms"},
     "counts too seldom": {"steady_pace"},
     "hears everybody": {"rightly_told"},
-    "sends nothing again": {"rightly_resent"},
+    "sends nothing again": {"rightly_resent", "rightly_counted"},
     "calls a healthy link slow": {"rightly_told"},
 }
 MISTAKES = {
