@@ -12,6 +12,7 @@ from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.told import Told, said
 from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.waves.values import SignalValue
 from ringhil.protocol.frames import BY_KIND
 
 Document = dict[str, Any]
@@ -43,6 +44,7 @@ class Commands:
             "show": lambda rest: {},
             "state": lambda rest: {"registers": session.registers(rest), "firmware": session.firmware(rest)},
             "card": lambda rest: {"card": session.card(rest)},
+            "signal": self._signal,
             "go": lambda rest: self._moved(session.go(_whole(rest, "a cycle", 0))),
             "who": lambda rest: {"hops": [hop._asdict() for hop in session.who(rest)]},
             "why": lambda rest: {"chain": [self._document(told) for told in session.why(rest)]},
@@ -64,7 +66,7 @@ class Commands:
 
     def do(self, line: str) -> Document:
         """`command`, `cycle` and `message` (or event) where the session is then, and what was asked for: `moved`,
-        whether there was such a place; `registers` and `firmware`; `card`."""
+        whether there was such a place; `registers` and `firmware`; `signals`; `card`."""
         if len(line) > _MOST:
             raise DebugError(f"found {len(line)} letters; allowed are {_MOST}")
         verb, _, rest = line.strip().partition(" ")
@@ -99,6 +101,11 @@ class Commands:
     def _send(self, rest: str) -> Document:
         gpu, port, sent = _words(rest, "GPU PORT FRAME", 3)
         return {"changes": self._session.send(gpu, port, sent).model_dump(exclude_none=True)}
+
+    def _signal(self, rest: str) -> Document:
+        gpu, pattern = _words(rest, "GPU NAME", 2)
+        found = self._session.signals(gpu, pattern)
+        return {"signals": {name: signal._asdict() for name, signal in found.items()}}
 
     def _edit(self, rest: str) -> Document:
         """Goes to the first message that the new source makes otherwise."""
@@ -168,6 +175,8 @@ def in_words(document: Document) -> str:
     for part in ("registers", "firmware", "card", "changed", "changes"):
         if part in document:
             found += [f"{part}:", *indented(document[part], "  ")]
+    signals = document.get("signals", {})
+    found += [f"  {name}: {SignalValue(**signal)}" for name, signal in signals.items()]
     found += [f"  {number}. {condition}" for number, condition in enumerate(document.get("breaks", ()), 1)]
     found += _hops(document.get("hops", ()))
     found += [f"  {_line(told)}" for told in document.get("chain", ())]

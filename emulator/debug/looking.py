@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -21,6 +22,7 @@ from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import About, Recording
 from ringhil.emulator.trace.recording.tables import RunChange
+from ringhil.emulator.trace.waves.values import SignalValue, signals
 from ringhil.protocol.registers import ADDRESS
 
 Document = dict[str, Any]
@@ -61,14 +63,15 @@ class SteppedRun:
         self._chained.check()
 
     def ask(self, what: str, *values: Any) -> Any:
-        """One of `registers`, `firmware` (of a GPU such as `a.3`), `card` (by its name) and `everything`; `links`: from
-        now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which `changed` has;
-        `branch`: play on to the end, and record it; `edited`: the same with source that was changed since. Raises
-        DebugError."""
+        """One of `registers`, `firmware`, `signals` (of a GPU such as `a.3`), `card` (by its name) and `everything`;
+        `links`: from now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which
+        `changed` has; `branch`: play on to the end, and record it; `edited`: the same with source that was changed
+        since. Raises DebugError."""
         found: dict[str, Callable[..., Any]] = {
             "registers": self._registers,
             "firmware": self._firmware,
             "card": self._card,
+            "signals": self._signals,
             "everything": self._everything,
             "links": self._watch_links,
             "passed": lambda: [] if self._links is None else self._links.passed,
@@ -145,6 +148,15 @@ class SteppedRun:
         """None: it has none, or has failed."""
         running = self._run.server.running(self._cell(gpu))
         return None if running is None else plain(running)
+
+    def _signals(self, gpu: str) -> dict[str, SignalValue]:
+        """All that is in its hardware."""
+        cell = self._cell(gpu)
+        with TemporaryDirectory(prefix="ringhil-inside-") as folder:
+            file = Path(folder, "inside.vcd")
+            self._run.engine.inside(cell, file)
+            with file.open() as lines:
+                return signals(lines)
 
     def _card(self, name: str) -> Any:
         cards = {card.name: view for card, view in zip(self._run.server.wiring.cards, self._run.cpu.cards, strict=True)}

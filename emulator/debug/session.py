@@ -5,7 +5,9 @@ message is that after its cycle: all that happens in it has been done.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -22,12 +24,13 @@ from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import scenario_of, why_not
 from ringhil.emulator.debug.told import Told, decoded, difference, differing, where
-from ringhil.emulator.engine.library import Library
+from ringhil.emulator.engine.library import Library, inside_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.identity import header, same_message
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS, RunChange
+from ringhil.emulator.trace.waves.values import SignalValue
 from ringhil.protocol.wire import LINKS
 
 _FARTHEST = 100_000  # messages: so far away the other end of a message's way is looked for
@@ -57,7 +60,13 @@ class DebugSession:
     """Before the first message, at first. Raises RecordingError and DebugError."""
 
     def __init__(
-        self, path: Path, library: Library, *, firmware: FirmwareChoice = OURS, memory: int = MOST_MEMORY
+        self,
+        path: Path,
+        library: Library,
+        *,
+        firmware: FirmwareChoice = OURS,
+        memory: int = MOST_MEMORY,
+        open_up: Callable[[Library], Library] = inside_library,
     ) -> None:
         self.recording = Recording(path)
         self.here: Told | None = None
@@ -70,10 +79,17 @@ class DebugSession:
         sources = Sources(packages)
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
+        self._library = library
         self._make = lambda: SteppedRun(
-            Run(scenario, library, firmware=firmware, nodes=nodes), about.changes, states, sources, outside, firmware
+            Run(scenario, self._library, firmware=firmware, nodes=nodes),
+            about.changes,
+            states,
+            sources,
+            outside,
+            firmware,
         )
         self._memory = memory
+        self._open_up, self._is_open = open_up, False
         self._why_not = why_not(self.recording, library, firmware)
 
     @property
@@ -315,6 +331,30 @@ class DebugSession:
         """What the CPU knows of a card. Raises DebugError."""
         found: dict[str, Any] = self._ask("card", name)
         return found
+
+    def signals(self, gpu: str, pattern: str = "*") -> dict[str, SignalValue]:
+        """The wires and registers in a GPU's hardware whose names fit a pattern (`*.credits_q`). The first time RTL is
+        built that can be looked into, and the run is played from its beginning; from then on that is slower. Raises
+        DebugError and BuildError."""
+        self._known(gpu)
+        self._playable()
+        if not self._is_open:
+            self._library, self._is_open = self._open_up(self._library), True
+            if self._past is not None:
+                self._past.close()
+                self._past = None
+        self.past.seek(self._next)
+        with self.past.aside(self._next) as moment:  # a run that was looked into can't go on
+            found: dict[str, SignalValue] = moment.ask("signals", gpu)
+        fitting = pattern.replace("[", "[[]")  # names have indices
+        chosen = {name: signal for name, signal in found.items() if fnmatchcase(name, fitting)}
+        if not chosen:
+            last = {name.rpartition(".")[2]: name for name in found}
+            near = " or ".join(last[end] for end in get_close_matches(pattern.rpartition(".")[2], last, 2, 0.0))
+            raise DebugError(
+                f"found {pattern[:50]!r}; {gpu} has {len(found)} signals, such as {near}; * and ? stand for any"
+            )
+        return chosen
 
     def _ask(self, what: str, *values: Any) -> Any:
         self._playable()

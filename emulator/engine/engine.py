@@ -381,6 +381,11 @@ class Engine:
         """Read a register without time passing."""
         return int(self._calls.ringhil_peek(self._handle, cell, registers.ADDRESS[register]))
 
+    def inside(self, cell: int, path: Path) -> None:
+        """Write all that is in a cell at this moment to `path`, as VCD. Only with `inside_library`; the engine is of no
+        further use."""
+        self._calls.ringhil_show(self._handle, cell, str(path).encode())
+
 
 def _with_bit(value: int, bit: int, on: bool) -> int:
     return value | 1 << bit if on else value & ~(1 << bit)

@@ -49,6 +49,8 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "forget_mail": (None, [_handle, _u32]),
 }
 
+_INSIDE: dict[str, tuple[object, list[object]]] = {"show": (None, [_handle, _u32, ctypes.c_char_p])}
+
 
 @dataclass(frozen=True)
 class Library:
@@ -74,19 +76,22 @@ def rtl_files(rtl: Path = RTL) -> tuple[Path, ...]:
 
 
 @cache
-def _load(path: Path) -> ctypes.CDLL:
+def _load(path: Path, functions: tuple[str, ...] = tuple(_FUNCTIONS)) -> ctypes.CDLL:
     calls = ctypes.CDLL(str(path))
-    for name, (result, arguments) in _FUNCTIONS.items():
+    for name in functions:
+        result, arguments = {**_FUNCTIONS, **_INSIDE}[name]
         function = getattr(calls, f"ringhil_{name}")
         function.restype = result
         function.argtypes = arguments
     return calls
 
 
-def _library(request: BuildRequest, progress: Progress | None) -> Library:
+def _library(
+    request: BuildRequest, progress: Progress | None, functions: tuple[str, ...] = tuple(_FUNCTIONS)
+) -> Library:
     built = build(request, progress=progress)
     sources = {file.name: file for file in request.rtl}
-    return Library(_load(built.path), rtl_hash(request.rtl), built.from_cache, built.seconds, sources)
+    return Library(_load(built.path, functions), rtl_hash(request.rtl), built.from_cache, built.seconds, sources)
 
 
 def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None = None) -> Library:
@@ -102,6 +107,19 @@ def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None
         defines=_DEFINES,
     )
     return _library(request, progress)
+
+
+def inside_library(library: Library, *, progress: Progress | None = None) -> Library:
+    """The RTL of `cells_library` once more, built so that `Engine.inside` shows what is in its cells. It is slower."""
+    request = BuildRequest(
+        top="ring_cell",
+        rtl=tuple(library.sources.values()),
+        cpp=_CPP,
+        headers=_HEADERS,
+        defines=_DEFINES,
+        trace="vcd",
+    )
+    return _library(request, progress, (*_FUNCTIONS, *_INSIDE))
 
 
 def card_library(gpus: int, rtl: Path = RTL, *, optimise: str = "-O3", progress: Progress | None = None) -> Library:

@@ -111,4 +111,8 @@ RINGHIL_API void ringhil_set_faults(Engine* e, uint32_t cell, uint16_t node, uin
 RINGHIL_API void ringhil_poke(Engine* e, uint32_t cell, uint8_t address, uint32_t value) {
     e->poke(cell, address, value);
 }
+// Where the library was built to be looked into: a VCD of one moment of a cell. The engine is of no further use.
+#if VM_TRACE
+RINGHIL_API void ringhil_show(Engine* e, uint32_t cell, const char* path) { e->show(cell, path); }
+#endif
 RINGHIL_API uint32_t ringhil_peek(Engine* e, uint32_t cell, uint8_t address) { return e->peek(cell, address); }

@@ -9,6 +9,9 @@
 #include "Vdut.h"
 #include "Vdut___024root.h"
 #include "cell.h"
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
 
 namespace ringhil {
 
@@ -19,7 +22,7 @@ public:
     explicit Backend(const std::vector<Strap>& straps) {
         m_models.reserve(straps.size());
         for (const Strap& strap : straps) {
-            m_models.push_back(std::make_unique<Vdut>(&m_context, "cell"));
+            m_models.push_back(std::make_unique<Vdut>(context(), "cell"));
             Vdut& m = *m_models.back();
             m.card_id_i = strap.card;
             m.node_id_i = strap.node;
@@ -95,6 +98,20 @@ public:
         return m.reg_rdata_o;
     }
 
+#if VM_TRACE
+    // All that is inside a cell at this moment, as VCD. Its wires follow from its registers and from what came last.
+    void show(uint32_t cell, uint64_t now, const char* path) {
+        Vdut& m = *m_models[cell];
+        m.now_i = now;
+        Vdut___024root___eval(m.rootp);  // the clock does not move
+        VerilatedVcdC vcd;
+        m.trace(&vcd, 99);
+        vcd.open(path);
+        vcd.dump(now);
+        vcd.close();
+    }
+#endif
+
 private:
     // A rising edge in one evaluation: the model is told that the clock was low before. Not through m.eval(), whose
     // message queue takes a lock each time; a model settles in its first m.eval(), in the constructor. In two halves,
@@ -119,7 +136,21 @@ private:
         } while (Vdut___024root___eval_phase__nba(m.rootp));
     }
 
+#if VM_TRACE
+    // What is shown is all of a context: so each cell has its own. None has threads, which a fork would leave behind.
+    VerilatedContext* context() {
+        VerilatedContext& made = *m_contexts.emplace_back(std::make_unique<VerilatedContext>());
+        made.threads(1);
+        made.traceEverOn(true);
+        return &made;
+    }
+
+    std::vector<std::unique_ptr<VerilatedContext>> m_contexts;
+#else
+    VerilatedContext* context() { return &m_context; }
+
     VerilatedContext m_context;
+#endif
     std::vector<std::unique_ptr<Vdut>> m_models;
 };
 

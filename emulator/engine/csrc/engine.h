@@ -71,6 +71,10 @@ public:
         m_schedule.activate(cell, m_now);
     }
 
+#if VM_TRACE
+    void show(uint32_t cell, const char* path) { m_backend.show(cell, m_now, path); }
+#endif
+
     uint32_t peek(uint32_t cell, uint8_t address) {
         uint32_t value = m_backend.peek(cell, address);
         // Who is lost while it is read is lost in a cycle, as all others are: what is done before it stays as it is.

@@ -14,7 +14,7 @@ from ringhil.emulator.debug.commands import Commands, in_words, lines
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.engine.library import RTL, Library, cells_library, inside_library
 from ringhil.emulator.files import open_input
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
@@ -47,8 +47,8 @@ def command(
     A server's file is run and recorded. On a terminal a screen opens; ? shows its keys. Otherwise, and there after a
     colon, these are the commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
-    REGISTER [CYCLES]; show, state GPU, card NAME, who FIELD, why count|role|rejected, diff N; inject {fault: ...},
-    set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
+    REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, why count|role|rejected, diff N;
+    inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
     """
     with explained(), ExitStack() as stack:
         choice = firmware_of(firmware)
@@ -67,7 +67,7 @@ def command(
         else:
             if server is not None:
                 record_run(file, server, library, choice)
-            session = stack.enter_context(DebugSession(file, library, firmware=choice))
+            session = stack.enter_context(DebugSession(file, library, firmware=choice, open_up=_opened))
             _by_lines(Commands(session), script, text, as_json)
     return 0
 
@@ -77,6 +77,11 @@ def _on_screen(file: Path, library: Library, firmware: FirmwareChoice, server: S
 
     with _refused("", go_on=False):
         step(file, library, firmware, server)
+
+
+def _opened(library: Library) -> Library:
+    with terminal.building() as progress:
+        return inside_library(library, progress=progress)
 
 
 def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json: bool) -> None:

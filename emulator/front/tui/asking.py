@@ -26,7 +26,7 @@ class Completions:
         condition = (*sorted(NAMES), "and", "or", "not", "has", "true", "false", *_KINDS, *WAYS, *gpus)
         self._verbs = tuple(verbs)
         self._of = {
-            **dict.fromkeys(("state", "watch", "set", "send"), (*gpus, *ADDRESS)),
+            **dict.fromkeys(("state", "signal", "watch", "set", "send"), (*gpus, *ADDRESS)),
             **dict.fromkeys(("next", "previous"), _KINDS),
             **dict.fromkeys(("until", "back-until", "break"), condition),
             "card": cards,

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.debug.commands import Commands, Document
 from ringhil.emulator.debug.condition import ConditionError
 from ringhil.emulator.debug.processes import DebugError
@@ -21,7 +22,7 @@ from ringhil.emulator.trace import RecordingError
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't.
 _READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
-_REFUSED = (DebugError, RecordingError, ConditionError)
+_REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
 Where = Callable[[], int]
