@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable, Sequence
 
 from ringhil.emulator.card_port import CardPort, Mail, ignore
-from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine
+from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine, Events
 from ringhil.emulator.kernel.observations import (
     Advanced,
     FromCpu,
@@ -134,13 +134,15 @@ class Kernel(CardPort):
                 self.observations.tell(RegisterChanged(cycle, cell, address, value))
         if self.engine.differing:
             self.tell_differences()
-        if self.engine.lost != len(self._lost):
+        if events.raw:
+            self._hand_over(events)
+        if self.engine.lost != len(self._lost):  # in this very cycle: what has come before is told first
             for node in self.engine.outside():
                 if node.lost and node.cell not in self._lost:
                     self._lost.add(node.cell)
                     self.on_lost(node.cell, node.lost)
-        if not events.raw:
-            return
+
+    def _hand_over(self, events: Events) -> None:
         for cycle, cell, kind, port, bad, _, offset, length in events:
             frame = bytes(events.buffer[offset : offset + length])
             ring = kind == FROM_RING

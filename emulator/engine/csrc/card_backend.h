@@ -9,6 +9,7 @@
 #include "Vdut.h"
 #include "Vdut___024root.h"
 #include "cell.h"
+#include "one_thread.h"
 
 namespace ringhil {
 
@@ -98,7 +99,7 @@ private:
         m_model.eval();
     }
 
-    VerilatedContext m_context;
+    OneThread m_context;
     Vdut m_model;
 };
 

@@ -9,6 +9,7 @@
 #include "Vdut.h"
 #include "Vdut___024root.h"
 #include "cell.h"
+#include "one_thread.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
 #endif
@@ -137,19 +138,18 @@ private:
     }
 
 #if VM_TRACE
-    // What is shown is all of a context: so each cell has its own. None has threads, which a fork would leave behind.
+    // What is shown is all of a context: so each cell has its own.
     VerilatedContext* context() {
-        VerilatedContext& made = *m_contexts.emplace_back(std::make_unique<VerilatedContext>());
-        made.threads(1);
+        OneThread& made = *m_contexts.emplace_back(std::make_unique<OneThread>());
         made.traceEverOn(true);
         return &made;
     }
 
-    std::vector<std::unique_ptr<VerilatedContext>> m_contexts;
+    std::vector<std::unique_ptr<OneThread>> m_contexts;
 #else
     VerilatedContext* context() { return &m_context; }
 
-    VerilatedContext m_context;
+    OneThread m_context;
 #endif
     std::vector<std::unique_ptr<Vdut>> m_models;
 };

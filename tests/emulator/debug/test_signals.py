@@ -88,16 +88,6 @@ def test_of_each_gpu_it_is_what_its_links_carry(opened: Library, tmp_path: Path)
                     assert (found[f"{port}_tx_data_o"].value, found[f"{port}_tx_ctl_o"].value) == wires[cell, link]
 
 
-def test_what_is_looked_into_has_no_threads(opened: Library, tmp_path: Path) -> None:
-    """A fork would leave them behind, and wait for them at its end."""
-    before = sorted(Path("/proc/self/task").iterdir())
-    run = Run(loads(SERVER), opened)
-    run.start()
-    run.run_to(100)
-    run.engine.inside(0, tmp_path / "m.vcd")
-    assert sorted(Path("/proc/self/task").iterdir()) == before
-
-
 def test_the_run_is_the_recorded_one_before_and_after(session: DebugSession) -> None:
     session.go(15_000)
     before = session.registers("a.1"), session.firmware("a.1"), session.card("a")
