@@ -1,6 +1,7 @@
 """Shared by all tests."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -24,6 +25,12 @@ settings.load_profile("same")
 
 # Tests that give a run another home build no second time what the others have built.
 os.environ.setdefault("RINGHIL_CACHE", str(cache_dir()))
+
+
+# Under nohup whatever a test starts would ignore this signal, too, and so would the commands that tests end by it. What
+# has a handler is reset to the default for processes that are started.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
