@@ -281,6 +281,8 @@ def test_a_noisy_link_is_named_by_the_gpu_that_it_follows(gpu: int, ccw: bool) -
         ring.errors[gpu, ccw] += 1
         assert ring.round().noisy == (gpu if ccw else (gpu - 1) % SIZE)
         assert ring.health.slow is None
+        ring.rounds(FORGET)
+        assert ring.health.noisy is None  # so the next one counts for itself
 
 
 def test_damage_at_one_port_is_not_laid_at_the_other_ones_door() -> None:

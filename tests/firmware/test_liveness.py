@@ -84,6 +84,14 @@ def test_long_good_behaviour_is_rewarded() -> None:
     assert taken_back_after(peer, now) == WAIT
 
 
+def test_the_silence_before_it_is_lost_is_no_good_behaviour() -> None:
+    peer = Liveness(DETECTION, WAIT)
+    peer.heard(0)
+    taken_back_after(peer, 0)
+    now = heard_for(peer, peer.up_at, FORGIVEN_AFTER * WAIT - STEP)  # a step short of it when last heard
+    assert taken_back_after(peer, now) == 2 * WAIT
+
+
 @given(st.lists(st.integers(1, 3 * DETECTION), max_size=60))
 def test_up_means_heard_lately_and_down_never_returns_early(gaps: list[int]) -> None:
     peer = Liveness(DETECTION, WAIT)
