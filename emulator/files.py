@@ -46,6 +46,8 @@ class AtomicFile:
         if self._stream and binary:
             raise OSError(errno.ESPIPE, "it is not a file", str(path))
         self._path = path = Path(os.path.realpath(path)) if path.is_symlink() and not self._stream else path
+        if not path.name:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         self.partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         # Before the file is there: an interrupt may come between its creation and the caller's `with`.
         unfinished = [self.partial, *(self.partial.with_name(self.partial.name + ending) for ending in beside)]

@@ -102,8 +102,9 @@ class GroupConfig:
         return self.interval - mixed % (self.jitter + 1)
 
     def next_epoch(self, highest: int) -> int:
-        """The lowest epoch above `highest` that only this member may claim: no two ever claim the same."""
-        return highest + 1 + (self.rank - highest) % len(self.members)
+        """The lowest epoch above `highest` that only this member may claim: no two ever claim the same. Where 32 bits
+        have none (somebody has told of one that nobody can have come to), it is one that every grantor refuses."""
+        return (highest + 1 + (self.rank - highest) % len(self.members)) % (1 << 32)
 
 
 @dataclass

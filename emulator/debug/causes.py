@@ -29,14 +29,12 @@ def why(recording: Recording, what: str, number: int) -> list[Told]:
     found = max((event for event in events if event is not None), key=lambda event: event.number, default=None)
     if found is None or found.cell is None:
         raise DebugError(f"found no {' or '.join(WHAT[what])} up to here")
-    fields: _Fields = json.loads(found.fields)
-    if found.kind == "Elected":
-        chain = _elected(recording, found, fields)
-    elif found.kind == "Deposed":
-        chain = _deposed(recording, found, fields)
-    else:
-        chain = _round(recording, found, fields)
-    return [*sorted(set(chain), key=lambda told: told.number)[-_MOST:], found]
+    chain = {"Elected": _elected, "Deposed": _deposed}.get(found.kind, _round)
+    try:
+        led = set(chain(recording, found, json.loads(found.fields)))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DebugError(f"{recording.path}: is damaged: events that {found.kind} refers to: {error!r}"[:200]) from None
+    return [*sorted(led, key=lambda told: told.number)[-_MOST:], found]
 
 
 def _round(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[Told]:

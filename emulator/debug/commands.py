@@ -136,7 +136,7 @@ class Commands:
         return lambda fields: any(condition(fields) for condition in conditions)
 
     def _watch(self, rest: str) -> Document:
-        """Goes on to the change: to the last message or event of the cycle before which the register was another."""
+        """Goes on to the first message or event at which the register reads otherwise."""
         gpu, _, more = rest.partition(" ")
         register, _, cycles = more.strip().partition(" ")
         limit = _whole(cycles.strip(), "a number of cycles", 1) if cycles.strip() else _WATCHED
@@ -144,7 +144,7 @@ class Commands:
         if found is None:
             return {"moved": False}
         cycle, value = found
-        return {"moved": self._session.go(cycle), "changed": {"cycle": cycle, "gpu": gpu, register: value}}
+        return {"moved": self._session.go_on(cycle), "changed": {"cycle": cycle, "gpu": gpu, register: value}}
 
     @staticmethod
     def _moved(moved: bool) -> Document:

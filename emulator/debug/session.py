@@ -223,14 +223,15 @@ class DebugSession:
             return found
 
     def changes(self, gpu: str, register: str, cycles: int) -> tuple[int, int] | None:
-        """The cycle in which a register of a GPU next reads otherwise, within so many from here, and what it reads
-        then. Raises DebugError."""
+        """The cycle in which a register of a GPU next reads otherwise, within so many from here and before the
+        recording ends, and what it reads then. Raises DebugError."""
         self._playable()
-        start = 0 if self.here is None else self.cycle + 1
+        start = self._next
+        end = min(start + cycles, self.recording.last_cycle)
         with self.past.aside(start) as moment:
             moment.ask("watch", gpu, register)
-            for cycle in range(start + _CHUNK, start + cycles + _CHUNK, _CHUNK):
-                moment.go(min(cycle, start + cycles))
+            for cycle in range(start + _CHUNK, end + _CHUNK, _CHUNK):
+                moment.go(min(cycle, end))
                 found: list[tuple[int, int]] = moment.ask("changed")
                 if found:
                     return found[0]
@@ -301,6 +302,9 @@ class DebugSession:
         self._playable()
         if path.exists() and path.samefile(self.recording.path):
             raise DebugError(f"{path}: is the recording that this is; name another file")
+        last = self.recording.last_cycle
+        if not self.recording.complete and self._next > last:
+            raise DebugError(f"the recording breaks off in cycle {last}; another way on begins before it")
         changes = [each for each in self._changes if each.cycle == self._next]
         before = [each for each in self.recording.about.changes if each.cycle < self._next]
         cycle = {"edited": self._next} if how == "edited" else {}
@@ -316,6 +320,13 @@ class DebugSession:
         """To the last message or event of a cycle or before; False: there is none, and it is before the first."""
         self.here = self.recording.at(cycle)
         return self.here is not None
+
+    def go_on(self, cycle: int) -> bool:
+        """To the first message or event of a cycle or after; False: there is none, and it stays where it is."""
+        before = self.recording.at(cycle - 1)
+        found = next(self.recording.all(1 if before is None else before.number + 1), None)
+        self.here = self.here if found is None else found
+        return found is not None
 
     def registers(self, gpu: str) -> dict[str, int]:
         """Of a GPU such as `a.3`, by name. Raises DebugError."""

@@ -126,7 +126,7 @@ def _loaded(what: str) -> Maker:
     _look_here()
     try:
         found = getattr(importlib.import_module(module), name, None)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = " ".join(str(error).split())
         raise FirmwareError(f"{module} can't be loaded: {type(error).__name__}: {reason}") from error
     if found is None:

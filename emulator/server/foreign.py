@@ -111,7 +111,7 @@ class ForeignFirmware:
             if self._forgiven:
                 raise FirmwareGone(str(error)) from None
             raise FirmwareError(f"{self._name}: {where}: {error}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             at, trace = "", error.__traceback__
             while trace is not None:
                 at, trace = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next

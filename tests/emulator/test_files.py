@@ -137,3 +137,8 @@ def test_a_report_after_a_kill_leaves_no_draft(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
     write_whole(tmp_path / "f", "whole")
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+
+
+def test_an_empty_name_is_that_of_no_file() -> None:
+    with pytest.raises(IsADirectoryError):
+        AtomicFile(Path(""))  # noqa: PTH201

@@ -84,6 +84,15 @@ def test_epochs_of_different_members_never_coincide(count: int, highest: int) ->
     assert all((epoch - 1) % count == rank for rank, epoch in enumerate(epochs))
 
 
+@given(st.integers(1, 64), st.integers(0, 200))
+def test_epochs_have_32_bits_whatever_was_heard_of(count: int, below: int) -> None:
+    highest, members = 2**32 - 1 - below, tuple(range(count))
+    for rank in members:
+        epoch = replace(CONFIG, members=members, me=rank, rank=rank).next_epoch(highest)
+        assert 0 <= epoch < 2**32
+        assert epoch > highest or epoch < count
+
+
 # ------------------------------------------------------------------------------------------------ keepalives
 
 

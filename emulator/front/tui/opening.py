@@ -25,6 +25,8 @@ def step(path: Path, library: Library, firmware: FirmwareChoice, scenario: Scena
             screen.close()
         if growing is not None and growing.failed is not None:
             raise DebugError(growing.failed)
+        if screen.rows.damaged is not None:
+            raise screen.rows.damaged
     finally:
         if growing is not None:
             growing.close()

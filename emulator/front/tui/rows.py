@@ -4,6 +4,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from ringhil.emulator.debug.told import Told
+from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 
 PAGE = 128  # rows
@@ -12,12 +13,13 @@ KEPT = 32  # pages
 
 class Rows:
     """Messages and events by their number, 1 .. `count`. `read`: how many were read from the file until now. Raises
-    RecordingError where it is damaged."""
+    RecordingError for a file that can't be read; `damaged`: what is wrong with a page, of which no row is there."""
 
     def __init__(self, path: Path) -> None:
         self.recording = Recording(path)
         self.count = self.recording.last_number
         self.read = 0
+        self.damaged: RecordingError | None = None
         self._pages: OrderedDict[int, dict[int, Told]] = OrderedDict()
 
     def grown(self) -> None:
@@ -33,7 +35,10 @@ class Rows:
         if page in self._pages:
             self._pages.move_to_end(page)
         else:
-            found = {told.number: told for told in self.recording.all(page * PAGE, page * PAGE + PAGE - 1)}
+            try:
+                found = {told.number: told for told in self.recording.all(page * PAGE, page * PAGE + PAGE - 1)}
+            except RecordingError as error:
+                found, self.damaged = {}, error
             self.read += len(found)
             self._pages[page] = found
             if len(self._pages) > KEPT:

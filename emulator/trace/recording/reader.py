@@ -208,6 +208,8 @@ class Recording:
                 row = self._db.execute(
                     f"SELECT number, cycle FROM {table} WHERE number <= ? ORDER BY number DESC LIMIT 1", (middle,)
                 ).fetchone()
+            if row is not None and not isinstance(row[1], int):
+                raise self._no_row(table.removesuffix("s"), row)
             if row is None or row[1] <= cycle:
                 low = middle
             else:

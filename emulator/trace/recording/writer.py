@@ -87,17 +87,16 @@ class RecordingWriter:
         self._db.execute("COMMIT")
 
     def go_on(self, source: Path, number: int, chain: Chain, cycle: int) -> None:
-        """Begin with what another recording has up to this number and before a cycle; `chain`: what it has come to
-        there."""
+        """Begin with what another recording has up to this number, and states before a cycle; `chain`: what it has come
+        to there."""
         self._number, self._chain = number, chain
         with self._explained():
             self._db.execute("ATTACH ? AS source", (str(source),))
             self._db.execute("BEGIN")
-            for table in ("messages", "events", "states"):
-                # Nothing may have happened between the number and a state that is still to come.
-                self._db.execute(
-                    f"INSERT INTO {table} SELECT * FROM source.{table} WHERE number <= ? AND cycle < ?", (number, cycle)
-                )
+            for table in ("messages", "events"):
+                self._db.execute(f"INSERT INTO {table} SELECT * FROM source.{table} WHERE number <= ?", (number,))
+            # Nothing may have happened between the number and a state that is still to come.
+            self._db.execute("INSERT INTO states SELECT * FROM source.states WHERE cycle < ?", (cycle,))
             self._db.execute(
                 "INSERT INTO outside SELECT * FROM source.outside WHERE json_extract(fields, '$.cycle') < ?", (cycle,)
             )

@@ -184,3 +184,13 @@ def test_a_run_that_is_not_the_recorded_one_is_told(trunk: Path, tmp_path: Path)
         session.inject("{fault: dead, gpu: a.3}")
         with pytest.raises(DebugError, match="the run isn't what was recorded"):
             session.branch(tmp_path / "branch")
+
+
+def test_a_branch_before_the_first_message_has_all_of_them(trunk: Path, tmp_path: Path) -> None:
+    with DebugSession(trunk, cells_library()) as session:
+        session.set("a.1", "weight", 3)
+        session.branch(tmp_path / "branch")
+    with Recording(tmp_path / "branch") as branch:
+        assert next(branch.all()).number == 1
+        found = RunReplay(branch, cells_library()).run()
+    assert (found.difference, found.complete) == (None, True)

@@ -119,3 +119,19 @@ def test_whatever_is_written_is_a_condition_or_refused(text: str) -> None:
 
 def test_a_name_is_neither_more_nor_less_than_a_number() -> None:
     assert not parse("kind > 3 or kind <= 3", NAMES)({"kind": "x"})
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("count < 5", (True, False, False)),
+        ("count <= 5", (True, True, False)),
+        ("count > 5", (False, False, True)),
+        ("count >= 5", (False, True, True)),
+        ("count == 5", (False, True, False)),
+        ("count != 5", (True, False, True)),
+    ],
+)
+def test_numbers_below_equal_and_above(text: str, holds: tuple[bool, ...]) -> None:
+    condition = parse(text, NAMES)
+    assert tuple(condition({"count": count}) for count in (4, 5, 6)) == holds

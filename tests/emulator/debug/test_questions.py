@@ -151,9 +151,13 @@ def test_a_register_is_watched(opened: Opened) -> None:
     before = session.registers("a.1")["control"]
     found = commands.do("watch a.1 control")
     assert found["moved"]
-    assert found["changed"]["control"] == session.registers("a.1")["control"] != before
+    assert found["changed"]["control"] != before != session.registers("a.1")["control"]
     message = found["message"]
-    assert message["cycle"] <= found["changed"]["cycle"]
+    assert message["cycle"] >= found["changed"]["cycle"]
+    again = commands.do("watch a.1 control")
+    assert not again["moved"] or again["changed"]["cycle"] > message["cycle"]
+    session.go(session.recording.last_cycle)
+    assert commands.do(f"watch a.1 control {10**18}")["moved"] is False  # nothing is played beyond the end
     session.go(found["changed"]["cycle"] - 2)
     assert session.registers("a.1")["control"] == before
     assert commands.do("watch a.5 control 10") == {

@@ -1,6 +1,7 @@
 """A recording walked through: by message, by condition, and what GPUs and CPU knew; commands say the same in words."""
 
 import json
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -225,3 +226,31 @@ def test_wrong_input_is_one_line(recorded: Path, tmp_path: Path) -> None:
     assert (condition, mark) == ("kind = x", "     ^")
     assert "cannot be read: No such file" in refusal("step", recorded, "--script", tmp_path / "no")
     assert "cannot be read: No such file" in refusal("step", tmp_path / "no")
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "says"),
+    [
+        ("UPDATE messages SET cycle = 'x' WHERE number > 200", "go 9000", "is damaged: message "),
+        (
+            "UPDATE events SET fields = '{}' WHERE kind = 'Counted'",
+            "why count",
+            "is damaged: events that Counted refers",
+        ),
+        (
+            "UPDATE events SET fields = '{}' WHERE kind = 'Elected'",
+            "why role",
+            "is damaged: events that Elected refers",
+        ),
+    ],
+)
+def test_rows_that_are_damaged_are_one_line(recorded: Path, tmp_path: Path, change: str, line: str, says: str) -> None:
+    path = Path(shutil.copy(recorded, tmp_path / "damaged"))
+    with closing(sqlite3.connect(path)) as db, db:
+        assert db.execute(change).rowcount > 0
+    script = tmp_path / "script"
+    script.write_text(line if line.startswith("go") else f"go 9000\n{line}\n")
+    done = ringhil("step", path, "--script", script)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -219,9 +219,31 @@ class Silent:
     def on_status(self, status): pass
 class Crash(Silent):
     def on_frame(self, frame, port, bad, now): raise RuntimeError("two\\nlines")
+class Exit(Silent):
+    def on_frame(self, frame, port, bad, now): raise SystemExit(0)
 class NoTimer:
     on_frame = on_status = start = None
 number = 3
+"""
+FAR = """
+from ringhil.firmware.boot import our_program
+from ringhil.firmware.commands import Send
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Keepalive
+from dataclasses import replace
+class Far:
+    def __init__(self, boot): self.ours = our_program(boot)
+    def _far(self, actions): return [self._one(each) for each in actions]
+    def _one(self, action):
+        if not isinstance(action, Send): return action
+        try: message = codec.decode(action.frame)
+        except ValueError: return action
+        if not isinstance(message, Keepalive): return action
+        return Send(action.port, codec.encode(replace(message, epoch=0xFFFFFFFF)))
+    def start(self, now): return self._far(self.ours.start(now))
+    def on_timer(self, name, now): return self._far(self.ours.on_timer(name, now))
+    def on_frame(self, frame, port, bad, now): return self._far(self.ours.on_frame(frame, port, bad, now))
+    def on_status(self, status): self.ours.on_status(status)
 """
 
 
@@ -261,6 +283,22 @@ def test_a_crash_is_told_with_its_place(here: Path) -> None:
     said = refusal("run", "s.yaml", "--firmware", "a.1=mine:Crash", cwd=here)
     assert said.startswith("ringhil: firmware of a.1 (mine:Crash): on_frame in cycle ")
     assert said.endswith(f": RuntimeError: two lines, {here}/mine.py:10")
+
+
+def test_one_that_ends_the_program_is_told_as_a_crash_is(here: Path) -> None:
+    said = refusal("run", "s.yaml", "--firmware", "a.1=mine:Exit", cwd=here)
+    assert said.startswith("ringhil: firmware of a.1 (mine:Exit): on_frame in cycle ")
+    assert f": SystemExit: 0, {here}/mine.py:" in said
+    (here / "ends.py").write_text("raise SystemExit(0)\n")
+    said = refusal("run", "s.yaml", "--firmware", "a.1=ends:Exit", cwd=here)
+    assert "ends can't be loaded: SystemExit: 0" in said
+
+
+def test_whoever_tells_of_an_epoch_that_nobody_can_follow_is_judged(here: Path) -> None:
+    (here / "far.py").write_text(FAR)
+    done = ringhil("run", "s.yaml", "--firmware", "a.1=far:Far", "--json", cwd=here)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["verdict"] == "fail"
 
 
 def test_verify_plays_with_it_and_says_how_to_play_it_again(here: Path) -> None:
