@@ -147,9 +147,10 @@ class Judge:
     # ---------------------------------------------------------------------------------------------------- the end
 
     def horizon(self) -> int:
-        """The cycle by which everything that the scenario speaks of has happened and has had time to be dealt with."""
+        """The cycle by which everything that the scenario speaks of has happened and has had time to be dealt with. What
+        is lost on the way changes nothing: the run ends where it would have, also when it is played again."""
         server = self._server
-        return horizon(server.scenario, server.timeline, self._wiring, self.bounds, self.expectations.last_cycle)
+        return horizon(server.scenario, server.planned, self._wiring, self.bounds, self.expectations.last_cycle)
 
     def outcome(self, since: int) -> Outcome:
         """What came of the run, which is over; `since`: the cycle from which on it was played to its end."""

@@ -80,6 +80,7 @@ class LiveServer:
         self.kernel.on_cpu_mail = self._cpu_mail
         self.kernel.on_lost = self.lose
         self._lost = set[tuple[str, GpuRef]]()  # what is the matter with a GPU for good
+        self._losses_struck = list[TimelineEvent]()
         self._horizon = FOREVER
         self.seconds = 0.0  # what playing has taken on this machine
 
@@ -106,7 +107,9 @@ class LiveServer:
 
     def _fails_for_good(self, cell: int, kind: str, at: int) -> None:
         ref = self.wiring.gpu_of(cell)
-        self.strike([TimelineEvent(at, EventAction.FAULT, kind, ref, None, 0)])
+        event = TimelineEvent(at, EventAction.FAULT, kind, ref, None, 0)
+        self.strike([event])
+        self._losses_struck.append(event)
         self.kernel.early(at, lambda: self._lost.add((kind, ref)))
 
     # ---------------------------------------------------------------------------------------------------- mail
@@ -178,6 +181,11 @@ class LiveServer:
         for event in new:
             self.kernel.early(event.at, _Event(self, event))
         self.timeline = tuple(sorted((*self.timeline, *new), key=lambda event: event.at))
+
+    @property
+    def planned(self) -> tuple[TimelineEvent, ...]:
+        """The timeline without what was lost on the way: nobody knew of that when the run began."""
+        return tuple(event for event in self.timeline if event not in self._losses_struck)
 
     def running(self, cell: int) -> Firmware | None:
         """The firmware of a GPU; None: it has none, or has failed."""
