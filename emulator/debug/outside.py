@@ -7,6 +7,7 @@ otherwise than ours, and when it was lost; of clients of a session, what they se
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,6 +118,9 @@ class Acts:
         clock = outside.header.clock
         self._clients = None if clock is None else ClientsAgain(run, clock)
         self._rows = outside.acts()
+        if clock is None:  # a run that ends by itself looks at how far it is: it must not be stopped on the way
+            for number, row in self._rows:
+                run.kernel.early(row.cycle, partial(self._do, number, row))
         self._next = next(self._rows, None)
         self._free: Note | None = None
 

@@ -147,8 +147,8 @@ class Judge:
     # ---------------------------------------------------------------------------------------------------- the end
 
     def horizon(self) -> int:
-        """The cycle by which everything that the scenario speaks of has happened and has had time to be dealt with. What
-        is lost on the way changes nothing: the run ends where it would have, also when it is played again."""
+        """The cycle by which everything that the scenario speaks of has happened and has had time to be dealt with.
+        What is lost on the way changes nothing: the run ends where it would have, also when it is played again."""
         server = self._server
         return horizon(server.scenario, server.planned, self._wiring, self.bounds, self.expectations.last_cycle)
 

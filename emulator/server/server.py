@@ -82,6 +82,7 @@ class LiveServer:
         self._lost = set[tuple[str, GpuRef]]()  # what is the matter with a GPU for good
         self._losses_struck = list[TimelineEvent]()
         self._horizon = FOREVER
+        self._progress_at = 0  # when a unit was done
         self.seconds = 0.0  # what playing has taken on this machine
 
     def _is_in_group(self, cell: int) -> bool:
@@ -120,7 +121,10 @@ class LiveServer:
             firmware.mail(frame, port, bad)
 
     def _cpu_mail(self, cell: int, frame: bytes, port: int, bad: bool) -> None:
+        completed = self.cpu.work.completed
         self.cpu.mail(cell, frame, port, bad)
+        if self.cpu.work.completed != completed:
+            self._progress_at = self.kernel.now
         self.observations.tell(TakenIn(self.kernel.now, cell, frame, bad))
 
     def _on_split(self, units: int, shares: tuple[int, ...]) -> None:
@@ -242,13 +246,12 @@ class LiveServer:
     def _finish_work(self) -> None:
         """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one
         that has failed at many GPUs may succeed at the next."""
-        step = 4 * (self.cpu.config.silence + self.cpu.config.patience)
-        quiet = 0
+        step, begin = 4 * (self.cpu.config.silence + self.cpu.config.patience), self._horizon
         while not self.cpu.finished:
-            before = self.cpu.work.completed
-            self.kernel.run(self.kernel.now + step)
-            quiet = quiet + step if self.cpu.work.completed == before else 0
-            if quiet and quiet >= self.cpu.worth_waiting:
+            # At the same cycles wherever it is played on from: a branch may begin in between.
+            self.kernel.run(begin + (max(0, self.kernel.now - begin) // step + 1) * step)
+            quiet_since = begin + -(-max(0, self._progress_at - begin) // step) * step
+            if self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
                 return
 
 

@@ -141,6 +141,25 @@ def test_a_hundred_recorded_runs_do(tmp_path: Path) -> None:
     assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
 
 
+@pytest.mark.parametrize(
+    ("units", "lost"),
+    [(0, "a.0=lost@2000"), (1, "a.2=lost@2000"), (30, "a.0=lost@4000"), (300, "a.0=lost@12000"), (30, "a.3=lost@5")],
+)
+def test_a_run_that_ends_by_itself_ends_there_again(tmp_path: Path, units: int, lost: str) -> None:
+    """When its work is given up, or was done before its hardware was lost."""
+    (tmp_path / "s.yaml").write_text(
+        f"server: {{cards: {{a: {{gpus: 4}}}}}}\nworkload: {{units: {units}, size: 600}}\n"
+    )
+    ringhil("run", "s.yaml", "--node", lost, "--record", "r", cwd=tmp_path)
+    done = ringhil("replay", "r", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    with DebugSession(tmp_path / "r", cells_library()) as session:
+        for cycle in (3000, session.recording.last_cycle - 100):
+            session.go(cycle)
+            session.branch(tmp_path / "branch")
+            assert_replays(tmp_path / "branch")
+
+
 def test_serve_takes_hardware_outside_and_goes_on_without_it(tmp_path: Path) -> None:
     """As on the command line: the board is pulled out of a session, which is then replayed."""
     path = tmp_path / "session"
