@@ -2,7 +2,7 @@
  * A firmware that only answers keepalives, from docs/firmware-loop.md alone.
  *
  *     make -C examples/firmware                 # build/libanswering.so, and build/answering, a board on a pty
- *     ringhil run examples/one-card.yaml --firmware a.1=examples/firmware/build/libanswering.so
+ *     ringhil run examples/fail-over.yaml --firmware a.1=examples/firmware/build/libanswering.so
  */
 #include "ringhil_firmware_messages.h"
 #include "ringhil_frames.h"

@@ -1,6 +1,6 @@
 """A firmware that only answers keepalives: it is heard, and never asks for anything.
 
-ringhil run examples/one-card.yaml --firmware a.1=answering:Answering      # in this folder
+ringhil run ../fail-over.yaml --firmware a.1=answering:Answering      # in this folder; fails, as a.1 doesn't take over
 """
 
 from dataclasses import replace
