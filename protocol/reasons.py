@@ -25,6 +25,11 @@ class Rejection(Coded):
     DISAGREE = "disagree", 15  # the directions counted differently
     CHANGED = "changed", 16  # a round without records differs from the last one with them
 
+    @property
+    def ends_round(self) -> bool:
+        """Whether it is a round that is no count, not only one of its messages."""
+        return self.code >= Rejection.LOST.code
+
 
 class LeaseEnd(Coded):
     """Why a lease is over, for its holder or for who gave it."""

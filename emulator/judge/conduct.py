@@ -9,6 +9,7 @@ from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
+from ringhil.emulator.judge.fence import Fence
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.hold_offs import HoldOffs
@@ -65,14 +66,13 @@ class Conduct:
         self.gossip, self.noise, self.answers = Gossip(), NoisyLinks(), CpuAnswers()
         self.announcing, self.exits = Announcing(self.peers), Exits(server.wiring, server.engine.peek)
         self.hold_offs = HoldOffs(self.peers)
+        self.fence = Fence(server.wiring, self._seats, server.engine.peek, server.kernel.remind)
         self.rounds = Rounds(never=settings.records == "never")
         self.elections = Elections(watch)
         self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
-        self.ledger = Ledger(
-            server.cpu.cards, bounds, settings, work.read if work is not None else bytes, self.pace.silence // 2
-        )
+        self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2)
         workload = server.scenario.workload
         self.routes = Routes(server.wiring, server.cpu.cards, workload.across if workload is not None else 0)
         splits = work is not None and work.units > 0 and settings.policy == "proportional"
@@ -121,6 +121,8 @@ class Conduct:
         if isinstance(what, Rejected):
             self.told.rejects(o.cell)
             self.rounds.rejected(o.cell, str(self._wiring.gpu_of(o.cell)), what, now)
+            if what.reason.ends_round:
+                self.pace.failed(*self._wiring.place(o.cell), now)
             return
         if isinstance(what, Suspected):
             self.told.suspects(o.cell, what.gpus)
@@ -134,6 +136,7 @@ class Conduct:
             self.holding.elected(o.cell, seat, what.epoch, now)
             self.hold_offs.elected(o.cell, seat, now)
             self.told.holds(o.cell, what.role, what.epoch, now)
+            self.fence.holds(o.cell, what.role, now)
             self.elections.elected(seat.role, seat.number, gpu, now)
             if what.role is Role.ENTRY:
                 self.pace.elected(card, gpu, now)
@@ -143,15 +146,18 @@ class Conduct:
             self.holding.deposed(o.cell, seat, what, now)
             self.hold_offs.deposed(o.cell, seat, what.why, now)
             self.told.holds_no_more(o.cell, what.role, now)
+            self.fence.holds_no_more(o.cell, what.role, now)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
                 self._counts_no_more(o.cell)
         elif isinstance(what, Granted):
-            self.grants.granted(seat, what, now)
+            self.grants.granted(seat, what, now, self.peers.granting(o.cell, seat, now))
             self.told.holds(o.cell, what.role, what.epoch, now)
+            self.fence.holds(o.cell, what.role, now)
         elif isinstance(what, Lapsed):
             self.grants.lapsed(seat, what, now)
             self.told.holds_no_more(o.cell, what.role, now)
+            self.fence.holds_no_more(o.cell, what.role, now)
         elif isinstance(what, PeerUp):
             self.peers.up(o.cell, seat, what.gpu, now)
         else:
@@ -168,24 +174,33 @@ class Conduct:
         elif o.frame[0] == Keepalive.KIND and o.port in _RING and not cut_short(o.frame):
             self._keepalive(o.cell, o.frame, o.cycle)
         if o.port in _UPLINKS:
-            message = read(o.frame)
-            seat = None if message is None else self._seats.get((o.cell, message.role))
-            if message is not None and seat is not None and not seat.grants and o.port == seat.uplink.code:
-                self.holding.sent(o.cell, seat, message, o.cycle)
-                claims = isinstance(message, Ask) and message.operation is Operation.CLAIM
-                if claims and len(seat.members) > 1:
-                    self.hold_offs.claims(o.cell, seat, o.cycle)
-                    if seat.role is Role.BOUNDARY:
-                        self.announcing.claims(o.cell, seat, o.cycle)
+            self._up_its_link(o)
         elif o.frame[0] == Statistics.KIND:
             card, gpu = self._wiring.place(o.cell)
             self.pace.sent(card, gpu, int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
+
+    def _up_its_link(self, o: FromFirmware) -> None:
+        """A member speaks to its grantor, or a warden to its leader."""
+        message = read(o.frame)
+        seat = None if message is None else self._seats.get((o.cell, message.role))
+        if message is None or seat is None or o.port != seat.uplink.code:
+            return
+        claims = isinstance(message, Ask) and message.operation is Operation.CLAIM
+        if not seat.grants:
+            self.holding.sent(o.cell, seat, message, o.cycle)
+            if claims and len(seat.members) > 1:
+                self.hold_offs.claims(o.cell, seat, o.cycle)
+                if seat.role is Role.BOUNDARY:
+                    self.announcing.claims(o.cell, seat, o.cycle)
+        elif isinstance(message, Ask):
+            self.grants.answered(seat, message, o.cycle, self.peers.granting(o.cell, seat, o.cycle))
 
     def _runs(self, cell: int, now: int) -> None:
         """There is a sign of its firmware: it has booted, if it was down."""
         if cell not in self._down:
             return
         self._down.discard(cell)
+        self.fence.boots(cell, now)
         for role in Role:
             seat = self._seats.get((cell, role))
             if seat is not None and seat.grants:
@@ -236,6 +251,7 @@ class Conduct:
     def _stopped(self, o: FirmwareStopped) -> None:
         self._down.add(o.cell)
         self.told.stopped(o.cell)
+        self.fence.stopped(o.cell)
         self.peers.stopped(o.cell)
         self.gossip.stopped(o.cell)
         self.announcing.stopped(o.cell)
@@ -266,7 +282,7 @@ class Conduct:
         card = self._wiring.cards[o.card]
         seat = self._seats[self._wiring.cell(o.card, card.host_links[o.what.rank]), Role.ENTRY]
         if isinstance(o.what, Granted):
-            self.grants.granted(seat, o.what, o.cycle)
+            self.grants.granted(seat, o.what, o.cycle, {})
             self.answers.granted(o.card, o.what.rank, o.what.epoch)
         else:
             self.grants.lapsed(seat, o.what, o.cycle)
@@ -277,6 +293,9 @@ class Conduct:
     def _from_cpu(self, o: FromCpu) -> None:
         if o.frame[0] == Keepalive.KIND:
             self.answers.sent(o.cell, self._seats[o.cell, Role.ENTRY], o.frame, o.cycle)
+        answer = read(o.frame)
+        if isinstance(answer, Ask):
+            self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
         if not self._works:
             return
         self.ledger.frame(o.frame, o.cycle)
@@ -345,6 +364,7 @@ class Conduct:
         self.told.finish(now)
         self.gossip.finish(now)
         self.exits.finish(now)
+        self.fence.finish(now)
         self.ledger.finish(now)
 
 

@@ -2,7 +2,8 @@
 
 A lease lasts from its grant, or from the last renewal that arrived, neither longer nor shorter; another member waits a
 guard more; a release ends it at once. Its epoch is the lowest above all granted before that its member may claim. And
-its holder has stopped by the time it ends. A warden that has just booted grants nothing for a while.
+its holder has stopped by the time it ends. A warden that has just booted grants nothing for a while, nor does one that
+has heard of another's lease. Who asks is answered at once: a refusal says how long it has to wait, and has its reason.
 
 Messages are looked at when they arrive, and count when their receiver reads them, a latency later.
 """
@@ -32,6 +33,7 @@ class _Book:
     quiet_until: int = 0
     heard: list[tuple[int, int]] = field(default_factory=list)
     releases: list[tuple[int, int]] = field(default_factory=list)
+    asked: list[tuple[int, int, int]] = field(default_factory=list)  # claims: read at, rank, epoch
     anew: int | None = None  # cycle of a release that nobody sent: its holder must have claimed anew
 
     def renew(self, now: int, lease: int) -> None:
@@ -72,11 +74,51 @@ class Grants:
         if isinstance(message, Alive):
             if message.holding and book.rank == seat.rank:
                 book.heard.append((at, message.epoch))
+        elif message.operation is Operation.CLAIM:
+            book.asked.append((at, seat.rank, message.epoch))
         elif message.operation is Operation.RELEASE:
             book.releases = [(t, e) for t, e in book.releases if t >= at - 1] + [(at, message.epoch)]
 
-    def granted(self, seat: Seat, what: Granted, now: int) -> None:
-        """A grantor has given a lease."""
+    def answered(self, seat: Seat, answer: Ask, now: int, elsewhere: dict[int, int] | None) -> None:
+        """A grantor answers a claim. `seat`: of the member at the CPU, or of the warden; `elsewhere`: see `granted`."""
+        book = self._book(seat)
+        self._unanswered(seat, book, now)
+        asked = [(at, rank, epoch) for at, rank, epoch in book.asked if (at, rank) == (now, seat.rank)]
+        book.asked = [claim for claim in book.asked if claim not in asked]
+        epoch = max((epoch for _, _, epoch in asked), default=answer.epoch)
+        if answer.operation is not Operation.REFUSE or elsewhere is None:
+            return
+        waits = self._waits(seat, book, now, elsewhere)
+        asker = self._name(seat, seat.rank)
+        if answer.lease not in waits:
+            right = " or ".join(map(str, sorted(waits)))
+            self._tell(seat, now, f"{asker} was refused for {answer.lease} cycles, must be {right}")
+        elif not answer.lease and epoch > answer.epoch:
+            self._tell(seat, now, f"{asker} was refused epoch {epoch}, and {answer.epoch} is the highest known")
+
+    def _waits(self, seat: Seat, book: _Book, now: int, elsewhere: dict[int, int]) -> set[int]:
+        """For how many cycles a claim has to be refused. Of a renewal that is read in this very cycle the grantor may
+        know or not."""
+        least = max([0, book.quiet_until - now, *(until - now for until in elsewhere.values())])
+        if book.last in (None, seat.rank):
+            return {least}
+        if book.rank is None:
+            return {max(least, book.free_at - now)}
+        found = set()
+        for until in (now - 1, now):
+            book.renew(until, seat.times.lease)
+            found.add(max(least, book.until + seat.times.guard - now))
+        return found
+
+    def _unanswered(self, seat: Seat, book: _Book, now: int) -> None:
+        for at, rank, epoch in book.asked:
+            if at < now:
+                self._tell(seat, at, f"{self._name(seat, rank)} asked for epoch {epoch}, and was not answered")
+        book.asked = [claim for claim in book.asked if claim[0] >= now]
+
+    def granted(self, seat: Seat, what: Granted, now: int, elsewhere: dict[int, int] | None) -> None:
+        """A grantor has given a lease. `elsewhere`: by GPU, until when leases of other wardens may run, by what they
+        have told this one; None: that can't be said."""
         book, group = self._book(seat), (seat.role, seat.number)
         holder = self._name(seat, what.rank)
         if book.rank is not None:
@@ -86,6 +128,8 @@ class Grants:
         book.anew = None
         if book.last not in (None, what.rank) and now < book.free_at:
             self._tell(seat, now, f"{holder} was granted a lease {book.free_at - now} cycles too early")
+        for gpu, until in (elsewhere or {}).items():
+            self._tell(seat, now, f"{holder} was granted a lease; that of warden {gpu} may run until cycle {until}")
         if now < book.quiet_until:
             self.too_soon.append(
                 (f"warden {seat.name} granted a lease at cycle {now}; it grants none before {book.quiet_until}", now)
@@ -143,6 +187,7 @@ class Grants:
         """The run is over: a lease that nobody has renewed must have ended."""
         for (role, number, _), book in self._books.items():
             seat = self._members[role, number]
+            self._unanswered(seat, book, now)
             book.renew(now, seat.times.lease)
             if book.rank is not None and now > book.until:
                 self._tell(

@@ -8,13 +8,15 @@ CPU has made of the message that they follow from: they are judged when that is 
 """
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.workload import WorkUnits
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.oracle import digest
 from ringhil.emulator.judge.recount import Recount
+from ringhil.emulator.judge.turns import Turns
 from ringhil.emulator.scenario import Settings
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 
@@ -45,18 +47,20 @@ class _Sent:
 
 
 class Ledger:
-    """`views`, `bounds`: by card. `read`: the bytes of a unit. `half`: every so many cycles the CPU looks whether its
-    cards still report."""
+    """`views`, `bounds`: by card. `work`: the units, None where there are none. `half`: every so many cycles the CPU
+    looks whether its cards still report."""
 
     def __init__(
         self,
         views: Sequence[CardView],
         bounds: Sequence[Bounds],
         settings: Settings,
-        read: Callable[[int], bytes],
+        work: WorkUnits | None,
         half: int,
     ) -> None:
-        self._views, self._settings, self._read, self._half = views, settings, read, half
+        self._views, self._settings, self._work, self._half = views, settings, work, half
+        self._units = 0 if work is None else work.units
+        self._turns = Turns() if settings.policy == "round_robin" else None
         slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
         self._patience = 4 * slowest + 2 * settings.host_latency + settings.allowance_period
         self._out: dict[int, _Out] = {}
@@ -74,6 +78,7 @@ class Ledger:
         self._judged: list[tuple[int, _Sent]] = []
         self._shares: tuple[int, ...] | None = None
         self._since_split: dict[_Gpu, int] = {}
+        self._first_sent = 0  # units that have been begun
         self._begun: list[int] = []  # by card: units that were begun since the last split
         self.count = Recount()
         self.wrong: list[tuple[str, int]] = []
@@ -160,7 +165,7 @@ class Ledger:
             return
         self.count.wrong += 1
         begun = result.unit in self._attempts or result.unit in self._out
-        if begun and result.digest == digest(self._read(result.unit)):
+        if begun and self._work is not None and result.digest == digest(self._work.read(result.unit)):
             self.wrong.append((f"a right result of unit {result.unit} was not accepted at cycle {now}", now))
         self._fail(result, now)
         gpu = (result.source_card, result.source)
@@ -251,7 +256,10 @@ class Ledger:
         # When all have failed at it the CPU begins anew: of the others it can't be told who counts.
         if failed[-1:] == [gpu] and not sent.others <= set(failed):
             self._tell(now, f"{name}, which has failed at it; others have not")
+        if self._turns is not None:
+            self._in_turn(self._turns, sent, name, now)
         if not last:
+            self._first_sent += 1
             overdue = [u for u, since in self._waiting.items() if since < now and gpu not in self._failed.get(u, [])]
             if overdue:
                 self._tell(now, f"{name} before unit {overdue[0]}, which was to go out again")
@@ -265,20 +273,35 @@ class Ledger:
         self._out[unit] = _Out(gpu, sent.attempt, sent.via, sent.due)
         heapq.heappush(self._due, (sent.due, unit, sent.attempt))
 
+    def _in_turn(self, turns: Turns, sent: _Sent, name: str, now: int) -> None:
+        """As long as there is a unit that nobody has begun, a GPU is passed over only when it is barred."""
+        passed = turns.passed(sent.gpu, sent.others)
+        over = [gpu for gpu in passed if now > self._barred.get(gpu, -2) + 1]
+        if over and self._first_sent < self._units:
+            self._tell(now, f"{name}, and it was the turn of {self._name(over[0])}")
+
     def _left_idle(self, now: int) -> None:
         """The CPU has just given every GPU what it could: who has room has it as there is nothing for it."""
+        if self._turns is not None and self._first_sent < self._units:
+            waits = self._turns.next(frozenset((v.number, g) for v in self._views for g in v.members))
+            if waits is not None and self._has_room(waits, now):
+                self.idle.append((f"{self._name(waits)} has room at cycle {now}, and it is its turn", now))
         if self._shares is None:
             return
         for view in self._views:
             left = self._shares[view.number] - self._begun[view.number]
             for gpu in view.members:
                 where = (view.number, gpu)
-                window = 1 if gpu in view.degraded else self._settings.window
-                if self._load.get(where, 0) >= window or now <= self._barred.get(where, -1):
+                if not self._has_room(where, now):
                     continue
                 if left > 0 or any(where not in self._failed.get(unit, []) for unit in self._waiting):
                     text = f"{self._name(where)} has room at cycle {now} for work that is there, and gets none"
                     self.idle.append((text, now))
+
+    def _has_room(self, where: _Gpu, now: int) -> bool:
+        card, gpu = where
+        window = 1 if gpu in self._views[card].degraded else self._settings.window
+        return self._load.get(where, 0) < window and now > self._barred.get(where, -1)
 
     def _name(self, gpu: _Gpu) -> str:
         return f"{self._views[gpu[0]].name}.{gpu[1]}"

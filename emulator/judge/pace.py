@@ -24,6 +24,7 @@ class _Rounds:
     first: int = 0  # the first round of its period
     attempts: int = 0
     counted: bool = False  # the last round has made a count
+    failed_at: int | None = None  # it has failed, and is to be tried again in that very cycle
     asked_at: int = -1  # somebody outside has asked for a round
 
 
@@ -60,15 +61,15 @@ class Pace:
         self._silent(card, rounds, now)
         period, again = self._bounds[card].times.settings.census_period, False
         if rounds.sequence is not None:
-            again = rounds.attempts < ATTEMPTS and not rounds.counted
-            if (now - rounds.first) % period == 0 or now == rounds.asked_at:
-                again = False
-            elif not again:
+            open_yet = rounds.attempts < ATTEMPTS and not rounds.counted
+            due_now = (now - rounds.first) % period == 0 or now == rounds.asked_at
+            again = now == rounds.failed_at or (open_yet and not due_now)
+            if not (again or due_now):
                 due = "a count" if rounds.counted else f"{ATTEMPTS} attempts"
                 self._tell(card, now, f"a round begins {now - rounds.first} cycles after the last, and after {due}")
         rounds.attempts = rounds.attempts + 1 if again else 1
         rounds.first = rounds.first if again else now
-        rounds.sequence, rounds.began, rounds.counted = sequence, now, False
+        rounds.sequence, rounds.began, rounds.counted, rounds.failed_at = sequence, now, False, None
 
     def asked(self, card: int, now: int) -> None:
         """Somebody outside has asked for a count: a period may begin now."""
@@ -82,9 +83,18 @@ class Pace:
         if rounds is not None:
             rounds.counted = True
 
+    def failed(self, card: int, gpu: int, now: int) -> None:
+        """Its last round has been rejected."""
+        rounds = self._rounds.get(card)
+        if rounds is not None and rounds.gpu == gpu and rounds.attempts < ATTEMPTS:
+            rounds.failed_at = now
+
     def _silent(self, card: int, rounds: _Rounds, now: int) -> None:
         """The next round, or the end, comes now: not too late."""
         times = self._bounds[card].times
+        if rounds.failed_at is not None and rounds.failed_at < now:
+            failed = f"attempt {rounds.attempts} of {ATTEMPTS} failed at cycle {rounds.failed_at}"
+            self._tell(card, now, f"{failed}, and no other one began at once")
         last = rounds.elected_at if rounds.sequence is None else rounds.began
         most = 0 if rounds.sequence is None else times.timeout + times.settings.census_period
         if now - last > most:

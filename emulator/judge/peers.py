@@ -37,6 +37,7 @@ class _Peer:
     down_at: int | None = None
     wait: int = 0
     doublings: int = 0
+    grants: tuple[int, int] | None = None  # a lease that it has told of: in which boot, and how long it may run
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,17 @@ class Peers:
             since = max(since, over)
         return since
 
+    def granting(self, cell: int, seat: Seat, now: int) -> dict[int, int] | None:
+        """Of the other wardens that have told of a lease: until when it may run, by GPU. It is over when its warden
+        says so; of one that falls silent, or has booted and so forgotten it, the leader may have renewed it until an
+        interval after it last spoke of it. None: `seat` reads something in this very cycle, which it may know or
+        not."""
+        self._read(cell, now - 1)
+        if any(read.at == now for read in self._unread.get(cell, ())):
+            return None
+        peers = self._of(cell, seat).items()
+        return {gpu: peer.grants[1] for gpu, peer in peers if peer.grants is not None and peer.grants[1] > now}
+
     def _of(self, cell: int, seat: Seat) -> dict[int, _Peer]:
         self._seats[cell, seat.role] = seat
         return self._peers.setdefault((cell, seat.role), {})
@@ -191,6 +203,10 @@ class Peers:
                 return
         if peer.state & _STATE_BITS == _HOLDER and read.state & _STATE_BITS != _HOLDER:
             peer.left = read.at
+        if read.state & MemberFlag.GRANTING:
+            peer.grants = read.boot, read.at + lease + read.seat.times.interval
+        elif peer.grants is not None and peer.grants[0] == read.boot:
+            peer.grants = None
         peer.boot, peer.sequence, peer.state = read.boot, read.sequence, read.state
         self._look(cell, read.seat, read.gpu, peer, read.at)
         if read.at - peer.heard_at > lease:

@@ -64,7 +64,7 @@ class Rounds:
         census = self._censuses.get(cell)
         if census is None:
             return
-        if what.reason.code < Rejection.LOST.code:
+        if not what.reason.ends_round:
             census.refused += 1
             return
         home = [wrapped for at, wrapped in census.home.get(what.sequence, ()) if at < now]

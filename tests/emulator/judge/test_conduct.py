@@ -279,7 +279,7 @@ def test_a_warden_that_has_booted_grants_nothing_for_a_lease_and_a_guard() -> No
         grants.stopped(seat)
         grants.booted(seat, 50_000)
         now = 50_000 + times.lease + times.guard + late
-        grants.granted(seat, Granted(Role.BOUNDARY, 1, 0, now + times.lease), now)
+        grants.granted(seat, Granted(Role.BOUNDARY, 1, 0, now + times.lease), now, {})
         assert (len(grants.too_soon), grants.wrong) == (found, [])
 
 
@@ -287,15 +287,15 @@ def test_wardens_grant_no_epoch_beyond_the_next_of_their_member() -> None:
     for epoch, says in ((1, None), (3, "the next one of its rank is 1"), (2, "which is another member's")):
         grants, seat = warden(0)
         now = 10 * seat.times.skew
-        grants.granted(seat, Granted(Role.BOUNDARY, epoch, 0, now + seat.times.lease), now)
+        grants.granted(seat, Granted(Role.BOUNDARY, epoch, 0, now + seat.times.lease), now, {})
         assert [text for text, _ in grants.wrong if says is None or says not in text] == []
         assert bool(grants.wrong) == (says is not None)
     other, second = warden(1)
     _, first = warden(0)
     now = 10 * first.times.skew
-    other.granted(first, Granted(Role.BOUNDARY, 5, 0, now + first.times.lease), now)
+    other.granted(first, Granted(Role.BOUNDARY, 5, 0, now + first.times.lease), now, {})
     assert "the next one of its rank is 1" in other.wrong.pop()[0]
-    other.granted(second, Granted(Role.BOUNDARY, 2, 1, now + first.times.lease), now)
+    other.granted(second, Granted(Role.BOUNDARY, 2, 1, now + first.times.lease), now, {})
     assert other.wrong == [], "a warden may not have heard of a higher one"
 
 
