@@ -167,7 +167,9 @@ class Invariants(Part):
     wrong_count: bool = Field(True, description="no count is accepted that was at no time true since its round began")
     one_grant: bool = Field(True, description="no role is held by two GPUs at a time, no epoch is granted twice")
     only_holder: bool = Field(
-        True, description="the CPU lets only that count which comes from the GPU that holds the card's entry role"
+        True,
+        description="the CPU lets only that count which comes from the GPU that holds the card's entry role; "
+        "the hardware of a GPU without a role lets none of its frames pass",
     )
     bounded_recovery: bool = Field(
         True, description="every fault is dealt with within its bound, and long after the last one all is as it must be"
@@ -179,7 +181,8 @@ class Invariants(Part):
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
     lease_terms: bool = Field(
         True,
-        description="a lease lasts neither longer nor shorter than it may, and its epoch is the next of its member",
+        description="a lease lasts neither longer nor shorter than it may, its epoch is the next of its member, "
+        "and who asks is refused only when it must be",
     )
     best_holder: bool = Field(
         True, description="elected is the first one listed at power-up, and nobody while a holder can keep its role"
