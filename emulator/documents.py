@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 
 M = TypeVar("M", bound="Document")
 
@@ -23,7 +23,7 @@ def read(path: Path, model: type[M], most: int, error: type[ValueError]) -> M:
         with open_input(path) as file:
             return model.model_validate_json(file.read())
     except OSError as reason:
-        raise error(f"{path}: cannot be read: {reason.strerror}") from None
+        raise error(f"{path}: cannot be read: {reason_of(reason)}") from None
     except ValidationError as reason:
         raise error(f"{path}: {explained(reason)}") from None
 
@@ -33,7 +33,7 @@ def size(path: Path, most: int, error: type[ValueError]) -> int:
     try:
         found = path.stat().st_size
     except OSError as reason:
-        raise error(f"{path}: cannot be read: {reason.strerror}") from None
+        raise error(f"{path}: cannot be read: {reason_of(reason)}") from None
     if found > most:
         raise error(f"{path}: {found:,} bytes; allowed are {most:,}")
     return found

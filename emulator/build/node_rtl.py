@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.files import reason_of
 
 OURS = Path(__file__).resolve().parents[2] / "rtl"
 PACKAGE = "ringhil_pkg.sv"
@@ -108,6 +109,6 @@ def _text(file: Path) -> str:
             raise BuildError(f"{file}: larger than {MAX_BYTES} bytes")
         return _COMMENTS.sub("", file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BuildError(f"{file}: cannot be read: {error.strerror}") from error
+        raise BuildError(f"{file}: cannot be read: {reason_of(error)}") from error
     except UnicodeDecodeError:
         raise BuildError(f"{file}: no UTF-8 text") from None

@@ -18,7 +18,7 @@ from pydantic import Field
 from ringhil.emulator.coverage.cross import MAX_BINS, Bins, Cross, Ignore
 from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.documents import Document, read, wrong
-from ringhil.emulator.files import write_whole
+from ringhil.emulator.files import reason_of, write_whole
 
 FORMAT = "ringhil functional coverage"
 VERSION = 1
@@ -34,7 +34,7 @@ def save(path: Path, crosses: Iterable[Cross], counts: Mapping[str, Mapping[Bins
     try:
         write_whole(path, json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n")
     except OSError as error:
-        raise CoverageError(f"{path}: cannot be written: {error.strerror}") from None
+        raise CoverageError(f"{path}: cannot be written: {reason_of(error)}") from None
 
 
 def _cross(cross: Cross, counts: Mapping[Bins, int]) -> dict[str, object]:

@@ -22,6 +22,7 @@ from ringhil.emulator.coverage import waivers as waiving
 from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.coverage.verilator_dat import Hits, Point, Points
 from ringhil.emulator.coverage.waivers import Waiver
+from ringhil.emulator.files import reason_of
 
 _TOGGLE = re.compile(r"(.*):(0->1|1->0)")
 _BIT = re.compile(r"(.*)\[\d+\]")
@@ -165,7 +166,7 @@ def _texts(rtl: Path) -> dict[str, list[str]]:
         files = sorted(f for f in rtl.iterdir() if f.suffix in (".sv", ".v"))
         texts = {f.name: f.read_text(encoding="utf-8").splitlines() for f in files}
     except OSError as error:
-        raise CoverageError(f"{rtl}: cannot be read: {error.strerror}") from None
+        raise CoverageError(f"{rtl}: cannot be read: {reason_of(error)}") from None
     except UnicodeDecodeError as error:
         raise CoverageError(f"{rtl}: {error.reason}; allowed is UTF-8") from None
     if not texts:

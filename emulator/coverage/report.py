@@ -9,7 +9,7 @@ from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import measure
 from ringhil.emulator.coverage.result import MAX_ROWS, CoverageReport, share
 from ringhil.emulator.documents import shown
-from ringhil.emulator.files import write_whole
+from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.pages import render
 
 FORMATS = (".html", ".md")
@@ -52,4 +52,4 @@ def write(report: CoverageReport, path: Path) -> None:
     try:
         write_whole(path, text(report, path.suffix))
     except OSError as error:
-        raise CoverageError(f"{path}: cannot be written: {error.strerror}") from None
+        raise CoverageError(f"{path}: cannot be written: {reason_of(error)}") from None

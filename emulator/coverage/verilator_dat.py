@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.documents import shown, size
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 
 HEADER = "# SystemC::Coverage-3"
 MAX_BYTES = 512 * 2**20
@@ -87,7 +87,7 @@ def read(path: Path) -> Points:
             if number == 0:
                 raise CoverageError(f"{path}: empty; the first line must be {HEADER!r}")
     except OSError as error:
-        raise CoverageError(f"{path}: cannot be read: {error.strerror}") from None
+        raise CoverageError(f"{path}: cannot be read: {reason_of(error)}") from None
     return points
 
 

@@ -15,6 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.files import reason_of
 
 _SKIPPED = {"__dict__", "__weakref__", "__module__", "__qualname__", "__doc__", "__firstlineno__"}
 
@@ -68,7 +69,7 @@ def _executed(module: ModuleType) -> dict[str, Any]:
     except SyntaxError as error:
         raise DebugError(f"{path}:{error.lineno}: {error.msg}") from None
     except OSError as error:
-        raise DebugError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DebugError(f"{path}: cannot be read: {reason_of(error)}") from None
     except Exception as error:
         raise DebugError(f"{path}: {type(error).__name__}: {error}") from None
     return new.__dict__

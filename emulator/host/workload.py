@@ -7,7 +7,7 @@ from typing import IO, Protocol
 
 import numpy as np
 
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.protocol import crc
 
 
@@ -68,7 +68,7 @@ class Files:
                     self._first.append(self.units)
                     self.units += -(-length // size)
         except OSError as error:
-            raise DataError(f"{error.filename or path}: cannot be read: {error.strerror}") from None
+            raise DataError(f"{error.filename or path}: cannot be read: {reason_of(error)}") from None
 
     def read(self, unit: int) -> bytes:
         """Bytes of a unit. Raises DataError when the file has gone or changed its size."""
@@ -83,7 +83,7 @@ class Files:
             # By place, not by the file's own position, which forked processes share.
             data = os.pread(self._open[1].fileno(), want, start)
         except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+            raise DataError(f"{path}: cannot be read: {reason_of(error)}") from None
         if len(data) != want:
             raise DataError(f"{path}: has become shorter while it was being read")
         return data

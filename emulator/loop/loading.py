@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from ringhil.emulator.documents import shown
+from ringhil.emulator.files import reason_of
 from ringhil.emulator.loop.board import Board
 from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.scenario import GpuRef
@@ -112,7 +113,7 @@ def _hash(file: Path) -> str:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
-        raise FirmwareError(f"{file}: cannot be read: {error.strerror}") from error
+        raise FirmwareError(f"{file}: cannot be read: {reason_of(error)}") from error
 
 
 def _look_here() -> None:

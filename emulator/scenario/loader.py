@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.scenario.errors import ScenarioError, printable
 from ringhil.emulator.scenario.marks import place_after
 from ringhil.emulator.scenario.scenario import Scenario
@@ -49,7 +49,7 @@ def read_text(path: Path) -> str:
         with open_input(path) as file:
             data = file.read(MAX_BYTES + 1)  # one more shows that there is more; what is behind it isn't read
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = reason_of(error) if isinstance(error, OSError) else error
         raise ScenarioError(str(path), None, None, f"cannot be read: {reason}") from None
     if len(data) > MAX_BYTES:
         raise ScenarioError(str(path), 1, 1, f"the file is too large; at most {MAX_BYTES} bytes are read")

@@ -9,7 +9,7 @@ from typing import Any
 
 from serial import SerialBase
 
-from ringhil.emulator.files import STDOUT, open_growing
+from ringhil.emulator.files import is_stdout, open_growing, reason_of
 from ringhil.emulator.serial.session import FORMAT, MOST_BURST, MOST_URL, SessionError
 
 _DIGITS = 9  # of a second: nanoseconds
@@ -21,12 +21,12 @@ class SessionWriter:
 
     def __init__(self, path: Path, url: str, monotonic: Callable[[], float] | None = None) -> None:
         self._path, self._monotonic = path, monotonic or time.monotonic
-        if path == STDOUT:
+        if is_stdout(path):
             raise SessionError("-: a session goes to a file; standard output has the results")
         try:
             self._file = open_growing(path)
         except OSError as error:
-            raise SessionError(f"{path}: cannot be written: {error.strerror}") from None
+            raise SessionError(f"{path}: cannot be written: {reason_of(error)}") from None
         self._lock = threading.Lock()  # a program may read and write in two threads
         self._began = self._monotonic()
         self._latest = 0.0
@@ -61,7 +61,7 @@ class SessionWriter:
 
     def _failed(self, error: OSError) -> SessionError:
         self._told = True
-        return SessionError(f"{self._path}: cannot be written: {error.strerror}")
+        return SessionError(f"{self._path}: cannot be written: {reason_of(error)}")
 
 
 class RecordedLine(SerialBase):  # type: ignore[misc]

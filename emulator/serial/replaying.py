@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, Scenario, ScenarioError, loads
 from ringhil.emulator.scenario.names import GPU
@@ -160,7 +160,7 @@ class Journalled:
                         )
                     yield number, line.decode("utf-8", errors="replace")
         except OSError as error:
-            raise JournalError(f"{self._path}: cannot be read: {error.strerror}") from error
+            raise JournalError(f"{self._path}: cannot be read: {reason_of(error)}") from error
 
     def _document(self, number: int, line: str) -> Any:
         try:

@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 from serial import SerialException
 
 from ringhil.emulator.documents import Document, explained, shown, size
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
@@ -91,7 +91,7 @@ def load_session(path: Path) -> Session:
     except OSError as error:
         if isinstance(error, SessionError):
             raise
-        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+        raise SessionError(f"{path}: cannot be read: {reason_of(error)}") from None
 
 
 def message_in(data: bytes | Damaged) -> m.Message | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from ringhil.emulator.files import reason_of
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.protocol import registers, wire
 
@@ -176,7 +177,7 @@ class Stimulus:
                 raise StimulusError(f"{path}: larger than {MAX_BYTES} bytes")
             text = path.read_text(encoding="utf-8")
         except OSError as error:
-            raise StimulusError(f"{path}: cannot be read: {error.strerror}") from None
+            raise StimulusError(f"{path}: cannot be read: {reason_of(error)}") from None
         except UnicodeDecodeError:
             raise StimulusError(f"{path}: no UTF-8 text") from None
         return cls.from_json(text, str(path))

@@ -10,7 +10,7 @@ from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.files import write_whole
+from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
@@ -157,7 +157,7 @@ def _shrink(
     except ValueError:
         return None  # it has failed in its campaign and doesn't now: the machine was at fault, not the scenario
     except OSError as error:
-        raise ExploreError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
+        raise ExploreError(f"{error.filename or folder}: cannot be written: {reason_of(error)}") from error
 
 
 def _slug(text: str) -> str:
@@ -169,4 +169,4 @@ def _write(file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, text)
     except OSError as error:
-        raise ExploreError(f"{error.filename or file}: cannot be written: {error.strerror}") from error
+        raise ExploreError(f"{error.filename or file}: cannot be written: {reason_of(error)}") from error

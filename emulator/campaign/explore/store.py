@@ -19,6 +19,7 @@ from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.rows import COLUMNS, Row, StoredCampaign, campaign_of, row_of, row_values
 from ringhil.emulator.documents import explained
+from ringhil.emulator.files import check_file, reason_of
 
 __all__ = ["Row", "Store", "StoredCampaign"]
 
@@ -86,8 +87,10 @@ class Store:
     def _refuse_foreign(self) -> None:
         """Sqlite would take a file that is shorter than its header for an empty one, and write to it."""
         path = Path(self.path)
-        if path.exists() and not path.is_file():
-            raise ExploreError(f"{self.path}: {'it is a folder' if path.is_dir() else 'it is no file'}; name a file")
+        try:
+            check_file(path)
+        except OSError as error:
+            raise ExploreError(f"{self.path}: {reason_of(error)}") from None
         try:
             with path.open("rb") as file:
                 found = file.read(len(_MAGIC))

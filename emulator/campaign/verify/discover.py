@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.scenario.yaml_events import MAX_BYTES
 from ringhil.emulator.scenario.yaml_source import parse
@@ -86,4 +86,4 @@ def _below(path: Path) -> Iterator[Path]:
 
 
 def _unreadable(error: OSError) -> None:
-    raise VerifyError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    raise VerifyError(f"{error.filename}: cannot be read: {reason_of(error)}") from None

@@ -27,6 +27,7 @@ from ringhil.emulator.campaign.verify.window import record as record_waves
 from ringhil.emulator.campaign.verify.window import window
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.files import reason_of
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
@@ -155,7 +156,7 @@ def _draft(target: Path) -> Path:
 
 
 def _not_written(verdict: Verdict, target: Path, error: OSError | WaveError | RecordingError) -> Verdict:
-    reason = error.strerror if isinstance(error, OSError) else error
+    reason = reason_of(error) if isinstance(error, OSError) else error
     return replace(verdict, left=None, note=f"{target}: cannot be written: {reason}")
 
 

@@ -5,18 +5,19 @@ from types import TracebackType
 from typing import Self
 
 from ringhil.emulator.campaign.verify.discover import VerifyError
-from ringhil.emulator.files import AtomicFile
+from ringhil.emulator.files import AtomicFile, NobodyReadsError, reason_of
 
 
 class Output:
-    """A file that appears when `write` is called. Raises VerifyError."""
+    """A file that appears when `write` is called. `wait`: for somebody who reads a FIFO; without it NobodyReadsError is
+    raised. Raises VerifyError."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: bool) -> None:
         self._path = path
-        if path.is_dir():
-            raise VerifyError(f"{path}: cannot be written: it is a folder; name a file")
         try:
-            self._file = AtomicFile(path)
+            self._file = AtomicFile(path, wait=wait)
+        except NobodyReadsError:
+            raise
         except OSError as error:
             raise _unwritable(path, error) from None
 
@@ -48,4 +49,4 @@ def append(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> VerifyError:
-    return VerifyError(f"{path}: cannot be written: {error.strerror}")
+    return VerifyError(f"{path}: cannot be written: {reason_of(error)}")

@@ -20,7 +20,7 @@ from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, recor
 from ringhil.emulator.campaign.explore.plan import DEPTHS, PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
-from ringhil.emulator.files import STDOUT
+from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import cluster, terminal
 from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
@@ -284,7 +284,7 @@ def _failing(
 
 def _writable(report: Path | None, out: Path | None) -> None:
     """Said before hours are spent on what they are to show."""
-    if report is not None and report != STDOUT and (report.is_dir() or not os.access(report.parent, os.W_OK)):
+    if report is not None and not is_stream(report) and (report.is_dir() or not os.access(report.parent, os.W_OK)):
         raise ExploreError(f"{report}: cannot be written; name a file in a folder that can be written to")
     if out is not None and out.exists() and not out.is_dir():
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")

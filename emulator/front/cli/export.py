@@ -10,7 +10,7 @@ import click
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.waves import window, write_waves
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.files import STDOUT, write_whole
+from ringhil.emulator.files import is_stream, reason_of, write_whole
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import beside, building, counting
@@ -86,7 +86,7 @@ def command(
         return 0
     if file is None:
         raise click.UsageError(f"--format {form}: wanted is a RECORDING")
-    if out != STDOUT and out.exists() and file.exists() and out.samefile(file):
+    if not is_stream(out) and out.exists() and file.exists() and out.samefile(file):
         raise click.UsageError(f"--out {out}: is the recording itself; name another file")
     with explained(), Recording(file) as recording:
         found: dict[str, Any]
@@ -135,4 +135,4 @@ def _dissector(out: Path) -> None:
     try:
         write_whole(out, text)
     except OSError as error:
-        raise click.ClickException(f"{out}: cannot be written: {error.strerror}") from None
+        raise click.ClickException(f"{out}: cannot be written: {reason_of(error)}") from None

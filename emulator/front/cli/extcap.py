@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import click
 
+from ringhil.emulator.files import reason_of
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.trace.export.capture import follow_capture
 from ringhil.emulator.trace.recording import Recording
@@ -97,7 +98,7 @@ def _opened(fifo: Path) -> Iterator[BinaryIO]:
     try:
         file = fifo.open("wb")
     except OSError as error:
-        raise click.ClickException(f"{fifo}: cannot be written: {error.strerror}") from None
+        raise click.ClickException(f"{fifo}: cannot be written: {reason_of(error)}") from None
     try:
         yield file
     finally:

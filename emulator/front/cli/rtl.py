@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.build.node_rtl import NODE, OURS
+from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 
@@ -160,8 +161,6 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
 @contextmanager
 def _report(path: Path | None) -> Iterator[Callable[[str], None]]:
     """What writes a report whole, if one is wanted; refused before anything is played if it can't."""
-    from ringhil.emulator.files import AtomicFile
-
     if path is None:
         yield lambda text: None
         return
@@ -185,5 +184,4 @@ def _cannot_be_written(path: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        why = "it is a folder; name a file" if path.is_dir() else error.strerror
-        raise click.ClickException(f"{path}: cannot be written: {why}") from error
+        raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from error

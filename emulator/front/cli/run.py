@@ -12,7 +12,7 @@ import click
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.files import STDOUT
+from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import paced, terminal
 from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
@@ -110,7 +110,7 @@ def _scenario(path: Path, data: Path | None, seed: int | None) -> Scenario:
 
 def _is_lines(record: Path) -> bool:
     """JSON lines go to whatever takes them; a recording of the whole run is a file."""
-    return record.suffix == ".jsonl" or record == STDOUT or (record.exists() and not record.is_file())
+    return record.suffix == ".jsonl" or is_stream(record)
 
 
 def _run(

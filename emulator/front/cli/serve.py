@@ -11,7 +11,7 @@ import click
 
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.files import STDOUT
+from ringhil.emulator.files import is_stdout
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
@@ -146,7 +146,7 @@ def command(
 
 
 def _recorder(path: Path, run: Run, firmware: FirmwareChoice, nodes: NodeChoice, clock: int | None) -> RunRecorder:
-    if path == STDOUT:
+    if is_stdout(path):
         raise RecordingError("-: a session goes to a file; standard output says where the ports are")
     return RunRecorder(path, run, firmware=firmware.given, nodes=nodes.given, choice=firmware, clock=clock or 0)
 

@@ -15,7 +15,7 @@ from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, Library, cells_library, inside_library
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
@@ -47,7 +47,7 @@ def command(
     A server's file is run and recorded. On a terminal a screen opens; ? shows its keys. Otherwise, and there after a
     colon, these are the commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
-    REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, why count|role|rejected, diff N;
+    REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, reason_of count|role|rejected, diff N;
     inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
     """
     with explained(), ExitStack() as stack:
@@ -97,7 +97,7 @@ def _text(script: Path) -> str:
         with open_input(script) as file:
             found = file.read(_LARGEST + 1)
     except OSError as error:
-        raise click.ClickException(f"{script}: cannot be read: {error.strerror}") from None
+        raise click.ClickException(f"{script}: cannot be read: {reason_of(error)}") from None
     if len(found) > _LARGEST:
         raise click.ClickException(f"{script}: is longer than {_LARGEST} bytes, which are allowed")
     return found.decode("utf-8", errors="replace")

@@ -18,7 +18,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from ringhil.emulator.files import STDOUT
+from ringhil.emulator.files import is_stdout
 
 
 class _Console(Console):
@@ -43,7 +43,7 @@ def output() -> Console:
 def beside(as_json: bool, **reports: Path | None) -> Console:
     """Where results go beside `reports`, given by option: stderr, if a report is `-`. Raises UsageError when two things
     want standard output."""
-    wanted = [f"--{option} -" for option, path in reports.items() if path == STDOUT] + ["--json"] * as_json
+    wanted = [f"--{option} -" for option, path in reports.items() if is_stdout(path)] + ["--json"] * as_json
     if len(wanted) > 1:
         raise click.UsageError(f"{' and '.join(wanted)} both write to standard output")
     return errors if wanted and not as_json else output()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ringhil.emulator.files import STDOUT, AtomicFile
+from ringhil.emulator.files import AtomicFile, drop, is_stream, open_stream, reason_of
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
 from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.recorder import RecordingError
@@ -50,12 +50,13 @@ def written(path: Path) -> Iterator[BinaryIO]:
     """A file of bytes, which appears when it is whole; what is no file is written to as it comes. Raises
     RecordingError."""
     try:
-        if path == STDOUT:
-            with os.fdopen(os.dup(1), "wb") as out:
+        if is_stream(path):
+            out = os.fdopen(open_stream(path), "wb")
+            try:
                 yield out
-        elif path.exists() and not path.is_file() and not path.is_dir():
-            with path.open("wb") as out:
-                yield out
+                out.flush()
+            finally:
+                drop(out)
         else:
             with AtomicFile(path, binary=True) as file:
                 with file.partial.open("xb") as out:
@@ -64,7 +65,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise RecordingError(f"{path}: cannot be written: {reason_of(error)}") from None
 
 
 class _Capture:

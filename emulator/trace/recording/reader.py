@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from ringhil.emulator.documents import explained
-from ringhil.emulator.files import open_input
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.trace.recorder import RecordingError
 from ringhil.emulator.trace.recording.salvaging import salvaged
 from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSIONS, WAYS, About
@@ -76,7 +76,7 @@ class Recording:
             with open_input(path) as file:
                 return file.read(len(MAGIC)) == MAGIC
         except OSError as error:
-            raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+            raise RecordingError(f"{path}: cannot be read: {reason_of(error)}") from None
 
     def __init__(self, path: Path) -> None:
         self.path, self.file, self._process = path, path, os.getpid()

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ringhil.emulator.files import check_file, reason_of
 from ringhil.emulator.trace.recorder import RecordingError, Seen
 from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, MAGIC, TABLES, VERSION, WAYS, About
 
@@ -165,7 +166,7 @@ class RecordingWriter:
         try:
             yield
         except OSError as error:
-            raise RecordingError(f"{self._path}: cannot be written: {error.strerror}") from None
+            raise RecordingError(f"{self._path}: cannot be written: {reason_of(error)}") from None
         except sqlite3.Error as error:
             raise RecordingError(f"{self._path}: cannot be written: {error}") from None
 
@@ -185,8 +186,7 @@ class RecordingWriter:
 
 def _make_room(path: Path) -> None:
     """A link leads to its file. Only what is a recording, or empty, is replaced. Raises OSError."""
-    if path.exists() and not path.is_file():
-        raise IsADirectoryError(0, "it is a folder") if path.is_dir() else OSError(0, "it is no file")
+    check_file(path)
     real = Path(os.path.realpath(path))
     if real.exists():
         with real.open("rb") as file:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pylibfst import lib
 
 from ringhil.emulator.engine.engine import Engine
-from ringhil.emulator.files import AtomicFile
+from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.protocol import wire
 
 _PORTS = tuple(f"{link}_tx" for link in wire.Link)
@@ -32,7 +32,7 @@ class WaveWriter:
         try:
             self._file = AtomicFile(path, binary=True, beside=BESIDE)
         except OSError as error:
-            raise WaveError(f"{path}: cannot be written: {error.strerror}") from None
+            raise WaveError(f"{path}: cannot be written: {reason_of(error)}") from None
         self._context: Any = lib.fstWriterCreate(str(self._file.partial).encode(), 1)
         if not self._context or not self._file.partial.exists():
             raise WaveError(f"{path}: cannot be written")
@@ -96,7 +96,7 @@ class WaveWriter:
         try:
             self._file.commit()
         except OSError as error:
-            raise WaveError(f"{self._path}: cannot be written: {error.strerror}") from None
+            raise WaveError(f"{self._path}: cannot be written: {reason_of(error)}") from None
 
     def _close(self) -> None:
         if self._context:

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from pylibfst import ffi, lib
 
-from ringhil.emulator.files import AtomicFile, open_input
+from ringhil.emulator.files import AtomicFile, open_input, reason_of
 from ringhil.emulator.trace.waves.fst import BESIDE, WaveError
 
 MAX_WIDTH = 2**20  # bits of one variable
@@ -90,11 +90,11 @@ def convert(
     try:
         target = AtomicFile(fst, binary=True, beside=BESIDE)
     except OSError as error:
-        raise WaveError(f"{fst}: cannot be written: {error.strerror}") from None
+        raise WaveError(f"{fst}: cannot be written: {reason_of(error)}") from None
     try:
         source = open_input(vcd)
     except OSError as error:
-        raise WaveError(f"{vcd}: cannot be read: {error.strerror}") from None
+        raise WaveError(f"{vcd}: cannot be read: {reason_of(error)}") from None
     with source, target as file:
         context = lib.fstWriterCreate(str(file.partial).encode(), 1)
         try:
@@ -107,7 +107,7 @@ def convert(
             except ValueError as error:
                 raise WaveError(f"{vcd}:{converter.words.line}: {error}") from None
             except OSError as error:
-                raise WaveError(f"{vcd}: cannot be read: {error.strerror}") from None
+                raise WaveError(f"{vcd}: cannot be read: {reason_of(error)}") from None
             if converter.now < start:
                 raise WaveError(f"{vcd}: ends at {converter.now:,}; allowed are starts up to there, not {start:,}")
             if not converter.written:
@@ -118,7 +118,7 @@ def convert(
         try:
             file.commit()
         except OSError as error:
-            raise WaveError(f"{fst}: cannot be written: {error.strerror}") from None
+            raise WaveError(f"{fst}: cannot be written: {reason_of(error)}") from None
     return Converted(converter.variables, converter.written, converter.now)
 
 

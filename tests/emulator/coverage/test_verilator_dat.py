@@ -178,7 +178,7 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path: Path, text: str, said: str)
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(CoverageError, match=r"no\.dat: cannot be read: No such file"):
         read(tmp_path / "no.dat")
-    with pytest.raises(CoverageError, match="cannot be read: Is a directory"):
+    with pytest.raises(CoverageError, match="cannot be read: it is a folder; name a file"):
         read(tmp_path)
 
 

@@ -126,8 +126,8 @@ def test_a_run_that_cannot_be_played_as_it_was_is_refused(copy: Path, tmp_path: 
         (["--format", "fst", "-o", "{t}/w.fst", "--around", "-1"], "found '-1'; allowed is a whole number from 0 to"),
         (["--format", "fst", "-o", "{t}/w.fst", "--cycles", "5"], "--cycles: wanted is --around CYCLE, too"),
         (["--format", "jsonl", "-o", "{t}/x", "--around", "5"], "--around: is for --format fst; found --format jsonl"),
-        (["--format", "fst", "-o", "-"], "-: cannot be written: it is not a file"),
-        (["--format", "fst", "-o", "/dev/null"], "/dev/null: cannot be written: it is not a file"),
+        (["--format", "fst", "-o", "-"], "-: cannot be written: it is no file"),
+        (["--format", "fst", "-o", "/dev/null"], "/dev/null: cannot be written: it is no file"),
         (["--format", "fst", "-o", "{t}/no/w.fst"], "no/w.fst: cannot be written"),
     ],
 )

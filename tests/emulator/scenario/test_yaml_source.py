@@ -135,7 +135,7 @@ def test_bytes_that_are_not_utf8_are_told_with_their_place(tmp_path: Path) -> No
     ("path", "reason"),
     [
         ("missing.yaml", "No such file or directory"),
-        (".", "Is a directory"),
+        (".", "it is a folder; name a file"),
         ("a\0b", "null byte"),
         ("a\nb", r"a\\nb"),
     ],

@@ -169,7 +169,7 @@ def test_what_is_no_file_stays_what_it_is(url: str, tmp_path: Path) -> None:
 
 
 def test_a_session_that_can_not_be_written_is_one_line(url: str, tmp_path: Path) -> None:
-    with pytest.raises(CardError, match=f"^{tmp_path}: cannot be written: Is a directory$"):
+    with pytest.raises(CardError, match=f"^{tmp_path}: cannot be written: it is a folder; name a file$"):
         CardClient.open(url, record=tmp_path)
     with pytest.raises(CardError, match=r"^/dev/full: cannot be written: No space left on device$"):
         CardClient.open(url, record=Path("/dev/full"))

@@ -101,7 +101,10 @@ def test_what_is_wrong_is_one_line_and_leaves_no_file(served: Served, tmp_path: 
     assert "--listen: found 'ptx'; allowed are pty" in refusal("card", url, "record", file, "--listen", "ptx")
     assert "both write a session" in refusal("card", "--record", "x", url, "record", file)
     assert not file.exists()
-    assert refusal("card", url, "record", tmp_path) == f"ringhil: {tmp_path}: cannot be written: Is a directory"
+    assert (
+        refusal("card", url, "record", tmp_path)
+        == f"ringhil: {tmp_path}: cannot be written: it is a folder; name a file"
+    )
 
 
 class Ends:

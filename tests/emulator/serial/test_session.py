@@ -142,7 +142,11 @@ def test_what_is_wrong_is_one_line(file: Path, text: bytes, said: str) -> None:
 def test_what_is_no_file_is_not_waited_for(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = file.with_name("pipe")
     os.mkfifo(pipe)
-    for path, said in ((pipe, "it is no file"), (file.parent, "Is a directory"), (file.with_name("n"), "No such file")):
+    for path, said in (
+        (pipe, "it is no file"),
+        (file.parent, "it is a folder; name a file"),
+        (file.with_name("n"), "No such file"),
+    ):
         with pytest.raises(SessionError, match=f"^{path}: cannot be read: {said}"):
             load_session(path)
     monkeypatch.setattr(session, "MOST", 70)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ringhil.emulator.files import write_whole
+from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.trace.waves.fst import WaveError
 from ringhil.emulator.trace.waves.vcd import ValueNames
 from ringhil.emulator.trace.waves.viewers import gtkwave, surfer
@@ -39,7 +39,7 @@ def write(directory: Path, view: WaveView | None = None, name: str = "ringhil") 
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, text)
         except OSError as error:
-            raise WaveError(f"{path}: cannot be written: {error.strerror}") from None
+            raise WaveError(f"{path}: cannot be written: {reason_of(error)}") from None
         written.append(path)
     return written
 

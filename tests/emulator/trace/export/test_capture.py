@@ -270,7 +270,7 @@ def test_on_the_command_line(path: Path, tmp_path: Path) -> None:
         (["--format", "jsonl", "-o", "x"], "wanted is a RECORDING"),
         (["pyproject.toml", "--format", "jsonl", "-o", "x"], "is no recording"),
         (["/no/such", "--format", "jsonl", "-o", "x"], "cannot be read: No such file or directory"),
-        (["{r}", "--format", "pcapng", "-o", "{f}"], "Is a directory"),
+        (["{r}", "--format", "pcapng", "-o", "{f}"], "it is a folder; name a file"),
     ],
 )
 def test_wrong_input_is_one_line(path: Path, tmp_path: Path, arguments: list[str], says: str) -> None:

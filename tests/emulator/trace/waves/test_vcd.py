@@ -299,7 +299,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "w.vcd").write_text(HEADER + BODY)
     with pytest.raises(WaveError, match=r"w\.fst: cannot be written"):
         convert(tmp_path / "w.vcd", tmp_path / "no" / "w.fst")
-    with pytest.raises(WaveError, match=r"cannot be read: Is a directory"):
+    with pytest.raises(WaveError, match=r"cannot be read: it is a folder; name a file"):
         convert(tmp_path, tmp_path / "w.fst")
 
 
