@@ -126,8 +126,8 @@ class RunReplay:
         self._chain.message(seen.cycle, seen.cell, way, seen.port, bad, frame)
         kind = frame[0] if frame else 0
         self._number += 1
-        self._messages += 1
         self._compare(RecordedMessage(self._number, seen.cycle, seen.cell, way, seen.port, int(bad), kind, frame))
+        self._messages += 1  # not the one behind the end of a recording that breaks off
 
     def _event(self, cycle: int, cell: int | None, kind: str, fields: dict[str, Any]) -> None:
         text = fields_as_text(fields)

@@ -9,7 +9,7 @@ from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import Expectation, GpuRef, When
+from ringhil.emulator.scenario import Expectation, GpuRef, LinkRef, When
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Findings:
     def card(self, name: str) -> CardView:
         return self._cards[name]
 
-    def breaks(self, card: str) -> tuple[str, ...]:
+    def breaks(self, card: str) -> tuple[LinkRef, ...]:
         return self._results.breaks(self._cards[card])
 
     def boundaries(self, card: str) -> dict[str, str]:

@@ -24,12 +24,9 @@ class Results:
         self._wiring, self._kernel, self._cpu = wiring, kernel, cpu
         self._watch, self._orphans = watch, orphans
 
-    def breaks(self, card: CardView) -> tuple[str, ...]:
+    def breaks(self, card: CardView) -> tuple[LinkRef, ...]:
         """`CardView.gap` in the file's words."""
-        return tuple(map(str, self._breaks(card)))
-
-    def _breaks(self, card: CardView) -> list[LinkRef]:
-        return [LinkRef(card.name, link, card.size) for link in card.gap]
+        return tuple(LinkRef(card.name, link, card.size) for link in card.gap)
 
     def boundaries(self, card: CardView) -> dict[str, str]:
         """The boundary GPU that the census has found, by neighbouring card (R8)."""
@@ -50,7 +47,7 @@ class Results:
         return tuple(found)
 
     def _card_outcome(self, view: CardView) -> CardOutcome:
-        breaks = self._breaks(view)
+        breaks = self.breaks(view)
         watch = self._watch.cards[view.number]
         return CardOutcome(
             name=view.name,

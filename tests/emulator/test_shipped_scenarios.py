@@ -22,6 +22,7 @@ from ringhil.emulator.scenario import (
     EpochIs,
     Expectation,
     FaultTarget,
+    Gap,
     GpuRef,
     IsolatedAre,
     LinkRef,
@@ -91,7 +92,10 @@ def wrongs(check: Check, scenario: Scenario) -> Iterator[Check]:
             yield replace(check, expected=not check.expected)
         case EntryIs() | BoundaryIs():
             yield replace(check, gpu=GpuRef(check.card, 0) if check.gpu is None else None)
-        case BreakIs() | LinkIs():
+        case BreakIs():
+            gap = Gap(GpuRef(check.card, 0), GpuRef(check.card, 1), scenario.server.card(check.card).gpus)
+            yield replace(check, gap=gap if check.gap is None else None)
+        case LinkIs():
             link = LinkRef(check.card, 0, scenario.server.card(check.card).gpus)
             yield replace(check, link=link if check.link is None else None)
         case WorkIs():

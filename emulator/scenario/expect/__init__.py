@@ -1,7 +1,7 @@
 """What a scenario can expect: a class in a file for each kind of check, in the order in which they are told."""
 
 from ringhil.emulator.scenario.expect.boundary import BoundaryIs
-from ringhil.emulator.scenario.expect.broken import BreakIs
+from ringhil.emulator.scenario.expect.broken import BreakIs, Gap
 from ringhil.emulator.scenario.expect.check import Check
 from ringhil.emulator.scenario.expect.count import CountIs
 from ringhil.emulator.scenario.expect.entry import EntryIs
@@ -44,6 +44,7 @@ __all__ = [
     "EntryIs",
     "EpochIs",
     "FencingIs",
+    "Gap",
     "IsolatedAre",
     "LinkIs",
     "MembersAre",

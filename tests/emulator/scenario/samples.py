@@ -159,7 +159,7 @@ def expectations(draw: st.DrawFn, server: Document) -> Document:
         "entry": {card: draw(st.sampled_from([None, *(f"{card}.{i}" for i in server["cards"][card]["host_links"])]))},
         "boundary": {card: draw(st.sampled_from([None, *chosen, *([chosen] if chosen else [])]))},
         "epoch": {card: draw(st.integers(0, 2**32 - 1))},
-        "break": {card: draw(st.sampled_from([None, f"{card}.{gpus - 1}-{card}.0"]))},
+        "break": {card: draw(st.sampled_from([None, f"{card}.{gpus - 1}-{card}.0", f"{card}.0-{card}.{gpus - 1}"]))},
         "stranded": {card: draw(indices)},
         "isolated": {card: draw(indices)},
         "reachable": {card: draw(st.booleans())},

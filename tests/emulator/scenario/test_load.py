@@ -16,6 +16,7 @@ from ringhil.emulator.scenario import (
     CrossRef,
     EntryIs,
     EpochIs,
+    Gap,
     GpuRef,
     IsolatedAre,
     LinkRef,
@@ -273,7 +274,7 @@ def test_expectations_hold_typed_checks() -> None:
         EntryIs("a", GpuRef("a", 1)),
         BoundaryIs("a", GpuRef("a", 5)),
         BoundaryIs("b", GpuRef("b", 3)),
-        BreakIs("a", LinkRef("a", 7, 8)),
+        BreakIs("a", Gap(GpuRef("a", 0), GpuRef("a", 7), 8)),
         BreakIs("b", None),
     )
     assert (end.kind, end.cycle, end.line) == ("end", None, 11)
@@ -349,7 +350,7 @@ def test_expectations_of_elections_hold_typed_checks() -> None:
         ("stranded: {a: [4, 3]}", "stranded GPUs of card a are [3, 4]"),
         ("isolated: {a: []}", "isolated GPUs of card a are []"),
         ("break: {a: null}", "break of card a is none"),
-        ("break: {a: a.0-a.7}", "break of card a is a.7-a.0"),
+        ("break: {a: a.0-a.7}", "break of card a is a.0-a.7"),
         ("work: {completed: 0, lost: 0}", "work units: 0 completed, 0 lost"),
         ("reachable: {a: false}", "card a is not reachable"),
         ("reachable: {a: true}", "card a is reachable"),

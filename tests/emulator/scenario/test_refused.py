@@ -372,10 +372,7 @@ WRONG = [
     (EXPECT + "{end: true, stranded: {a: §3}}", "stranded.a: found 3; allowed is a list"),
     (EXPECT + "{end: true, isolated: {a: [1, §1]}}", "isolated.a[1]: GPU 1 stands here twice"),
     (EXPECT + "{end: true, break: {a: §a.4}}", "allowed is a link, the two GPUs at its ends, such as a.5-a.6 or null"),
-    (
-        LINKS + "{from: a.4, to: b.1}\nexpect: [{at: 1, break: {a: §a.4-a.6}}]",
-        "no ring link 'a.4-a.6'; a.4 is linked with a.3, a.5",
-    ),
+    (EXPECT + "{end: true, break: {a: §a.4-a.8}}", "unknown GPU 'a.8'; card a has a.0 .. a.7"),
     (EXPECT + "{end: true, break: {a: §b.4-b.5}}", "b.4 is not on card a"),
     (
         EXPECT + "{end: true, work: §{}}",
