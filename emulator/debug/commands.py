@@ -41,7 +41,7 @@ class Commands:
             "previous": lambda rest: self._moved(session.back_until(_kind(rest))),
             "until": lambda rest: self._moved(session.until(_condition(rest))),
             "back-until": lambda rest: self._moved(session.back_until(_condition(rest))),
-            "show": lambda rest: {},
+            "show": _show,
             "state": lambda rest: {"registers": session.registers(rest), "firmware": session.firmware(rest)},
             "card": lambda rest: {"card": session.card(rest)},
             "signal": self._signal,
@@ -69,7 +69,7 @@ class Commands:
         whether there was such a place; `registers` and `firmware`; `signals`; `card`."""
         if len(line) > _MOST:
             raise DebugError(f"found {len(line)} letters; allowed are {_MOST}")
-        verb, _, rest = line.strip().partition(" ")
+        verb, rest = (*line.split(maxsplit=1), "", "")[:2]
         if verb not in self._verbs:
             raise DebugError(f"found {verb!r}; allowed are {', '.join(self._verbs)}")
         found = self._verbs[verb](rest.strip())
@@ -91,7 +91,9 @@ class Commands:
             found = self._session.compare(Path(rest))
         except RecordingError as error:
             raise DebugError(str(error)) from None
-        return {"moved": False} if found is None else {"moved": True, "differs": _differs(found)}
+        if found is None:
+            return {"moved": False, "same": self._session.recording.last_number}
+        return {"moved": True, "differs": _differs(found)}
 
     def _set(self, rest: str) -> Document:
         gpu, register, value = _words(rest, "GPU REGISTER VALUE", 3)
@@ -151,6 +153,12 @@ class Commands:
         return {"moved": moved}
 
 
+def _show(rest: str) -> Document:
+    if rest:
+        raise DebugError(f"found 'show {rest}'; allowed is show, which is of the present message")
+    return {}
+
+
 def lines(text: str) -> Iterator[tuple[int, str]]:
     """The commands of a script, each with the number of its line; `#` begins a comment."""
     for number, line in enumerate(text.splitlines(), 1):
@@ -165,7 +173,9 @@ def in_words(document: Document) -> str:
     where = [about.pop(name) for name in ("gpu", "way", "kind") if name in about]
     about.pop("cycle", None)
     found = [f"{head}cycle {document['cycle']} {' '.join(map(str, where)) or 'before the first message'}"]
-    if document.get("moved") is False:
+    if "same" in document:
+        found.insert(0, f"the same: {document['same']} messages and events")
+    elif document.get("moved") is False:
         found.insert(0, "no more")
     found += [f"  {name}: {value}" for name, value in about.items() if document["command"].split()[0] == "show"]
     found += [f"  changed: {name}" for name in document.get("modules", ())]

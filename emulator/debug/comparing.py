@@ -2,19 +2,28 @@
 
 from itertools import zip_longest
 
+from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.told import Told
 from ringhil.emulator.trace.recording import Recording
 
 
 def first_difference(one: Recording, other: Recording) -> tuple[Told | None, Told | None] | None:
-    """What each has there, None: it has no more; None: they are the same. Hashes that agree say that all before them
-    does, so only what comes after the last of these is read."""
-    first = 1
+    """What each has there, None: it has no more; None: they are the same. Raises DebugError when they differ before
+    hashes that agree: somebody has changed a row."""
+    for here, there in zip_longest(one.all(), other.all()):
+        if here != there:
+            number = min(told.number for told in (here, there) if told is not None)
+            _check(one, other, number)
+            return here, there
+    return None
+
+
+def _check(one: Recording, other: Recording, number: int) -> None:
     for here, there in zip(one.states(), other.states(), strict=False):
         if here != there:
-            break
-        first = here.number + 1
-    for pair in zip_longest(one.all(first), other.all(first)):
-        if pair[0] != pair[1]:
-            return pair
-    return None
+            return
+        if here.number >= number:
+            raise DebugError(
+                f"{other.path}: number {number} isn't that of {one.path}, though both have the same hash in cycle "
+                f"{here.cycle}: one of them was changed"
+            )

@@ -83,6 +83,8 @@ def command(
         if file is not None:
             raise click.UsageError(f"found {str(file)!r}; the dissector is the same for all recordings")
         _dissector(out)
+        if as_json:
+            click.echo(json.dumps({"format": form, "file": str(out)}))
         return 0
     if file is None:
         raise click.UsageError(f"--format {form}: wanted is a RECORDING")

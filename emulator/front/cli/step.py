@@ -47,7 +47,7 @@ def command(
     A server's file is run and recorded. On a terminal a screen opens; ? shows its keys. Otherwise, and there after a
     colon, these are the commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
-    REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, reason_of count|role|rejected, diff N;
+    REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, why count|role|rejected, diff N;
     inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
     """
     with explained(), ExitStack() as stack:
@@ -86,8 +86,9 @@ def _opened(library: Library) -> Library:
 
 def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json: bool) -> None:
     for number, line in _asked() if text is None else lines(text):
-        where = f"{script}:{number}: " if script is not None else ""
-        with _refused(where, go_on=text is None and sys.stdin.isatty()):
+        asked = text is None and sys.stdin.isatty()
+        where = "" if asked else f"{script or 'standard input'}:{number}: "
+        with _refused(where, go_on=asked):
             found = commands.do(line)
             click.echo(json.dumps(found) if as_json else in_words(found))
 

@@ -299,7 +299,7 @@ class StepScreen(KeysInOrder):
             self.say(answer.why)
             return
         number, document = answer
-        self.say("no more" if document.get("moved") is False else in_words(document))
+        self.say("no more" if document.get("moved") is False and "same" not in document else in_words(document))
         if number != self.here:
             self._arrive(number)
 

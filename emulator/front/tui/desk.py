@@ -186,7 +186,7 @@ class _Worker:
 
     def do(self, line: str) -> tuple[int, Document]:
         """Where it is then, and the document."""
-        with self._breaks.allowed(line.partition(" ")[0] in _READING):
+        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in _READING):
             document = self._commands.do(line)
         return self._session.number, document
 

@@ -1,6 +1,8 @@
 """What takes minutes to find in a log: which hop, which loss, which message, which census. Each is a command or two."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -123,7 +125,17 @@ def test_the_first_message_that_differs_between_two_recordings(opened: Opened, t
     assert found["message"]["number"] == mine.number == theirs.number
     (difference,) = found["differs"]
     assert difference["there"].endswith("Struck") or "FirmwareStopped" in difference["there"]
-    assert commands.do(f"compare {session.recording.path}")["moved"] is False
+    same = commands.do(f"compare\t{session.recording.path}")
+    assert same["moved"] is False
+    assert in_words(same).startswith(f"the same: {session.recording.last_number} messages and events\n")
+    changed = tmp_path / "changed"
+    changed.write_bytes(session.recording.path.read_bytes())
+    with closing(sqlite3.connect(changed)) as db, db:
+        db.execute("UPDATE messages SET port = 3 - port WHERE number = 96")
+    with pytest.raises(DebugError, match=r"^.*changed: number 96 isn't that of .*: one of them was changed$"):
+        commands.do(f"compare {changed}")
+    with pytest.raises(DebugError, match="found 'show me'; allowed is show"):
+        commands.do("show me")
     with pytest.raises(DebugError, match="cannot be read"):
         commands.do("compare nothing")
     slow = Commands(opened(CARD.replace("6,", "7,") % ""))
