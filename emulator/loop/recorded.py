@@ -79,12 +79,11 @@ class RecordedBoard:
 
 
 def with_recorded(journal: OutsideRows, given: FirmwareChoice) -> FirmwareChoice:
-    """What was chosen, and for boards of the recording that were not, what they answered then."""
+    """What was chosen, and for the recording's boards on GPUs that were not named, what they answered then."""
     chosen = dict(given.chosen)
     for text in journal.header.firmware:
         where, _, what = text.partition("=")
-        if text not in given.given and is_board(what):
-            where = str(GpuRef.parse(where))
+        if is_board(what) and (where := str(GpuRef.parse(where))) not in given.chosen:
             board = RecordedBoard(journal, where)
             chosen[where] = Chosen(what, board.made, "", board)
     complete = all(text in given.given or is_board(text.partition("=")[2]) for text in journal.header.firmware)
