@@ -1,5 +1,5 @@
-"""Loads somebody else's firmware, as people write it: `a.3=module:Class`, `a.3=libfirmware.so`, `a.3=/dev/ttyACM0` or
-any URL; `*=...` for every GPU that has any.
+"""Loads somebody else's firmware, as people write it: `a.3=module:Class`, `a.3=libfirmware.so`, `a.3=/dev/ttyACM0`, any
+other path of a port, or any URL; `*=...` for every GPU that has any.
 
 Code is only ever named by whoever starts a run, never by a file that is read. Nothing that plays or judges imports
 this; a worker of a cluster does, for which it must lie there already, in a file of the same content.
@@ -22,11 +22,12 @@ from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
 
 _CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
-_URL = re.compile(r"[a-z][a-z0-9]*://.+|/dev/.+")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.*|/dev/.+")
 _LIBRARY = ".so"
 _SHOWN = 12  # digits of a hash
 _ALLOWED = (
-    "GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:Firmware; '*' for GPU is every one that has any"
+    "GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:Firmware or a.3=/dev/ttyACM0; "
+    "'*' for GPU is every one that has any"
 )
 
 
@@ -65,12 +66,14 @@ def firmware_named(what: str) -> Chosen:
 
 
 def is_board(what: str) -> bool:
-    """Whether this names a board."""
-    return _URL.fullmatch(what) is not None
+    """Whether this names a board, or did when it was recorded: its port may be gone."""
+    return _URL.fullmatch(what) is not None or (bool(what) and ":" not in what and not what.endswith(_LIBRARY))
 
 
 def _is_firmware(what: str) -> bool:
-    return is_board(what) or what.endswith(_LIBRARY) or _CLASS.fullmatch(what) is not None
+    if is_board(what):  # a word that is no port either is a class that was not written out
+        return "/" in what or Path(what).exists()
+    return what.endswith(_LIBRARY) or _CLASS.fullmatch(what) is not None
 
 
 def _chosen(what: str) -> Chosen:

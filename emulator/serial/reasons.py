@@ -10,11 +10,21 @@ from pathlib import Path
 _NETWORK = ("socket", "rfc2217")  # URLs of pyserial's for a host and a port
 _NEGOTIATING = "Remote does not seem to support RFC2217"  # so pyserial begins
 _FOR_GROUP = stat.S_IRGRP | stat.S_IWGRP
+_NO_PORTS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFREG: "a file",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a disk",
+}
 _CLEARER = {errno.ENOTTY: "it is no serial port", errno.EAGAIN: "another program has it"}
 
 
 def not_opened(url: str, error: Exception) -> str:
     """Why it could not be opened; without permission, who has it."""
+    other = _no_port(url)
+    if other is not None:
+        return f"it is {other}; allowed is a serial port or a pseudo terminal"
     caught = _caught(error)
     why = said_by_system(error) or said_by_system(caught)
     if getattr(error, "errno", None) == errno.EACCES:
@@ -29,6 +39,14 @@ def not_opened(url: str, error: Exception) -> str:
         if caught is not None:
             return f"allowed is {scheme}://HOST:PORT[?OPTION&...], PORT up to 65535"
     return why or reason(error, url)
+
+
+def _no_port(url: str) -> str | None:
+    """What is there in the place of a device; None: one, a URL, or nothing."""
+    try:
+        return _NO_PORTS.get(stat.S_IFMT(Path(url).stat().st_mode))
+    except (OSError, ValueError):
+        return None
 
 
 def said_by_system(error: BaseException | None) -> str | None:

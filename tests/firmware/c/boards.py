@@ -74,9 +74,10 @@ def wire(port: str, spoil: Callable[[bytes], bytes | None], *, pulled: bool = Fa
 
 
 @contextmanager
-def by_rfc2217(port: str) -> Iterator[str]:
-    """The board at a port of that kind, for the client that came last."""
-    board, listener, ended = os.open(port, os.O_RDWR | os.O_NOCTTY), opened("rfc2217://127.0.0.1:0"), threading.Event()
+def by_network(port: str, scheme: str) -> Iterator[str]:
+    """The board at a port on loopback, `tcp` or `rfc2217`, for the client that came last."""
+    board, ended = os.open(port, os.O_RDWR | os.O_NOCTTY), threading.Event()
+    listener = opened(f"{scheme}://127.0.0.1:0")
     assert isinstance(listener, TcpListener)
     tty.setraw(board)
     clients = list[ClientLine]()

@@ -22,7 +22,7 @@ from ringhil.protocol.line.firmware_messages import BootRequest, StartRequest
 from ringhil.protocol.line.framing import Unwrapper, wrap
 
 from . import library
-from .boards import after, by_rfc2217, process, wire
+from .boards import after, by_network, process, wire
 
 ROOT = Path(__file__).resolve().parents[3]
 FEW = ("--faults", "dead,hang", "--places", "a.0,a.1", "--phases", "2", "--lasts", "left,3000")
@@ -187,7 +187,7 @@ def test_one_that_is_lost_while_a_failure_is_made_small_is_one_line(port: str, t
 @pytest.mark.parametrize("command", ["explore", "verify"])
 def test_a_port_that_a_thread_reads_is_refused_where_processes_play(command: str, port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING)
-    with by_rfc2217(port) as url:
+    with by_network(port, "rfc2217") as url:
         said = refusal(command, "s.yaml", "--firmware", f"a.1={url}", cwd=tmp_path)
     why = "a process that plays can't use such a port; allowed are devices and socket://HOST:PORT"
     assert said == f"ringhil {command}: --firmware a.1={url}: {why}"
