@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ringhil.emulator.files import open_input, reason_of
 
 M = TypeVar("M", bound="Document")
+_MOST = 300  # letters of what somebody else says
 
 
 class Document(BaseModel):
@@ -81,5 +82,17 @@ def one(word: str) -> str:
 
 def shown(found: object, limit: int = 60) -> str:
     """What was found, short enough for a line."""
-    text = repr(found)
+    return one_line(repr(found), limit)
+
+
+def printable(text: str) -> str:
+    """`text` with everything that could break or hide the line escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(text: str, limit: int = _MOST) -> str:
+    """What a board, a file or somebody's program says, fit to be a part of a line: escaped, and no longer than that."""
+    text = printable(" ".join(text[: 4 * limit].split()))
     return text if len(text) <= limit else text[: limit - 3] + "..."

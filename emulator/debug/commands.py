@@ -11,6 +11,7 @@ from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.told import Told, said
+from ringhil.emulator.documents import printable
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves.values import SignalValue
 from ringhil.protocol.frames import BY_KIND
@@ -194,7 +195,7 @@ def in_words(document: Document) -> str:
         f"  {each['where'] or 'there and here'}: {each['there']} -> {each['here']}"
         for each in document.get("differs", ())
     ]
-    return "\n".join(found)
+    return "\n".join(map(printable, found))
 
 
 def _hops(hops: Sequence[Document]) -> Iterator[str]:

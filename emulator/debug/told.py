@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass
 from json import loads
 from typing import Any
 
+from ringhil.emulator.documents import printable
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec
@@ -86,4 +87,4 @@ def _parts(value: Any) -> dict[Any, Any] | None:
 
 def said(found: Mapping[str, Any]) -> str:
     """Of the fields of a message or event those that tell it from others, in a line."""
-    return ", ".join(f"{name} {found[name]}" for name in _TELLING if found.get(name) is not None)
+    return printable(", ".join(f"{name} {found[name]}" for name in _TELLING if found.get(name) is not None))

@@ -7,6 +7,8 @@ errors are. stdout is never touched: `--json` prints exactly one document.
 import logging
 import sys
 
+from ringhil.emulator.documents import printable
+
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
@@ -14,7 +16,8 @@ class _Lines(logging.Formatter):
     """Who says it stands before a message, but for a warning: which module has it is nothing to its reader."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(record) if record.levelno < logging.WARNING else f"ringhil: {record.getMessage()}"
+        text = super().format(record) if record.levelno < logging.WARNING else f"ringhil: {record.getMessage()}"
+        return "\n".join(map(printable, text.split("\n")))
 
 
 def configure(verbosity: int) -> None:

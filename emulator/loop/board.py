@@ -4,6 +4,7 @@ same id: the board does it once. A board that doesn't answer at all is gone, and
 
 from collections.abc import Callable
 
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.loop.far import FarFirmware, attach
 from ringhil.emulator.serial.client import CardError, arrived, clock_of, descriptor, line_gone, opened_port
 from ringhil.emulator.serial.speeds import BAUD, BITS
@@ -30,7 +31,7 @@ class Board:
             raise FirmwareError(str(error)) from error
         self._longest = 2 * LONGEST * BITS / baud  # seconds on the line, there and back
         try:
-            self.name = attach(self.exchange).name.decode("utf-8", "replace")
+            self.name = one_line(attach(self.exchange).name.decode("utf-8", "replace"))
         except FirmwareGone as gone:
             raise FirmwareError(f"{url}: this is no firmware of a GPU: {gone}") from gone
 

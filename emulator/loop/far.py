@@ -6,6 +6,7 @@ meanwhile, so a run is the same however long that takes.
 
 from collections.abc import Callable
 
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.firmware import observations as told
 from ringhil.firmware.actions import Action
@@ -100,7 +101,7 @@ class FarFirmware:
         reply = _answer(self._exchange(encode(request)), request.id)  # type: ignore[union-attr]
         asked = type(request).__name__.removesuffix("Request").lower()
         if isinstance(reply, m.DeclinedReply):
-            text = " ".join(reply.text.decode("utf-8", "replace").split())
+            text = one_line(reply.text.decode("utf-8", "replace"))
             raise FirmwareError(f"{asked}: declined, {_declined(reply.why)}{f': {text}' if text else ''}")
         if not isinstance(reply, m.DoneReply):
             raise FirmwareError(f"{asked}: found {type(reply).__name__}; wanted is DoneReply")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from ringhil.emulator.documents import shown
+from ringhil.emulator.documents import one_line, shown
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.loop.board import Board
 from ringhil.emulator.loop.library import firmware_in
@@ -131,8 +131,8 @@ def _loaded(what: str) -> Maker:
     try:
         found = getattr(importlib.import_module(module), name, None)
     except (Exception, SystemExit) as error:
-        reason = " ".join(str(error).split())
-        raise FirmwareError(f"{module} can't be loaded: {type(error).__name__}: {reason}") from error
+        reason = one_line(f"{type(error).__name__}: {error}")
+        raise FirmwareError(f"{module} can't be loaded: {reason}") from error
     if found is None:
         raise FirmwareError(f"{module} has no {name}")
     if not callable(found):

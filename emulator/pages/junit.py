@@ -6,6 +6,8 @@ only a test suite says how many were skipped.
 
 import xml.etree.ElementTree as ElementTree
 
+from ringhil.emulator.pages import visible
+
 
 def written(root: ElementTree.Element) -> str:
     """The document; characters that XML can't hold are written as `\\x1b`."""
@@ -22,7 +24,7 @@ def duration(seconds: float) -> str:
 
 
 def _clean(text: str) -> str:
-    return "".join(c if _allowed(c) else f"\\x{ord(c):02x}" for c in text)
+    return "".join(c if _allowed(c) else f"\\x{ord(c):02x}" for c in str(visible(text)))
 
 
 def _allowed(c: str) -> bool:

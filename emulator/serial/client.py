@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 
 import serial
 
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
 from ringhil.emulator.serial.recording import RecordedLine
@@ -369,7 +370,7 @@ def _address(register: str | int) -> int:
 
 
 def _refused(message: m.RefusedReply) -> RefusedError:
-    text = message.text.decode(errors="replace")
+    text = one_line(message.text.decode(errors="replace"))
     try:
         why = Refusal.of(message.why)
     except ValueError:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.serial.client import CardClient, SilentError, Strays
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.may_differ import compared, may_differ
@@ -157,4 +158,4 @@ def _word(request: m.Message | None, reply: m.Message, name: str) -> str:
                 return Capability.show(value)
     except ValueError:
         return str(value)
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return one_line(value.decode(errors="replace")) if isinstance(value, bytes) else str(value)

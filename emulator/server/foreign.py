@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ringhil.emulator.documents import one, shown
+from ringhil.emulator.documents import one, one_line, shown
 from ringhil.emulator.server.claims import check_claim, check_number
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
@@ -115,8 +115,8 @@ class ForeignFirmware:
             at, trace = "", error.__traceback__
             while trace is not None:
                 at, trace = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
-            text = " ".join(str(error).split())
-            raise FirmwareError(f"{self._name}: {where}: {type(error).__name__}: {text}{at}") from error
+            what = one_line(f"{type(error).__name__}: {error}")
+            raise FirmwareError(f"{self._name}: {where}: {what}{at}") from error
 
 
 def _actions(found: object, boot: Boot) -> list[Action]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.seconds import Seconds
-from ringhil.emulator.front.cli.terminal import output
+from ringhil.emulator.front.cli.terminal import output, say
 from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.serial import comparing
 from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, opened_port
@@ -216,7 +216,7 @@ def watch(context: click.Context, events: int, number: int | None, seconds: floa
         for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
             document = told(event)
             line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())
-            click.echo(line)
+            say(line)
             if n == number:
                 return
 
@@ -285,7 +285,7 @@ def compare(context: click.Context, server: str, session: Path | None, as_json: 
         except SessionError as error:
             raise click.ClickException(str(error)) from error
         if recorded is not None and recorded.notice:
-            click.echo(f"ringhil: {recorded.notice}", err=True)
+            say(f"ringhil: {recorded.notice}", err=True)
         with CardClient.open(emulated_url(server)) as emulator:
             found = comparing.compare(
                 card, emulator, comparing.questions(card) if recorded is None else comparing.asked_in(recorded)
@@ -296,7 +296,7 @@ def compare(context: click.Context, server: str, session: Path | None, as_json: 
         more = ", ".join(f"{what} {number}" for what, number in found.may_differ.items()) or "none"
         click.echo(f"equal: {found.requests} requests, {found.fields} fields; declared to differ: {more}")
     else:
-        click.echo(f"request {found.requests}: {found.asked}")
+        say(f"request {found.requests}: {found.asked}")
         table = Table("", "field", "card", "emulator", box=None, pad_edge=False)
         for name, ours, theirs, differs in found.rows:
             table.add_row("*" if differs else "", name, Text(ours), Text(theirs))

@@ -9,6 +9,7 @@ from serial import SerialBase
 
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.terminal import say
 from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
@@ -47,7 +48,7 @@ def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_lis
                 for finding in run(bench, chosen):
                     findings.append(finding)
                     if not as_json:
-                        click.echo(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
+                        say(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
             except SilentCard as error:
                 ended = str(error)
     except (CardError, SessionError) as error:
@@ -55,7 +56,7 @@ def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_lis
     report = CardReport(bench.info, tuple(findings), ended)
     click.echo(json.dumps(report.to_json()) if as_json else _sum(report))
     if ended:
-        click.echo(f"ringhil: {url}: {ended}", err=True)
+        say(f"ringhil: {url}: {ended}", err=True)
         return 2
     if report.verdict is Kept.NOT_JUDGED:
         click.echo(f"ringhil: {url}: none of the rules that were asked for could be judged", err=True)

@@ -8,7 +8,7 @@ import click
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
@@ -75,7 +75,7 @@ def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json
 
 
 def _say(finding: FirmwareFinding) -> None:
-    click.echo(f"{_WORDS[finding.judged]:5}{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
+    say(f"{_WORDS[finding.judged]:5}{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
     rest = len(finding.failures) - 1
     if rest > 0:
         click.echo(f"{'':31}and {rest} more")

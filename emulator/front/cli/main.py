@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ringhil.emulator.documents import printable
 from ringhil.emulator.front.log import configure
 
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
@@ -155,5 +156,5 @@ def _forget_output() -> None:
 
 def _complain(message: str) -> int:
     with suppress(OSError):  # nobody to complain to
-        click.echo(" ".join(message.split()), err=True)
+        click.echo(printable(" ".join(message.split())), err=True)
     return 2

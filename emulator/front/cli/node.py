@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import click
 
+from ringhil.emulator.front.cli.terminal import say
 from ringhil.emulator.serial.speeds import BAUD, BAUDS
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.node_choice import did_otherwise
@@ -34,7 +35,7 @@ def told(server: LiveServer, *, again: bool = False) -> Iterator[None]:
         same = any(node.cell == seen.cell and not node.differing for node in server.engine.outside())
         if again and same:
             what += f"; --node {name}=lost@{seen.cycle} plays this again"
-        click.echo(f"ringhil: {name}: cycle {seen.cycle}: the board {seen.why}; {what}", err=True)
+        say(f"ringhil: {name}: cycle {seen.cycle}: the board {seen.why}; {what}", err=True)
 
     server.observations.listen(NodeLost, lost)
     yield

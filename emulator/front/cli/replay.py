@@ -9,10 +9,11 @@ import click
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
-from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
 from ringhil.emulator.serial.journal import JournalError
@@ -20,6 +21,8 @@ from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionRepla
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
+
+_LONGEST = 2000  # letters of a difference; --json has all of them
 
 
 @click.command("replay")
@@ -46,10 +49,10 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
     if as_json:
         click.echo(json.dumps(asdict(played)))
     elif text is not None:
-        click.echo(f"differs: {text}")
+        say(f"differs: {one_line(text, _LONGEST)}")
     else:
         end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
-        click.echo(f"identical: {played.cycles} cycles, {about}; {end}")
+        say(f"identical: {played.cycles} cycles, {about}; {end}")
     return 0 if text is None else 1
 
 
@@ -61,7 +64,7 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
     with Recording(file) as recording:
         about = recording.about
         if library.rtl != about.rtl:
-            click.echo(f"ringhil: {file}: was recorded on the RTL {about.rtl}; this one is {library.rtl}", err=True)
+            say(f"ringhil: {file}: was recorded on the RTL {about.rtl}; this one is {library.rtl}", err=True)
         if about.firmware and not RecordedOutside(recording).choices(given)[0].given:
             options = " ".join(f"--firmware {each}" for each in about.firmware)
             raise RecordingError(f"{file}: was recorded with {options}; found our firmware")

@@ -90,7 +90,7 @@ def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json
         where = "" if asked else f"{script or 'standard input'}:{number}: "
         with _refused(where, go_on=asked):
             found = commands.do(line)
-            click.echo(json.dumps(found) if as_json else in_words(found))
+            terminal.say(json.dumps(found) if as_json else in_words(found))
 
 
 def _text(script: Path) -> str:
@@ -123,6 +123,6 @@ def _refused(where: str, *, go_on: bool) -> Iterator[None]:
     try:
         yield
     except DebugError as error:
-        click.echo(f"ringhil: {where}{error}", err=True)  # a condition is shown with a mark below the place
+        terminal.say(f"ringhil: {where}{error}", err=True)  # a condition is shown with a mark below the place
         if not go_on:
             raise click.exceptions.Exit(2) from None

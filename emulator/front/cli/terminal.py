@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -17,8 +18,11 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
+from ringhil.emulator.documents import printable
 from ringhil.emulator.files import is_stdout
+from ringhil.emulator.pages import visible
 
 
 class _Console(Console):
@@ -26,6 +30,9 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(str(visible(text)), **how)
 
 
 errors: Console = _Console(stderr=True, highlight=False)
@@ -47,6 +54,11 @@ def beside(as_json: bool, **reports: Path | None) -> Console:
     if len(wanted) > 1:
         raise click.UsageError(f"{' and '.join(wanted)} both write to standard output")
     return errors if wanted and not as_json else output()
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Lines in which there may be what a board or a file says."""
+    click.echo("\n".join(map(printable, text.split("\n"))), err=err)
 
 
 def _quiet() -> bool:

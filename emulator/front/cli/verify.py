@@ -196,7 +196,7 @@ def command(
     errors = [v for v in report.results if v.state == VerdictWord.ERROR]
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        click.echo(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
+        terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
     return report.exit_code
 
 
@@ -229,7 +229,7 @@ def _annotate(report: VerifyReport, how: str) -> None:
     """GitHub takes commands from either stream; ours go where they can't spoil a document."""
     if how == "github":
         for line in github(report, workspace(os.environ)):
-            click.echo(line, err=True)
+            terminal.say(line, err=True)
         page = os.environ.get("GITHUB_STEP_SUMMARY")
         if page:
             append(Path(page), summary(report))

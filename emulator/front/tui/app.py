@@ -17,6 +17,7 @@ from textual.widgets import Static
 from ringhil.emulator.debug.commands import in_words
 from ringhil.emulator.debug.session import FrameOnLink
 from ringhil.emulator.debug.told import decoded
+from ringhil.emulator.documents import one_line, printable
 from ringhil.emulator.front.tui import frame, rings
 from ringhil.emulator.front.tui.asking import CommandLine, Completions
 from ringhil.emulator.front.tui.desk import Desk, Looked, Open, Unanswered
@@ -34,6 +35,7 @@ from ringhil.emulator.trace.recording import RecordedMessage
 
 LEAST = (72, 20)  # columns and lines
 _REST = 0.15  # seconds without a move, after which states are asked for
+_SHOWN = 40  # letters of a verdict
 _TICK = 0.2  # seconds between looks at a recording that grows
 _HINT = "? help   : command   / search   g cycle   . same kind   Tab pane   q quit"
 
@@ -120,7 +122,7 @@ class StepScreen(KeysInOrder):
         self._looking: tuple[int, str] | None = None  # what is asked for at present
         self._rest: Timer | None = None
         self._searched = ""
-        self._read_marks = False
+        self._marks_left = True
 
     def close(self) -> None:
         """End all processes, close the file."""
@@ -192,8 +194,9 @@ class StepScreen(KeysInOrder):
                     self.go(1)
                 self._marks.read(self.rows.recording)
                 self._show_place()
-            elif self._marks.read(self.rows.recording) or not self._read_marks:
-                self._read_marks = True
+            elif self._marks_left:
+                self._marks_left = False  # what is damaged is told once
+                self._marks_left = self._marks.read(self.rows.recording)
                 self._show_place()
 
     def on_resize(self, event: Resize) -> None:
@@ -209,7 +212,7 @@ class StepScreen(KeysInOrder):
 
     def note(self, text: str) -> None:
         """In the last line, as far as there is room."""
-        self._status.update(text)
+        self._status.update(printable(text))
         if self._said.has_focus:
             self._listing.focus()
         self.screen_stack[0].remove_class("saying")
@@ -453,7 +456,7 @@ class StepScreen(KeysInOrder):
         recording = self.rows.recording
         what = "being recorded" if self._growing is not None else "breaks off"
         if recording.outcome is not None:
-            what = f"verdict {recording.outcome.get('verdict', '?')}"
+            what = one_line(f"verdict {recording.outcome.get('verdict', '?')}", _SHOWN)
         self._head.update(
             f" {recording.path.name}   {self.here} of {self.rows.count}   cycle {cycle} of {end}   {what}"
         )
@@ -483,7 +486,7 @@ class StepScreen(KeysInOrder):
         if self._current is not None:
             pane.show(state(self._current, pane.inside), title)
         elif isinstance(self.looked, Unanswered) and self._shown_for == (self.here, self.chosen):
-            pane.show(Text(self.looked.why), title)
+            pane.show(Text(printable(self.looked.why)), title)
         else:
             pane.show(pane.text, f"{title} ...")
 

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from ringhil.emulator.debug.session import FrameOnLink
 from ringhil.emulator.debug.told import Told, decoded, details, difference
+from ringhil.emulator.documents import printable
 from ringhil.emulator.front.tui.words import flow, folded, in_line
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -28,7 +29,7 @@ def shown(told: Told, hops: Sequence[FrameOnLink], hop: int | None, width: int) 
     text = Text()
     if not isinstance(told, RecordedMessage):
         for name, value in details(told).items():
-            text.append(f"{name}: {in_line(value)}\n")
+            text.append(f"{printable(name)}: {in_line(value)}\n")
         return text
     if hop is None:
         frame, earlier = told.frame, before(told, hops)

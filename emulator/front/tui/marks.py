@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ringhil.emulator.documents import printable
 from ringhil.emulator.trace.recording import RecordedEvent, Recording
 
 _KINDS = ("Struck", "Elected", "Deposed", "FirmwareStopped", "FirmwareLost", "NodeLost")
@@ -77,9 +78,9 @@ class TimeMarks:
         if event.kind == "Struck":
             where = next((str(said[name]) for name in ("gpu", "link", "card") if name in said), "")
             sign, what = ("x", said["fault"]) if "fault" in said else ("o", said.get("clear", "?"))
-            return TimeMark(event.number, event.cycle, sign, str(what), where)
+            return TimeMark(event.number, event.cycle, sign, printable(str(what)), printable(where))
         if event.kind in ("Elected", "Deposed"):
-            role = str(said.get("role"))
+            role = printable(str(said.get("role")))
             sign = "-" if event.kind == "Deposed" else "E" if role == "entry" else "B"
             return TimeMark(event.number, event.cycle, sign, role, gpu)
         return TimeMark(event.number, event.cycle, "!", event.kind, gpu)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ringhil.emulator.debug.told import Told, decoded, said
+from ringhil.emulator.documents import printable
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
 
@@ -37,7 +38,7 @@ def line(told: Told, gpus: list[str]) -> ShownLine:
         kind, found = decoded(told.frame)
         return ShownLine(told.cycle, _WAY[WAYS[told.way]], gpu, kind, said(found), bool(told.bad))
     found = json.loads(told.fields)
-    where = [f"{name} {found[name]}" for name in ("gpu", "link", "card") if name in found]
+    where = [printable(f"{name} {found[name]}") for name in ("gpu", "link", "card") if name in found]
     return ShownLine(told.cycle, _EVENT, gpu, told.kind, ", ".join(filter(None, (said(found), *where))), False)
 
 
@@ -47,7 +48,7 @@ def in_line(value: Any) -> str:
         return value.hex() if len(value) <= 8 else f"{len(value)} bytes"
     if isinstance(value, tuple | list) and value and not isinstance(value[0], int):
         return str(len(value))
-    return "".join(str(value).split()) if isinstance(value, tuple | list) else str(value)
+    return printable("".join(str(value).split()) if isinstance(value, tuple | list) else str(value))
 
 
 def flow(pieces: Iterable[str], width: int) -> list[list[str]]:
@@ -69,7 +70,7 @@ def mark_first(lines: Sequence[str]) -> list[str]:
 def folded(lines: Sequence[str], width: int) -> list[str]:
     """Lines of this width: long ones go on below, further to the right. Of one that has a mark under it that part is
     left in which the mark is."""
-    found: list[str] = []
+    found, lines = list[str](), [*map(printable, lines)]
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if below.strip() == _MARK:
             start = max(0, len(below) + width // 4 - width)

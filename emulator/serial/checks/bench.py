@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.checks.tap import Heard, Tap
 from ringhil.emulator.serial.client import TIMEOUT, TRIES, CardClient, CardError, Info, RefusedError
@@ -283,7 +284,7 @@ class LineBench:
         """The answer, which has to be of this kind. Raises NotJudged when the card says that it can't."""
         found = self.ask(request)
         if isinstance(found, m.RefusedReply) and found.why == Refusal.CANNOT.code and kind is not m.RefusedReply:
-            raise NotJudged(f"the card refuses: {found.text.decode(errors='replace')} (cannot)")
+            raise NotJudged(f"the card refuses: {one_line(found.text.decode(errors='replace'))} (cannot)")
         if not isinstance(found, kind):
             raise self.broken("the reply of its type", shown(found), sent=shown(request))
         return found

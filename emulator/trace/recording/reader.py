@@ -135,7 +135,7 @@ class Recording:
             raise RecordingError(f"{self.path}: about: {explained(error)}") from None
         self.outcome: dict[str, Any] | None = self._document(outcome)
         names = [name for (name,) in self._db.execute("SELECT name FROM gpus ORDER BY cell")]
-        if not all(isinstance(name, str) for name in names):
+        if not all(isinstance(name, str) and name.isprintable() for name in names):
             raise RecordingError(f"{self.path}: gpus: found {names!r}"[:200])
         self.gpus: list[str] = names
 
@@ -272,6 +272,8 @@ class Recording:
     def _event(self, row: tuple[Any, ...]) -> RecordedEvent:
         types, cell = tuple(map(type, row)), row[2]
         if types not in _EVENT or not (cell is None or 0 <= cell < len(self.gpus)) or self._json(row[4]) is None:
+            raise self._no_row("event", row)
+        if not row[3].isidentifier():
             raise self._no_row("event", row)
         return RecordedEvent._make(row)
 

@@ -5,8 +5,11 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
+import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, nullcontext
 from itertools import pairwise
 from multiprocessing import active_children, get_context
 from pathlib import Path
@@ -23,15 +26,17 @@ from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.told import decoded, details
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.front.tui.app import StepScreen
+from ringhil.emulator.front.tui.app import _TICK, StepScreen
 from ringhil.emulator.front.tui.asking import CommandLine
 from ringhil.emulator.front.tui.growing import Growing
 from ringhil.emulator.front.tui.listing import Listing
+from ringhil.emulator.front.tui.opening import step
 from ringhil.emulator.front.tui.panes import Pane, TimeLine
 from ringhil.emulator.front.tui.rows import KEPT, PAGE
 from ringhil.emulator.kernel.observations import FRAMES
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.firmware_choice import OURS
+from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import RecordedMessage, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
 
@@ -523,3 +528,80 @@ def test_a_run_ends_with_whoever_looks_at_it(tmp_path: Path) -> None:
         assert os.read(reading, 100) == b""
     finally:
         os.close(reading)
+
+
+# -------------------------------------------------------------------------------------------------- damaged, or evil
+
+ONE = "(SELECT min(number) FROM messages WHERE number >= ?)"
+
+
+def changed(recorded: Path, path: Path, change: str, *values: object) -> Path:
+    """A copy in which a row is another."""
+    shutil.copy(recorded, path)
+    with closing(sqlite3.connect(path)) as db, db:
+        assert db.execute(change, values).rowcount == 1
+    return path
+
+
+def test_of_a_damaged_page_no_line_is_there_and_all_others_are(recorded: Path, tmp_path: Path) -> None:
+    damaged = 2 * PAGE + 9
+    path = changed(recorded, tmp_path / "r", f"UPDATE messages SET frame = 'text' WHERE number = {ONE}", damaged)
+
+    async def does(hand: Hand) -> None:
+        assert all(hand.lines())
+        with Recording(recorded) as whole:
+            there = {told.number: told.cycle for told in whole.all()}
+        for number in (PAGE + 60, 3 * PAGE + 60):
+            await hand.type(f":go {there[number]}")
+            assert all(hand.lines())
+        assert hand.screen.rows.damaged is None
+        hand.screen.go(damaged)
+        await hand.rest()
+        assert not any(hand.lines())
+        assert "is damaged: message " in str(hand.screen.rows.damaged)
+        hand.screen.go(3 * PAGE + 60)
+        await hand.rest()
+        assert all(hand.lines())
+
+    looking_at(path, does)
+
+
+def test_a_screen_of_what_is_damaged_ends_with_one_line(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as it was looked at."""
+    path = changed(recorded, tmp_path / "r", f"UPDATE messages SET cell = 99 WHERE number = {ONE}", 2 * PAGE + 9)
+    for number, told in ((1, False), (2 * PAGE, True)):
+        monkeypatch.setattr(StepScreen, "run", lambda screen, at=number: screen.rows.get(at))
+        with pytest.raises(RecordingError, match="is damaged: message ") if told else nullcontext():
+            step(path, cells_library(), OURS)
+
+
+def test_a_damaged_event_is_told_once_and_lets_commands_be(recorded: Path, tmp_path: Path) -> None:
+    path = changed(recorded, tmp_path / "r", "UPDATE events SET fields = '[' WHERE kind = 'Struck' AND cycle = 9000")
+
+    async def does(hand: Hand) -> None:
+        assert "damaged: event " in hand.said
+        await hand.type(":state a.1")
+        await asyncio.sleep(3 * _TICK)
+        await hand.rest()
+        assert "registers:" in hand.said
+
+    looking_at(path, does)
+
+
+def test_what_a_recording_says_does_nothing_to_the_terminal(recorded: Path, tmp_path: Path) -> None:
+    evil, shown = "\x1b[31m\x07\x9b2J", r"\x1b[31m\x07\x9b2J"
+    fields = json.dumps({"role": evil, "epoch": 1, evil: evil})
+    one = "(SELECT min(number) FROM events WHERE kind = 'Elected')"
+    path = changed(recorded, tmp_path / "r", f"UPDATE events SET fields = ? WHERE number = {one}", fields)
+
+    async def does(hand: Hand) -> None:
+        await hand.type(":next Elected")
+        assert shown in "".join(hand.lines())
+        assert shown in hand.pane("frame")
+        await hand.type(":show")
+        assert shown in hand.shown
+        assert not {*"\x1b\x07\x9b"} & {*hand.shown}
+
+    looking_at(path, does)
