@@ -29,9 +29,14 @@ _WORD = 64  # GPUs in a word of a set
 _CARD_BITS = 8  # of a word that names a boundary GPU and its card
 
 
+def asks_who() -> bytes:
+    """The request that comes first: who is there?"""
+    return encode(m.AttachRequest(0, MAJOR, MINOR))
+
+
 def attach(exchange: Exchange) -> m.AttachReply:
     """Who is there. Raises FirmwareError when nobody is who speaks this protocol."""
-    reply = _answer(exchange(encode(m.AttachRequest(0, MAJOR, MINOR))), 0)
+    reply = _answer(exchange(asks_who()), 0)
     if not isinstance(reply, m.AttachReply):
         raise FirmwareError(f"attach: found {type(reply).__name__}; wanted is AttachReply")
     if reply.major != MAJOR:

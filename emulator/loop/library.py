@@ -5,14 +5,19 @@ It has two functions, those of `ringhil_firmware.h`:
     size_t rhf_size(void);
     size_t rhf_answer(void *state, const uint8_t *request, size_t length, uint8_t *answer, size_t room);
 
-Each boot of each GPU has a state of its own, zeroed. What crashes in it ends this process: it is not kept apart.
+Each boot of each GPU has a state of its own, zeroed. It is tried in another process first (`trial.py`); what crashes in
+it later ends this one: it is not kept apart.
 """
 
 import ctypes
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.loop.far import Exchange, FarFirmware, attach
+from ringhil.emulator.loop import trial
+from ringhil.emulator.loop.far import Exchange, FarFirmware, asks_who, attach
 from ringhil.emulator.server.foreign import FirmwareError, Maker
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
@@ -20,10 +25,13 @@ from ringhil.protocol.line.framing import LONGEST
 
 _SIZE, _ANSWER = "rhf_size", "rhf_answer"
 _MOST_STATE = 1 << 26  # bytes
+_PATIENCE = 60.0  # seconds
+_STEPS = {"load": "it is loaded", _SIZE: f"{_SIZE} is called", _ANSWER: f"{_ANSWER} is called"}
 
 
 def firmware_in(path: Path) -> Maker:
     """Makes the firmware that is in the library at `path`. Raises FirmwareError."""
+    _try(path)
     try:
         library = ctypes.CDLL(str(path.absolute()))
     except OSError as error:
@@ -49,6 +57,30 @@ def firmware_in(path: Path) -> Maker:
         return FarFirmware(_exchange(answer, bytes_), boot)
 
     return made
+
+
+def _try(path: Path) -> None:
+    """Raises FirmwareError for one that ends a process, or is never done."""
+    values = [str(path.absolute()), str(_MOST_STATE), str(LONGEST), asks_who().hex()]
+    command = [sys.executable, "-I", "-S", trial.__file__, *values]
+    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(command, stdin=nothing, stdout=pipe, stderr=nothing) as tried:
+        try:
+            said, _ = tried.communicate(timeout=_PATIENCE)
+            ended = _ended(tried.returncode)
+        except subprocess.TimeoutExpired:
+            tried.kill()
+            said, _ = tried.communicate()
+            ended = f"takes more than {_PATIENCE:g} s"
+    steps = said.decode(errors="replace").split()  # it may print, too
+    if not steps or steps[-1] != "end":
+        step = next((_STEPS[each] for each in reversed(steps) if each in _STEPS), "it is tried")
+        wanted = f"wanted is a whole library with the functions {_SIZE} and {_ANSWER}"
+        raise FirmwareError(f"{path}: {ended} when {step}; {wanted}")
+
+
+def _ended(code: int) -> str:
+    return f"crashes ({signal.strsignal(-code)})" if code < 0 else f"ends the program with exit code {code}"
 
 
 def _exchange(answer: Any, size: int) -> Exchange:
