@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ringhil.emulator.documents import one, one_line, shown
-from ringhil.emulator.server.claims import check_claim, check_number
+from ringhil.emulator.server.claims import WORD, check_claim, check_number
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
@@ -155,9 +155,9 @@ def _checked(action: object, boot: Boot) -> Action:
                 raise ValueError(
                     f"Write: register: found {shown(register)}; allowed are {', '.join(sorted(_WRITABLE))}"
                 )
-            check_number("Write: value", value, 0, 0xFFFFFFFF)
+            check_number("Write: value", value, 0, WORD)
         case Remember(epoch):
-            check_number("Remember: epoch", epoch, 0, 0xFFFFFFFF)
+            check_number("Remember: epoch", epoch, 0, WORD)
             return Write("memory", epoch)
         case _ if isinstance(action, Observation):
             check_claim(action, boot)

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.command import refusal, ringhil
@@ -18,6 +20,7 @@ from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.census import CensusConfig
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
+from ringhil.firmware.election import GroupConfig
 from ringhil.firmware.observations import (
     Counted,
     Deposed,
@@ -26,11 +29,12 @@ from ringhil.firmware.observations import (
     Lapsed,
     PeerDown,
     PeerUp,
+    Rejected,
     Suspected,
 )
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
-from ringhil.protocol.reasons import LeaseEnd
+from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import CensusVerdict, Port, Role
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -191,6 +195,89 @@ WRONG_ANSWERS = {
     "Counted: break_after: found 4": [Counted(2, None, CensusVerdict.ARMS, 4, None, 1, 1)],
     "Counted: boundaries: card: found 99": [Counted(1, (1,), CensusVerdict.RING, None, None, 1, 1, (), ((1, 99),))],
 }
+
+
+def bad(value: object) -> Any:
+    """What no type checker lets through."""
+    return value
+
+
+ENTRY = GroupConfig(Role.ENTRY, 0, 3, 1, (0, 3), 4, Port.CPU, 0, 0, 400, 3, 40, 200, 1500, 200, 200, 4000, 1, 1)
+WARDENS = replace(
+    ENTRY, role=Role.BOUNDARY, rank=2, members=(1, 2, 3), uplink=Port.BOUNDARY, uplink_card=1, uplink_home=9
+)
+MEMBER, WARDEN = replace(BOOT, entry=ENTRY), replace(BOOT, boundary=WARDENS)
+LEADER = replace(WARDEN, asks=True)
+COUNTED = Counted(2, (1, 3), CensusVerdict.RING, None, None, 1, 1)
+WORDS, LATEST = "a whole number from 0 to 4294967295", (1 << 63) - 1
+WRONG_CLAIMS: dict[str, tuple[Boot, Any]] = {
+    "Elected: role: found 'entry'; allowed are Role.ENTRY": (MEMBER, Elected(bad("entry"), 1)),
+    "Elected: role: found []; allowed are Role.ENTRY": (MEMBER, Elected(bad([]), 1)),
+    "Elected: epoch: found -1; allowed is a whole number from 1 to 4294967295": (MEMBER, Elected(Role.ENTRY, -1)),
+    "Elected: epoch: found 0; allowed is": (MEMBER, Elected(Role.ENTRY, 0)),
+    "Elected: epoch: found 1099511627776; allowed is": (MEMBER, Elected(Role.ENTRY, 1 << 40)),
+    "Elected: epoch: found 1.5; allowed is": (MEMBER, Elected(Role.ENTRY, bad(1.5))),
+    "Deposed: epoch: found 4294967296; allowed is": (MEMBER, Deposed(Role.ENTRY, 1 << 32, LeaseEnd.LEASE)),
+    "Deposed: why: found 'lease'; allowed are LeaseEnd.LEASE, ": (MEMBER, Deposed(Role.ENTRY, 1, bad("lease"))),
+    "Granted: epoch: found 0; allowed is": (WARDEN, Granted(Role.BOUNDARY, 0, 1, 9)),
+    "Granted: rank: found 3; allowed is a whole number from 0 to 2": (WARDEN, Granted(Role.BOUNDARY, 1, 3, 9)),
+    "Granted: until: found -1; allowed is a whole number from 0 to": (WARDEN, Granted(Role.BOUNDARY, 1, 1, -1)),
+    f"Granted: until: found {LATEST + 1}; allowed is": (WARDEN, Granted(Role.BOUNDARY, 1, 1, LATEST + 1)),
+    "Lapsed: epoch: found 4294967296; allowed": (WARDEN, Lapsed(Role.BOUNDARY, 1 << 32, 1, LeaseEnd.LEASE)),
+    "Lapsed: rank: found -1; allowed": (WARDEN, Lapsed(Role.BOUNDARY, 1, -1, LeaseEnd.LEASE)),
+    "Lapsed: why: found None; allowed are LeaseEnd.LEASE": (WARDEN, Lapsed(Role.BOUNDARY, 1, 1, bad(None))),
+    "PeerUp: gpu: found 1; allowed are 0": (MEMBER, PeerUp(Role.ENTRY, 1)),
+    "PeerUp: gpu: found 3; allowed are 0": (MEMBER, PeerUp(Role.ENTRY, 3)),
+    "PeerUp: gpu: found True; allowed are 0": (MEMBER, PeerUp(Role.ENTRY, True)),
+    "PeerDown: gpu: found 900; allowed are 1, 2, 9": (WARDEN, PeerDown(Role.BOUNDARY, 900)),
+    "PeerDown: gpu: found 0; allowed are 1, 2, 9": (LEADER, PeerDown(Role.BOUNDARY, 0)),
+    "Rejected: reason: found 'crc'; allowed are Rejection.CRC": (MEMBER, Rejected(bad("crc"), 1)),
+    f"Rejected: sequence: found -1; allowed is {WORDS}": (MEMBER, Rejected(Rejection.CRC, -1)),
+    "Suspected: gpus: found [1]; allowed is a tuple of GPUs": (MEMBER, Suspected(bad([1]))),
+    "Suspected: gpus: found 1; allowed is a tuple of GPUs": (MEMBER, Suspected(bad(1))),
+    "Counted: members: found 3; allowed is a tuple": (MEMBER, replace(COUNTED, members=bad(3))),
+    "Counted: members: found 4; allowed is a whole number from 0 to 3": (MEMBER, replace(COUNTED, members=(1, 4))),
+    "Counted: verdict: found 'ring'; allowed are CensusVerdict.": (MEMBER, replace(COUNTED, verdict=bad("ring"))),
+    "Counted: break_before: found -1; allowed is": (MEMBER, replace(COUNTED, break_before=-1)),
+    f"Counted: sequence: found 4294967296; allowed is {WORDS}": (MEMBER, replace(COUNTED, sequence=1 << 32)),
+    "Counted: sent_at: found -1; allowed is": (MEMBER, replace(COUNTED, sent_at=-1)),
+    "Counted: degraded: found None; allowed is a tuple": (MEMBER, replace(COUNTED, degraded=bad(None))),
+    "Counted: degraded: found 4; allowed is": (MEMBER, replace(COUNTED, degraded=(4,))),
+    "Counted: boundaries: found {}; allowed is a tuple of pairs": (MEMBER, replace(COUNTED, boundaries=bad({}))),
+    "Counted: boundaries: found 1; allowed is a pair of": (MEMBER, replace(COUNTED, boundaries=bad((1,)))),
+    "Counted: boundaries: found (1, 2, 3); allowed is": (MEMBER, replace(COUNTED, boundaries=bad(((1, 2, 3),)))),
+    "Counted: boundaries: found 4; allowed is": (MEMBER, replace(COUNTED, boundaries=((4, 1),))),
+    f"Counted: weight: found -1; allowed is {WORDS}": (MEMBER, replace(COUNTED, weight=-1)),
+}
+CLAIMS = [
+    (MEMBER, Elected(Role.ENTRY, 0xFFFFFFFF)),
+    (MEMBER, Deposed(Role.ENTRY, 1, LeaseEnd.FENCED)),
+    (MEMBER, PeerUp(Role.ENTRY, 0)),
+    (LEADER, Elected(Role.BOUNDARY, 1)),
+    (LEADER, PeerDown(Role.BOUNDARY, 2)),
+    (WARDEN, PeerUp(Role.BOUNDARY, 9)),
+    (WARDEN, Granted(Role.BOUNDARY, 1, 2, LATEST)),
+    (WARDEN, Lapsed(Role.BOUNDARY, 1, 0, LeaseEnd.RELEASE)),
+    (MEMBER, Rejected(Rejection.STALE, 0xFFFFFFFF)),
+    (MEMBER, replace(COUNTED, members=None, boundaries=((3, 15),), degraded=(0,), weight=0xFFFFFFFF, sent_at=LATEST)),
+]
+
+
+@pytest.mark.parametrize("says", WRONG_CLAIMS)
+def test_a_claim_that_can_t_be_is_told_by_its_field(recorded: type[Recorded], says: str) -> None:
+    boot, claim = WRONG_CLAIMS[says]
+    recorded.answers["start"] = [claim]
+    with pytest.raises(FirmwareError) as caught:
+        ForeignFirmware("firmware of a.3 (mine)", recorded, boot).start(7)
+    assert str(caught.value).startswith(f"firmware of a.3 (mine): start in cycle 7: {says}")
+
+
+@pytest.mark.parametrize(("boot", "claim"), CLAIMS)
+def test_the_least_and_the_most_that_can_be_claimed_is_taken(
+    recorded: type[Recorded], boot: Boot, claim: Action
+) -> None:
+    recorded.answers["start"] = [claim]
+    assert ForeignFirmware("x", recorded, boot).start(0) == [claim]
 
 
 @pytest.mark.parametrize("says", WRONG_ANSWERS)

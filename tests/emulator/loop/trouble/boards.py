@@ -23,6 +23,7 @@ from ringhil.firmware.boot import Boot, our_program
 from ringhil.protocol.line import firmware_messages as m
 from ringhil.protocol.line.firmware_codec import encode, joined
 from ringhil.protocol.line.firmware_loop import Declined, LoopType
+from ringhil.protocol.wire import Role
 
 from .lines import PulledOut, Trouble, TroubledLine
 from .ptys import PtyEnd
@@ -88,6 +89,8 @@ class FirmwareWords:
             done + joined([m.WriteAction(0xEE, 1)]),
             done + joined([m.CancelTimerAction(1)] * 257),
             done + joined([m.SuspectedAction((1 << 40,))]),
+            done + joined([m.ElectedAction(Role.ENTRY.code, 0)]),
+            done + joined([m.PeerUpAction(Role.ENTRY.code, 999)]),
             bytes([0x7E]) + answer[_ID],
             bytes([LoopType.ATTACH_REPLY.code]) + answer[_ID],
             encode(m.AttachReply(id_, 1, 0, 100, b"another")),
