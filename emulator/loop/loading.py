@@ -32,8 +32,8 @@ _ALLOWED = (
 
 
 def firmware_of(given: Sequence[str], sources: Mapping[str, str] | None = None) -> FirmwareChoice:
-    """What was written, loaded; a later one for the same GPU counts. `sources`: those of such a choice on another
-    machine, and nothing is loaded from another file than there. Raises FirmwareError."""
+    """What was written, loaded. `sources`: those of such a choice on another machine, and nothing is loaded from
+    another file than there. Raises FirmwareError."""
     wanted = dict[str, str]()
     for text in given:
         where, mark, what = text.partition("=")
@@ -43,6 +43,9 @@ def firmware_of(given: Sequence[str], sources: Mapping[str, str] | None = None) 
             where = where if where == ALL else str(GpuRef.parse(where))
         except ValueError as error:
             raise FirmwareError(f"--firmware {text}: {error}") from error
+        if where in wanted:
+            named = "'*'" if where == ALL else f"GPU {where}"
+            raise FirmwareError(f"--firmware {text}: {named} has {wanted[where]} already; allowed is one")
         wanted[where] = what
         if is_board(what) and (where == ALL or list(wanted.values()).count(what) > 1):
             raise FirmwareError(f"--firmware {text}: a board runs the firmware of one GPU")

@@ -26,7 +26,9 @@ from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.node_loop import NodeMessage
 
 _ALLOWED = "GPU=URL, such as a.3=/dev/ttyUSB0 or a.3=socket://127.0.0.1:7777"
-_LOST = re.compile(r"lost@([0-9]{1,18})")
+_LOST_AT = "lost@"
+_LOST_ALLOWED = f"allowed is {_LOST_AT}CYCLE, a number of up to 18 digits"
+_LOST = re.compile(rf"{_LOST_AT}([0-9]{{1,18}})")
 _TRIES, _PATIENCE = 4, 0.5  # seconds each
 _SHOWN = 16  # bytes of nonsense in a message
 
@@ -62,6 +64,8 @@ class OpenNodes:
                 if lost is not None:
                     nodes[name] = LostNode(text, int(lost[1]))
                     continue
+                if what.startswith(_LOST_AT):
+                    raise NodeError(f"--node {text}: found {shown(what)}; {_LOST_ALLOWED}")
                 nodes[name] = _opened(text, what, baud, stack)
             self._open = stack.pop_all()
         self.choice = NodeChoice(nodes, None if baud == BAUD else baud)

@@ -185,6 +185,11 @@ REFUSED = {
     ("a.2=rfc2217://127.0.0.1:1",): "--node a.2=rfc2217://127.0.0.1:1: cannot be opened: Connection refused",
     ("/dev/ttyS0",): "--node: found '/dev/ttyS0'; allowed is GPU=URL, such as a.3=/dev/ttyUSB0 or "
     "a.3=socket://127.0.0.1:7777",
+    **{
+        (f"a.2={lost}",): f"--node a.2={lost}: found '{lost}'; allowed is lost@CYCLE, a number of up to 18 digits"
+        for lost in ("lost@-5", "lost@x", "lost@", "lost@1.5", "lost@1000000000000000000")
+    },
+    ("a.2=lost@5", "a.2=lost@9"): "--node a.2=lost@9: GPU a.2 has lost@5 already",
 }
 
 

@@ -102,9 +102,27 @@ def test_our_own_class_named_by_hand_changes_nothing(example: str) -> None:
     assert outcomes[0] == outcomes[1]
 
 
-def test_what_a_later_one_replaces_is_not_loaded() -> None:
-    ours = "ringhil.firmware.boot:our_program"
-    assert firmware_of(["a.3=nowhere:None", f"a.3={ours}"]).chosen["a.3"].text == ours
+OURS = "ringhil.firmware.boot:our_program"
+
+
+def test_a_gpu_has_one_firmware_and_nothing_is_loaded_where_it_has_two() -> None:
+    for where, named in (("a.3", "GPU a.3"), ("*", "'*'")):
+        with pytest.raises(FirmwareError) as caught:
+            firmware_of([f"{where}=nowhere:None", "a.1=nowhere:None", f"{where}={OURS}"])
+        assert str(caught.value) == f"--firmware {where}={OURS}: {named} has nowhere:None already; allowed is one"
+
+
+def test_a_gpu_that_is_named_by_itself_is_none_of_all(recorded: type[Recorded]) -> None:
+    """Wherever it stands."""
+    found = [firmware_of(given).chosen for given in ([f"*={OURS}", "a.1=json:loads"], ["a.1=json:loads", f"*={OURS}"])]
+    assert [{where: each.text for where, each in one.items()} for one in found] == 2 * [
+        {"*": OURS, "a.1": "json:loads"}
+    ]
+    mine = FirmwareChoice((), {"a.1": Chosen("mine", recorded, ""), "*": found[0]["*"]})  # type: ignore[arg-type]
+    server = LiveServer(loads("server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\n"), cells_library(), firmware=mine)
+    server.start()
+    assert [made.boot.gpu for made in recorded.boots] == [1]
+    server.engine.close()
 
 
 def test_a_gpu_that_has_no_firmware_of_ours_may_have_somebody_s(recorded: type[Recorded]) -> None:
