@@ -1,6 +1,8 @@
 """A branch: from a moment on the run goes another way, and what comes of it is a recording like any other."""
 
+import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,24 @@ def test_a_recording_that_was_cut_off_has_branches_as_far_as_it_goes(trunk: Path
         session.branch(tmp_path / "branch")
         session.back()
     assert_replays(tmp_path / "branch")
+
+
+def test_behind_the_end_of_one_that_was_cut_off_there_is_no_branch(trunk: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(trunk, tmp_path / "r"))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE about SET outcome = NULL")
+        for table in ("messages", "events", "states"):
+            db.execute(f"DELETE FROM {table} WHERE cycle > 8000")
+    with DebugSession(path, cells_library()) as session:
+        last = session.recording.last_cycle
+        session.go(last)
+        why = f"^the recording breaks off in cycle {last}; another way on begins before it$"
+        with pytest.raises(DebugError, match=why):
+            session.branch(tmp_path / "branch")
+        assert not (tmp_path / "branch").exists()
+        session.go(last - 1)
+        session.branch(tmp_path / "branch")
+        assert (tmp_path / "branch").exists()
 
 
 def test_a_run_that_is_not_the_recorded_one_is_told(trunk: Path, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ CHANGES: dict[str, tuple[str, str]] = {
         "found no more; recorded cycle ",
     ),
     "the verdict": ("""UPDATE about SET outcome = replace(outcome, '"pass"', '"fail"')""", "verdict is pass, recorded"),
+    "no verdict": ("UPDATE about SET outcome = json_remove(outcome, '$.verdict')", "verdict is pass, recorded None"),
     "the seed": ("UPDATE about SET header = replace(header, 'seed: 1', 'seed: 2')", ""),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from ringhil.emulator.kernel.observations import FRAMES, FrameSeen
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import About, RecordedState, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.emulator.trace.recording.writer import Chain
 
 ABOUT = About(ringhil="1", rtl="sha256:0", name="n", scenario="server: {}\n", firmware=["a.1=x"], nodes=[])
 GPUS = ["a.0", "a.1"]
@@ -73,6 +74,46 @@ def test_what_was_written_is_read_in_its_order(tmp_path: Path, happened: list[An
         else:
             assert events.pop(0)[:4] == (number, *each[:3])
     assert (messages, events) == ([], [])
+
+
+@unhurried
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=12))
+def test_the_last_of_a_cycle_is_found_among_messages_and_events(tmp_path: Path, steps: list[tuple[int, bool]]) -> None:
+    """Wherever they lie in their tables. `steps`: cycles from one to the next, and whether it is an event."""
+    cycle, happened = 0, list[Any]()
+    for further, is_event in steps:
+        cycle += further
+        happened.append((cycle, None, "Struck", {}) if is_event else FRAMES[0](cycle, 0, 0, b"x" * 8, False))
+    written(tmp_path / "r", happened)
+    with Recording(tmp_path / "r") as found:
+        every = list(found.all())
+        for at in range(-1, cycle + 2):
+            assert found.at(at) == next((told for told in reversed(every) if told.cycle <= at), None)
+
+
+def test_one_that_goes_on_has_the_states_of_before(tmp_path: Path) -> None:
+    """And what goes on goes into the hashes with them."""
+    chain = Chain()
+    with RecordingWriter(tmp_path / "trunk", ABOUT, GPUS) as trunk:
+        for cycle in (5, 15, 25, 35):
+            seen = frame(cycle)
+            trunk.message(seen)
+            trunk.state(cycle + 5, b"state %d" % cycle)
+            if cycle < 20:
+                way = WAYS.index(seen.WAY)
+                chain.message(cycle, seen.cell, way, seen.port, seen.bad, seen.frame)
+                chain.state(cycle + 5, b"state %d" % cycle)
+        trunk.end({})
+    with RecordingWriter(tmp_path / "branch", ABOUT, GPUS) as branch:
+        branch.go_on(tmp_path / "trunk", 2, chain, 21)
+        for cycle in (25, 35):
+            branch.message(frame(cycle))
+            branch.state(cycle + 5, b"state %d" % cycle)
+        branch.end({})
+    with Recording(tmp_path / "trunk") as one, Recording(tmp_path / "branch") as other:
+        assert [state.cycle for state in other.states()] == [10, 20, 30, 40]
+        assert list(other.states()) == list(one.states())
+        assert list(other.all()) == list(one.all())
 
 
 def test_a_long_one_is_read_in_parts(tmp_path: Path) -> None:
