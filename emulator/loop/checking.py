@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.alone.cases import LonePromise
+from ringhil.emulator.loop.alone.servers import Stages
+from ringhil.emulator.loop.alone.stage import NotKept
 from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
 from ringhil.emulator.loop.registers import RegistersKept
 from ringhil.emulator.scenario import loads
@@ -24,7 +27,8 @@ class FirmwareVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class FirmwareFinding:
-    """`failures`: what the judge of runs has against it, or why it could not be judged."""
+    """`failures`: when, what was found and what should be, or what the judge of runs has against it; or why it could
+    not be judged."""
 
     rule: str
     says: str
@@ -36,14 +40,24 @@ def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[
     """Each of these promises, played."""
     for rule in rules:
         promise = PROMISES[rule]
-        if chosen.board is not None and promise.where == ALL:
+        if chosen.board is not None and not isinstance(promise, LonePromise) and promise.where == ALL:
             why = "a board runs the firmware of one GPU"
             yield FirmwareFinding(rule, promise.says, FirmwareVerdict.NOT_JUDGED, (why,))
             continue
-        failures = tuple(_failures(promise, chosen, library))
+        failures = tuple(
+            _alone(promise, chosen) if isinstance(promise, LonePromise) else _failures(promise, chosen, library)
+        )
         yield FirmwareFinding(
             rule, promise.says, FirmwareVerdict.BROKEN if failures else FirmwareVerdict.KEPT, failures
         )
+
+
+def _alone(promise: LonePromise, chosen: Chosen) -> list[str]:
+    try:
+        promise.play(Stages(chosen))
+    except (NotKept, FirmwareError) as broken:
+        return [str(broken)]
+    return []
 
 
 def _failures(promise: FirmwarePromise, chosen: Chosen, library: Library) -> list[str]:

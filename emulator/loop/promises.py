@@ -1,4 +1,5 @@
-"""What is promised of a GPU's firmware, each promise a server in which it is put to work and judged.
+"""What is promised of a GPU's firmware: each promise a server in which it is put to work and judged, or a case that is
+played against it alone (`alone/`).
 
 The pages that promise it are docs/firmware.md and docs/elections.md. In each scenario the firmware that is checked runs
 on one GPU, or, where it may, on all that have any; all else is ours. The judge of runs says what came of it.
@@ -6,6 +7,7 @@ on one GPU, or, where it may, on all that have any; all else is ours. The judge 
 
 from dataclasses import dataclass
 
+from ringhil.emulator.loop.alone.cases import LONE_PROMISES, LonePromise
 from ringhil.emulator.server.firmware_choice import ALL
 
 _RING = "server: {cards: {a: {gpus: 8, host_links: [0, 1, 2]}}}\n"
@@ -26,7 +28,7 @@ class FirmwarePromise:
     scenario: str
 
 
-PROMISES = {
+PROMISES: dict[str, FirmwarePromise | LonePromise] = {
     "election.first": FirmwarePromise(
         "Whoever is first of its group is elected at power-up, and keeps the role.",
         "a.0",
@@ -159,4 +161,5 @@ PROMISES = {
         ALL,
         _PAIR + _WORK + "timeline: [{at: 6000, fault: dead, gpu: a.3}, {at: 9000, fault: dead, gpu: b.1}]\n",
     ),
+    **LONE_PROMISES,
 }

@@ -76,6 +76,8 @@ def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json
 
 def _say(finding: FirmwareFinding) -> None:
     say(f"{_WORDS[finding.judged]:5}{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
+    if finding.judged is FirmwareVerdict.BROKEN:
+        say(f"{'':31}promised: {finding.says}")
     rest = len(finding.failures) - 1
     if rest > 0:
         click.echo(f"{'':31}and {rest} more")

@@ -18,7 +18,7 @@ from ringhil.firmware.commands import Remember, Send, SetTimer, Write
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
 from ringhil.protocol.registers import ControlBit
-from ringhil.protocol.wire import MAX_RING, CensusVerdict, Operation, Port, RecordFlag
+from ringhil.protocol.wire import MAX_RING, CensusVerdict, Operation, Port, RecordFlag, Role
 
 NOBODY = 0xFFFF
 
@@ -200,6 +200,18 @@ class MarksNobody(Wrong):
         return super().on_frame(frame, port, bad, now)
 
 
+class MindsOtherEpochs(Wrong):
+    """What a co-member for the boundary role says it takes for said of the entry role."""
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        by_ring = port in (Port.CW.code, Port.CCW.code)
+        message = codec.decode(frame, link=False) if by_ring and frame[0] == Keepalive.KIND else None
+        if isinstance(message, Keepalive) and message.role == Role.BOUNDARY.code and self.boot.entry:
+            other = next(gpu for gpu in self.boot.entry.members if gpu != self.boot.gpu)
+            frame = codec.encode(replace(message, role=Role.ENTRY.code, my_discriminator=other << 16 | 1))
+        return super().on_frame(frame, port, bad, now)
+
+
 NAMED = {  # the first promise that it breaks
     AsksNever: "election.first",
     RenewsNever: "election.first",
@@ -220,6 +232,7 @@ NAMED = {  # the first promise that it breaks
     GrantsNever: "boundary.grants",
     AlwaysGrants: "boundary.refuses",
     MarksNobody: "census.damage",
+    MindsOtherEpochs: "lease.own_epochs",
 }
 
 
@@ -262,6 +275,7 @@ def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[0].startswith("FAIL election.first")
+    assert lines[1].strip().startswith("promised: Whoever is first of its group")
     assert "ok   election.waits" in lines
     assert lines[-1].startswith("mine:Silent: ")
     crashed = ringhil("firmware", "check", "mine:Crash", "census.cut", "--json", cwd=tmp_path)

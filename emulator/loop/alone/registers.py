@@ -1,0 +1,92 @@
+"""What is promised of a node's registers: at a boot, and when a role is taken up or lost."""
+
+from ringhil.emulator.loop.alone.leader import Leader
+from ringhil.emulator.loop.alone.ring import HOME, Ring, in_turn
+from ringhil.emulator.loop.alone.servers import BOTH_ROLES, CARDS, TWO, Stages
+from ringhil.emulator.loop.alone.stage import NotKept, Stage
+from ringhil.emulator.loop.alone.uplink import Uplink
+from ringhil.protocol.registers import ControlBit
+
+_BOOTED = 2  # a later boot
+_ROLES = (ControlBit.ENTRY, ControlBit.MONITOR, ControlBit.BOUNDARY)
+
+
+def are_cleared_at_boot(stages: Stages) -> None:
+    """Whatever the boot before has left in them."""
+    left = {"control": sum(_ROLES) | ControlBit.FROM_ABOVE, "crossings": 0xFF, "exits": 0xFF}
+    for server, gpu in ((TWO, "a.0"), (CARDS, "a.3"), (CARDS, "b.2"), (BOTH_ROLES, "a.3")):
+        stage = stages.of(server, gpu, boots=_BOOTED, **left)
+        stage.start()
+        for bit in _ROLES:
+            _bit(stage, bit, False, f"{gpu} has just booted")
+        for register in ("crossings", "exits"):
+            _register(stage, register, 0, f"{gpu} has just booted")
+
+
+def follow_the_entry_role(stages: Stages) -> None:
+    """`entry` and `monitor`; and `exits` by what a census has shown, until the role is lost."""
+    stage = stages.of(BOTH_ROLES, "a.3")
+    ring = Ring(stage, in_turn([(HOME, HOME)]))
+    entry, across = Uplink(stage, stage.boot.entry), Uplink(stage, stage.boot.boundary)
+    stage.start()
+    across.wait_for_role(8 * across.group.interval)
+    entry.wait_for_role(2 * entry.group.interval)
+    _bit(stage, ControlBit.ENTRY, True, "it is the entry GPU")
+    _bit(stage, ControlBit.MONITOR, True, "it is the entry GPU")
+    counted = len(ring.reports)
+    stage.wait_for(lambda: len(ring.reports) > counted, 2 * stage.boot.census.period)
+    stage.wait(1)
+    assert stage.boot.crossing is not None
+    exits = stage.boot.behind[stage.boot.crossing.peer]
+    _register(stage, "exits", exits, "a census has shown that it is the boundary GPU to cards b and c")
+    entry.silent = True
+    if not stage.wait_for(lambda: not entry.held, 2 * entry.group.lease):
+        raise NotKept(stage.now, "it holds the entry role, and the CPU is silent", "its lease should be over")
+    for bit in (ControlBit.ENTRY, ControlBit.MONITOR):
+        _bit(stage, bit, False, "its lease is over")
+    _register(stage, "exits", 0, "its lease of the entry role is over")
+    begin = len(ring.rounds)
+    stage.wait(2 * stage.boot.census.period)
+    if len(ring.rounds) > begin:
+        raise NotKept(ring.rounds[begin].at, "it counts, and is no entry GPU any more", "its census should be over")
+
+
+def follow_the_link(stages: Stages) -> None:
+    """Of the boundary GPU that asks, and of its warden."""
+    stage = stages.of(CARDS, "a.3")
+    uplink = Uplink(stage, stage.boot.boundary)
+    stage.start()
+    uplink.wait_for_role(4 * uplink.group.interval)
+    assert stage.boot.crossing is not None
+    _link(stage, True, "it is the boundary GPU")
+    uplink.silent = True
+    stage.wait(uplink.group.lease + uplink.group.interval)
+    _link(stage, False, "its lease is over")
+    stage = stages.of(CARDS, "b.2")
+    leader = Leader(stage)
+    stage.start()
+    stage.until(leader.group.lease)
+    leader.must_be_granted(1, "nothing is against it")
+    _link(stage, True, "it has granted its leader the link")
+    stage.wait(leader.group.lease)
+    _link(stage, False, "the lease that it has granted is over")
+
+
+def _link(stage: Stage, on: bool, why: str) -> None:
+    crossing = stage.boot.crossing
+    assert crossing is not None
+    _bit(stage, ControlBit.BOUNDARY, on, why)
+    _bit(stage, ControlBit.FROM_ABOVE, on and crossing.from_above, why)
+    _register(stage, "crossings", crossing.cards if on else 0, why)
+
+
+def _bit(stage: Stage, bit: ControlBit, wanted: bool, why: str) -> None:
+    if stage.has(bit) != wanted:
+        found = f"control is {ControlBit.show(stage.registers['control'])}"
+        raise NotKept(stage.now, found, f"{why}: {bit.word} should be {wanted:d}")
+
+
+def _register(stage: Stage, register: str, wanted: int, why: str) -> None:
+    found = stage.registers[register]
+    if found != wanted:
+        raise NotKept(stage.now, f"{register} is {found:#x}", f"{why}: it should be {wanted:#x}")

@@ -1,0 +1,102 @@
+"""The ring of an entry GPU whose other GPUs are all bypassed: its messages come home as they have left, unless they are
+lost, damaged, turned round or changed on the way."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ringhil.emulator.loop.alone.stage import FrameOut, Stage
+from ringhil.protocol import codec, crc
+from ringhil.protocol.frames import Record, Report, Statistics
+from ringhil.protocol.wire import Flag, Port
+
+_ROUND_TRIP = 40  # cycles
+HOME, DAMAGED, LOST, TURNED, TWICE = "home", "damaged", "lost", "turned round", "home twice"
+Fate = tuple[str, str]  # of the message by each way: one of these, or a change
+Change = Callable[[Statistics], Statistics | bytes]
+
+
+def _with_record(message: Statistics, **changes: int) -> Statistics:
+    """Its record says something else, under the tag that belongs to that unless it is named."""
+    record = replace(message.records[0], **changes)
+    head = (record.id, record.hop, record.state, record.flags, record.gpu_type, record.stamp, record.weight)
+    tag = crc.record_tag(message.epoch, message.sequence, Record.HEAD.pack(*head, record.errors, record.peer, 0))
+    return replace(message, records=(replace(record, tag=changes.get("tag", tag)),))
+
+
+def _wrong_crc(message: Statistics) -> bytes:
+    frame = codec.encode(message)
+    return bytes([*frame[:20], frame[20] ^ 1, *frame[21:]])
+
+
+CHANGES: dict[str, Change] = {
+    "wrong in its end-to-end CRC": _wrong_crc,
+    "of another epoch": lambda message: replace(message, epoch=message.epoch + 1),
+    "of the round before": lambda message: replace(message, sequence=message.sequence - 1),
+    "another GPU's": lambda message: replace(message, origin=message.origin + 1),
+    "once more on its way round": lambda message: replace(message, flags=message.flags | Flag.CIRCULATING),
+    "home on the wrong side": lambda message: message,
+    "with a count of 0": lambda message: replace(message, count=0),
+    "with a count above the ring's size": lambda message: replace(message, count=message.expected + 1),
+    "with fewer records than it counts": lambda message: replace(message, count=2),
+    "with a wrong hop number": lambda message: _with_record(message, hop=2),
+    "with a changed record": lambda message: _with_record(message, tag=message.records[0].tag ^ 1),
+    "not in ring order": lambda message: _with_record(message, id=message.origin + 3),
+}
+_OTHER_SIDE = {TURNED, "home on the wrong side"}
+
+
+def in_turn(fates: Sequence[Fate]) -> Callable[[int], Fate]:
+    """What becomes of a round by its number, from 0 on: these again and again."""
+    return lambda number: fates[number % len(fates)]
+
+
+@dataclass
+class RoundBegun:
+    """One that was begun. `messages`: those that have left by now."""
+
+    epoch: int
+    sequence: int
+    at: int
+    fate: Fate
+    messages: int = 0
+
+    @property
+    def fails(self) -> bool:
+        """Nothing comes home that can be counted."""
+        turned = self.fate.count(TURNED)
+        return turned == 1 or (turned == 0 and not {HOME, TWICE} & {*self.fate})
+
+
+class Ring:
+    """Carries the messages of the entry GPU on `stage` home, each round as `fate` says of its number from 0 on."""
+
+    def __init__(self, stage: Stage, fate: Callable[[int], Fate]) -> None:
+        self._stage, self._fate = stage, fate
+        self.rounds = list[RoundBegun]()
+        self.reports = list[tuple[int, Report]]()
+        stage.on_sent.append(self._sent)
+
+    def _sent(self, sent: FrameOut) -> None:
+        message = sent.message
+        if isinstance(message, Report) and sent.port is Port.CPU:
+            self.reports.append((sent.at, message))
+        if not isinstance(message, Statistics) or sent.port not in (Port.CW, Port.CCW):
+            return
+        known = [each for each in self.rounds if (each.epoch, each.sequence) == (message.epoch, message.sequence)]
+        if not known:
+            fate = self._fate(len(self.rounds))
+            known = [RoundBegun(message.epoch, message.sequence, sent.at, fate)]
+            self.rounds += known
+        known[0].messages += 1
+        what = known[0].fate[sent.port.code]
+        if what != LOST:
+            self._stage.after(_ROUND_TRIP, lambda: self._home(message, sent.port, what))
+
+    def _home(self, message: Statistics, port: Port, what: str) -> None:
+        back = {Port.CW: Port.CCW, Port.CCW: Port.CW}[port] if what in _OTHER_SIDE else port
+        if what == TURNED:
+            message = replace(message, flags=message.flags | Flag.WRAPPED)
+        changed = CHANGES[what](message) if what in CHANGES else message
+        frame = changed if isinstance(changed, bytes) else codec.encode(changed)
+        for _ in range(2 if what == TWICE else 1):
+            self._stage.hear_bytes(frame, back, bad=what == DAMAGED)

@@ -1,0 +1,64 @@
+"""The GPUs that are put to work alone, as the server in which they stand tells them who they are."""
+
+from functools import cache
+
+from ringhil.emulator.loop.alone.stage import Stage
+from ringhil.emulator.scenario import GpuRef, loads
+from ringhil.emulator.server.firmware_choice import Chosen
+from ringhil.emulator.server.groups import Groups
+from ringhil.emulator.server.times import times_of
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.boot import Boot
+
+ONE = "server: {cards: {a: {gpus: 8, host_links: [0]}}}"
+TWO = "server: {cards: {a: {gpus: 8, host_links: [0, 1]}}}"
+THREE = "server: {cards: {a: {gpus: 8, host_links: [0, 1, 2]}}}"
+CARDS = """\
+server:
+  cards: {a: {gpus: 6, host_links: [0]}, b: {gpus: 6, host_links: [0]}}
+  boundary_links: [{from: [a.3, a.4], to: [b.2, b.1]}]
+"""
+BOTH_ROLES = """\
+server:
+  cards:
+    a: {gpus: 6, host_links: [2, 3]}
+    b: {gpus: 6, host_links: [3, 2]}
+    c: {gpus: 6, host_links: [3]}
+  boundary_links:
+    - {from: [a.3, a.4], to: [b.2, b.1]}
+    - {from: [b.4, b.5], to: [c.1, c.0]}
+"""
+HASTY = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0]}}
+  settings: {census_period: 500}
+"""
+PATIENT = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0, 1]}}
+  settings: {keepalive_multiplier: 8, keepalive_jitter: 8, wait_to_restore: 1500}
+"""
+
+
+@cache
+def boot_of(server: str, gpu: str, boots: int = 1, memory: int = 0) -> Boot:
+    """What a GPU of such a server is told at this boot."""
+    scenario, ref = loads(f"{server.rstrip()}\nuntil: 1\n"), GpuRef.parse(gpu)
+    wiring = Wiring(scenario.server)
+    groups = Groups(wiring, scenario.server.settings, times_of(scenario.server), scenario.seed)
+    return groups.boot(wiring.number(ref.card), ref.index, boots, memory)
+
+
+class Stages:
+    """Puts the firmware that was chosen on stages."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self._chosen = chosen
+
+    def of(self, server: str, gpu: str, boots: int = 1, memory: int = 0, **registers: int) -> Stage:
+        """As this GPU, not yet started. `registers`: those that hold something else than at power-up. Raises
+        FirmwareError."""
+        chosen = self._chosen
+        board = chosen.board is not None and chosen.forgiven
+        boot = boot_of(server, gpu, boots, memory)
+        return Stage(f"firmware of {gpu} ({chosen.text})", chosen.maker, boot, registers, board=board)

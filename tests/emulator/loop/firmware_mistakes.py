@@ -1,0 +1,241 @@
+"""Mistakes of one line each in the firmware in C, and what of `firmware check` finds each."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.firmware.c.library import FOLDER
+from tests.protocol.c.library import INCLUDE, SOURCES, compile_c
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """In `file` this text is replaced, once; these rules find it, and no other."""
+
+    file: str
+    right: str
+    wrong: str
+    rules: tuple[str, ...]
+
+
+class Compiled:
+    """The firmware as objects in `folder`; of one with a mistake a single file is compiled anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._objects = {
+            source.name: self._compiled(source, folder / f"{source.stem}.o", "-c")
+            for source in (*sorted(FOLDER.glob("*.c")), *SOURCES)
+        }
+
+    def right(self) -> Path:
+        """The library as it is."""
+        return self._compiled(*self._objects.values(), self._folder / "libright.so", "-shared")
+
+    def wrong(self, name: str, mistake: Mistake) -> Path:
+        """The library with this mistake."""
+        text = (FOLDER / mistake.file).read_text()
+        assert text.count(mistake.right) == 1, f"{name}: {mistake.file} has it {text.count(mistake.right)} times"
+        source = self._folder / f"{name}.c"
+        source.write_text(text.replace(mistake.right, mistake.wrong))
+        others = [each for file, each in self._objects.items() if file != mistake.file]
+        return self._compiled(source, *others, self._folder / f"lib{name}.so", "-shared")
+
+    def _compiled(self, *files: Path | str) -> Path:
+        *sources, made, how = files
+        done = compile_c("-std=c99", "-fPIC", f"-I{FOLDER}", f"-I{INCLUDE}", how, *sources, "-o", made)
+        assert done.returncode == 0, done.stderr
+        return Path(made)
+
+
+_RELEASES_UNKNOWN = "say_election(gpu, m, RHW_OPERATION_RELEASE, message->epoch);"
+_BETTER = "m->peers[rank].liveness.up && m->peers[rank].uplink && !m->peers[rank].reluctant)"
+_RENEWS = "(message->state & 0x0Fu) == RHW_STATE_HOLDER && w->grants && message->epoch == w->epoch)"
+_CLEARS = "rhf_say_write(&gpu->out, RH_REGISTER_CROSSINGS, 0);\n    rhf_say_write(&gpu->out, RH_REGISTER_EXITS, 0);"
+_TIMES_OUT = "rhf_say_timer(&gpu->out, RHF_TIMEOUT, (int64_t)gpu->boot.timeout);"
+_NEXT_PERIOD = "        rhf_say_timer(&gpu->out, RHF_PERIOD, (int64_t)gpu->boot.period);\n    else if"
+_LAID_DOWN = "    rhf_say_cancel(&gpu->out, RHF_TIMEOUT);\n    rhf_say_write(&gpu->out, RH_REGISTER_EXITS, 0);\n"
+
+MISTAKES = {
+    # Keepalives.
+    "one_way_round": Mistake(
+        "group.c", "        rhf_tell(gpu, m, RHW_PORT_CCW, rank, told);\n", "", ("keepalives.rounds",)
+    ),
+    "no_jitter": Mistake("group.c", "if (!m->jitter)", "if (1)", ("keepalives.jitter",)),
+    "always_up": Mistake(
+        "member.c", "(uplink_is_up(m, now) ? RHW_MEMBER_UPLINK : 0u)", "RHW_MEMBER_UPLINK", ("keepalives.say",)
+    ),
+    "echo_stale_warden": Mistake(
+        "warden.c", "w->highest, message->sequence,", "w->highest, message->sequence - 1,", ("keepalives.answers",)
+    ),
+    "old_news": Mistake("group.c", "    if (peer->sequence >= 0) {", "    if (0) {", ("keepalives.newest",)),
+    "copies_are_alive": Mistake(
+        "group.c",
+        "if (!take(peer, message))\n            return RHF_NONE;",
+        "take(peer, message);",
+        ("keepalives.newest",),
+    ),
+    "hears_damaged": Mistake(
+        "gpu.c",
+        "if (bad || !rhf_well_formed(frame, length) ||",
+        "if (!rhf_well_formed(frame, length) ||",
+        ("keepalives.intact",),
+    ),
+    "hears_wrong_crc": Mistake("gpu.c", " || !rhw_intact(frame, length))", ")", ("keepalives.intact",)),
+    # Leases.
+    "lease_from_grant": Mistake(
+        "member.c",
+        "int64_t until = sent->at + m->lease;",
+        "int64_t until = now + m->lease;",
+        ("lease.from_claim", "lease.as_holder", "lease.granted"),
+    ),
+    "lease_from_answer": Mistake(
+        "member.c", "longer(m->lease_until, sent->at + m->lease)", "now + m->lease", ("lease.renewed",)
+    ),
+    "lease_shortened": Mistake(
+        "member.c", "longer(m->lease_until, sent->at + m->lease)", "sent->at + m->lease", ("lease.renewed",)
+    ),
+    "renewed_as_candidate": Mistake(
+        "member.c", "if (sent->as_holder && sent->epoch == m->held_epoch)", "", ("lease.as_holder",)
+    ),
+    "ignore_fence": Mistake("member.c", "if (m->holds && m->epoch > m->held_epoch)", "if (0)", ("lease.fenced",)),
+    "no_release_unknown": Mistake("member.c", _RELEASES_UNKNOWN, ";", ("lease.unknown", "lease.other_holder")),
+    "takes_by_the_ring": Mistake(
+        "member.c", "if (port != m->uplink || message->role", "if (message->role", ("lease.granted",)
+    ),
+    "any_epoch": Mistake(
+        "group.c",
+        "return highest + 1 + (uint32_t)((m->rank + m->size - highest % m->size) % m->size);",
+        "return highest + 1 + 0 * m->rank;",
+        ("lease.epochs",),
+    ),
+    "takes_beside_a_holder": Mistake(
+        "member.c", "now >= until || hears_holder(m, now)", "now >= until", ("lease.other_holder",)
+    ),
+    # Wardens.
+    "warden_grants_low": Mistake(
+        "warden.c", "if (wait || message->epoch <= w->highest) {", "if (wait) {", ("warden.epochs",)
+    ),
+    "grants_once_more": Mistake(
+        "warden.c", "message->epoch <= w->highest) {", "message->epoch < w->highest) {", ("warden.epochs",)
+    ),
+    "no_memory": Mistake(
+        "warden.c", "    rhf_say_write(&gpu->out, RH_REGISTER_MEMORY, epoch);\n", "", ("warden.memory",)
+    ),
+    "short_lease": Mistake(
+        "warden.c", "w->until = now + w->group.lease;", "w->until = now + w->group.lease - 1;", ("warden.from_arrival",)
+    ),
+    "renew_as_candidate": Mistake("warden.c", _RENEWS, "w->grants && message->epoch == w->epoch)", ("warden.renewed",)),
+    "renew_any_epoch": Mistake(
+        "warden.c", _RENEWS, "(message->state & 0x0Fu) == RHW_STATE_HOLDER && w->grants)", ("warden.renewed",)
+    ),
+    "releases_any_epoch": Mistake(
+        "warden.c",
+        "RHW_OPERATION_RELEASE && w->grants && message->epoch == w->epoch)",
+        "RHW_OPERATION_RELEASE && w->grants)",
+        ("warden.released",),
+    ),
+    "warden_trusts_any": Mistake(
+        "warden.c", "if (port != m->uplink || message->candidate != m->uplink_home)", "if (0)", ("warden.link",)
+    ),
+    "no_sit_out": Mistake(
+        "warden.c", "gpu->boot.boots > 1 ? m->lease + m->guard : 2 * m->skew", "2 * m->skew", ("warden.boots",)
+    ),
+    "no_guard_at_boot": Mistake("warden.c", "m->lease + m->guard", "m->lease", ("warden.boots",)),
+    "settles_not": Mistake("warden.c", ": 2 * m->skew);", ": m->skew);", ("warden.settles",)),
+    "warden_no_fence": Mistake("warden.c", "end_lease(gpu, w, RHF_END_FENCED);", ";", ("warden.fenced",)),
+    "fenced_in_silence": Mistake("warden.c", "    if (fenced) {", "    if (0) {", ("warden.fenced",)),
+    "forgets_others": Mistake(
+        "warden.c", "rhf_detection(&w->group) + w->group.interval;", "rhf_detection(&w->group);", ("warden.others",)
+    ),
+    "refuses_for_too_long": Mistake(
+        "warden.c", "(uint32_t)wait;", "(uint32_t)(wait ? wait + m->lease : 0);", ("warden.boots", "warden.others")
+    ),
+    "keeps_news": Mistake("warden.c", "    if (w->news)\n", "    if (0)\n", ("warden.tells",)),
+    # Waits.
+    "no_turns": Mistake(
+        "member.c",
+        "hold_off) + m->skew * place(m, now);",
+        "hold_off);",
+        ("lease.epochs", "wait.rank", "wait.who_is_up"),
+    ),
+    "counts_the_dead": Mistake(
+        "member.c", "is_settling(m, now) || (p->liveness.up && p->uplink);", "1;", ("wait.who_is_up",)
+    ),
+    "announces_not": Mistake(
+        "member.c", "} else if (m->announced_at != RHF_NEVER && now <", "} else if (0 && now <", ("wait.announced",)
+    ),
+    "no_better_candidate": Mistake("member.c", "p->state == RHW_STATE_CANDIDATE &&", "0 &&", ("wait.candidate",)),
+    "no_holder": Mistake(
+        "member.c",
+        "m->peers[rank].state == RHW_STATE_HOLDER)",
+        "0)",
+        ("lease.other_holder", "wait.who_is_up", "wait.holder"),
+    ),
+    "no_wait_restore": Mistake("member.c", "m->hold_off_until = now + m->wait_to_restore;", "", ("wait.boot",)),
+    "listens_for_less": Mistake(
+        "member.c", "is_boundary ? rhf_detection(m) : m->interval;", "m->interval;", ("wait.boot_across",)
+    ),
+    "waits_for_nobody": Mistake(
+        "member.c",
+        "is_fresh(m, rank, now) && m->peers[rank].uplink)\n            return",
+        "is_fresh(m, rank, now))\n            return",
+        ("wait.nobody",),
+    ),
+    "no_backoff": Mistake("member.c", "wait << (m->losses - 1)", "wait", ("wait.losses",)),
+    "losses_for_ever": Mistake(
+        "member.c", "now - m->held_since < 8 * wait ? m->losses + 1 : 1", "m->losses + 1", ("wait.held_long",)
+    ),
+    "leaves_no_turn": Mistake(
+        "member.c", "return m->losses && m->size > 1 ? turn(m) : 0;", "return 0;", ("wait.turn",)
+    ),
+    "no_guard": Mistake("member.c", "now + message->lease + m->guard", "now + message->lease", ("wait.refused",)),
+    "claims_at_any_time": Mistake("member.c", "} else if (!m->asked) {", "} else {", ("wait.refused",)),
+    "no_backoff_of_peers": Mistake("liveness.c", "wait_to_restore << l->doublings", "wait_to_restore", ("wait.back",)),
+    "failures_for_ever": Mistake("liveness.c", "        l->doublings = 0;\n", "        ;\n", ("wait.forgiven",)),
+    # Reluctance.
+    "no_reluctance": Mistake("member.c", " && !(is_reluctant(m) && has_better(m));", ";", ("reluctance.asks",)),
+    "never_reluctant": Mistake(
+        "member.c",
+        "return m->reluctant || m->grantor_reluctant;",
+        "return 0;",
+        ("reluctance.asks", "reluctance.hands_over"),
+    ),
+    "hold_any_up": Mistake("member.c", _BETTER, "m->peers[rank].liveness.up)", ("reluctance.asks", "reluctance.keeps")),
+    "warden_never_reluctant": Mistake(
+        "warden.c", "(w->reluctant ? RHW_MEMBER_RELUCTANT : 0u)", "0u", ("reluctance.said",)
+    ),
+    # Rounds.
+    "one_attempt": Mistake(
+        "census.c",
+        "if (c->attempt < gpu->boot.attempts) {",
+        "if (0) {",
+        ("rounds.again", "rounds.end", "rounds.believed", "rounds.names"),
+    ),
+    "loses_census_timeout": Mistake(
+        "census.c", _TIMES_OUT, f"if (c->attempt == 1) {_TIMES_OUT}", ("rounds.again", "rounds.end", "rounds.names")
+    ),
+    "loses_period": Mistake("census.c", _NEXT_PERIOD, "        ;\n    else if", ("rounds.end",)),
+    "counts_a_half": Mistake("joined.c", "    if (one->wrapped)\n", "    if (0)\n", ("rounds.again", "rounds.end")),
+    "one_way_is_none": Mistake(
+        "joined.c",
+        "return single(cw->there ? cw : ccw, counted);",
+        "return RHF_REJECTION_LOST;",
+        ("rounds.end", "rounds.one_way"),
+    ),
+    "tags_unchecked": Mistake(
+        "verdict.c", "if (record.tag != rhw_tag(frame->epoch, frame->sequence, at))", "if (0)", ("rounds.believed",)
+    ),
+    "suspects_linger": Mistake("census.c", "    gpu->census.named = 0;\n", "", ("rounds.names",)),
+    "never_slow": Mistake(
+        "census.c", "c->degraded ? RHW_GPU_DEGRADED : RHW_GPU_WORKING", "RHW_GPU_WORKING", ("rounds.own_state",)
+    ),
+    # Registers.
+    "no_boot_clear": Mistake("gpu.c", _CLEARS, "", ("registers.boot",)),
+    "depose_keeps_exits": Mistake(
+        "gpu.c", _LAID_DOWN, "    rhf_say_cancel(&gpu->out, RHF_TIMEOUT);\n", ("registers.entry",)
+    ),
+    "exits_of_neighbours_only": Mistake(
+        "gpu.c", "(uint32_t)gpu->behind[counted->peers[i]]", "1u << counted->peers[i]", ("registers.entry",)
+    ),
+    "keeps_crossings": Mistake("gpu.c", "on ? gpu->crossing.cards : 0", "gpu->crossing.cards", ("registers.link",)),
+}
