@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ringhil.emulator.loop.alone import keepalives, leases, registers, reluctance, rounds, waits, wardens
+from ringhil.emulator.loop.alone import keepalives, leases, links, registers, reluctance, rounds, waits, wardens
 from ringhil.emulator.loop.alone.servers import Stages
 
 
@@ -150,6 +150,16 @@ LONE_PROMISES = {
     "rounds.names": LonePromise("Only what failed in this period names suspects.", rounds.name_the_latest),
     "rounds.own_state": LonePromise(
         "An entry GPU that computes slowly says so in its own record.", rounds.tell_how_it_is
+    ),
+    "rounds.changed": LonePromise(
+        "A round that only counts, and differs from the last count, is looked into by one with records.",
+        rounds.look_when_a_count_changes,
+    ),
+    "links.noisy": LonePromise(
+        "A link is noisy from an error on until 16 rounds have passed without another.", links.noisy_for_some_rounds
+    ),
+    "links.slow": LonePromise(
+        "A link is slow when four rounds in a row are late by as much, and not before.", links.slow_after_some_rounds
     ),
     "registers.boot": LonePromise(
         "A boot clears control of the roles, crossings and exits.", registers.are_cleared_at_boot

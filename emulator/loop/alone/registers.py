@@ -46,6 +46,7 @@ def follow_the_entry_role(stages: Stages) -> None:
         _bit(stage, bit, False, "its lease is over")
     _register(stage, "exits", 0, "its lease of the entry role is over")
     begin = len(ring.rounds)
+    stage.count_now()
     stage.wait(2 * stage.boot.census.period)
     if len(ring.rounds) > begin:
         raise NotKept(ring.rounds[begin].at, "it counts, and is no entry GPU any more", "its census should be over")

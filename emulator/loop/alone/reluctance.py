@@ -23,6 +23,9 @@ def lets_others_ask(stages: Stages) -> None:
         if claims := uplink.elections(Operation.CLAIM):
             found = f"it claims the boundary role; {who}"
             raise NotKept(claims[0][0], found, "a.4 is up and can hold it, so it should not ask")
+        told = [message for _, _, message in other.heard()]
+        if not told or not told[-1].state & MemberFlag.RELUCTANT:
+            raise NotKept(stage.now, f"it doesn't tell a.4 that it is reluctant; {who}", "its keepalives should say so")
         other.uplink = False
         uplink.wait_for_claim(4 * uplink.group.interval, "a.4 can't hold the link any more")
 
@@ -32,9 +35,9 @@ def hands_over(stages: Stages) -> None:
     stage = stages.of(CARDS, "a.3")
     uplink, _ = _holder(stage)
     uplink.reluctant = MemberFlag.RELUCTANT
-    stage.wait(2 * uplink.group.interval)
+    stage.wait_for(lambda: not uplink.held, 2 * uplink.group.interval)
     if uplink.held or not uplink.elections(Operation.RELEASE):
-        found = "it holds the link" if uplink.held else "it has not released its lease"
+        found = "it holds the link" if uplink.held else "it has laid the link down without a release"
         raise NotKept(stage.now, f"its warden is on an entry GPU, and {found}", "it should hand over to a.4")
     at, release = uplink.elections(Operation.RELEASE)[0]
     if release.epoch != uplink.grantor.epoch:

@@ -4,7 +4,7 @@ lost, damaged, turned round or changed on the way."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ringhil.emulator.loop.alone.stage import FrameOut, Stage
+from ringhil.emulator.loop.alone.stage import FrameOut, NotKept, Stage
 from ringhil.protocol import codec, crc
 from ringhil.protocol.frames import Record, Report, Statistics
 from ringhil.protocol.wire import Flag, Port
@@ -13,14 +13,19 @@ _ROUND_TRIP = 40  # cycles
 HOME, DAMAGED, LOST, TURNED, TWICE = "home", "damaged", "lost", "turned round", "home twice"
 Fate = tuple[str, str]  # of the message by each way: one of these, or a change
 Change = Callable[[Statistics], Statistics | bytes]
+Passes = Callable[[Statistics, Port, int], Statistics]
+
+
+def tagged(message: Statistics, record: Record) -> Record:
+    """The record, under the tag that belongs to it in this message."""
+    head = (record.id, record.hop, record.state, record.flags, record.gpu_type, record.stamp, record.weight)
+    packed = Record.HEAD.pack(*head, record.errors, record.peer, 0)
+    return replace(record, tag=crc.record_tag(message.epoch, message.sequence, packed))
 
 
 def _with_record(message: Statistics, **changes: int) -> Statistics:
-    """Its record says something else, under the tag that belongs to that unless it is named."""
-    record = replace(message.records[0], **changes)
-    head = (record.id, record.hop, record.state, record.flags, record.gpu_type, record.stamp, record.weight)
-    tag = crc.record_tag(message.epoch, message.sequence, Record.HEAD.pack(*head, record.errors, record.peer, 0))
-    return replace(message, records=(replace(record, tag=changes.get("tag", tag)),))
+    """Its record says something else."""
+    return replace(message, records=tuple(tagged(message, replace(each, **changes)) for each in message.records))
 
 
 def _wrong_crc(message: Statistics) -> bytes:
@@ -30,8 +35,8 @@ def _wrong_crc(message: Statistics) -> bytes:
 
 CHANGES: dict[str, Change] = {
     "wrong in its end-to-end CRC": _wrong_crc,
-    "of another epoch": lambda message: replace(message, epoch=message.epoch + 1),
-    "of the round before": lambda message: replace(message, sequence=message.sequence - 1),
+    "of another epoch": lambda message: replace(message, epoch=message.epoch ^ 1),
+    "of another round": lambda message: replace(message, sequence=message.sequence ^ 1),
     "another GPU's": lambda message: replace(message, origin=message.origin + 1),
     "once more on its way round": lambda message: replace(message, flags=message.flags | Flag.CIRCULATING),
     "home on the wrong side": lambda message: message,
@@ -39,7 +44,9 @@ CHANGES: dict[str, Change] = {
     "with a count above the ring's size": lambda message: replace(message, count=message.expected + 1),
     "with fewer records than it counts": lambda message: replace(message, count=2),
     "with a wrong hop number": lambda message: _with_record(message, hop=2),
-    "with a changed record": lambda message: _with_record(message, tag=message.records[0].tag ^ 1),
+    "with a changed record": lambda message: replace(
+        message, records=tuple(replace(record, weight=record.weight ^ 1) for record in message.records)
+    ),
     "not in ring order": lambda message: _with_record(message, id=message.origin + 3),
 }
 _OTHER_SIDE = {TURNED, "home on the wrong side"}
@@ -58,6 +65,7 @@ class RoundBegun:
     sequence: int
     at: int
     fate: Fate
+    number: int
     messages: int = 0
 
     @property
@@ -68,10 +76,13 @@ class RoundBegun:
 
 
 class Ring:
-    """Carries the messages of the entry GPU on `stage` home, each round as `fate` says of its number from 0 on."""
+    """Carries the messages of the entry GPU on `stage` home, each round as `fate` says of its number from 0 on.
+    `passes` gives what comes home of one, by its port and the number of its round."""
 
-    def __init__(self, stage: Stage, fate: Callable[[int], Fate]) -> None:
-        self._stage, self._fate = stage, fate
+    def __init__(
+        self, stage: Stage, fate: Callable[[int], Fate], passes: Passes = lambda message, port, n: message
+    ) -> None:
+        self._stage, self._fate, self._passes = stage, fate, passes
         self.rounds = list[RoundBegun]()
         self.reports = list[tuple[int, Report]]()
         stage.on_sent.append(self._sent)
@@ -82,15 +93,27 @@ class Ring:
             self.reports.append((sent.at, message))
         if not isinstance(message, Statistics) or sent.port not in (Port.CW, Port.CCW):
             return
+        self._check(sent.at, message)
         known = [each for each in self.rounds if (each.epoch, each.sequence) == (message.epoch, message.sequence)]
         if not known:
             fate = self._fate(len(self.rounds))
-            known = [RoundBegun(message.epoch, message.sequence, sent.at, fate)]
+            known = [RoundBegun(message.epoch, message.sequence, sent.at, fate, len(self.rounds))]
             self.rounds += known
         known[0].messages += 1
         what = known[0].fate[sent.port.code]
+        home = self._passes(message, sent.port, known[0].number)
         if what != LOST:
-            self._stage.after(_ROUND_TRIP, lambda: self._home(message, sent.port, what))
+            self._stage.after(_ROUND_TRIP, lambda: self._home(home, sent.port, what))
+
+    def _check(self, at: int, message: Statistics) -> None:
+        """What leaves names this GPU, its ring, and one GPU counted."""
+        boot = self._stage.boot
+        found = (message.origin, message.expected, message.count, *(record.id for record in message.records))
+        if found[:3] != (boot.gpu, boot.gpus, 1) or found[3:] not in ((), (boot.gpu,)):
+            told = (
+                f"a message leaves with origin {found[0]}, expected {found[1]}, count {found[2]}, records {found[3:]}"
+            )
+            raise NotKept(at, told, f"they should be {boot.gpu}, {boot.gpus}, 1 and its own record")
 
     def _home(self, message: Statistics, port: Port, what: str) -> None:
         back = {Port.CW: Port.CCW, Port.CCW: Port.CW}[port] if what in _OTHER_SIDE else port

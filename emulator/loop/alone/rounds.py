@@ -4,6 +4,7 @@ All other GPUs of the ring are bypassed here, so a message comes home as it has 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ringhil.emulator.loop.alone.ring import (
     CHANGES,
@@ -17,7 +18,7 @@ from ringhil.emulator.loop.alone.ring import (
     RoundBegun,
     in_turn,
 )
-from ringhil.emulator.loop.alone.servers import HASTY, ONE, Stages
+from ringhil.emulator.loop.alone.servers import HASTY, ONE, SOMETIMES, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.protocol.frames import Report, Statistics
@@ -104,6 +105,28 @@ def believe_what_is_right(stages: Stages) -> None:
         if len(ring.rounds) < 2:
             found = f"the messages of round 1 came home {what}, and no other round has begun"
             raise NotKept(stage.now, found, "it should be tried again")
+
+
+def look_when_a_count_changes(stages: Stages) -> None:
+    """Rounds that only count: one that differs from the last is not counted, and one with records follows."""
+    stage = stages.of(SOMETIMES, "a.0")
+    uplink = Uplink(stage, stage.boot.entry)
+    ring = Ring(
+        stage, in_turn([(HOME, HOME)]), lambda message, port, n: replace(message, count=2) if n == 2 else message
+    )
+    stage.start()
+    uplink.wait_for_role(2 * uplink.group.interval)
+    stage.wait(3 * stage.boot.census.period + stage.boot.census.period // 2)
+    told = [sent.message for sent in stage.sent if isinstance(sent.message, Statistics)]
+    with_records = {message.sequence for message in told if message.records}
+    sequences = [each.sequence for each in ring.rounds]
+    if len(sequences) < 4 or sequences[3] not in with_records:
+        found = "the third round has counted one GPU more than those before, and no round with records has followed"
+        raise NotKept(stage.now, found, "it should be looked into")
+    for at, report in ring.reports:
+        if report.count != 1:
+            found = f"a count of {report.count} is reported, of which no records have told"
+            raise NotKept(at, found, "one that differs from the last should not be")
 
 
 def name_the_latest(stages: Stages) -> None:

@@ -28,6 +28,16 @@ server:
     - {from: [a.3, a.4], to: [b.2, b.1]}
     - {from: [b.4, b.5], to: [c.1, c.0]}
 """
+SWIFT = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0, 1]}}
+  settings: {wait_to_restore: 300}
+"""
+SOMETIMES = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0]}}
+  settings: {records: sometimes}
+"""
 HASTY = """\
 server:
   cards: {a: {gpus: 8, host_links: [0]}}

@@ -1,7 +1,7 @@
 """What is promised of when a member asks."""
 
 from ringhil.emulator.loop.alone.neighbour import Neighbour
-from ringhil.emulator.loop.alone.servers import CARDS, PATIENT, THREE, TWO, Stages
+from ringhil.emulator.loop.alone.servers import CARDS, PATIENT, SWIFT, THREE, TWO, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.firmware.election import STATE_BITS, GroupConfig
@@ -9,6 +9,7 @@ from ringhil.protocol.wire import MemberState, Operation
 
 _BOOTED = 2  # a later boot
 _LONG = 16  # times wait_to_restore: a lease that doesn't run out soon
+_MOST_DOUBLINGS = 6
 _FORGIVEN_AFTER = 8  # times the wait
 _OTHER = 1 << 1  # a.1 in a set of members
 
@@ -167,14 +168,15 @@ def after_a_refusal(stages: Stages) -> None:
 
 
 def for_who_comes_back(stages: Stages) -> None:
-    """A GPU that was silent is up again once it was heard for wait_to_restore, twice as long after each failure."""
-    stage = stages.of(TWO, "a.0")
+    """A GPU that was silent is up again once it was heard for wait_to_restore, twice as long after each failure, and 64
+    times at most."""
+    stage = stages.of(SWIFT, "a.0")
     uplink, other = _with_another(stage)
     group = uplink.group
     uplink.wait_for_role(group.interval)
-    for failures in range(3):
+    for failures in range(_MOST_DOUBLINGS + 3):
         _fails(other, stage, group)
-        begin, wait = stage.now, group.wait_to_restore << failures
+        begin, wait = stage.now, group.wait_to_restore << min(failures, _MOST_DOUBLINGS)
         took = _up_after(uplink, wait + 4 * group.interval)
         if took is None or took < wait:
             found = f"a.1 is heard again since cycle {begin:,}, after {failures + 1} failures, and up "

@@ -67,6 +67,12 @@ MISTAKES = {
     "echo_stale_warden": Mistake(
         "warden.c", "w->highest, message->sequence,", "w->highest, message->sequence - 1,", ("keepalives.answers",)
     ),
+    "grants_in_silence": Mistake(
+        "warden.c",
+        "FOLLOWER | (w->grants ? RHW_MEMBER_GRANTING : 0u) |\n                     (rhf",
+        "FOLLOWER |\n (rhf",
+        ("keepalives.answers",),
+    ),
     "old_news": Mistake("group.c", "    if (peer->sequence >= 0) {", "    if (0) {", ("keepalives.newest",)),
     "copies_are_alive": Mistake(
         "group.c",
@@ -192,6 +198,9 @@ MISTAKES = {
     "claims_at_any_time": Mistake("member.c", "} else if (!m->asked) {", "} else {", ("wait.refused",)),
     "no_backoff_of_peers": Mistake("liveness.c", "wait_to_restore << l->doublings", "wait_to_restore", ("wait.back",)),
     "failures_for_ever": Mistake("liveness.c", "        l->doublings = 0;\n", "        ;\n", ("wait.forgiven",)),
+    "longer_and_longer": Mistake(
+        "liveness.c", "#define MOST_DOUBLINGS 6u", "#define MOST_DOUBLINGS 9u", ("wait.back",)
+    ),
     # Reluctance.
     "no_reluctance": Mistake("member.c", " && !(is_reluctant(m) && has_better(m));", ";", ("reluctance.asks",)),
     "never_reluctant": Mistake(
@@ -203,6 +212,15 @@ MISTAKES = {
     "hold_any_up": Mistake("member.c", _BETTER, "m->peers[rank].liveness.up)", ("reluctance.asks", "reluctance.keeps")),
     "warden_never_reluctant": Mistake(
         "warden.c", "(w->reluctant ? RHW_MEMBER_RELUCTANT : 0u)", "0u", ("reluctance.said",)
+    ),
+    "says_not_reluctant": Mistake(
+        "member.c", "(is_reluctant(m) ? RHW_MEMBER_RELUCTANT : 0u)", "0u", ("reluctance.asks",)
+    ),
+    "keeps_the_lease": Mistake(
+        "member.c",
+        "        say_election(gpu, m, RHW_OPERATION_RELEASE, m->held_epoch);\n",
+        "",
+        ("reluctance.hands_over",),
     ),
     # Rounds.
     "one_attempt": Mistake(
@@ -229,7 +247,12 @@ MISTAKES = {
     "never_slow": Mistake(
         "census.c", "c->degraded ? RHW_GPU_DEGRADED : RHW_GPU_WORKING", "RHW_GPU_WORKING", ("rounds.own_state",)
     ),
+    "any_count": Mistake("census.c", "        return RHF_REJECTION_CHANGED;", "        return 0;", ("rounds.changed",)),
+    # Links.
+    "noisy_for_ever": Mistake("links.c", "if (++links->quiet > FORGET)", "if (0)", ("links.noisy",)),
+    "slow_too_soon": Mistake("links.c", "#define ROUNDS 4u", "#define ROUNDS 3u", ("links.slow",)),
     # Registers.
+    "counts_on": Mistake("gpu.c", "    gpu->census.running = gpu->census.under_way = 0;\n", "", ("registers.entry",)),
     "no_boot_clear": Mistake("gpu.c", _CLEARS, "", ("registers.boot",)),
     "depose_keeps_exits": Mistake(
         "gpu.c", _LAID_DOWN, "    rhf_say_cancel(&gpu->out, RHF_TIMEOUT);\n", ("registers.entry",)

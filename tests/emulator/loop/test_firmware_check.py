@@ -1,13 +1,16 @@
 """`ringhil firmware check`: ours keeps every promise, and what is wrong in one way breaks one that is about it."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
+from tests.firmware.c.requests import any_frame, small_frame
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.loop.alone.cases import LONE_PROMISES
 from ringhil.emulator.loop.checking import FirmwareVerdict, checked
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
@@ -255,6 +258,44 @@ def test_being_wrapped_changes_nothing() -> None:
 @pytest.mark.parametrize("made", NAMED, ids=lambda made: made.__name__)
 def test_what_is_wrong_in_one_way_breaks_a_promise_that_is_about_it(made: type[Wrong]) -> None:
     assert broken(made, NAMED[made]) == [NAMED[made]]
+
+
+class AnyFirmware:
+    """It says anything, in frames of any kind and registers, whatever it is told."""
+
+    seed = 0
+
+    def __init__(self, boot: Boot) -> None:
+        self.boot, self.dice = boot, random.Random(f"{self.seed} {boot.gpu} {boot.boots}")
+
+    def start(self, now: int) -> list[Action]:
+        return [*self.anything(), SetTimer("again", self.dice.randrange(1, 1000))]
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        return self.start(now)
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        return self.anything()
+
+    def on_status(self, status: int) -> None:
+        """It does as it likes."""
+
+    def anything(self) -> list[Action]:
+        dice, role = self.dice, self.dice.choice((Role.ENTRY, Role.BOUNDARY))
+        known = small_frame(dice, self.boot.gpus, role)
+        sent = Send(dice.choice(tuple(Port)), dice.choice((known, known, any_frame(dice), dice.randbytes(64))))
+        register = dice.choice(("control", "crossings", "exits", "memory"))
+        return [sent, Write(register, dice.randrange(256))] if dice.random() < 0.7 else []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_firmware_does_alone_is_judged(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AnyFirmware, "seed", seed)
+    found = list(checked(Chosen("any", AnyFirmware, ""), [*LONE_PROMISES], cells_library()))
+    assert [each.rule for each in found] == [*LONE_PROMISES]
+    broken = [each for each in found if each.judged is FirmwareVerdict.BROKEN]
+    assert len(broken) > len(found) // 2
+    assert {len(each.failures) for each in broken} == {1}
 
 
 MODULE = """
