@@ -28,6 +28,9 @@ LONE_PROMISES = {
         "A keepalive says the state of its sender, whether it hears its uplink, the highest epoch, whom it hears.",
         keepalives.say_what_is,
     ),
+    "keepalives.wardens": LonePromise(
+        "A warden's keepalive says whether its leader is heard.", keepalives.say_whether_the_leader_is_heard
+    ),
     "keepalives.answers": LonePromise(
         "A warden answers each keepalive in time, and names it, the holder and the highest epoch.",
         keepalives.are_answered,
@@ -132,6 +135,7 @@ LONE_PROMISES = {
     "reluctance.asks": LonePromise(
         "A reluctant member doesn't ask while a better one can hold the link.", reluctance.lets_others_ask
     ),
+    "reluctance.last": LonePromise("A reluctant candidate goes behind all others.", reluctance.goes_last),
     "reluctance.hands_over": LonePromise(
         "A reluctant holder hands its link over to a better one.", reluctance.hands_over
     ),
@@ -150,6 +154,9 @@ LONE_PROMISES = {
     "rounds.names": LonePromise("Only what failed in this period names suspects.", rounds.name_the_latest),
     "rounds.own_state": LonePromise(
         "An entry GPU that computes slowly says so in its own record.", rounds.tell_how_it_is
+    ),
+    "rounds.own_record": LonePromise(
+        "An entry GPU's own record has its type, its weight, and that it may be the entry GPU.", rounds.tell_who_it_is
     ),
     "rounds.changed": LonePromise(
         "A round that only counts, and differs from the last count, is looked into by one with records.",

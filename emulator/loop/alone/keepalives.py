@@ -73,6 +73,22 @@ def say_what_is(stages: Stages) -> None:
     _is(stage, "members", said.members, own, "a.1 is silent for a detection time")
 
 
+def say_whether_the_leader_is_heard(stages: Stages) -> None:
+    """A warden's, to the others."""
+    stage = stages.of(CARDS, "b.2")
+    leader, other = Leader(stage), Neighbour(stage, stage.boot.boundary, 1)
+    stage.start()
+    group = leader.group
+    for _ in range(group.multiplier):
+        stage.wait(group.interval)
+        leader.keepalive(MemberState.FOLLOWER, 0)
+    why = "its leader is heard"
+    _is(stage, "uplink", bool(_next(stage, other).state & MemberFlag.UPLINK), True, why)
+    stage.wait(group.multiplier * group.interval + group.slack + 1)
+    why = "its leader is silent for a detection time"
+    _is(stage, "uplink", bool(_next(stage, other).state & MemberFlag.UPLINK), False, why)
+
+
 def are_answered(stages: Stages) -> None:
     """By a warden: each one in time, by the name of that one, with the holder and the highest epoch."""
     stage = stages.of(CARDS, "b.2")

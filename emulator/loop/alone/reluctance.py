@@ -4,7 +4,7 @@ from ringhil.emulator.loop.alone.neighbour import Neighbour
 from ringhil.emulator.loop.alone.servers import BOTH_ROLES, CARDS, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
-from ringhil.protocol.wire import MemberFlag, Operation
+from ringhil.protocol.wire import MemberFlag, MemberState, Operation
 
 
 def lets_others_ask(stages: Stages) -> None:
@@ -28,6 +28,18 @@ def lets_others_ask(stages: Stages) -> None:
             raise NotKept(stage.now, f"it doesn't tell a.4 that it is reluctant; {who}", "its keepalives should say so")
         other.uplink = False
         uplink.wait_for_claim(4 * uplink.group.interval, "a.4 can't hold the link any more")
+
+
+def goes_last(stages: Stages) -> None:
+    """A candidate that is reluctant itself is no better one, whatever its rank."""
+    stage = stages.of(CARDS, "a.4")
+    uplink = Uplink(stage, stage.boot.boundary)
+    other = Neighbour(stage, uplink.group, 0)
+    other.state, other.reluctant = MemberState.CANDIDATE, True
+    stage.start()
+    other.speak()
+    group = uplink.group
+    uplink.wait_for_claim(6 * group.skew, "a.3 is a candidate, and reluctant, so that others go first")
 
 
 def hands_over(stages: Stages) -> None:

@@ -18,14 +18,15 @@ from ringhil.emulator.loop.alone.ring import (
     RoundBegun,
     in_turn,
 )
-from ringhil.emulator.loop.alone.servers import HASTY, ONE, SOMETIMES, Stages
+from ringhil.emulator.loop.alone.servers import HASTY, HEAVY, ONE, SOMETIMES, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.registers import StatusBit
-from ringhil.protocol.wire import CensusVerdict, GpuState
+from ringhil.protocol.wire import CensusVerdict, GpuState, RecordFlag
 
 _ATTEMPTS = 3
+_QUARTERS = 4  # of a weight
 _FAILS: tuple[Fate, ...] = (
     *((DAMAGED, DAMAGED), (LOST, LOST), (DAMAGED, LOST), (LOST, DAMAGED)),
     *((TURNED, LOST), (LOST, TURNED), (TURNED, HOME), (HOME, TURNED)),
@@ -159,6 +160,24 @@ def tell_how_it_is(stages: Stages) -> None:
     if not states or set(states) != {GpuState.DEGRADED.code}:
         found = f"its own records say {sorted(set(states))}, and its status says that it is degraded"
         raise NotKept(stage.now, found, f"they should say {GpuState.DEGRADED}, {GpuState.DEGRADED.code}")
+
+
+def tell_who_it_is(stages: Stages) -> None:
+    """An entry GPU's own record has its type, its weight, and that it may be the entry GPU."""
+    stage, ring = _counts(stages, in_turn([(HOME, HOME)]), HEAVY)
+    stage.wait(stage.boot.census.period)
+    census = stage.boot.census
+    wanted = (census.gpu_type, census.weight, bool(RecordFlag.ENTRY_CAPABLE))
+    for sent in stage.sent:
+        for record in sent.message.records if isinstance(sent.message, Statistics) else ():
+            found = (record.gpu_type, record.weight, bool(record.flags & RecordFlag.ENTRY_CAPABLE))
+            if found != wanted:
+                told = f"its own record has type {found[0]}, weight {found[1]}, entry_capable {found[2]:d}"
+                raise NotKept(sent.at, told, f"they should be {wanted[0]}, {wanted[1]} and {wanted[2]:d}")
+    for at, report in ring.reports:
+        if report.weight != _QUARTERS * census.weight:
+            told = f"a weight of {report.weight} is reported of a ring in which only a.0 works"
+            raise NotKept(at, told, f"it should be {_QUARTERS * census.weight} quarters")
 
 
 def _counts(stages: Stages, fate: Callable[[int], Fate], server: str = ONE) -> tuple[Stage, Ring]:

@@ -38,6 +38,10 @@ server:
   cards: {a: {gpus: 8, host_links: [0]}}
   settings: {records: sometimes}
 """
+HEAVY = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0], types: {0: H200}, weights: {0: 4}}}
+"""
 HASTY = """\
 server:
   cards: {a: {gpus: 8, host_links: [0]}}

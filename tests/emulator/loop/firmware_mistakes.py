@@ -73,6 +73,9 @@ MISTAKES = {
         "FOLLOWER |\n (rhf",
         ("keepalives.answers",),
     ),
+    "gossip_without_uplink": Mistake(
+        "warden.c", "(w->leader.up ? RHW_MEMBER_UPLINK : 0u);", "0u;", ("keepalives.wardens",)
+    ),
     "old_news": Mistake("group.c", "    if (peer->sequence >= 0) {", "    if (0) {", ("keepalives.newest",)),
     "copies_are_alive": Mistake(
         "group.c",
@@ -202,6 +205,12 @@ MISTAKES = {
         "liveness.c", "#define MOST_DOUBLINGS 6u", "#define MOST_DOUBLINGS 9u", ("wait.back",)
     ),
     # Reluctance.
+    "reluctant_candidates_first": Mistake(
+        "member.c",
+        "return reluctant != other_reluctant ? !reluctant : rank < other_rank;",
+        "return rank < other_rank;",
+        ("reluctance.last",),
+    ),
     "no_reluctance": Mistake("member.c", " && !(is_reluctant(m) && has_better(m));", ";", ("reluctance.asks",)),
     "never_reluctant": Mistake(
         "member.c",
@@ -223,6 +232,7 @@ MISTAKES = {
         ("reluctance.hands_over",),
     ),
     # Rounds.
+    "weighs_one": Mistake("census.c", "        gpu->boot.weight,\n", "        1,\n", ("rounds.own_record",)),
     "one_attempt": Mistake(
         "census.c",
         "if (c->attempt < gpu->boot.attempts) {",
