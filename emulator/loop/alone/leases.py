@@ -60,7 +60,7 @@ def renews_as_holder(stages: Stages) -> None:
     for answer in answers:
         assert answer is not None
         stage.hear(answer, group.uplink)
-    _ends(uplink, left, "its claim; what it said since then it said as a candidate")
+    _ends(uplink, left, "its claim")
 
 
 def is_fenced(stages: Stages) -> None:

@@ -179,7 +179,7 @@ def for_who_comes_back(stages: Stages) -> None:
         begin, wait = stage.now, group.wait_to_restore << min(failures, _MOST_DOUBLINGS)
         took = _up_after(uplink, wait + 4 * group.interval)
         if took is None or took < wait:
-            found = f"a.1 is heard again since cycle {begin:,}, after {failures + 1} failures, and up "
+            found = f"a.1 is heard again since cycle {begin:,}, after failure {failures + 1}, and up "
             found += "not yet" if took is None else f"after {took:,} cycles"
             raise NotKept(stage.now, found, f"it should be after {wait:,}")
 

@@ -32,13 +32,16 @@ class Compiled:
         return self._compiled(*self._objects.values(), self._folder / "libright.so", "-shared")
 
     def wrong(self, name: str, mistake: Mistake) -> Path:
-        """The library with this mistake."""
+        """The library with this mistake, made once."""
+        library = self._folder / f"lib{name}.so"
+        if library.exists():
+            return library
         text = (FOLDER / mistake.file).read_text()
         assert text.count(mistake.right) == 1, f"{name}: {mistake.file} has it {text.count(mistake.right)} times"
         source = self._folder / f"{name}.c"
         source.write_text(text.replace(mistake.right, mistake.wrong))
         others = [each for file, each in self._objects.items() if file != mistake.file]
-        return self._compiled(source, *others, self._folder / f"lib{name}.so", "-shared")
+        return self._compiled(source, *others, library, "-shared")
 
     def _compiled(self, *files: Path | str) -> Path:
         *sources, made, how = files

@@ -31,9 +31,15 @@ def test_without_a_mistake_nothing_is_found(compiled: Compiled) -> None:
     assert found(compiled.right()) == []
 
 
+@pytest.mark.slow(part="bugs")
 @pytest.mark.parametrize("name", MISTAKES)
-def test_each_is_found_by_its_rule(name: str, compiled: Compiled) -> None:
-    broken = found(compiled.wrong(name, MISTAKES[name]))
+def test_each_is_found_by_its_rules_and_no_other(name: str, compiled: Compiled) -> None:
+    assert tuple(each.rule for each in found(compiled.wrong(name, MISTAKES[name]))) == MISTAKES[name].rules
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_is_found_by_its_rules(name: str, compiled: Compiled) -> None:
+    broken = found(compiled.wrong(name, MISTAKES[name]), MISTAKES[name].rules)
     assert tuple(each.rule for each in broken) == MISTAKES[name].rules
     for each in broken:
         (line,) = each.failures
