@@ -1,9 +1,9 @@
-"""What holds whatever is played: the rules of the link, of a node that rests and of single frames, watched in every
-case."""
+"""What holds whatever is played: the rules of the link, of a node that rests, of single frames and of results,
+watched in every case."""
 
 from collections.abc import Iterator
 
-from ringhil.emulator.conformance import standing
+from ringhil.emulator.conformance import end_to_end, standing, whole_results
 from ringhil.emulator.conformance.credit_check import overspent, uses
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -16,10 +16,12 @@ GENERAL = {
     "link.framing": "flits come in whole frames, one at a time on each channel, and no frame is too long",
     "link.carrier": "nothing is sent without carrier",
     "link.crc": "every frame leaves with a good link CRC, or marked and with an inverted one",
+    **end_to_end.DEMANDS,
     "link.credit": "as many credits are given as data frames were taken, after power-up and after each restart",
     "link.spent": "no data frame begins without a credit, after power-up and after each restart",
     "quiescence.still": "when a node rests and nothing comes in, the next clock edge changes no output",
     **standing.DEMANDS,
+    **whole_results.DEMANDS,
 }
 
 
@@ -40,6 +42,8 @@ def general_breaches(stimulus: Stimulus, observed: Observed) -> list[Breach]:
                 breaches.append(Breach("link.crc", frame.ended, text))
     breaches += standing.lowered(stimulus, observed)
     breaches += standing.within(stimulus, observed)
+    breaches += end_to_end.checked(stimulus, observed)
+    breaches += whole_results.whole(stimulus, observed)
     for link in observed.left:
         breaches += overspent("link.spent", observed, link, {})
         breaches += _too_many(observed, link)

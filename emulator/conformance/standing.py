@@ -25,15 +25,15 @@ _RESET = {r.name: r.reset for r in registers.REGISTERS}
 _Key = tuple[str, bytes]
 
 
-def _head(frame: RingFrame) -> _Key:
+def head_of(frame: RingFrame) -> _Key:
     """What no hop changes of the first flit."""
     data = frame.data[:FLIT_BYTES]
     return frame.channel, data[: _FIRST.start] + data[_FIRST.stop :]
 
 
-def _name(frame: RingFrame) -> _Key:
+def name_of(frame: RingFrame) -> _Key:
     """And of the second; if that is the last, its upper half."""
-    channel, head = _head(frame)
+    channel, head = head_of(frame)
     return channel, head + frame.data[FLIT_BYTES : FLIT_BYTES + (8 if len(frame.data) > 2 * FLIT_BYTES else 4)]
 
 
@@ -44,18 +44,18 @@ def lowered(stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:
     for link in IN:
         for frame in observed.arrived[link]:
             if frame.sof and len(frame.data) >= FLIT_BYTES:
-                for key in {_name(frame), _head(frame)}:
+                for key in {name_of(frame), head_of(frame)}:
                     came.setdefault(key, []).append((link, frame))
     # By other ways a frame of the same name may have come, or been written.
-    others = {_head(f) for link, frames in observed.arrived.items() if link not in IN for f in frames}
+    others = {head_of(f) for link, frames in observed.arrived.items() if link not in IN for f in frames}
     others |= {("control", a.data[:2] + a.data[6:FLIT_BYTES]) for a in stimulus.actions if isinstance(a, Post)}
     for link in OUT:
         for frame in observed.left[link]:
-            if not frame.sof or len(frame.data) < FLIT_BYTES or _head(frame) in others:
+            if not frame.sof or len(frame.data) < FLIT_BYTES or head_of(frame) in others:
                 continue
             # One that was cut behind its first flit has nothing else left; the GPU's own results are whole.
             cut = frame.channel == "control" and not frame.good
-            sources = came.get(_name(frame), []) or (came.get(_head(frame), []) if cut else [])
+            sources = came.get(name_of(frame), []) or (came.get(head_of(frame), []) if cut else [])
             sources = [(by, f) for by, f in sources if f.began < frame.began]
             if sources and not any(_goes_on(by, f, link, frame, most) for by, f in sources):
                 ttls = " or ".join(str(t) for t in dict.fromkeys(_ttl(f) for _, f in sources))
@@ -87,9 +87,10 @@ def within(stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:
 
     A period begins with the first frame after the last one ended; so up to any time no more than one has begun for
     each length of it since the first frame."""
-    came = {_name(f) for frames in observed.arrived.values() for f in frames}
-    wrote = {_name(RingFrame(a.data, "control")) for a in stimulus.actions if isinstance(a, Post)} - came
-    own = [f for frames in observed.left.values() for f in frames if f.sof and (_name(f) in wrote or _babbled(f, came))]
+    came = {name_of(f) for frames in observed.arrived.values() for f in frames}
+    wrote = {name_of(RingFrame(a.data, "control")) for a in stimulus.actions if isinstance(a, Post)} - came
+    left = [(name_of(f), f) for frames in observed.left.values() for f in frames if f.sof]
+    own = [f for name, f in left if name in wrote or (babbled(f) and name not in came)]
     own.sort(key=lambda f: f.began)
     still = not any(isinstance(a, Fault) and a.name != "babble" for a in stimulus.actions)
     since, count = _first_offer(observed), 0
@@ -105,9 +106,9 @@ def within(stimulus: Stimulus, observed: Observed) -> Iterator[Breach]:
             return
 
 
-def _babbled(frame: RingFrame, came: set[_Key]) -> bool:
+def babbled(frame: RingFrame) -> bool:
     """A babbling GPU's: marked by their sequence number."""
-    return frame.channel == "control" and frame.data[12:16] == _BABBLED and _name(frame) not in came
+    return frame.channel == "control" and frame.data[12:16] == _BABBLED
 
 
 def _first_offer(observed: Observed) -> int:

@@ -26,6 +26,9 @@ _MODULES = (
     "gaps",
     "coincide",
     "begun",
+    "beside",
+    "begins",
+    "briefly",
     "fields",
     "everything",
 )

@@ -1,7 +1,7 @@
 """Every bit of every field that a node compares or reckons with: numbers of GPUs and cards, TTLs, counts, lengths."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ringhil.emulator.conformance.data_frames import TO_HOST, Place, roles
 from ringhil.emulator.conformance.frames import other_control, statistics
@@ -162,6 +162,36 @@ def work(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions = [*settings(place, compute_per_flit=1), *(Send(20, WAYS[index % 3], frame) for frame in frames)]
             name = f"{len(frames)} segments {index}"
             yield played("fields.work", name, actions, place, length(frames) + size_bytes // 4 + 800)
+    # What the segments say of their bytes adds up to more than any unit has, and in too few bits to its length.
+    for index in range(effort):
+        place = Place(rng, 3, 300, 1024, {"control": roles("entry")})
+        units = []
+        for width in range(5, 21):
+            size = rng.randrange(1, wire.FLIT_BYTES)  # less than there is, too
+            # The wrong sum wraps before the last segment, or with it.
+            for last in (size, size + 8):
+                units.append(_saying(place, size, [*_shares((1 << width) + size - last), last]))
+        actions, now = settings(place, compute_per_flit=0), 20
+        for frames in units:
+            actions += [Send(now, WAYS[index % 3], frame) for frame in frames]
+            now += length(frames) + 8
+        yield played("fields.work", f"sums {index}", actions, place, 900)
+
+
+def _shares(total: int) -> list[int]:
+    """Bytes of segments, as many as can be said of each."""
+    full, rest = divmod(total, 0xFFFF)
+    return [0xFFFF] * full + [rest] * (rest > 0)
+
+
+def _saying(place: Place, size: int, shares: Sequence[int]) -> list[RingFrame]:
+    """A unit said to have `size` bytes, whose segments of one flit say that they have these."""
+    frames = place.unit(wire.FLIT_BYTES * len(shares), segment=wire.FLIT_BYTES)
+    bodies = (
+        f.data[:22] + said.to_bytes(2, "big") + size.to_bytes(4, "big") + f.data[28:-8]
+        for f, said in zip(frames, shares, strict=True)
+    )
+    return [RingFrame.of(codec.seal(body)) for body in bodies]
 
 
 def _flipped(frame: RingFrame, at: int, width: int, bit: int) -> RingFrame:

@@ -48,10 +48,10 @@ module other_engine
 
   logic [31:0] began_q;  // of the units that may be in the middle
   logic [79:0] name_mem[32];  // epoch, unit, attempt
-  logic [96:0] sums_mem[32];  // next segment, crc, sum, bytes
+  logic [111:0] sums_mem[32];  // next segment, crc, sum, bytes
   logic [15:0] next_segment;
   logic [31:0] next_crc, next_add;
-  logic [16:0] next_bytes, bytes_q;
+  logic [31:0] next_bytes, bytes_q;
   logic [15:0] size_q;
   logic [7:0] card;
   assign card = at_q == 6'd3 ? e_data_i[23:16] : card_q;
@@ -69,7 +69,7 @@ module other_engine
   logic [2:0] count_q;
   logic [15:0] reason;
   logic complete;
-  assign complete = follows_q && 32'(bytes_q) == length_q;
+  assign complete = follows_q && bytes_q == length_q;
   assign whole  = good && work_q && last_q && complete && compute_q == 8'h0 && count_q + 3'(running_q) < 3'd4;
   assign refuse = good && work_q && last_q && !whole;
   assign reason = !complete ? ACK_INCOMPLETE : compute_q != 8'h0 ? ACK_UNKNOWN_KIND : ACK_BUSY;
@@ -122,7 +122,7 @@ module other_engine
           follows_q <= segment_q == 16'd0
               || (began_q[key] && next_segment == segment_q && name_mem[key] == {epoch_q, unit_q, attempt_q});
           {crc_q, add_q} <= segment_q == 16'd0 ? {CRC_INITIAL, 32'h0} : {next_crc, next_add};
-          bytes_q <= (segment_q == 16'd0 ? 17'h0 : next_bytes) + 17'(size_q);
+          bytes_q <= (segment_q == 16'd0 ? 32'h0 : next_bytes) + 32'(size_q);
         end else if (!e_eof_i) begin
           crc_q   <= crc_flit(crc_q, e_data_i);
           add_q   <= add_q + e_data_i[63:32] + e_data_i[31:0];

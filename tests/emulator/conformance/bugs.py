@@ -510,4 +510,42 @@ BUGS = (
         ("registers.many",),
         actions=300,
     ),
+    Bug(
+        "a frame of the GPU's own begins as its lane goes to bypass",
+        "lane_control.sv",
+        "(!bypass_q && !switch_off && idle && l_valid_i",
+        "(!bypass_q && idle && l_valid_i",
+        ("switch.begins",),
+        actions=16,
+    ),
+    Bug(
+        "a babbling GPU's later flits don't wait for room",
+        "babbler.sv",
+        "end else if (valid_o && ready_i) begin",
+        "end else if (valid_o && (ready_i || open_o)) begin",
+        ("faults.babbled",),
+        actions=20,
+    ),
+    Bug(
+        "a moment out of the ring leaves the parser in the middle of a segment",
+        "compute_engine.sv",
+        "      .rst_i(clear),\n      .frozen_i,\n      .valid_i(e_valid_i),",
+        "      .rst_i,\n      .frozen_i,\n      .valid_i(e_valid_i),",
+        ("compute.whole",),
+    ),
+    Bug(
+        "a result's flit counts in its end-to-end CRC as often as it waits",
+        "result_tx.sv",
+        "    end else if (pop_i) begin\n      active_q <= !eof_o;",
+        "    end else if (active_q && !pop_i) e2e_q <= crc_flit(e2e_q, data_o);\n    else if (pop_i) begin\n"
+        "      active_q <= !eof_o;",
+        ("link.e2e",),
+    ),
+    Bug(
+        "the bytes of a unit wrap at 16 bits",
+        "work_streams.sv",
+        "(begins ? 32'h0 : at_total_q[stream]) +",
+        "(begins ? 32'h0 : at_total_q[stream] & 32'hFFFF) +",
+        ("fields.work",),
+    ),
 )
