@@ -146,6 +146,17 @@ def babbled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Fault(hangs, "hang", True), Fault(hangs + rng.randrange(1, 3), "hang", False)]
         actions.append(Fault(ends, "babble", False))
         yield RuleCase(f"held up {index}", Stimulus.of(actions, tail=400, **place), judge)
+    # A lane is free again in whatever cycle its queue is full.
+    for index in range(2 * effort):
+        place = straps(rng) | {"size": 8, "node": 3}
+        actions = [QUIET[0], Poke(4, "allowance", 1_000_000)]
+        at = 30
+        for offset in range(16):
+            data = statistics(rng, card=place["card"], origin=4, ttl=3, size=8, flags=RECORDS, records=30, limit=30)
+            actions.append(Send(at, IN[index % 2], RingFrame.of(data)))
+            actions += [Fault(at + offset, "babble", True), Fault(at + offset + 75, "babble", False)]
+            at += offset + 75 + SLACK + WRITTEN
+        yield RuleCase(f"free again {index}", Stimulus.of(actions, tail=200, **place), judge)
 
 
 @rule(
