@@ -108,7 +108,7 @@ def check_file(path: Path) -> None:
     if path.is_dir():
         raise _folder(path)
     if is_stream(path):
-        raise OSError(errno.ESPIPE, "it is no file", str(path))
+        raise OSError(errno.ESPIPE, "it is no file; name a file", str(path))
 
 
 class AtomicFile:

@@ -16,14 +16,19 @@ from ringhil.protocol.wire import Port
 WRITABLE = tuple(register.name for register in REGISTERS if register.access == "rw")
 _WORD = 2**32
 _LONGEST = 1 << 16  # letters of a frame
+_CYCLE = re.compile(r"""[{,]\s*["']?at["']?\s*:""")
 _PLACE = re.compile(r"^the event:\d+:\d+: (timeline\[0\][.:] ?)?")  # in a file that nobody has seen
 
 
 def fault(scenario: Scenario, cycle: int, entry: str) -> RunChange:
     """As the timeline of a file has it, without its cycle: `{fault: dead, gpu: a.3}`. Raises DebugError."""
     text = entry.strip()
-    if not text.startswith("{"):
+    if not (text.startswith("{") and text.endswith("}")):
         raise DebugError(f"found {text[:50]!r}; wanted is an event of a timeline, as {{fault: dead, gpu: a.3}}")
+    if text.count("{") > 1:
+        raise DebugError(f"found {text[:50]!r}; allowed is one event at a time")
+    if _CYCLE.search(text):
+        raise DebugError("found 'at'; the event strikes next, and has no cycle")
     event = _event(scenario, f"{{at: {cycle}, {text[1:]}")
     return RunChange(cycle=cycle, strike=json.dumps(event_entry(event)))
 
@@ -77,6 +82,4 @@ def _event(scenario: Scenario, entry: str) -> TimelineEvent:
         events = loads(f"{dumps(bare)}timeline: [{entry}]\n", "the event").timeline
     except (ScenarioError, ValueError) as error:
         raise DebugError(_PLACE.sub("", str(error).splitlines()[0])) from None
-    if len(events) != 1:
-        raise DebugError(f"found {len(events)} events; allowed is one event at a time")
     return events[0]

@@ -6,6 +6,7 @@
 `has`: a list with this value in it. A test on a field that a message hasn't got is false, also with `!=`.
 """
 
+import difflib
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -106,7 +107,9 @@ class _Parser:
     def _test(self) -> Condition:
         kind, name, end = self._peek()
         if kind != "word" or name in _WORDS or name not in self._names:
-            raise self._wrong(f"allowed are {', '.join(sorted(self._names))}")
+            near = difflib.get_close_matches(name, self._names, n=3) if kind == "word" else []
+            hint = f"did you mean {' or '.join(near)}? " if near else ""
+            raise self._wrong(f"{hint}allowed are {', '.join(sorted(self._names))}")
         self._at = end
         sign, end = self._peek()[1:]
         if sign not in _OPERATORS:

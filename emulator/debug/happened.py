@@ -7,7 +7,7 @@ from typing import Any
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.emulator.scenario import EventAction
-from ringhil.emulator.scenario.faults import PARAMETERS, FaultTarget
+from ringhil.emulator.scenario.faults import PARAMETERS, PartKind
 from ringhil.emulator.scenario.writer import event_entry
 from ringhil.emulator.server.observations import (
     CountAsked,
@@ -41,7 +41,7 @@ _ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLos
 KINDS: dict[str, frozenset[str]] = {
     **{kind.__name__: frozenset({each.name for each in fields(kind)} | {"card"}) for kind in _OF_FIRMWARE},
     **{kind.__name__: frozenset(each.name for each in fields(kind)) for kind in _ITSELF},
-    "Struck": frozenset({"at", "count", *map(str, EventAction), *map(str, FaultTarget), *PARAMETERS}),
+    "Struck": frozenset({"at", "count", *map(str, EventAction), *map(str, PartKind), *PARAMETERS}),
 }
 
 

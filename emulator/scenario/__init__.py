@@ -34,13 +34,14 @@ from ringhil.emulator.scenario.line_faults import LINE_FAULTS, LineEvent
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants, read_text
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
-from ringhil.emulator.scenario.settings import Settings
+from ringhil.emulator.scenario.settings import BABBLED, Settings
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.variants import Variant, Variants
 from ringhil.emulator.scenario.workload import Workload
 from ringhil.emulator.scenario.writer import dumps
 
 __all__ = [
+    "BABBLED",
     "FAULTS",
     "INVARIANTS",
     "LINE_FAULTS",

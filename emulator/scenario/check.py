@@ -17,6 +17,7 @@ from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.marks import Source
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.scenario import Scenario
+from ringhil.emulator.scenario.settings import Settings
 from ringhil.emulator.scenario.topology import Server
 from ringhil.emulator.scenario.workload import Workload
 
@@ -33,6 +34,7 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
     resolver = Resolver(source, {card.name: card for card in server.cards}, server.boundary_links)
     workload = _workload(source, written.workload, server, folder)
     _check_delays(source, written.timeline, server)
+    _check_babblers(source, written.timeline, server.settings)
     return Scenario(
         name=written.name or name,
         seed=written.seed,
@@ -59,6 +61,17 @@ def _check_delays(source: Source, timeline: Sequence[model.Event], server: Serve
             problem = f"found {delay}; with a link_restore of {server.settings.link_restore} allowed are 1 .. {most}"
             given = event.delay is not None
             raise source.error(("timeline", n, "delay" if given else "fault"), f"link_delay: {problem}")
+
+
+def _check_babblers(source: Source, timeline: Sequence[model.Event], settings: Settings) -> None:
+    """A babbling GPU is muted, unless it stays within what it is allowed."""
+    for n, event in enumerate(timeline):
+        if event.fault == "babble" and settings.allowance > settings.most_allowance:
+            problem = (
+                f"with an allowance of {settings.allowance} and an allowance_period of {settings.allowance_period}"
+            )
+            most = f"the most that it may be allowed is {settings.most_allowance}"
+            raise source.error(("timeline", n, "fault"), f"babble: found one that is never muted {problem}; {most}")
 
 
 def _workload(source: Source, written: model.Workload | None, server: Server, folder: Path) -> Workload | None:

@@ -23,6 +23,10 @@ from ringhil.protocol.registers import REGISTERS
 _REGISTER = {register.name: register for register in REGISTERS}
 
 
+BABBLED = 6  # cycles that a babbling GPU takes for a frame at most: its flits, and what it waits for
+_MOST_DOUBLINGS = 8  # of `allowance_period`
+
+
 def _doc(text: str) -> Any:
     return Field(description=text)
 
@@ -65,3 +69,15 @@ class Settings:
     policy: Annotated[
         Literal["proportional", "round_robin"], _doc("how the CPU chooses the GPU for a work unit (R5)")
     ] = "proportional"
+
+    @property
+    def allowance_periods(self) -> list[int]:
+        """Cycles: the guardian's period, and what it may be stretched to, so that a babbling GPU doesn't stay within
+        its allowance."""
+        longer = [self.allowance_period << doublings for doublings in range(_MOST_DOUBLINGS + 1)]
+        return [period for period in longer if period <= MAX_REGISTER]
+
+    @property
+    def most_allowance(self) -> int:
+        """Frames: with a higher `allowance` no babbling GPU is ever muted."""
+        return (self.allowance_periods[-1] - 1) // BABBLED

@@ -5,13 +5,12 @@ With keepalive interval I, multiplier m, slack s a lease lasts m*I + s.
 
 from dataclasses import dataclass
 
-from ringhil.emulator.scenario import Server, Settings
+from ringhil.emulator.scenario import BABBLED, Server, Settings
 from ringhil.firmware import timing
 
 ATTEMPTS = 3  # at a round of the census
 RECORDS_EVERY = 16  # rounds; `records: sometimes`
 _GUARD = 64
-_BABBLED = 6  # cycles that a babbling GPU takes for a frame at most: its flits, and what it waits for
 
 
 @dataclass(frozen=True)
@@ -88,13 +87,12 @@ class Times:
     @property
     def allowance_period(self) -> int:
         """The guardian's period: that of the settings, doubled until a babbling GPU sends more in it than any GPU of
-        this card is allowed to; never more than 256 times that."""
-        period = self.settings.allowance_period
-        for doublings in range(9):
-            longer = period << doublings
-            if self._frames(longer, self.hosts, self.width) * _BABBLED < longer:
-                return longer
-        return period
+        this card is allowed to; that of the settings where it can't be stretched so far."""
+        for period in self.settings.allowance_periods:
+            allowed = max(self._frames(period, self.hosts, self.width), self.settings.allowance)
+            if allowed * BABBLED < period:
+                return period
+        return self.settings.allowance_period
 
     def allowance(self, hosts: int, width: int) -> int:
         """Most control frames that a GPU sends in one allowance period; `hosts`, `width`: members of its groups, 0:

@@ -66,8 +66,10 @@ class Space:
 
     def __init__(self, server: Server, rounds: Mapping[str, Round], plan: Plan) -> None:
         self._server, self._rounds, self._plan = server, rounds, plan
-        possible = longest_delay(server) > 0
-        self.spots = [spot for spot in plan.spots(server) if spot.kind != "link_delay" or possible]
+        settings = server.settings
+        impossible = set() if longest_delay(server) > 0 else {"link_delay"}
+        impossible |= {"babble"} if settings.allowance > settings.most_allowance else set()
+        self.spots = [spot for spot in plan.spots(server) if spot.kind not in impossible]
         if not self.spots:
             raise ExploreError(f"--faults: {', '.join(plan.kinds)} can't strike anything on this server")
         if plan.depth > max(2, len(self.spots)):

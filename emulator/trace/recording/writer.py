@@ -168,7 +168,9 @@ class RecordingWriter:
         except OSError as error:
             raise RecordingError(f"{self._path}: cannot be written: {reason_of(error)}") from None
         except sqlite3.Error as error:
-            raise RecordingError(f"{self._path}: cannot be written: {error}") from None
+            moved = error.sqlite_errorcode == sqlite3.SQLITE_READONLY_DBMOVED
+            why = "something else has put its own file there; name another one" if moved else str(error)
+            raise RecordingError(f"{self._path}: cannot be written: {why}") from None
 
     def __enter__(self) -> Self:
         return self

@@ -122,8 +122,10 @@ def test_changes_of_a_moment_that_was_left_are_forgotten(trunk: Path, tmp_path: 
     [
         ("inject dead a.3", "found 'dead a.3'; wanted is an event of a timeline, as {fault: dead, gpu: a.3}"),
         ("inject {fault: dead, gpu: a.9}", "a.9"),
-        ("inject {fault: dead, gpu: a.3}, {fault: dead, gpu: a.2}", "timeline[1]: key 'at' is missing"),
+        ("inject {fault: dead, gpu: a.3}, {fault: dead, gpu: a.2}", "one event at a time"),
         ("inject {fault: dead, gpu: a.3}, {at: 3, fault: dead, gpu: a.2}", "one event"),
+        ("inject {", "found '{'; wanted is an event of a timeline, as {fault: dead, gpu: a.3}"),
+        ("inject {fault: dead, gpu: a.3, at: 5}", "found 'at'; the event strikes next, and has no cycle"),
         ("inject {fault: ded, gpu: a.3}", "ded"),
         ("set a.9 weight 1", "found GPU 'a.9'; there are a.0, a.1"),
         ("set a.3 status 1", "found register 'status'; those that can be set are"),

@@ -13,6 +13,8 @@ from ringhil.emulator.scenario import FAULTS
 
 Sizes = dict[str, int]
 
+ALL_SETTINGS = 1_000_000  # from this seed on, also those that were not drawn at first
+
 
 def text(seed: int) -> str:
     """The file."""
@@ -34,6 +36,8 @@ def text(seed: int) -> str:
         lines.append("  boundary_links:")
         lines += [f"    - {{from: [{', '.join(a)}], to: [{', '.join(b)}]}}" for a, b in links]
     settings = _settings(rng, max(sizes.values()))
+    if seed >= ALL_SETTINGS:
+        settings |= _more_settings(random.Random(-seed))
     lines.append(f"  settings: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}")
     if rng.random() < 0.6:
         across = f", across: {rng.randrange(0, 101)}" if links and settings["records"] != "never" else ""
@@ -91,6 +95,19 @@ def _settings(rng: random.Random, largest: int) -> dict[str, int | str]:
     if rng.random() < 0.3:
         settings["heartbeat"] = rng.choice([0, 2000])
     return settings
+
+
+def _more_settings(rng: random.Random) -> dict[str, int]:
+    most = {
+        "allowance": [1, 4, 16, 64, 200, 1000],
+        "watchdog": [64, 100, 300],
+        "gpu_restore": [1, 64, 900],
+        "link_restore": [136, 500],
+        "keepalive_jitter": [0, 5, 12],
+        "compute_setup": [1, 100, 3000],
+        "compute_per_flit": [1, 4, 40],
+    }
+    return {name: rng.choice(values) for name, values in most.items() if rng.random() < 0.4}
 
 
 def _timeline(

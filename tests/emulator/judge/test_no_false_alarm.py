@@ -5,7 +5,7 @@ import pytest
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.scenario import loads
 
-from .any_server import text
+from .any_server import ALL_SETTINGS, text
 from .playing import play
 
 FEW, MANY, BLOCKS = 60, 1000, 100  # files: every day, and in each block of `make soak`
@@ -23,7 +23,8 @@ def assert_all_pass(library: Library, seeds: range) -> None:
 
 
 def test_some_files(library: Library) -> None:
-    assert_all_pass(library, range(FEW))
+    assert_all_pass(library, range(FEW // 2))
+    assert_all_pass(library, range(ALL_SETTINGS, ALL_SETTINGS + FEW // 2))
 
 
 # Each was an alarm once, or lost a unit.
@@ -66,4 +67,6 @@ def test_what_has_failed_once(library: Library, seed: int) -> None:
 @pytest.mark.slow(part="alarms")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_a_hundred_thousand_files(library: Library, block: int) -> None:
-    assert_all_pass(library, range(block * MANY, (block + 1) * MANY))
+    """Half of them with the settings that were drawn at first, half with all."""
+    first = block * MANY if block < BLOCKS // 2 else ALL_SETTINGS + block * MANY
+    assert_all_pass(library, range(first, first + MANY))

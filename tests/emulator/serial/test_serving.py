@@ -543,7 +543,7 @@ def test_a_disk_that_is_full_is_named(tmp_path: Path) -> None:
         f"ringhil: session: cannot be written: {why}\n" for why in ("database or disk is full", "disk I/O error")
     ]
     said = refusal("serve", "s.yaml", "--record", "/dev/full", cwd=tmp_path)
-    assert said == "ringhil: /dev/full: cannot be written: it is no file"
+    assert said == "ringhil: /dev/full: cannot be written: it is no file; name a file"
     assert "-: a session goes to a file" in refusal("serve", "s.yaml", "--record", "-", cwd=tmp_path)
 
 

@@ -329,6 +329,17 @@ def test_a_place_that_is_no_file_is_left_alone(tmp_path: Path) -> None:
             RecordingWriter(path, ABOUT, GPUS)
 
 
+def test_two_that_write_to_one_place_are_told(tmp_path: Path) -> None:
+    first = RecordingWriter(tmp_path / "r", ABOUT, GPUS)
+    with RecordingWriter(tmp_path / "r", ABOUT, GPUS) as second:
+        second.end({})
+    first.event(1, None, "CountAsked", {"card": 0})
+    with pytest.raises(RecordingError, match=r"r: cannot be written: something else has put its own file there"):
+        first.save()
+    with Recording(tmp_path / "r") as found:
+        assert found.complete
+
+
 def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     written(tmp_path / "link", [])
