@@ -27,10 +27,11 @@ settings.load_profile("same")
 os.environ.setdefault("RINGHIL_CACHE", str(cache_dir()))
 
 
-# Under nohup whatever a test starts would ignore this signal, too, and so would the commands that tests end by it. What
-# has a handler is reset to the default for processes that are started.
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, lambda number, frame: None)
+# Under nohup, or in the background of a script, whatever a test starts would ignore these signals, too, and so would the
+# commands that tests end by them. What has a handler is reset to the default for processes that are started.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda number, frame: None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
