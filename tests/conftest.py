@@ -27,8 +27,8 @@ settings.load_profile("same")
 os.environ.setdefault("RINGHIL_CACHE", str(cache_dir()))
 
 
-# Under nohup, or in the background of a script, whatever a test starts would ignore these signals, too, and so would the
-# commands that tests end by them. What has a handler is reset to the default for processes that are started.
+# Under nohup, or in the background of a script, whatever a test starts would ignore these signals, too, and so would
+# the commands that tests end by them. What has a handler is reset to the default for processes that are started.
 for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda number, frame: None)

@@ -25,9 +25,10 @@ from ringhil.emulator.judge.seats import seats_of
 from ringhil.emulator.judge.switchover import SwitchOvers
 from ringhil.emulator.judge.told import Told
 from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.judge.weighing import Weighing
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, TakenIn
+from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, Struck, TakenIn
 from ringhil.firmware.observations import (
     Counted,
     Deposed,
@@ -69,12 +70,14 @@ class Conduct:
         self.fence = Fence(server.wiring, self._seats, server.engine.peek, server.kernel.remind)
         self.rounds = Rounds(never=settings.records == "never")
         self.elections = Elections(watch)
+        self.weighing = Weighing(server.wiring, [card.truth for card in watch.cards], bounds)
         self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2)
         workload = server.scenario.workload
-        self.routes = Routes(server.wiring, server.cpu.cards, workload.across if workload is not None else 0)
+        truths = [card.truth for card in watch.cards]
+        self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
         splits = work is not None and work.units > 0 and settings.policy == "proportional"
         self.beginning = Beginning(server.cpu.cards, self.pace.silence, splits=splits)
         self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
@@ -87,6 +90,7 @@ class Conduct:
         listen(ToFirmware, self._to_firmware)
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
+        listen(Struck, lambda o: self.weighing.struck(o.event, o.cycle))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
@@ -117,6 +121,7 @@ class Conduct:
             self.noise.counted(o.cell, what, self._wiring.cards[card].gpus)
             self.exits.counted(o.cell, what, now)
             self.rounds.counted(o.cell)
+            self.weighing.counted(o.cell, what, now)
             return
         if isinstance(what, Rejected):
             self.told.rejects(o.cell)
@@ -188,6 +193,8 @@ class Conduct:
         claims = isinstance(message, Ask) and message.operation is Operation.CLAIM
         if not seat.grants:
             self.holding.sent(o.cell, seat, message, o.cycle)
+            if not isinstance(message, Ask):
+                self.hold_offs.sent(o.cell, seat, o.cycle)
             if claims and len(seat.members) > 1:
                 self.hold_offs.claims(o.cell, seat, o.cycle)
                 if seat.role is Role.BOUNDARY:
@@ -201,6 +208,7 @@ class Conduct:
             return
         self._down.discard(cell)
         self.fence.boots(cell, now)
+        self.weighing.boots(cell, now)
         for role in Role:
             seat = self._seats.get((cell, role))
             if seat is not None and seat.grants:
@@ -247,6 +255,7 @@ class Conduct:
             self.grants.told(seat, message, at)
         else:
             self.holding.told(o.cell, seat, message, at)
+            self.hold_offs.answered(o.cell, seat, at)
 
     def _stopped(self, o: FirmwareStopped) -> None:
         self._down.add(o.cell)
@@ -270,7 +279,10 @@ class Conduct:
     # ------------------------------------------------------------------------------------------------------ CPU
 
     def _to_cpu(self, o: ToCpu) -> None:
-        if o.bad or o.frame[0] not in _ELECTIONS:
+        if o.bad:
+            return
+        if o.frame[0] not in _ELECTIONS:
+            self.routes.answer(o.frame, o.cycle)
             return
         message, seat = read(o.frame), self._seats.get((o.cell, Role.ENTRY))
         if message is not None and seat is not None:

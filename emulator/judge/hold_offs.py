@@ -3,7 +3,8 @@ heard: until its wait is over, or until nobody has held the role for a detection
 
 The wait is `wait_to_restore` after a boot, a detection time after a handover; after a lease that ran out it is
 `wait_to_restore` or a turn, whichever is longer, and twice as long for each further one that ends within 8 waits, 64
-times at most.
+times at most. One whose lease ran out, and that hears no other, leaves them a turn each all the same, from when it
+could ask again: its lease was over, and its grantor answered.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ class _Member:
     boot: int = 0
     since: int = 0  # it has held the role
     losses: int = 0
+    lost_at: int | None = None  # its lease ran out
+    sent: int = 0  # the last keepalive to its grantor
+    answered: int = 0  # by its grantor, last
+    up_since: int = 0  # answered without a gap that it has noticed
 
 
 class HoldOffs:
@@ -51,20 +56,39 @@ class HoldOffs:
         elif why is LeaseEnd.LEASE:
             wait = max(seat.times.wait_to_restore, seat.all_turns)
             soon = now - member.since < _SOON * wait
+            member.lost_at = now
             member.losses = min(member.losses + 1, _MOST_LOSSES) if soon else 1
             member.until = now + (wait << member.losses - 1)
+
+    def sent(self, cell: int, seat: Seat, now: int) -> None:
+        """It sends a keepalive to its grantor."""
+        self._of(cell, seat).sent = now
+
+    def answered(self, cell: int, seat: Seat, at: int) -> None:
+        """It reads something of its grantor's at cycle `at`."""
+        member = self._of(cell, seat)
+        if member.sent > member.answered + seat.times.lease:  # then it has looked
+            member.up_since = at
+        member.answered = at
 
     def claims(self, cell: int, seat: Seat, now: int) -> None:
         """It asks for the lease."""
         member = self._of(cell, seat)
         if now >= member.until:
             return
+        asked = f"{seat.name} asked for the {seat.role} role at cycle {now}"
+        if self._peers.hears_one(cell, seat, now) is False:
+            if member.lost_at is not None and member.up_since <= now:
+                until = max(member.lost_at, member.up_since) + seat.all_turns
+                if now < until:
+                    lost = f"its lease ran out at {member.lost_at}, and it hears nobody"
+                    self.too_soon.append((f"{asked}; {lost}: it waits until {until}", now))
+            return
         vacant = self._peers.vacant_since(cell, seat, now)
         if vacant is None:
             return
         until = min(member.until, max(vacant, member.boot) + seat.times.lease)
         if now < until:
-            asked = f"{seat.name} asked for the {seat.role} role at cycle {now}"
             self.too_soon.append((f"{asked}; until {until} it leaves it to others, of which it hears one", now))
 
     def stopped(self, cell: int, seat: Seat) -> None:

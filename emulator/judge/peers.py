@@ -157,19 +157,24 @@ class Peers:
     def vacant_since(self, cell: int, seat: Seat, now: int) -> int | None:
         """The first cycle since which `seat` may have heard of nobody that holds the role; None: it hears no other that
         could, or it can't be told."""
+        if not self.hears_one(cell, seat, now):
+            return None
+        since, lease = 0, seat.times.lease
+        for peer in self._of(cell, seat).values():
+            holds = peer.state & _STATE_BITS == _HOLDER and peer.state & MemberFlag.UPLINK
+            over = min(now, peer.heard_at + lease + 1) if holds else peer.left
+            since = max(since, over)
+        return since
+
+    def hears_one(self, cell: int, seat: Seat, now: int) -> bool | None:
+        """Whether `seat` hears another that could hold the role; None: it reads something in this very cycle, which it
+        may know or not."""
         self._read(cell, now - 1)
         if any(read.at == now for read in self._unread.get(cell, ())):
             return None
         peers, lease = self._of(cell, seat).values(), seat.times.lease
         heard = [peer for peer in peers if peer.sequence >= 0 and now - peer.heard_at <= lease]
-        if not any(peer.state & MemberFlag.UPLINK for peer in heard):
-            return None
-        since = 0
-        for peer in peers:
-            holds = peer.state & _STATE_BITS == _HOLDER and peer.state & MemberFlag.UPLINK
-            over = min(now, peer.heard_at + lease + 1) if holds else peer.left
-            since = max(since, over)
-        return since
+        return any(peer.state & MemberFlag.UPLINK for peer in heard)
 
     def granting(self, cell: int, seat: Seat, now: int) -> dict[int, int] | None:
         """Of the other wardens that have told of a lease: until when it may run, by GPU. It is over when its warden

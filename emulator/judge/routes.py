@@ -1,20 +1,22 @@
 """How units of work go out: whole, in order, under the epoch of the entry GPU that they enter by, on the right lane,
-and across other cards where they must."""
+and across other cards where they must. In a closed ring what a GPU answers comes back over the other lane."""
 
 from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.oracle import crosses
+from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
-from ringhil.protocol.frames import Work
+from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import SEGMENT_BYTES, Flag
 
 
 class Routes:
-    """`views`: by card; `across`: percent of the units."""
+    """`views`, `truths`: by card; `across`: percent of the units."""
 
-    def __init__(self, wiring: Wiring, views: Sequence[CardView], across: int) -> None:
-        self._wiring, self._views, self._across = wiring, views, across
+    def __init__(self, wiring: Wiring, views: Sequence[CardView], truths: Sequence[CardTruth], across: int) -> None:
+        self._wiring, self._views, self._truths, self._across = wiring, views, truths, across
+        self._lanes: dict[int, tuple[int, bool, int]] = {}  # by unit on its own card: attempt, lane, cycle
         self._expected: tuple[int, int, int] | None = None  # unit, attempt and segment that must come next
         self.wrong: list[tuple[str, int]] = []
 
@@ -27,10 +29,26 @@ class Routes:
         )
         problems = [*self._piece(unit, attempt, segment, part, length, last=bool(flags & Flag.LAST))]
         if segment == 0:
+            self._lanes.pop(unit, None)
+            if via == card and gpu != source:
+                self._lanes[unit] = attempt, bool(flags & Flag.CCW), now
             enters = (cell, ttl, epoch, source, compute, context)
             problems += self._way(card, gpu, unit, attempt, via, enters, ccw=bool(flags & Flag.CCW))
         for problem in problems:
             self.wrong.append((f"unit {unit} was sent at cycle {now}: {problem}", now))
+
+    def answer(self, frame: bytes, now: int) -> None:
+        """A sound frame has arrived at the CPU."""
+        if frame[0] not in (Result.KIND, Acknowledgement.KIND) or len(frame) < Acknowledgement.HEAD.size:
+            return
+        _, _, flags, _, _, _, unit, _, attempt, _, card, _ = Acknowledgement.HEAD.unpack_from(frame)
+        sent = self._lanes.get(unit)
+        if sent is None or sent[0] != attempt or card >= len(self._truths):
+            return
+        _, ccw, at = sent
+        if bool(flags & Flag.CCW) == ccw and self._truths[card].closed_since(at):
+            lane = f"{'counter-' if ccw else ''}clockwise"
+            self.wrong.append((f"unit {unit} was answered {lane} at cycle {now}, as it was sent", now))
 
     def _piece(self, unit: int, attempt: int, segment: int, part: int, length: int, *, last: bool) -> Iterator[str]:
         """Segments of a unit follow one another, each as long as may be."""

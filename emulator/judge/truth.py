@@ -50,6 +50,17 @@ class CardTruth(CardFaults):
         past = self._past.get(part, []) if part != settled else []
         return {self.state(part), *(was for until, was in past if until >= since)}
 
+    def closed_since(self, since: int) -> bool:
+        """The ring was closed all the time since then, and each GPU under its own number: no frame was turned round at
+        a cut, or taken by another."""
+        if (
+            any("duplicate_id" in faults for faults in self.gpus.values())
+            or max(self._masked.values(), default=-1) >= since
+        ):
+            return False
+        parts: set[Part] = {(PartKind.LINK, link) for link in self.links} | {(PartKind.GPU, gpu) for gpu in self.gpus}
+        return not any({CUT, BLOCKED} & self.possible(part, since) for part in parts | set(self._past))
+
     def fits(self, counted: Counted, entry: int, settled: Part | None = None) -> bool:
         """Whether this may have been found from `entry` since its round began.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ringhil.emulator.judge.invariants.invariant import Broken, Invariant
+from ringhil.emulator.judge.invariants.invariant import Broken, Invariant, first
 
 
 class WrongCount(Invariant):
@@ -16,3 +16,4 @@ class WrongCount(Invariant):
         yield from watch.wrong_shares
         for card in watch.cards:
             yield from card.wrong_counts
+        yield from first(self.evidence.conduct.weighing.wrong, "counts that weigh their GPUs wrongly")

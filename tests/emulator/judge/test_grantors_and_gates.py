@@ -11,9 +11,11 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.policy.round_robin import RoundRobin
 from ringhil.emulator.scenario import loads
+from ringhil.firmware import census
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
 from ringhil.firmware.commands import Write
+from ringhil.firmware.election import GroupConfig
 from ringhil.firmware.gpu import GpuProgram
 from ringhil.firmware.grantor import Grantor
 from ringhil.firmware.observations import Deposed
@@ -32,6 +34,9 @@ BOTH_LINKS = (
 )
 DIES = CUT.replace("host_link_cut", "dead").replace("}]", "}, {at: 30000, clear: dead, gpu: a.0}]")
 FORGETS = DIES.replace("30000", "20500")
+SLOW_ENTRY = CARD % "" + (
+    "until: 30000\ntimeline: [{at: 3000, fault: slow, gpu: a.1}, {at: 12000, fault: dead, gpu: a.0}]\n"
+)
 IN_TURN = CARD % ", settings: {policy: round_robin}" + (
     "workload: {units: 200, size: 256}\ntimeline: [{at: 2000, fault: slow, gpu: a.3}]\n"
 )
@@ -185,6 +190,35 @@ def hands_over_and_stays(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GpuProgram, "_carried_out", staying)
 
 
+def begins_as_if_it_were_well(patch: pytest.MonkeyPatch) -> None:
+    """A slow GPU that becomes the entry GPU doesn't say so of itself in its first count."""
+    right = GpuProgram._take_up
+
+    def well(self: GpuProgram, role: Role, epoch: int, now: int) -> list[Action]:
+        status, self._status = self._status, 0
+        found = right(self, role, epoch, now)
+        self._status = status
+        return found
+
+    patch.setattr(GpuProgram, "_take_up", well)
+
+
+def weighs_the_slow_as_others(patch: pytest.MonkeyPatch) -> None:
+    right = census._told
+    patch.setattr(
+        census,
+        "_told",
+        lambda arms: (*(told := right(arms))[:2], told[2] + 3 * len(told[0])),
+    )
+
+
+def leaves_nobody_a_turn(patch: pytest.MonkeyPatch) -> None:
+    """A member whose lease ran out, and that hears nobody, asks a turn too soon."""
+    right = GroupConfig.turn.fget
+    assert right is not None
+    patch.setattr(GroupConfig, "turn", property(lambda self: right(self) - self.skew))
+
+
 MISTAKES: dict[str, tuple[Mistake, str, str, str]] = {
     "leaves entry": (leaves(ControlBit.ENTRY), CUT, "only_holder", "`control` is entry|"),
     "leaves monitor": (leaves(ControlBit.MONITOR), CUT, "only_holder", "`control` is monitor"),
@@ -219,6 +253,19 @@ MISTAKES: dict[str, tuple[Mistake, str, str, str]] = {
     "refuses without a reason": (refuses(without_reason=0), CUT, "lease_terms", "was refused epoch 1, and 0 is the"),
     "leaves claims unanswered": (leaves_claims_unanswered, DIES, "lease_terms", "and was not answered"),
     "passes over who is full": (passes_over_who_is_full, IN_TURN, "rightly_resent", "and it was the turn of a.3"),
+    "begins as if it were well": (
+        begins_as_if_it_were_well,
+        SLOW_ENTRY,
+        "wrong_count",
+        "a.1 is not among the degraded GPUs, and it is slow since cycle 3000",
+    ),
+    "weighs the slow as others": (weighs_the_slow_as_others, SLOW_ENTRY, "wrong_count", "must be 2"),
+    "leaves nobody a turn": (
+        leaves_nobody_a_turn,
+        shipped("keepalive_loss/nobody-is-heard"),
+        "no_early_return",
+        "and it hears nobody: it waits until",
+    ),
     "stops in between": (stops_in_between, IN_TURN, "rightly_resent", "and it is its turn"),
 }
 

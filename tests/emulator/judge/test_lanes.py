@@ -1,0 +1,71 @@
+"""In a closed ring what a GPU answers comes back over the other lane."""
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host import segments
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.routes import Routes
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import PartKind, loads
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Acknowledgement
+from ringhil.protocol.wire import Flag
+
+SCENARIO = loads("server: {cards: {a: {gpus: 6}}}\nworkload: {units: 9, size: 8}\nuntil: 2000\n")
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """Its CPU knows the card."""
+    run = Run(SCENARIO, cells_library())
+    run.start()
+    run.run_to(2000)
+    return run
+
+
+def routes(run: Run) -> Routes:
+    return Routes(run.server.wiring, run.server.cpu.cards, [card.truth for card in run.watch.cards], 0)
+
+
+def work(run: Run, gpu: int, *, ccw: bool, attempt: int = 1) -> bytes:
+    (view,) = run.server.cpu.cards
+    assert isinstance(view, CardView)
+    route = segments.Route(0, 0, 0, gpu, ccw, 7, view.epoch)
+    return next(iter(segments.segments(3, attempt, bytes(8), route)))
+
+
+def answer(gpu: int, *, ccw: bool, attempt: int = 1) -> bytes:
+    flags = Flag.TO_HOST | (Flag.CCW if ccw else 0)
+    return codec.encode(Acknowledgement(0, flags, 7, 0, 1, 3, gpu, attempt, 1, 0, 0))
+
+
+@pytest.mark.parametrize("ccw", [False, True])
+def test_over_the_same_lane_is_named(run: Run, ccw: bool) -> None:
+    judged = routes(run)
+    judged.frame(0, work(run, 2, ccw=ccw), 2000)
+    said = len(judged.wrong)
+    judged.answer(answer(2, ccw=not ccw), 2100)
+    assert judged.wrong[said:] == []
+    judged.answer(answer(2, ccw=ccw), 2100)
+    assert [text for text, _ in judged.wrong[said:]] == [
+        f"unit 3 was answered {'counter-' if ccw else ''}clockwise at cycle 2100, as it was sent"
+    ]
+
+
+def test_another_attempt_or_the_entry_gpu_itself_is_not(run: Run) -> None:
+    judged = routes(run)
+    judged.frame(0, work(run, 2, ccw=False), 2000)
+    judged.answer(answer(2, ccw=False, attempt=2), 2100)
+    judged.frame(0, work(run, 0, ccw=False), 2200)
+    judged.answer(answer(0, ccw=False), 2300)
+    assert [text for text, _ in judged.wrong if "answered" in text] == []
+
+
+def test_nor_is_a_ring_that_has_been_cut_since(run: Run) -> None:
+    judged, truth = routes(run), run.watch.cards[0].truth
+    judged.frame(0, work(run, 2, ccw=False), 2000)
+    truth.change((PartKind.LINK, 4), "link_cut", True, "link_cut", 2050)
+    truth.change((PartKind.LINK, 4), "link_cut", False, "link_cut", 2060)
+    judged.answer(answer(2, ccw=False), 2100)
+    assert [text for text, _ in judged.wrong if "answered" in text] == []
