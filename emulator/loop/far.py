@@ -65,18 +65,18 @@ class FarFirmware:
         options |= (BootOption.ENTRY if boot.entry else 0) | (BootOption.BOUNDARY if boot.boundary else 0)
         options |= BootOption.ASKS if boot.asks else 0
         who = (boot.card, boot.gpu, boot.gpus, boot.boots, boot.memory, boot.seed)
-        self._ask(
+        self._tell(
             m.BootRequest(self._next(), *who, c.period, c.timeout, c.refresh, c.attempts, c.weight, c.gpu_type, options)
         )
         for group in (boot.entry, boot.boundary):
             if group is not None:
-                self._ask(_group(self._next(), group))
+                self._tell(_group(self._next(), group))
         if boot.crossing is not None:
             x = boot.crossing
-            self._ask(m.CrossingRequest(self._next(), x.peer, x.cards, int(x.from_above)))
+            self._tell(m.CrossingRequest(self._next(), x.peer, x.cards, int(x.from_above)))
         if boot.behind:
             behind = tuple(boot.behind.get(card, 0) for card in range(MAX_CARDS))
-            self._ask(m.RoutesRequest(self._next(), behind))
+            self._tell(m.RoutesRequest(self._next(), behind))
 
     def start(self, now: int) -> list[Action]:
         """Power-up."""
@@ -102,9 +102,17 @@ class FarFirmware:
         self._id = (self._id + 1) % _IDS
         return self._id
 
+    def _tell(self, request: m.Message) -> None:
+        """What it has to know before it starts: nothing follows from it yet."""
+        actions = self._ask(request)
+        if actions:
+            raise FirmwareError(
+                f"{_asked(request)}: found {len(actions)} actions; wanted are none before it is started"
+            )
+
     def _ask(self, request: m.Message) -> list[Action]:
         reply = _answer(self._exchange(encode(request)), request.id)  # type: ignore[union-attr]
-        asked = type(request).__name__.removesuffix("Request").lower()
+        asked = _asked(request)
         if isinstance(reply, m.DeclinedReply):
             text = one_line(reply.text.decode("utf-8", "replace"))
             raise FirmwareError(f"{asked}: declined, {_declined(reply.why)}{f': {text}' if text else ''}")
@@ -163,6 +171,10 @@ class FarFirmware:
             boundaries=tuple((word >> _CARD_BITS, word & (1 << _CARD_BITS) - 1) for word in boundaries),
             weight=said.weight,
         )
+
+
+def _asked(request: m.Message) -> str:
+    return type(request).__name__.removesuffix("Request").lower()
 
 
 def _gpus(words: tuple[int, ...]) -> tuple[int, ...]:

@@ -65,13 +65,12 @@ def _check_delays(source: Source, timeline: Sequence[model.Event], server: Serve
 
 def _check_babblers(source: Source, timeline: Sequence[model.Event], settings: Settings) -> None:
     """A babbling GPU is muted, unless it stays within what it is allowed."""
+    period, most = settings.allowance_period, settings.most_allowance
     for n, event in enumerate(timeline):
-        if event.fault == "babble" and settings.allowance > settings.most_allowance:
-            problem = (
-                f"with an allowance of {settings.allowance} and an allowance_period of {settings.allowance_period}"
-            )
-            most = f"the most that it may be allowed is {settings.most_allowance}"
-            raise source.error(("timeline", n, "fault"), f"babble: found one that is never muted {problem}; {most}")
+        if event.fault == "babble" and settings.allowance > most:
+            allowed = f"with an allowance_period of {period} it may be {most} at most"
+            problem = f"babble: an allowance of {settings.allowance} frames never mutes anybody; {allowed}"
+            raise source.error(("timeline", n, "fault"), problem)
 
 
 def _workload(source: Source, written: model.Workload | None, server: Server, folder: Path) -> Workload | None:

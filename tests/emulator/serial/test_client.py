@@ -2,6 +2,7 @@
 
 import errno
 import grp
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -333,18 +334,19 @@ def test_no_permission_says_which_group_may(monkeypatch: pytest.MonkeyPatch) -> 
         CardClient.open("/dev/null")
 
 
-def test_no_permission_names_no_group_that_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_permission_names_no_group_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise serial.SerialException(errno.EACCES, "could not open port")
 
     monkeypatch.setattr(serial, "serial_for_url", refused)
-    path = tmp_path / "port"
-    path.touch(mode=0o600)
-    with pytest.raises(CardError, match=r"port: cannot be opened: Permission denied$"):
-        CardClient.open(str(path))
-    path.chmod(0o620)
-    with pytest.raises(CardError, match=r"port: cannot be opened: Permission denied$"):
-        CardClient.open(str(path))
+    ends = os.openpty()
+    path = Path(os.ttyname(ends[1]))
+    for mode in (0o600, 0o620):  # its group may not read it
+        path.chmod(mode)
+        with pytest.raises(CardError, match=f"^{path}: cannot be opened: Permission denied$"):
+            CardClient.open(str(path))
+    for end in ends:
+        os.close(end)
 
 
 def test_what_came_before_hello_is_for_nobody(url: str) -> None:

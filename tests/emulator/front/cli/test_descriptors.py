@@ -77,8 +77,8 @@ def test_standard_output_takes_one_thing(folder: Path, name: str) -> None:
     [
         ("verify good.yaml --junit", "Bad file descriptor"),
         ("run good.yaml --record", "Bad file descriptor"),
-        ("run good.yaml --waves", "it is no file"),
-        ("serve good.yaml --record", "it is no file"),
+        ("run good.yaml --waves", "it is no file; name a file"),
+        ("serve good.yaml --record", "it is no file; name a file"),
     ],
 )
 def test_a_descriptor_that_takes_nothing_is_refused(folder: Path, tmp_path: Path, command: str, why: str) -> None:
