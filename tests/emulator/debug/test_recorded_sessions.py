@@ -151,6 +151,7 @@ def test_replay_says_how_it_went(recorded: Path) -> None:
 # ---------------------------------------------------------------------------------------------------- walked through
 
 
+@pytest.mark.slow(part="benches")
 def test_every_moment_is_the_same_whichever_way_it_is_come_to(recorded: Path) -> None:
     dice = random.Random(1)
     with DebugSession(recorded, cells_library()) as there, DebugSession(recorded, cells_library()) as back:

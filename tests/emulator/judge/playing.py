@@ -1,9 +1,11 @@
 """A scenario played to its end with its judge."""
 
-from ringhil.emulator.engine.library import Library
+from functools import cache
+
+from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.scenario import Scenario, loads
 
 
 def play(scenario: Scenario, library: Library) -> Outcome:
@@ -13,3 +15,10 @@ def play(scenario: Scenario, library: Library) -> Outcome:
         return server.run()
     finally:
         server.engine.close()
+
+
+@cache
+def violations(text: str) -> tuple[object, ...]:
+    """What is wrong with a file's run on our hardware; played once for all mistakes that are tried on it. Ask before a
+    mistake is made."""
+    return play(loads(text), cells_library()).violations

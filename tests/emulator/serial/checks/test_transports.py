@@ -65,6 +65,7 @@ def test_over_a_process(transport: str, served: Served, client: Callable[..., Ch
     assert rest - {"census.once"} == {"refusals.cannot", "events.missed"}
 
 
+@pytest.mark.slow(part="benches")
 def test_bit_by_bit(tmp_path: Path, client: Callable[..., CheckedClient]) -> None:
     """Through two UARTs in RTL, whose time is the emulated card's."""
     (tmp_path / "server.yaml").write_text(ONE)
@@ -101,6 +102,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         listening.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.slow(part="benches")
 def test_a_card_in_c(device: str, client: Callable[..., CheckedClient]) -> None:
     """It is a card without a ring: what it can't is not judged."""
     with closing(opened_port(device, timeout=TIMEOUT)) as line:
