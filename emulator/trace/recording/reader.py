@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import merge
+from itertools import chain, zip_longest
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -219,15 +220,15 @@ class Recording:
 
     def messages(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedMessage]:
         """Those with these numbers, in order. Raises RecordingError where they are damaged."""
-        return map(self._message, self._pages("messages", first, last))
+        return map(self._message, self._rows("messages", first, last))
 
     def messages_back(self, last: int = _LAST) -> Iterator[RecordedMessage]:
         """Those with numbers up to `last`, the last one first. Raises RecordingError where they are damaged."""
-        return map(self._message, self._pages("messages", 0, last, back=True))
+        return map(self._message, self._rows("messages", 0, last, back=True))
 
     def events(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedEvent]:
         """Those with these numbers, in order. Raises RecordingError where they are damaged."""
-        return map(self._event, self._pages("events", first, last))
+        return map(self._event, self._rows("events", first, last))
 
     def all(self, first: int = 0, last: int = _LAST) -> Iterator[RecordedMessage | RecordedEvent]:
         """Messages and events, in order. Raises RecordingError where they are damaged."""
@@ -235,8 +236,19 @@ class Recording:
 
     def all_back(self, last: int = _LAST) -> Iterator[RecordedMessage | RecordedEvent]:
         """Messages and events up to `last`, the last one first. Raises RecordingError where they are damaged."""
-        events = map(self._event, self._pages("events", 0, last, back=True))
+        events = map(self._event, self._rows("events", 0, last, back=True))
         return merge(self.messages_back(last), events, key=_number, reverse=True)
+
+    def unlike(self, other: "Recording") -> int | None:
+        """The lowest number under which the two don't have the same row; None: they have the same under all. Nothing is
+        decoded. Raises RecordingError where they are damaged."""
+        found = []
+        for table in ("messages", "events"):
+            pages = zip_longest(self._pages(table, 0, _LAST), other._pages(table, 0, _LAST))
+            here, there = next((pair for pair in pages if pair[0] != pair[1]), (None, None))
+            pair = next((pair for pair in zip_longest(here or (), there or ()) if pair[0] != pair[1]), ())
+            found += [row[0] for row in pair if row is not None]
+        return min(found, default=None)
 
     def last_event(self, kind: str, last: int = _LAST) -> RecordedEvent | None:
         """The last one of a kind with a number up to `last`. Raises RecordingError where it is damaged."""
@@ -279,14 +291,14 @@ class Recording:
 
     def states(self) -> Iterator[RecordedState]:
         """The chain of hashes."""
-        for row in self._pages("states", 0, _LAST):
+        for row in self._rows("states", 0, _LAST):
             if tuple(map(type, row)) != _STATE:
                 raise self._no_row("state", row)
             yield RecordedState._make(row)
 
     def outside(self) -> Iterator[tuple[int, str]]:
         """What came from outside, as JSON. Raises RecordingError where it is damaged."""
-        for row in self._pages("outside", 0, _LAST):
+        for row in self._rows("outside", 0, _LAST):
             if tuple(map(type, row)) != (int, str):
                 raise self._no_row("outside", row)
             yield row[0], row[1]
@@ -299,8 +311,12 @@ class Recording:
             row = self._db.execute(query).fetchone()
         return None if row is None else row[0]
 
-    def _pages(self, table: str, first: int, last: int, *, back: bool = False) -> Iterator[tuple[Any, ...]]:
-        """Rows by the first column of a table, a page at a time: nothing stays open between them."""
+    def _rows(self, table: str, first: int, last: int, *, back: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Rows by the first column of a table."""
+        return chain.from_iterable(self._pages(table, first, last, back=back))
+
+    def _pages(self, table: str, first: int, last: int, *, back: bool = False) -> Iterator[list[tuple[Any, ...]]]:
+        """The same, a page at a time: nothing stays open between them."""
         order = "DESC" if back else "ASC"
         query = (
             f"SELECT * FROM {table} WHERE {_KEYS[table]} BETWEEN ? AND ? ORDER BY {_KEYS[table]} {order} LIMIT {_PAGE}"
@@ -308,7 +324,7 @@ class Recording:
         while True:
             with self._sound():
                 rows = self._here().execute(query, (first, last)).fetchall()
-            yield from rows
+            yield rows
             if len(rows) < _PAGE:
                 return
             if back:

@@ -1,6 +1,9 @@
 """A scenario played to its end with its judge."""
 
+from collections.abc import Callable
 from functools import cache
+
+import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome
@@ -22,3 +25,13 @@ def violations(text: str) -> tuple[object, ...]:
     """What is wrong with a file's run on our hardware; played once for all mistakes that are tried on it. Ask before a
     mistake is made."""
     return play(loads(text), cells_library()).violations
+
+
+def assert_named(
+    mistake: Callable[[pytest.MonkeyPatch], None], text: str, invariant: str, says: str, patch: pytest.MonkeyPatch
+) -> None:
+    """A run of a file has nothing wrong, and with a mistake breaks an invariant, which says so."""
+    assert violations(text) == ()
+    mistake(patch)
+    outcome = play(loads(text), cells_library())
+    assert any(says in v.text for v in outcome.broken(invariant)), outcome.violations

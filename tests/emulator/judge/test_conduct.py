@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulator.judge import mistakes as m
-from tests.emulator.judge.playing import play, violations
+from tests.emulator.judge.playing import assert_named, play
 from tests.emulator.scenario.samples import unhurried
 
 from ringhil.emulator.engine.library import Library, cells_library
@@ -246,13 +246,8 @@ def library() -> Library:
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_each_mistake_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    mistake, text, invariant, says = MISTAKES[name]
-    scenario = loads(text)
-    assert violations(text) == ()
-    mistake(monkeypatch)
-    outcome = play(scenario, library)
-    assert any(says in v.text for v in outcome.broken(invariant)), outcome.violations
+def test_each_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_named(*MISTAKES[name], monkeypatch)
 
 
 LINK = loads(

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 from tests.emulator.judge.mistakes import Mistake
-from tests.emulator.judge.playing import play, violations
+from tests.emulator.judge.playing import assert_named
 from tests.emulator.judge.test_conduct import ACROSS, CARD, CUT, LIAR, shipped
 
-from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.policy.round_robin import RoundRobin
-from ringhil.emulator.scenario import loads
 from ringhil.firmware import census
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census
@@ -270,16 +268,6 @@ MISTAKES: dict[str, tuple[Mistake, str, str, str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
-
-
 @pytest.mark.parametrize("name", MISTAKES)
-def test_each_mistake_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    mistake, text, invariant, says = MISTAKES[name]
-    scenario = loads(text)
-    assert violations(text) == ()
-    mistake(monkeypatch)
-    outcome = play(scenario, library)
-    assert any(says in v.text for v in outcome.broken(invariant)), outcome.violations
+def test_each_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_named(*MISTAKES[name], monkeypatch)

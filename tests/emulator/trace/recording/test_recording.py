@@ -346,3 +346,35 @@ def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
     with Recording(tmp_path / "real") as found:
         assert found.complete
+
+
+@pytest.mark.parametrize(
+    ("length", "changed"), [(0, None), (5, None), (5, 0), (5, 4), (2500, 999), (2500, 1000), (2500, 2499)]
+)
+@pytest.mark.parametrize("table", ["messages", "events"])
+def test_the_first_row_that_is_unlike_is_found(tmp_path: Path, length: int, changed: int | None, table: str) -> None:
+    """Pages have 1,000 rows."""
+    happened = [frame(n) if table == "messages" else (n, None, "Counted", {"n": n}) for n in range(length)]
+    written(tmp_path / "one", happened)
+    if changed is not None:
+        happened[changed] = frame(changed + 1) if table == "messages" else (changed, None, "Counted", {"n": -1})
+    written(tmp_path / "other", happened)
+    with Recording(tmp_path / "one") as one, Recording(tmp_path / "other") as other:
+        assert one.unlike(other) == other.unlike(one) == (None if changed is None else changed + 1)
+
+
+def test_a_row_that_one_has_not_is_unlike(tmp_path: Path) -> None:
+    written(tmp_path / "one", [frame(n) for n in range(1000)])
+    written(tmp_path / "other", [*(frame(n) for n in range(1000)), (1000, None, "Counted", {})])
+    with Recording(tmp_path / "one") as one, Recording(tmp_path / "other") as other:
+        assert one.unlike(other) == other.unlike(one) == 1001
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_of_unlike_messages_and_events_the_first_counts(tmp_path: Path, event: int) -> None:
+    for name in (1, 2):
+        happened: list[Any] = [frame(name), frame(name), frame(0)]
+        happened[event] = (name, None, "Counted", {})
+        written(tmp_path / str(name), happened)
+    with Recording(tmp_path / "1") as one, Recording(tmp_path / "2") as other:
+        assert one.unlike(other) == other.unlike(one) == 1
