@@ -9,7 +9,7 @@ from typing import IO
 
 import pytest
 
-from ringhil.emulator.files import AtomicFile, open_input, reason_of, write_whole
+from ringhil.emulator.files import AtomicFile, open_input, open_stream, reason_of, write_whole
 
 
 def test_a_committed_file_is_there_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -147,3 +147,15 @@ def test_a_report_after_a_kill_leaves_no_draft(tmp_path: Path) -> None:
 def test_an_empty_name_is_that_of_no_file() -> None:
     with pytest.raises(IsADirectoryError):
         AtomicFile(Path(""))  # noqa: PTH201
+
+
+def test_a_descriptor_of_ours_is_nobody_elses(tmp_path: Path) -> None:
+    """What was not handed to us is none that anybody can mean."""
+    own = os.open(tmp_path / "own", os.O_WRONLY | os.O_CREAT)
+    try:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            open_stream(Path(f"/dev/fd/{own}"))
+        os.set_inheritable(own, True)
+        os.close(open_stream(Path(f"/dev/fd/{own}")))
+    finally:
+        os.close(own)

@@ -389,9 +389,9 @@ WRONG = [
         "timeline[0].delay: link_delay: found 40; with a link_restore of 64 allowed are 1 .. 28",
     ),
     (
-        "server: {cards: {a: {gpus: 4}}, settings: {allowance: 50000, allowance_period: 1024}}\n"
+        "server: {cards: {a: {gpus: 4}}, settings: {allowance: 43691, allowance_period: 1024}}\n"
         "timeline: [{at: 5, fault: §babble, gpu: a.1}]",
-        "timeline[0].fault: babble: an allowance of 50000 frames never mutes anybody; "
+        "timeline[0].fault: babble: an allowance of 43691 frames never mutes anybody; "
         "with an allowance_period of 1024 it may be 43690 at most",
     ),
     (
