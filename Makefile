@@ -16,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SERVER ?= examples/real-files.yaml
 DATA ?=
-JOBS ?= 2
+JOBS ?= 3
 PART ?=
 
 .PHONY: run test soak soak-ledger docs lint coverage prove fpga mutants mutants-firmware generate bench clean

@@ -153,6 +153,7 @@ def test_a_mutant_is_followed_through_carries_to_registers(fed: str, same: bool)
     assert Gates(text).same_step(Mutant(1, "_3_", 8)) is same
 
 
+@pytest.mark.slow(part="netlist")
 def test_one_is_found_and_one_is_never_addressed(tmp_path: Path) -> None:
     """To rest while something is under way is found; nothing follows from the other table."""
     mutants = [Mutant(1, "_1_", 2), Mutant(2, "_2_", 4), Mutant(3, "_2_", 7)]
