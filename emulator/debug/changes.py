@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import GpuRef, Scenario, ScenarioError, TimelineEvent, dumps, loads
+from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, Scenario, ScenarioError, TimelineEvent, dumps, loads
+from ringhil.emulator.scenario.faults import FAULTS
 from ringhil.emulator.scenario.writer import event_entry
 from ringhil.emulator.trace.recording.tables import RunChange
 from ringhil.protocol.registers import ADDRESS, REGISTERS
@@ -16,21 +18,34 @@ from ringhil.protocol.wire import Port
 WRITABLE = tuple(register.name for register in REGISTERS if register.access == "rw")
 _WORD = 2**32
 _LONGEST = 1 << 16  # letters of a frame
+_MOST = 2000  # of an event
+_What = tuple[str, GpuRef | LinkRef | CrossRef, bool]  # a fault and its place
 _CYCLE = re.compile(r"""[{,]\s*["']?at["']?\s*:""")
-_PLACE = re.compile(r"^the event:\d+:\d+: (timeline\[0\][.:] ?)?")  # in a file that nobody has seen
+_CLEAR = re.compile(r"""([{,]\s*["']?)clear(["']?\s*:)""")
+_PLACE = re.compile(r"^the event:\d+:\d+: (timeline\[\d+\][.:] ?)?")  # in a file that nobody has seen
 
 
-def fault(scenario: Scenario, cycle: int, entry: str) -> RunChange:
-    """As the timeline of a file has it, without its cycle: `{fault: dead, gpu: a.3}`. Raises DebugError."""
+def fault(scenario: Scenario, cycle: int, entry: str, earlier: Iterable[RunChange] = ()) -> RunChange:
+    """As the timeline of a file has it, without its cycle: `{fault: dead, gpu: a.3}`. `earlier`: what was done to the
+    run before, in order of time. Raises DebugError."""
     text = entry.strip()
     if not (text.startswith("{") and text.endswith("}")):
         raise DebugError(f"found {text[:50]!r}; wanted is an event of a timeline, as {{fault: dead, gpu: a.3}}")
+    if len(text) > _MOST:
+        raise DebugError(f"found {len(text)} letters; allowed are {_MOST}")
     if text.count("{") > 1:
         raise DebugError(f"found {text[:50]!r}; allowed is one event at a time")
     if _CYCLE.search(text):
         raise DebugError("found 'at'; the event strikes next, and has no cycle")
-    event = _event(scenario, f"{{at: {cycle}, {text[1:]}")
-    return RunChange(cycle=cycle, strike=json.dumps(event_entry(event)))
+    events = _events(scenario, f"{{at: {cycle}, {text[1:]}")
+    active = _active(scenario, cycle, earlier)
+    for event in events:
+        if not event.begins and _what(event) not in active:
+            raise DebugError(f"{event.kind} is not active at {event.where} in cycle {cycle:,}; set it first")
+    written, where = event_entry(events[0]), [event.where for event in events]
+    if len(where) > 1:
+        written[str(FAULTS[events[0].kind].target)] = where
+    return RunChange(cycle=cycle, strike=json.dumps(written))
 
 
 def setting(cycle: int, gpu: str, register: str, value: int) -> RunChange:
@@ -59,7 +74,7 @@ def frame(cycle: int, gpu: str, port: str, text: str) -> RunChange:
 def plan(run: Run, change: RunChange) -> None:
     """Have it done, in its cycle, before anything else but what the timeline does then. Raises DebugError."""
     if change.strike is not None:
-        run.strike([_event(run.scenario, change.strike)])
+        run.strike(_events(run.scenario, change.strike))
         return
     try:
         cell = run.server.wiring.cell_of(GpuRef.parse(change.gpu or ""))
@@ -76,10 +91,32 @@ def plan(run: Run, change: RunChange) -> None:
         run.kernel.early(change.cycle, partial(run.kernel.send_mail, cell, port.code, sent))
 
 
-def _event(scenario: Scenario, entry: str) -> TimelineEvent:
+def _events(scenario: Scenario, entry: str) -> tuple[TimelineEvent, ...]:
+    """One for each GPU or link that it names."""
+    # A file may clear only what it has set: that this was set may stand elsewhere.
+    begun = _CLEAR.sub(r"\1fault\2", entry)
+    entries = [entry] if begun == entry else [begun, entry]
     bare = replace(scenario, timeline=(), expect=(), lines=(), workload=None, until=None)
     try:
-        events = loads(f"{dumps(bare)}timeline: [{entry}]\n", "the event").timeline
+        found = loads(f"{dumps(bare)}timeline: [{', '.join(entries)}]\n", "the event")
     except (ScenarioError, ValueError) as error:
         raise DebugError(_PLACE.sub("", str(error).splitlines()[0])) from None
-    return events[0]
+    if found.lines:
+        raise DebugError(f"found '{found.lines[0].kind}'; a management line has no part in a branch")
+    return found.timeline[len(found.timeline) // len(entries) * (len(entries) - 1) :]
+
+
+def _active(scenario: Scenario, cycle: int, earlier: Iterable[RunChange]) -> set[_What]:
+    """The faults that were set before, and not cleared."""
+    events = [event for event in scenario.timeline if event.at <= cycle]
+    for change in earlier:
+        if change.strike is not None:
+            events += _events(scenario, change.strike)
+    active = set[_What]()
+    for event in sorted(events, key=lambda event: event.at):
+        (active.add if event.begins else active.discard)(_what(event))
+    return active
+
+
+def _what(event: TimelineEvent) -> _What:
+    return event.kind, event.target, event.reverse

@@ -260,7 +260,9 @@ class DebugSession:
     def inject(self, entry: str) -> RunChange:
         """Have an event strike next, as a timeline has it, without its cycle: `{fault: dead, gpu: a.3}`; see `branch`.
         Raises DebugError."""
-        return self._change(fault(self.scenario, self._next, entry))
+        recorded = [each for each in self.recording.about.changes if each.cycle < self._next]
+        here = [each for each in self._changes if each.cycle == self._next]
+        return self._change(fault(self.scenario, self._next, entry, [*recorded, *here]))
 
     def set(self, gpu: str, register: str, value: int) -> RunChange:
         """Have a register of a GPU set next. Raises DebugError."""

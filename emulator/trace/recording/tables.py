@@ -61,7 +61,7 @@ class RunChange(Document):
     a register of a GPU that was set; or a frame, in hexadecimal, that a GPU's firmware was made to send by a port."""
 
     cycle: Annotated[int, Field(ge=0, lt=2**63)]
-    strike: _Choice | None = None
+    strike: Annotated[str, Field(max_length=1 << 13)] | None = None
     gpu: _Choice | None = None
     set: _Choice | None = None
     value: Annotated[int, Field(ge=0, lt=2**32)] | None = None

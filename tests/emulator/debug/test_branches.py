@@ -1,5 +1,6 @@
 """A branch: from a moment on the run goes another way, and what comes of it is a recording like any other."""
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -127,6 +128,9 @@ def test_changes_of_a_moment_that_was_left_are_forgotten(trunk: Path, tmp_path: 
         ("inject {", "found '{'; wanted is an event of a timeline, as {fault: dead, gpu: a.3}"),
         ("inject {fault: dead, gpu: a.3, at: 5}", "found 'at'; the event strikes next, and has no cycle"),
         ("inject {fault: ded, gpu: a.3}", "ded"),
+        ("inject {clear: dead, gpu: a.3}", "dead is not active at a.3 in cycle 0; set it first"),
+        ("inject {clear: dead, gpu: a.9}", "a.9"),
+        ("inject {fault: line_cut, card: a}", "found 'line_cut'; a management line has no part in a branch"),
         ("set a.9 weight 1", "found GPU 'a.9'; there are a.0, a.1"),
         ("set a.3 status 1", "found register 'status'; those that can be set are"),
         ("set a.3 weight", "found 'a.3 weight'; wanted is GPU REGISTER VALUE"),
@@ -142,6 +146,34 @@ def test_what_cannot_be_is_refused(trunk: Path, line: str, says: str) -> None:
         Commands(session).do(line)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_branch_clears_what_its_file_or_another_branch_has_set(trunk: Path, tmp_path: Path) -> None:
+    with DebugSession(trunk, cells_library()) as session:
+        session.go(20_000)
+        session.inject("{clear: slow, gpu: a.4}")  # it struck in cycle 9000
+        session.inject("{fault: dead, gpu: [a.3, a.5]}")
+        with pytest.raises(DebugError, match="found 2023 letters; allowed are 2000"):
+            session.inject(f"{{fault: dead, gpu: a.3{' ' * 2000}}}")
+        session.branch(tmp_path / "first")
+    with DebugSession(tmp_path / "first", cells_library()) as session:
+        session.go(25_000)
+        with pytest.raises(DebugError, match=r"slow is not active at a\.4 in cycle"):
+            session.inject("{clear: slow, gpu: a.4}")
+        session.inject("{clear: dead, gpu: a.3}")
+        with pytest.raises(DebugError, match=r"dead is not active at a\.3 in cycle"):
+            session.inject("{clear: dead, gpu: [a.5, a.3]}")
+        session.branch(tmp_path / "second")
+    with Recording(tmp_path / "second") as recording:
+        struck = [json.loads(event.fields) for event in recording.events() if event.kind == "Struck"]
+    assert [(each.get("fault"), each.get("clear"), each["gpu"]) for each in struck] == [
+        ("slow", None, "a.4"),
+        (None, "slow", "a.4"),
+        ("dead", None, "a.3"),
+        ("dead", None, "a.5"),
+        (None, "dead", "a.3"),
+    ]
+    assert_replays(tmp_path / "second")
 
 
 def test_a_recording_is_not_written_over_by_its_own_branch(trunk: Path) -> None:
