@@ -13,6 +13,7 @@ from pylibfst import lib
 
 from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.files import AtomicFile, reason_of
+from ringhil.emulator.trace.waves.disk import check_room, check_whole
 from ringhil.protocol import wire
 
 _PORTS = tuple(f"{link}_tx" for link in wire.Link)
@@ -49,6 +50,10 @@ class WaveWriter:
                 self._ports()
                 lib.fstWriterSetUpscope(self._context)
             lib.fstWriterSetUpscope(self._context)
+        try:
+            check_room(len(self._data) * (1 + len(_BITS)), len(self._data) * (64 + len(_BITS)))
+        except OSError as error:
+            raise WaveError(f"{path}: cannot be written: {reason_of(error)}") from None
         self._time(0)
         for place in range(len(self._data)):
             self._write(place, 0, wire.LinkBit.UP, first=True)
@@ -94,6 +99,7 @@ class WaveWriter:
         self._time(max(self._now, self._engine.now))
         self._close()
         try:
+            check_whole(self._file.partial)
             self._file.commit()
         except OSError as error:
             raise WaveError(f"{self._path}: cannot be written: {reason_of(error)}") from None

@@ -22,6 +22,7 @@ from typing import IO, Any
 from pylibfst import ffi, lib
 
 from ringhil.emulator.files import AtomicFile, open_input, reason_of
+from ringhil.emulator.trace.waves.disk import check_room, check_whole
 from ringhil.emulator.trace.waves.fst import BESIDE, WaveError
 
 MAX_WIDTH = 2**20  # bits of one variable
@@ -103,7 +104,14 @@ def convert(
             converter = _Converter(_Words(source), context, names, shell, start, end, start if rebase else 0)
             try:
                 converter.header()
+                try:
+                    check_room(*converter.room)
+                except OSError as error:
+                    context = None  # closed, it would need that room, too
+                    raise WaveError(f"{fst}: cannot be written: {reason_of(error)}") from None
                 converter.changes()
+            except WaveError:
+                raise
             except ValueError as error:
                 raise WaveError(f"{vcd}:{converter.words.line}: {error}") from None
             except OSError as error:
@@ -116,6 +124,7 @@ def convert(
             if context:
                 lib.fstWriterClose(context)
         try:
+            check_whole(file.partial)
             file.commit()
         except OSError as error:
             raise WaveError(f"{fst}: cannot be written: {reason_of(error)}") from None
@@ -207,6 +216,12 @@ class _Converter:
         self._scopes.append(name.decode())
         if not self._in_shell:
             lib.fstWriterSetScope(self.context, code, name, ffi.NULL)
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """Variables that are written, and their bits: a real has 64."""
+        widths = [variable.width or 64 for variable in self._known.values() if variable.handle]
+        return len(widths), sum(widths)
 
     @property
     def _in_shell(self) -> bool:

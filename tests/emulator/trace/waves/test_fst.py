@@ -1,7 +1,10 @@
 """A wave file shows on every wire, in every cycle, what the engine's own trace shows."""
 
 import gc
+import re
+import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,15 +16,17 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.waves import WaveError, WaveWriter
+from ringhil.emulator.trace.waves.vcd import convert
 from ringhil.protocol import wire
 
 from .read_back import changes_in
 
 TEXT = "server: {cards: {a: {gpus: 3}}}\nworkload: {units: 2, size: 300}\nuntil: 3000\n"
+LONGER = TEXT.replace("units: 2", "units: 20").replace("3000", "9000")
 
 
-def run(path: Path) -> Run:
-    server = Run(loads(TEXT), cells_library())
+def run(path: Path, text: str = TEXT) -> Run:
+    server = Run(loads(text), cells_library())
     with WaveWriter(path, server.engine, ["a"]) as writer:
         server.observations.listen(Advanced, lambda _: writer.drain())
         server.run()
@@ -72,3 +77,40 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     engine = Engine(cells_library(), Topology((2,)))
     with pytest.raises(WaveError, match="cannot be written"):
         WaveWriter(tmp_path / "no" / "w.fst", engine, ["a"])
+
+
+@contextmanager
+def full_disk(after: int) -> Iterator[None]:
+    """No file takes more than so many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (after, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_on_a_full_disk_nothing_is_left_and_it_is_told(tmp_path: Path) -> None:
+    """The library that writes it doesn't say so, or dies by it."""
+    run(tmp_path / "whole.fst", LONGER)
+    whole = (tmp_path / "whole.fst").stat().st_size
+    missing = "a part of it is missing; is the disk full?"
+    for after in (0, 2500, 3000, whole // 2, whole - 300, whole - 100, whole - 1):
+        says = missing if after > 2592 else "no room in /tmp: "
+        with full_disk(after), pytest.raises(WaveError, match=rf"w\.fst: cannot be written: {re.escape(says)}"):
+            run(tmp_path / "w.fst", LONGER)
+        gc.collect()
+        assert [path.name for path in tmp_path.iterdir()] == ["whole.fst"], after
+    with full_disk(whole):
+        run(tmp_path / "w.fst", LONGER)
+    assert (tmp_path / "w.fst").read_bytes() == (tmp_path / "whole.fst").read_bytes()
+
+
+@pytest.mark.parametrize(("after", "says"), [(10, "no room in /tmp: "), (400, "a part of it is missing")])
+def test_so_is_one_that_is_made_of_a_vcd(tmp_path: Path, after: int, says: str) -> None:
+    vcd = tmp_path / "w.vcd"
+    vcd.write_text("$scope module top $end\n$var wire 1 ! clk $end\n$upscope $end\n$enddefinitions $end\n#0\n1!\n")
+    with full_disk(after), pytest.raises(WaveError, match=rf"w\.fst: cannot be written: {says}"):
+        convert(vcd, tmp_path / "w.fst")
+    assert [path.name for path in tmp_path.iterdir()] == ["w.vcd"]
+    convert(vcd, tmp_path / "w.fst")
