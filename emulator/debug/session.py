@@ -260,7 +260,7 @@ class DebugSession:
     def inject(self, entry: str) -> RunChange:
         """Have an event strike next, as a timeline has it, without its cycle: `{fault: dead, gpu: a.3}`; see `branch`.
         Raises DebugError."""
-        recorded = [each for each in self.recording.about.changes if each.cycle < self._next]
+        recorded = [each for each in self.recording.about.changes if each.cycle <= self._next]
         here = [each for each in self._changes if each.cycle == self._next]
         return self._change(fault(self.scenario, self._next, entry, [*recorded, *here]))
 
@@ -308,9 +308,12 @@ class DebugSession:
         if not self.recording.complete and self._next > last:
             raise DebugError(f"the recording breaks off in cycle {last}; another way on begins before it")
         changes = [each for each in self._changes if each.cycle == self._next]
-        before = [each for each in self.recording.about.changes if each.cycle < self._next]
+        # What is done to the recording's own run later is planned there already, and is done in this one, too.
+        recorded = self.recording.about.changes
+        before = [each for each in recorded if each.cycle <= self._next]
+        later = [each for each in recorded if each.cycle > self._next]
         cycle = {"edited": self._next} if how == "edited" else {}
-        about = self.recording.about.model_copy(update={"changes": [*before, *changes], **cycle})
+        about = self.recording.about.model_copy(update={"changes": [*before, *changes, *later], **cycle})
         with self.past.aside(self._next) as moment:
             found: Any = moment.ask(how, path, self.recording.file, about, changes)
         self._changes.clear()

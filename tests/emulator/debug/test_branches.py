@@ -176,6 +176,24 @@ def test_a_branch_clears_what_its_file_or_another_branch_has_set(trunk: Path, tm
     assert_replays(tmp_path / "second")
 
 
+@pytest.mark.parametrize("earlier", [1, 10_000])
+def test_a_branch_of_a_branch_has_what_was_done_to_that_later_or_then(
+    trunk: Path, tmp_path: Path, earlier: int
+) -> None:
+    with DebugSession(trunk, cells_library()) as session:
+        session.go(20_000)
+        first = [session.set("a.3", "weight", 9), session.inject("{fault: dead, gpu: a.3}")]
+        session.branch(tmp_path / "first")
+    with DebugSession(tmp_path / "first", cells_library()) as session:
+        session.go(first[0].cycle - earlier)
+        second = session.set("a.3", "weight", 7)
+        session.branch(tmp_path / "second")
+    with Recording(tmp_path / "second") as recording:
+        assert recording.about.changes == ([*first, second] if earlier == 1 else [second, *first])
+        assert [event.kind for event in recording.events()].count("Struck") == 2
+    assert_replays(tmp_path / "second")
+
+
 def test_a_recording_is_not_written_over_by_its_own_branch(trunk: Path) -> None:
     before = trunk.read_bytes()
     with DebugSession(trunk, cells_library()) as session, pytest.raises(DebugError, match="name another file"):
