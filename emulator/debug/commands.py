@@ -5,14 +5,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.debug.condition import Condition, ConditionError, parse
+from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
 from ringhil.emulator.debug.happened import KINDS
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.told import Told, said
+from ringhil.emulator.debug.told import NO_FRAME, Told, gpus_there, said
 from ringhil.emulator.documents import printable
 from ringhil.emulator.trace import RecordingError
+from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.waves.values import SignalValue
 from ringhil.protocol.frames import BY_KIND
 
@@ -30,6 +31,16 @@ _DIGITS = 20
 _WATCHED = 1 << 20  # cycles, unless the line says how many
 
 
+def values(gpus: Sequence[str]) -> dict[str, Values]:
+    """What `kind`, `way` and `gpu` may be in a condition."""
+    kinds, ways = [*MESSAGES, *KINDS, NO_FRAME], [*WAYS]
+    return {
+        "kind": Values(kinds, ", ".join(kinds)),
+        "way": Values(ways, ", ".join(ways)),
+        "gpu": Values(gpus, gpus_there(gpus)),
+    }
+
+
 class Commands:
     """Of one session. `do` raises DebugError for a line that can't be done; then nothing has changed."""
 
@@ -40,8 +51,8 @@ class Commands:
             "back": lambda rest: self._moved(session.back(_number(rest))),
             "next": lambda rest: self._moved(session.until(_kind(rest))),
             "previous": lambda rest: self._moved(session.back_until(_kind(rest))),
-            "until": lambda rest: self._moved(session.until(_condition(rest))),
-            "back-until": lambda rest: self._moved(session.back_until(_condition(rest))),
+            "until": lambda rest: self._moved(session.until(self._condition(rest))),
+            "back-until": lambda rest: self._moved(session.back_until(self._condition(rest))),
             "show": _show,
             "state": lambda rest: {"registers": session.registers(rest), "firmware": session.firmware(rest)},
             "card": lambda rest: {"card": session.card(rest)},
@@ -54,7 +65,7 @@ class Commands:
             "inject": lambda rest: {"changes": plain(session.inject(rest).model_dump(exclude_none=True))},
             "set": self._set,
             "send": self._send,
-            "branch": lambda rest: {"branch": rest, "verdict": session.branch(Path(rest))},
+            "branch": lambda rest: {"branch": rest, "verdict": session.branch(_file(rest))},
             "edit": self._edit,
             "watch": self._watch,
             "break": self._break,
@@ -87,9 +98,15 @@ class Commands:
         found: Document = plain(self._session.fields(told))
         return found
 
+    def _condition(self, text: str) -> Condition:
+        try:
+            return parse(text, NAMES, values(self._session.recording.gpus))
+        except ConditionError as error:
+            raise DebugError(str(error)) from None
+
     def _compare(self, rest: str) -> Document:
         try:
-            found = self._session.compare(Path(rest))
+            found = self._session.compare(_file(rest))
         except RecordingError as error:
             raise DebugError(str(error)) from None
         if found is None:
@@ -112,13 +129,13 @@ class Commands:
 
     def _edit(self, rest: str) -> Document:
         """Goes to the first message that the new source makes otherwise."""
-        path = Path(rest)
+        path = _file(rest)
         verdict, modules, misfits = self._session.edit(path)
         found = self._compare(rest)
         return {**found, "branch": rest, "verdict": verdict, "modules": modules, "misfits": misfits}
 
     def _break(self, rest: str) -> Document:
-        condition = _condition(rest)
+        condition = self._condition(rest)
         if len(self._breaks) >= _MOST_BREAKS:
             raise DebugError(f"there are {len(self._breaks)} breakpoints, which are all that may be; delete one")
         self._breaks[rest] = condition
@@ -128,7 +145,8 @@ class Commands:
         names = list(self._breaks)
         number = _whole(rest, "the number of a breakpoint", 1)
         if number > len(names):
-            raise DebugError(f"found {number}; there are {len(names)} breakpoints")
+            there = f"is {len(names)} breakpoint" if len(names) == 1 else f"are {len(names)} breakpoints"
+            raise DebugError(f"found {number}; there {there}")
         del self._breaks[names[number - 1]]
         return {"breaks": list(self._breaks)}
 
@@ -209,7 +227,9 @@ def _hops(hops: Sequence[Document]) -> Iterator[str]:
 def _line(about: Document) -> str:
     """One message or event: where it is, and the fields that tell it from others."""
     where = [str(about[name]) for name in ("gpu", "way", "kind") if name in about]
-    fields = said(about)
+    # What was done to a link, and what the CPU says of a card, has no GPU.
+    what = [] if "gpu" in about else [printable(f"{name} {about[name]}") for name in ("link", "card") if name in about]
+    fields = ", ".join(filter(None, (said(about), *what)))
     return f"{about['number']}: cycle {about['cycle']} {' '.join(where)}{': ' if fields else ''}{fields}"
 
 
@@ -240,6 +260,12 @@ def _whole(text: str, what: str, least: int, most: int = 10**18) -> int:
     return int(text)
 
 
+def _file(text: str) -> Path:
+    if not text:
+        raise DebugError("found no FILE; wanted is its name")
+    return Path(text)
+
+
 def _words(text: str, wanted: str, number: int) -> list[str]:
     found = text.split()
     if len(found) != number:
@@ -251,10 +277,3 @@ def _kind(text: str) -> Condition:
     if text not in MESSAGES and text not in KINDS:
         raise DebugError(f"found kind {text[:50]!r}; allowed are {', '.join([*MESSAGES, *KINDS])}")
     return parse(f"kind == {text}", NAMES)
-
-
-def _condition(text: str) -> Condition:
-    try:
-        return parse(text, NAMES)
-    except ConditionError as error:
-        raise DebugError(str(error)) from None

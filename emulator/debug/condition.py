@@ -3,14 +3,16 @@
     condition := all ("or" all)*        all := one ("and" one)*        one := "not" one | "(" condition ")" | test
     test := NAME OP VALUE               OP := == != < <= > >= has      VALUE := 12 | 0x0C | true | a.2 | "any text"
 
-`has`: a list with this value in it. A test on a field that a message hasn't got is false, also with `!=`.
+`has`: a list with this value in it. A test on a field that a message hasn't got is false, also with `!=`. Where all
+values of a field are known, `==` and `!=` take no other one: what is misspelt would never hold.
 """
 
 import difflib
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 Fields = Mapping[str, Any]
 Condition = Callable[[Fields], bool]
@@ -37,14 +39,21 @@ class ConditionError(ValueError):
     """It doesn't parse; three lines: what is wrong, the condition, and a mark below the place."""
 
 
-def parse(text: str, names: Collection[str]) -> Condition:
-    """A test of fields by these names. Raises ConditionError."""
-    return _Parser(text, names).parsed()
+class Values(NamedTuple):
+    """All that a field may be; `listed`: the same for people."""
+
+    all: Collection[str]
+    listed: str
+
+
+def parse(text: str, names: Collection[str], values: Mapping[str, Values] = MappingProxyType({})) -> Condition:
+    """A test of fields by these names; `values`: of those of which all are known. Raises ConditionError."""
+    return _Parser(text, names, values).parsed()
 
 
 class _Parser:
-    def __init__(self, text: str, names: Collection[str]) -> None:
-        self._text, self._names, self._at, self._depth = text, names, 0, 0
+    def __init__(self, text: str, names: Collection[str], values: Mapping[str, Values]) -> None:
+        self._text, self._names, self._values, self._at, self._depth = text, names, values, 0, 0
         if len(text) > _MOST:
             raise ConditionError(f"found {len(text)} letters; allowed are {_MOST}")
 
@@ -118,8 +127,11 @@ class _Parser:
         kind, word, end = self._peek()
         if kind not in ("word", "number", "text") or word in _WORDS:
             raise self._wrong('wanted is a number, a name or a "text"')
-        self._at = end
         compare, value = _OPERATORS[sign], _value(kind, word)
+        known = self._values.get(name)
+        if known is not None and sign in ("==", "!=") and value not in known.all:
+            raise self._wrong(f"allowed are {known.listed}")
+        self._at = end
 
         def test(fields: Fields) -> bool:
             if name not in fields:

@@ -37,9 +37,15 @@ Tell = Callable[[int, int | None, str, dict[str, Any]], None]  # cycle, cell, ki
 _OF_FIRMWARE = (Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected, Suspected)
 _ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLost, SharedOut)
 
+
+def _told(name: str) -> str:
+    """By which name `RecordedEvent.said` has a field."""
+    return "peer" if name == "gpu" else name
+
+
 # Kinds, and the names of their fields.
 KINDS: dict[str, frozenset[str]] = {
-    **{kind.__name__: frozenset({each.name for each in fields(kind)} | {"card"}) for kind in _OF_FIRMWARE},
+    **{kind.__name__: frozenset({_told(each.name) for each in fields(kind)} | {"card"}) for kind in _OF_FIRMWARE},
     **{kind.__name__: frozenset(each.name for each in fields(kind)) for kind in _ITSELF},
     "Struck": frozenset({"at", "count", *map(str, EventAction), *map(str, PartKind), *PARAMETERS}),
 }

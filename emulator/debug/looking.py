@@ -15,6 +15,7 @@ from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.told import gpus_there
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef
@@ -136,8 +137,7 @@ class SteppedRun:
         wiring = self._run.server.wiring
         names = [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)]
         if gpu not in names:
-            there = ", ".join(f"{card.name}.0 .. {card.name}.{card.gpus - 1}" for card in wiring.cards)
-            raise DebugError(f"found GPU {gpu!r}; there are {there}")
+            raise DebugError(f"found GPU {gpu!r}; there are {gpus_there(names)}")
         return wiring.cell_of(GpuRef.parse(gpu))
 
     def _registers(self, gpu: str) -> dict[str, int]:

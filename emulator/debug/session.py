@@ -4,7 +4,6 @@ Messages and events are read from the recording; the run is played only where it
 message is that after its cycle: all that happens in it has been done.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -23,7 +22,7 @@ from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import scenario_of, why_not
-from ringhil.emulator.debug.told import Told, decoded, difference, differing, where
+from ringhil.emulator.debug.told import Told, decoded, difference, differing, gpus_there, where
 from ringhil.emulator.engine.library import Library, inside_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
@@ -148,7 +147,7 @@ class DebugSession:
             kind, found = decoded(told.frame)
             way = {"port": told.port, "bad": bool(told.bad), "way": WAYS[told.way]}
             return {**found, **about, "kind": kind, **way}
-        return {**json.loads(told.fields), **about, "kind": told.kind}
+        return {**self.recording.said(told), **about, "kind": told.kind}
 
     def who(self, name: str) -> list[FieldOnLink]:
         """What a field of the message was on each link that it passed, in the order of time. The run is played again
@@ -281,7 +280,7 @@ class DebugSession:
 
     def _known(self, gpu: str) -> None:
         if gpu not in self.recording.gpus:
-            raise DebugError(f"found GPU {gpu[:50]!r}; there are {', '.join(self.recording.gpus[:20])}")
+            raise DebugError(f"found GPU {gpu[:50]!r}; there are {gpus_there(self.recording.gpus)}")
 
     def _change(self, change: RunChange) -> RunChange:
         if any(each.cycle != change.cycle for each in self._changes):

@@ -1,8 +1,7 @@
 """What a recording holds, in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from json import loads
 from typing import Any
 
 from ringhil.emulator.documents import printable
@@ -12,6 +11,7 @@ from ringhil.protocol import codec
 
 Told = RecordedMessage | RecordedEvent
 
+NO_FRAME = "damaged"  # the kind of what can't be decoded
 # The fields that tell a message or event from others of its kind.
 _TELLING = (
     "sequence",
@@ -30,6 +30,7 @@ _TELLING = (
     "echo",
     "fault",
     "clear",
+    "peer",
 )
 
 
@@ -38,8 +39,16 @@ def decoded(frame: bytes) -> tuple[str, dict[str, Any]]:
     try:
         found = codec.decode(frame, link=False)  # the link puts its CRC in later, or has checked it already
     except codec.FrameError as error:
-        return "damaged", {"bytes": frame.hex(), "why": str(error)}
+        return NO_FRAME, {"bytes": frame.hex(), "why": str(error)}
     return type(found).__name__.lower(), {each.name: getattr(found, each.name) for each in fields(found)}
+
+
+def gpus_there(gpus: Iterable[str]) -> str:
+    """All of them in a line: `a.0 .. a.7, b.0 .. b.5`."""
+    cards: dict[str, list[str]] = {}
+    for gpu in gpus:
+        cards.setdefault(gpu.partition(".")[0], []).append(gpu)
+    return ", ".join(f"{members[0]} .. {members[-1]}" for members in cards.values())
 
 
 def where(told: Told, gpus: list[str]) -> str:
@@ -54,8 +63,7 @@ def details(told: Told) -> dict[str, Any]:
     """Fields by name."""
     if isinstance(told, RecordedMessage):
         return {"port": told.port, "bad": bool(told.bad), **decoded(told.frame)[1]}
-    found: dict[str, Any] = loads(told.fields)
-    return found
+    return told.said
 
 
 def differing(recorded: Told, found: Told) -> Iterator[tuple[str, object, object]]:

@@ -52,7 +52,7 @@ def command(
         click.echo(f"interface {{value={_INTERFACE}}}{{display=ringhil: a run that is recorded}}")
         return 0
     if interface != _INTERFACE:
-        raise click.UsageError(f"--extcap-interface: found {interface!r}; there is {_INTERFACE!r}")
+        raise click.UsageError(f"--extcap-interface: found {interface or ''!r}; there is {_INTERFACE!r}")
     if dlts:
         click.echo(f"dlt {{number={LINK_TYPE}}}{{name=USER0}}{{display=ringhil}}")
     elif config:

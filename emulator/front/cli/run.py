@@ -80,6 +80,7 @@ def command(
         scenario = _scenario(server, data, seed)
         lines = record if record is not None and _is_lines(record) else None  # the others replace recordings only
         check_apart((server, scenario.workload.data if scenario.workload else None), record=lines, waves=waves)
+        check_apart((record if lines is None else None,), waves=waves)
         choice, boards = paced.paced(choice, clock, scenario.server.settings.firmware_latency)
         cards = ", ".join(f"{card.name} ({card.gpus} GPUs)" for card in scenario.server.cards)
         _log.info("loaded %s: seed %d, cards %s", server, scenario.seed, cards)

@@ -1,6 +1,5 @@
 """What the screen says of a message or event."""
 
-import json
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -37,7 +36,7 @@ def line(told: Told, gpus: list[str]) -> ShownLine:
     if isinstance(told, RecordedMessage):
         kind, found = decoded(told.frame)
         return ShownLine(told.cycle, _WAY[WAYS[told.way]], gpu, kind, said(found), bool(told.bad))
-    found = json.loads(told.fields)
+    found = told.said
     where = [printable(f"{name} {found[name]}") for name in ("gpu", "link", "card") if name in found]
     return ShownLine(told.cycle, _EVENT, gpu, told.kind, ", ".join(filter(None, (said(found), *where))), False)
 

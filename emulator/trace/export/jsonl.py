@@ -22,7 +22,7 @@ def write_json_lines(recording: Recording, path: Path, on_progress: Progress = l
                 row |= {"way": WAYS[told.way], "port": told.port, "frame": told.frame.hex()}
                 row |= {"bad": True} if told.bad else {}
             else:
-                row |= {"event": told.kind, **json.loads(told.fields)}
+                row |= {"event": told.kind, **recording.said(told)}
             file.write(_line(row))
             on_progress(number)
     return number

@@ -57,6 +57,13 @@ class RecordedEvent(NamedTuple):
     kind: str
     fields: str
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """Its fields by name. `peer`: the GPU that it speaks of, as `gpu` is everywhere the one where it was said."""
+        found: dict[str, Any] = json.loads(self.fields)
+        here = self.cell is not None
+        return {"peer" if name == "gpu" and here else name: value for name, value in found.items()}
+
 
 class RecordedState(NamedTuple):
     """The hash of all that had happened before a cycle, up to `number`, and of all hardware in it."""
@@ -288,6 +295,15 @@ class Recording:
         if not row[3].isidentifier():
             raise self._no_row("event", row)
         return RecordedEvent._make(row)
+
+    def said(self, event: RecordedEvent) -> dict[str, Any]:
+        """What an event says, `gpu` by its name also where it says a number and that of its card."""
+        found = event.said
+        card, gpu = found.get("card"), found.get("gpu")
+        if type(card) is int and type(gpu) is int:
+            cards = dict(enumerate(dict.fromkeys(name.partition(".")[0] for name in self.gpus)))
+            found["gpu"] = f"{cards.get(card)}.{gpu}"
+        return found
 
     def states(self) -> Iterator[RecordedState]:
         """The chain of hashes."""

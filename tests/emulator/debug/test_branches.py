@@ -131,7 +131,7 @@ def test_changes_of_a_moment_that_was_left_are_forgotten(trunk: Path, tmp_path: 
         ("inject {clear: dead, gpu: a.3}", "dead is not active at a.3 in cycle 0; set it first"),
         ("inject {clear: dead, gpu: a.9}", "a.9"),
         ("inject {fault: line_cut, card: a}", "found 'line_cut'; a management line has no part in a branch"),
-        ("set a.9 weight 1", "found GPU 'a.9'; there are a.0, a.1"),
+        ("set a.9 weight 1", "found GPU 'a.9'; there are a.0 .. a.5"),
         ("set a.3 status 1", "found register 'status'; those that can be set are"),
         ("set a.3 weight", "found 'a.3 weight'; wanted is GPU REGISTER VALUE"),
         ("set a.3 weight -1", "allowed is a value from 0 to 4,294,967,295"),

@@ -1,5 +1,6 @@
 """What takes minutes to find in a log: which hop, which loss, which message, which census. Each is a command or two."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -16,6 +17,7 @@ from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
+from ringhil.emulator.trace.export import write_json_lines
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.protocol.frames import Keepalive
 
@@ -193,7 +195,7 @@ def test_breakpoints_stop_on_either_side(opened: Opened) -> None:
     assert commands.do("reverse")["message"]["kind"] == "Struck"
     assert commands.do("delete 2")["breaks"] == ["kind == Elected and epoch == 2"]
     assert commands.do("reverse")["moved"] is False
-    with pytest.raises(DebugError, match="found 2; there are 1 breakpoints"):
+    with pytest.raises(DebugError, match="found 2; there is 1 breakpoint"):
         commands.do("delete 2")
 
 
@@ -206,6 +208,19 @@ def test_all_of_it_on_the_command_line(tmp_path: Path) -> None:
     said = done.stdout.splitlines()
     assert "Struck: fault dead" in done.stdout
     assert said[-1] == "  1. kind == Struck"
+
+
+def test_a_gpu_that_flaps_has_its_name(opened: Opened, tmp_path: Path) -> None:
+    session = opened(CARD % "{at: 9000, fault: flap, gpu: a.3, period: 2000}")
+    commands = Commands(session)
+    found = commands.do("until kind == Flapped and gpu == a.3")
+    assert found["moved"]
+    assert in_words(found) == f"{session.number}: cycle 9000 a.3 Flapped"
+    write_json_lines(session.recording, tmp_path / "lines")
+    flapped = [
+        row for row in map(json.loads, (tmp_path / "lines").read_text().splitlines()) if "Flapped" in row.values()
+    ]
+    assert {row["gpu"] for row in flapped} == {"a.3"}
 
 
 def test_go_finds_the_last_of_a_cycle(opened: Opened) -> None:

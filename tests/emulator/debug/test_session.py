@@ -119,6 +119,14 @@ def test_fields_of_messages_and_events_have_names_that_conditions_know(session: 
         assert session.fields(told).keys() <= NAMES
 
 
+def test_whom_a_gpu_hears_is_its_peer(session: DebugSession) -> None:
+    commands = Commands(session)
+    found = commands.do("until kind == PeerUp and gpu == a.1 and peer == 0")
+    assert found["moved"]
+    assert (found["message"]["gpu"], found["message"]["peer"]) == ("a.1", 0)
+    assert in_words(commands.do("show")).splitlines()[1:] == ["  role: entry", "  peer: 0"]
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -127,6 +135,17 @@ def test_fields_of_messages_and_events_have_names_that_conditions_know(session: 
         ("back x", "found 'x'; allowed is a number of messages"),
         ("next statistic", "found kind 'statistic'; allowed are "),
         ("until count >", "found the end; wanted is a number"),
+        ("until kind == Counter", "found 'Counter'; allowed are statistics, keepalive"),
+        ("until not (kind != 5)", "found '5'; allowed are statistics, keepalive"),
+        (
+            "back-until way == to_firm",
+            "found 'to_firm'; allowed are to_firmware, from_firmware",
+        ),
+        ("break gpu == a.5", "found 'a.5'; allowed are a.0 .. a.4"),
+        ("branch", "found no FILE; wanted is its name"),
+        ("edit ", "found no FILE; wanted is its name"),
+        ("compare", "found no FILE; wanted is its name"),
+        ("set a.7 weight 1", "found GPU 'a.7'; there are a.0 .. a.4"),
         ("state a.9", "found GPU 'a.9'; there are a.0 .. a.4"),
         ("state", "found GPU ''; there are a.0 .. a.4"),
         ("card z", "found card 'z'; there are a"),

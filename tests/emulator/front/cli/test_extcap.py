@@ -243,7 +243,7 @@ def test_its_one_option_is_the_recording() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "--extcap-interface: found None; there is 'ringhil'"),
+        ([], "--extcap-interface: found ''; there is 'ringhil'"),
         (["--extcap-interface", "eth0", "--extcap-dlts"], "--extcap-interface: found 'eth0'; there is 'ringhil'"),
         (
             ["--extcap-interface", "ringhil"],

@@ -226,7 +226,14 @@ def test_what_is_written_takes_no_place_of_what_is_read(tmp_path: Path) -> None:
     server.write_text(GOOD)
     data.write_text("work")
     link.symlink_to(server)
-    for given in (["--waves", str(server)], ["--waves", str(link)], ["--data", str(data), "--record", str(data)]):
+    both = str(tmp_path / "both")
+    for given in (
+        ["--waves", str(server)],
+        ["--waves", str(link)],
+        ["--data", str(data), "--record", str(data)],
+        ["--record", both, "--waves", both],
+    ):
         line = refusal("run", str(server), *given)
         assert line == f"ringhil run: {given[-2]} {given[-1]}: that would take the place of what is read or kept"
+    assert not Path(both).exists()
     assert (server.read_text(), data.read_text(), link.is_symlink()) == (GOOD, "work", True)

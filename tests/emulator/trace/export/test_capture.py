@@ -157,7 +157,7 @@ def test_every_message_of_a_run_is_dissected_as_construct_parses_it(recording: R
                 kinds.add(here.kind)
         else:
             text = told(packet["ringhil"], {})["ringhil.event"][0]
-            assert json.loads(text) == {"kind": here.kind, **json.loads(here.fields)}
+            assert json.loads(text) == {"kind": here.kind, **here.said}
             assert bool(found & capture.CaptureFlag.REJECTED) == (here.kind == "Rejected")
         expert = "_ws.expert" in json.dumps(packet["ringhil"])  # a comment is one of its own
         assert expert == bool(found), packet
@@ -245,6 +245,14 @@ def test_json_lines_hold_every_message_and_event(recording: Recording, tmp_path:
             assert row.get("bad", False) == bool(here.bad)
         else:
             assert row["event"] == here.kind
+            assert row["gpu"] == (here.said.get("gpu") if here.cell is None else recording.gpus[here.cell])
+    heard = next(each for each in recording.events() if each.kind == "PeerUp")
+    assert heard.cell is not None
+    card, _, gpu = recording.gpus[heard.cell].partition(".")
+    (row,) = [
+        row for row in rows if row == {"cycle": heard.cycle, "gpu": f"{card}.{gpu}", "event": "PeerUp", **heard.said}
+    ]
+    assert row["peer"] == json.loads(heard.fields)["gpu"] != int(gpu)
 
 
 def test_on_the_command_line(path: Path, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_every_message_and_event_is_on_its_track_with_its_fields(recording: Reco
         else:
             assert found["track"] == (("server", "events") if gpu is None else (f"card {gpu[0]}", gpu, "events"))
             assert found["name"] == here.kind
-            for name, said in json.loads(here.fields).items():
+            for name, said in here.said.items():
                 plain = found["about"].get(name)
                 assert (json.loads(plain) if isinstance(said, list | dict) else plain) == said
 
