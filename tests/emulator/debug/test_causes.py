@@ -12,7 +12,7 @@ from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import Port, Role
 
 ABOUT = About(ringhil="1", rtl="0", name="n", scenario="server: {}\n", firmware=[], nodes=[])
-HEARD = next(kind for kind in FRAMES if kind.WAY == "to_firmware")
+HEARD, SENT = (next(kind for kind in FRAMES if way == kind.WAY) for way in ("to_firmware", "from_firmware"))
 
 
 def keepalive(epoch: int, role: Role) -> bytes:
@@ -40,3 +40,15 @@ def test_who_speaks_of_a_higher_epoch_ends_a_lease(tmp_path: Path, epoch: int, r
     with Recording(tmp_path / "r") as recording:
         chain = why(recording, "role", 3)
     assert [told.number for told in chain] == ([2, 3] if named else [3])
+
+
+def test_of_a_long_chain_the_last_are_shown(tmp_path: Path) -> None:
+    with RecordingWriter(tmp_path / "r", ABOUT, ["a.0"]) as writer:
+        writer.event(1, 0, "Elected", {"role": "entry", "epoch": 7})
+        for cycle in range(300):  # asked in vain
+            writer.message(SENT(cycle, 0, Port.CPU.code, keepalive(7, Role.ENTRY), False))
+        writer.event(400, 0, "Deposed", {"role": "entry", "epoch": 7, "why": "lease"})
+        writer.end({})
+    with Recording(tmp_path / "r") as recording:
+        chain = why(recording, "role", 302)
+    assert [told.number for told in chain] == list(range(102, 303))

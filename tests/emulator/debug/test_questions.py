@@ -11,6 +11,7 @@ import pytest
 from tests.command import ringhil
 
 from ringhil.emulator.debug.commands import Commands, in_words
+from ringhil.emulator.debug.past import Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.session import DebugSession
@@ -80,6 +81,18 @@ def test_a_message_is_followed_from_either_end_and_every_field_of_it(opened: Ope
     session.here = None
     with pytest.raises(DebugError, match="here is no message"):
         session.who("ttl")
+
+
+def test_to_follow_a_message_the_run_is_played_from_when_it_was_sent(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, played = opened(CARD % ""), list[int]()
+    Commands(session).do("until kind == statistics and way == to_firmware and cycle > 25000")
+    aside = Past.aside
+    monkeypatch.setattr(Past, "aside", lambda past, cycle: (played.append(cycle), aside(past, cycle))[1])
+    first = session.who("count")[0].cycle
+    assert len(played) == 1
+    assert 0 <= first - played[0] < 20
 
 
 def test_whose_loss_moved_a_role(opened: Opened) -> None:
@@ -170,6 +183,10 @@ def test_a_register_is_watched(opened: Opened) -> None:
     assert message["cycle"] >= found["changed"]["cycle"]
     again = commands.do("watch a.1 control")
     assert not again["moved"] or again["changed"]["cycle"] > message["cycle"]
+    session.go(5000)
+    cycles = found["changed"]["cycle"] - (session.cycle + 1)
+    assert commands.do(f"watch a.1 control {cycles - 1}")["moved"] is False
+    assert commands.do(f"watch a.1 control {cycles}")["changed"] == found["changed"]
     session.go(session.recording.last_cycle)
     assert commands.do(f"watch a.1 control {10**18}")["moved"] is False  # nothing is played beyond the end
     session.go(found["changed"]["cycle"] - 2)

@@ -265,8 +265,8 @@ def test_the_command_line_does_what_a_script_does(recorded: Path, session: Debug
         await hand.press(*"ba", "tab")
         assert line.value == "back"
         assert hand.pane("said").split() == ["back", "back-until"]
-        await hand.press("-", "tab", *"numb", "tab", *"> 3 and kind == Cou", "tab")
-        assert line.value == "back-until number > 3 and kind == Count"
+        await hand.press("-", "tab", *"numb", "tab", *"> 3 and (ki", "tab", *"== Cou", "tab")
+        assert line.value == "back-until number > 3 and (kind == Count"
         await hand.press("escape")
         await hand.press(":")
         await hand.press(*"sta", "tab", *"a.2", "enter")

@@ -17,10 +17,11 @@ from tests.command import refusal, ringhil
 from tests.emulator.debug.test_questions import recorded
 from tests.protocol.strategies import KINDS, built, quick, valid
 
+from ringhil.emulator.debug.happened import KINDS as KINDS_OF_EVENTS
 from ringhil.emulator.trace.export import write_capture, write_json_lines
 from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
-from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
+from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessage, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import capture, wire
 from ringhil.protocol.fields import fixed_fields
@@ -211,6 +212,19 @@ def test_faults_and_the_verdict_are_comments(recording: Recording, tmp_path: Pat
     assert len(struck) == 4
     assert '"gpu":"a.0"' in json.dumps(struck).replace("\\", "")
     assert b"verdict" in file.read_bytes()[:200]
+
+
+def test_what_went_wrong_is_a_comment_and_nothing_else_is(tmp_path: Path) -> None:
+    about = About(ringhil="1", rtl="0", name="n", scenario="server: {}\n", firmware=[], nodes=[])
+    with RecordingWriter(tmp_path / "r", about, ["a.0"]) as writer:
+        for kind in KINDS_OF_EVENTS:
+            writer.event(1, 0, kind, {"marked": kind})
+    with Recording(tmp_path / "r") as recording:
+        write_capture(recording, tmp_path / "x.pcapng")
+    data = (tmp_path / "x.pcapng").read_bytes()
+    commented = {kind for kind in KINDS_OF_EVENTS if f'{kind}: {{"marked":"{kind}"}}'.encode() in data}
+    wrong = {"Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost"}
+    assert commented == wrong | {"Struck", "LossOver"}
 
 
 def test_blocks_are_those_of_the_format(recording: Recording, tmp_path: Path) -> None:

@@ -207,6 +207,35 @@ def test_one_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, at: int)
     assert cut.read_bytes() == whole[:at]
 
 
+def test_of_one_that_was_cut_off_the_last_row_that_is_there_is_read(tmp_path: Path) -> None:
+    written(tmp_path / "r", [frame(cycle) for cycle in range(20_000)])
+    for at in (300_000, 500_001):
+        whole, last = (tmp_path / "r").read_bytes(), 0
+        (tmp_path / "cut").write_bytes(whole[:at])
+        (tmp_path / "filled").write_bytes(whole[: at - at % 8192].ljust(len(whole), b"\0"))
+        with closing(sqlite3.connect(tmp_path / "filled")) as db, suppress(sqlite3.DatabaseError):
+            for row in db.execute("SELECT number FROM messages NOT INDEXED ORDER BY number"):
+                last = row[0]
+        assert 1000 < last < 20_000
+        with Recording(tmp_path / "cut") as recording:
+            assert recording.last_number == last
+
+
+def test_questions_are_answered_by_index(tmp_path: Path) -> None:
+    written(tmp_path / "r", [frame(1), (2, 0, "Counted", {})])
+    asked = list[str]()
+    with Recording(tmp_path / "r") as recording:
+        recording._db.set_trace_callback(asked.append)
+        list(recording.messages_of(1, 1, 5))
+        recording.last_event("Counted")
+        recording.events_of(["Counted", "Struck"], 1, 5)
+        recording._db.set_trace_callback(None)
+        plans = [str(recording._db.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()) for query in asked]
+    assert len(plans) == 3
+    for plan, index in zip(plans, ("messages_by_cell", "events_by_kind", "events_by_kind"), strict=True):
+        assert f"USING INDEX {index}" in plan
+
+
 def test_one_of_another_version_is_refused_also_when_it_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "r"
     written(path, [frame(cycle) for cycle in range(3000)])
