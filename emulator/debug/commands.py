@@ -180,7 +180,7 @@ def _show(rest: str) -> Document:
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
     """The commands of a script, each with the number of its line; `#` begins a comment."""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # `splitlines` would also end them at a form feed
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line
 

@@ -236,6 +236,19 @@ def test_commands_come_from_standard_input(recorded: Path) -> None:
     assert " a.0 Counted\n" in done.stdout
 
 
+def test_a_command_that_cannot_be_done_is_told_with_its_line(recorded: Path, tmp_path: Path) -> None:
+    """As an editor counts them: a form feed or a separator of Unicode's begins none."""
+    asked = "step\r\n\r\n# why\x0cnot\u2028here\r\nnext Counted\nstep 0\n"
+    (tmp_path / "script").write_text(asked, newline="")
+    piped = [*RINGHIL, "step", str(recorded)]
+    done = subprocess.run(piped, input=asked, capture_output=True, text=True, timeout=300, check=False)
+    of_script = ringhil("step", recorded, "--script", tmp_path / "script")
+    for found, where in ((done, "standard input"), (of_script, f"{tmp_path}/script")):
+        assert found.returncode == 2
+        assert found.stdout.count("\n") == 2
+        assert found.stderr.startswith(f"ringhil: {where}:5: found '0'; allowed is a number of messages"), where
+
+
 def test_wrong_input_is_one_line(recorded: Path, tmp_path: Path) -> None:
     (tmp_path / "script").write_text("step\n\nuntil kind = x\n")
     done = ringhil("step", recorded, "--script", tmp_path / "script")
