@@ -13,7 +13,7 @@ from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
 from ringhil.emulator.loop.registers import RegistersKept
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
-from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
 from ringhil.emulator.server.observations import FirmwareLost
 
 
@@ -37,12 +37,12 @@ class FirmwareFinding:
 
 
 def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[FirmwareFinding]:
-    """Each of these promises, played."""
+    """Each of these promises, played. Raises FirmwareMissing when there is no board any more: of those that are left
+    nobody can tell."""
     for rule in rules:
         promise = PROMISES[rule]
         if chosen.board is not None and not isinstance(promise, LonePromise) and promise.where == ALL:
-            why = "a board runs the firmware of one GPU"
-            yield FirmwareFinding(rule, promise.says, FirmwareVerdict.NOT_JUDGED, (why,))
+            yield from not_judged([rule], "a board runs the firmware of one GPU")
             continue
         failures = tuple(
             _alone(promise, chosen) if isinstance(promise, LonePromise) else _failures(promise, chosen, library)
@@ -52,9 +52,16 @@ def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[
         )
 
 
+def not_judged(rules: Sequence[str], why: str) -> list[FirmwareFinding]:
+    """The same of promises that can't be played."""
+    return [FirmwareFinding(rule, PROMISES[rule].says, FirmwareVerdict.NOT_JUDGED, (why,)) for rule in rules]
+
+
 def _alone(promise: LonePromise, chosen: Chosen) -> list[str]:
     try:
         promise.play(Stages(chosen))
+    except FirmwareMissing:
+        raise
     except (NotKept, FirmwareError) as broken:
         return [str(broken)]
     return []
@@ -69,6 +76,8 @@ def _failures(promise: FirmwarePromise, chosen: Chosen, library: Library) -> lis
     try:
         outcome = run.run()
         kept = lost or list(registers.failures())
+    except FirmwareMissing:
+        raise
     except FirmwareError as error:
         return [str(error)]
     finally:

@@ -64,7 +64,7 @@ class RecordedBoard:
             self.on_exchange(request, None if row is None or row.answered is None else bytes.fromhex(row.answered))
         if row is None or row.answered is None or self.difference is not None:
             gone = "as it was recorded" if row is None or row.why is None else row.why
-            raise FirmwareGone(gone if self.difference is None else self.difference)
+            raise FirmwareGone(gone if self.difference is None else self.difference, recorded=True)
         return bytes.fromhex(row.answered)
 
     def made(self, boot: Boot) -> Firmware:

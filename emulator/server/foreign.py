@@ -31,14 +31,24 @@ class FirmwareError(Exception):
     """Somebody else's firmware can't be loaded, or does what none may; one line says which, and what."""
 
 
+class FirmwareMissing(FirmwareError):
+    """Nobody is there when a GPU is powered up."""
+
+
 class FirmwareGone(Exception):
-    """What runs a GPU's firmware has been pulled out, or hangs; the text is the end of a sentence about it."""
+    """What runs a GPU's firmware has been pulled out, or hangs; the text is the end of a sentence about it.
+    `recorded`: it went so in a run that is played again, whenever that was."""
+
+    def __init__(self, why: str, *, recorded: bool = False) -> None:
+        super().__init__(why)
+        self.recorded = recorded
 
 
 class ForeignFirmware:
     """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError. Once it is gone it is
     told to `on_gone`, why, and says nothing any more. `board`: it is one, and gone, too, if it answers what none may:
-    it may have been without power. At its first power-up that is an error, as of whatever else."""
+    it may have been without power. At its first power-up, until it has started, either is an error, as of whatever
+    else: of a board that has done nothing no run says anything."""
 
     def __init__(
         self,
@@ -50,21 +60,22 @@ class ForeignFirmware:
         board: bool = False,
     ) -> None:
         self._name, self._boot, self._on_gone, self._gone = name, boot, on_gone, False
-        self._forgiven = board and boot.boots > 1
+        self._board, self._forgiven = board, board and boot.boots > 1
         try:
             with self._told("power-up"):
                 self._made: Any = maker(boot)
         except FirmwareGone as gone:
             self._has_gone("power-up", gone)
             return
-        self._forgiven = board
         missing = [method for method in METHODS if not callable(getattr(self._made, method, None))]
         if missing:
             raise FirmwareError(f"{name}: has no method {missing[0]}; wanted are {', '.join(METHODS)}")
 
     def start(self, now: int) -> list[Action]:
         """Power-up."""
-        return self._answer("start", now, now)
+        actions = self._answer("start", now, now)
+        self._forgiven = self._board
+        return actions
 
     def on_timer(self, name: str, now: int) -> list[Action]:
         """A timer of its own has run out."""
@@ -105,8 +116,10 @@ class ForeignFirmware:
     def _told(self, where: str) -> Iterator[None]:
         try:
             yield
-        except FirmwareGone:
-            raise
+        except FirmwareGone as gone:
+            if self._forgiven or gone.recorded:
+                raise
+            raise FirmwareMissing(f"{self._name}: {where}: {gone}") from None
         except FirmwareError as error:  # there is no place to show
             if self._forgiven:
                 raise FirmwareGone(str(error)) from None

@@ -9,9 +9,10 @@ from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.terminal import building, say
-from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
+from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked, not_judged
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
+from ringhil.emulator.server.foreign import FirmwareMissing
 
 _WORDS = {FirmwareVerdict.KEPT: "ok", FirmwareVerdict.BROKEN: "FAIL", FirmwareVerdict.NOT_JUDGED: "-"}
 
@@ -30,7 +31,8 @@ def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json
     """Put FIRMWARE (MODULE:CLASS, LIBRARY.so or the URL of a board) to work in a server for every RULE, or these, or
     those of a group (election), and judge what comes of it.
 
-    Exit code 0: no rule is broken; 1: one is; 2: the firmware can't be used, or nothing could be judged.
+    Exit code 0: no rule is broken; 1: one is; 2: the firmware can't be used, its board is gone before the end, or
+    nothing could be judged.
     """
     with explained():
         if only_list and firmware is not None:
@@ -46,12 +48,15 @@ def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json
         given = firmware_named(firmware)
         with building():
             library = cells_library()
-        found = list[FirmwareFinding]()
+        found, ended = list[FirmwareFinding](), None
         try:
             for finding in checked(given, chosen, library):
                 found.append(finding)
                 if not as_json:
                     _say(finding)
+        except FirmwareMissing as error:
+            ended = str(error)
+            found += not_judged(chosen[len(found) :], ended)
         finally:
             if given.board is not None:
                 given.board.close()
@@ -64,10 +69,13 @@ def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json
         else FirmwareVerdict.NOT_JUDGED
     )
     if as_json:
-        document = {"firmware": firmware, "verdict": verdict, "rules": [asdict(each) for each in found]}
+        document = {"firmware": firmware, "verdict": verdict, "ended": ended, "rules": [asdict(each) for each in found]}
         click.echo(json.dumps(document))
     else:
         click.echo(f"{firmware}: " + ", ".join(f"{number} {judged}" for judged, number in numbers.items()))
+    if ended is not None:
+        click.echo(f"ringhil: {ended}; the check ends here", err=True)
+        return 1 if verdict is FirmwareVerdict.BROKEN else 2
     if verdict is FirmwareVerdict.NOT_JUDGED:
         click.echo(f"ringhil: {firmware}: none of the rules that were asked for could be judged", err=True)
         return 2

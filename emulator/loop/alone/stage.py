@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from ringhil.emulator.server.foreign import FirmwareError, ForeignFirmware, Maker
+from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing, ForeignFirmware, Maker
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
@@ -52,7 +52,8 @@ class Stage:
         self._timers = dict[str, int]()  # name -> the setting that counts
         self._lost = ""
         self._firmware = ForeignFirmware(name, maker, boot, self._is_lost, board=board)
-        self._check()
+        if self._lost:
+            raise FirmwareMissing(f"{name}: {self._lost}")
 
     def start(self) -> None:
         """Power-up."""

@@ -1,20 +1,25 @@
 """A board that answers no more, or nonsense, is given up: its GPU hangs for good, and one line says why."""
 
+import json
 import random
+from unittest import mock
 
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.loop.checking import FirmwareVerdict, checked
+from ringhil.emulator.front.cli import firmware as command
+from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
 from ringhil.emulator.server.observations import FirmwareLost
+from ringhil.protocol.line.firmware_loop import LoopType
 
 from .trouble.boards import boarded
 from .trouble.lines import Kind, Trouble
 from .trouble.servers import made, played
 
 GPU = "a.1"
+POWER_UP = [kind.code for kind in (LoopType.ATTACH, LoopType.BOOT, LoopType.GROUP, LoopType.START)]
 SERVER = """
 server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
 workload: {units: 60, size: 200}
@@ -58,13 +63,21 @@ def test_it_is_not_taken_back(caplog: pytest.LogCaptureFixture) -> None:
     assert found["cards"]["a"]["members"] == [0, 2, 3]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("first", [1, 2])
-def test_nonsense_at_the_first_power_up_is_an_error(first: int) -> None:
+@pytest.mark.parametrize("kind", [Kind.WRONG, Kind.SILENT, Kind.PULLED])
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_one_that_is_not_there_at_its_first_power_up_is_an_error(kind: Kind, first: int) -> None:
+    """Up to its answer to `start`: no run says anything of a board that has done nothing."""
     with (
-        boarded(GPU, [trouble(Kind.WRONG, first)], random.Random(1)) as (firmware, _),
-        pytest.raises(FirmwareError, match=r"^firmware of a\.1 \(board\): power-up: "),
+        boarded(GPU, [trouble(kind, first)], random.Random(1)) as (firmware, line),
+        pytest.raises(FirmwareError, match=r"^firmware of a\.1 \(board\): (power-up|start in cycle 0): "),
     ):
         played(made(loads(SERVER), firmware))
+    assert [request[0] for request in line.asked] == POWER_UP[: first + 1]
+
+
+def test_later_it_is_given_up_at_once() -> None:
+    with boarded(GPU, [trouble(Kind.WRONG, 4)], random.Random(1)) as (firmware, _):
+        assert played(made(loads(SERVER), firmware))[1]["verdict"] == "pass"
 
 
 def test_a_promise_is_not_kept_by_a_board_that_goes() -> None:
@@ -74,3 +87,36 @@ def test_a_promise_is_not_kept_by_a_board_that_goes() -> None:
             (found,) = checked(firmware.chosen[GPU], ["election.waits"], cells_library())
         assert found.judged is FirmwareVerdict.BROKEN
         assert "it is gone: on_" in found.failures[0]
+
+
+@pytest.mark.parametrize("second", ["wait.who_is_up", "registers.boot", "census.cut"])
+def test_no_promise_is_judged_by_a_board_that_is_not_there_any_more(second: str) -> None:
+    """Alone, at a later boot, in a server: it is asked once more, and then there is an end."""
+    found = list[FirmwareFinding]()
+    with (
+        boarded(GPU, [trouble(Kind.SILENT, 20)], random.Random(1)) as (firmware, line),
+        pytest.raises(FirmwareMissing, match="power-up: no answer, asked 4 times"),
+    ):
+        found.extend(checked(firmware.chosen[GPU], ["election.waits", second, "wait.rank"], cells_library()))
+    assert [each.judged for each in found] == [FirmwareVerdict.BROKEN]
+    assert len(line.asked) == 22
+
+
+@pytest.mark.parametrize(("first", "code"), [(None, 2), (5, 1)])
+def test_the_check_ends_with_one_line(first: int | None, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is gone between two promises, or while the first is played, which it breaks."""
+    rules = ["wait.rank", "wait.losses"]
+    if first is None:
+        with boarded(GPU, [], random.Random(1)) as (firmware, line):
+            assert all(checked(firmware.chosen[GPU], rules[:1], cells_library()))
+            first = len(line.asked)
+    with (
+        boarded(GPU, [trouble(Kind.SILENT, first)], random.Random(1)) as (firmware, _),
+        mock.patch.object(command, "firmware_named", return_value=firmware.chosen[GPU]),
+    ):
+        assert command.check.main(["board", *rules, "--json"], standalone_mode=False) == code
+    out, said = capsys.readouterr()
+    document = json.loads(out)
+    assert [rule["judged"] for rule in document["rules"]] == [("kept" if code == 2 else "broken"), "not judged"]
+    assert [document["ended"]] == document["rules"][1]["failures"]
+    assert said == f"ringhil: {document['ended']}; the check ends here\n"

@@ -32,7 +32,7 @@ def lost(number: int, *, pty: bool = False) -> bool:
     """Checks a case; whether its board is lost."""
     dice = random.Random(f"board {number} {pty}")
     where, same, asked = untroubled(number // PER_SERVER)
-    drawn = troubles(dice, asked, BOOTING, PATIENCES, begun=asked.index(LoopType.START.code))
+    drawn = troubles(dice, asked, BOOTING, PATIENCES, begun=asked.index(LoopType.START.code) + 1)
     with (at_a_pty if pty else boarded)(where.gpu, drawn, dice) as (firmware, line):
         run = made(where.scenario, firmware)
         seen = list[tuple[int, int]]()

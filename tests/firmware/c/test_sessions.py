@@ -89,7 +89,7 @@ def test_a_recording_of_a_board_that_was_pulled_out_replays_too(
     tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(board, "PATIENCE", 0.05)
-    check_recording(tmp_path / "session", program, 3, after_messages=9)
+    check_recording(tmp_path / "session", program, 3, after_messages=20)
 
 
 @pytest.mark.slow(part="benches")
@@ -103,7 +103,7 @@ def test_one_whose_board_was_pulled_out_replays_too(
 ) -> None:
     monkeypatch.setattr(board, "PATIENCE", 0.05)
     path = tmp_path / "session"
-    with process(program) as port, wire(port, after(9)) as name:
+    with process(program) as port, wire(port, after(20)) as name:
         firmware = firmware_of([f"a.1={name}"])
         session(path, 3, firmware=firmware)
         firmware.close()

@@ -64,8 +64,8 @@ def troubles(
     dice: random.Random, asked: Sequence[int], rare: Container[int], patiences: int, *, begun: int = 0
 ) -> tuple[Trouble, ...]:
     """Up to three that do no harm, or one that does, perhaps behind others. `asked`: types of the requests, of which
-    a quarter hits `rare` ones; `patiences`: so often each is asked. Nobody answers nonsense before the request number
-    `begun`."""
+    a quarter hits `rare` ones; `patiences`: so often each is asked. Nobody goes, or answers nonsense, before the
+    request number `begun`."""
     moments = range(1, len(asked))
     special = [n for n in moments if asked[n] in rare] or moments
 
@@ -73,7 +73,7 @@ def troubles(
         lasts = dice.choice((1, 1, 2, 5, 20))
         tries = dice.randrange(1, patiences)
         first = dice.choice(dice.choice((moments, moments, moments, special)))
-        first = max(first, begun) if kind in (Kind.WRONG, Kind.RESET) else first
+        first = max(first, begun) if kind in LOSING else first
         return Trouble(kind, first, lasts, tries, dice.random() < 0.5, dice.uniform(0.1, patiences - 0.2))
 
     harmless = tuple(trouble(dice.choice(HARMLESS)) for _ in range(dice.randrange(1, 4)))
