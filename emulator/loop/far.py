@@ -58,7 +58,7 @@ class FarFirmware:
     """What answers at the other end of `exchange`, told who it is by `boot`. Every method raises FirmwareError."""
 
     def __init__(self, exchange: Exchange, boot: Boot) -> None:
-        attach(exchange)
+        self._longest = attach(exchange).longest
         self._exchange, self._status, self._id, self._gpus = exchange, 0, 0, boot.gpus
         c = boot.census
         options = (BootOption.RECORDS if c.records else 0) | (BootOption.BACK_TO_BACK if c.back_to_back else 0)
@@ -111,8 +111,14 @@ class FarFirmware:
             )
 
     def _ask(self, request: m.Message) -> list[Action]:
-        reply = _answer(self._exchange(encode(request)), request.id)  # type: ignore[union-attr]
-        asked = _asked(request)
+        asked, data = _asked(request), encode(request)
+        most = f"this firmware takes messages of {self._longest:,} at most"
+        if len(data) > self._longest:
+            raise FirmwareError(f"{asked}: has {len(data):,} bytes; {most}")
+        answer = self._exchange(data)
+        if len(answer) > self._longest:
+            raise FirmwareError(f"{asked}: found an answer of {len(answer):,} bytes; {most}")
+        reply = _answer(answer, request.id)  # type: ignore[union-attr]
         if isinstance(reply, m.DeclinedReply):
             text = one_line(reply.text.decode("utf-8", "replace"))
             raise FirmwareError(f"{asked}: declined, {_declined(reply.why)}{f': {text}' if text else ''}")

@@ -89,6 +89,8 @@ end of a serial line ([how to](firmware.md#your-own-in-a-whole-server)). This is
 The emulator asks, the firmware answers, one request at a time: with `done` and the actions that follow from it, or
 with `declined`, under the id of the request. `attach` is answered by `attach_reply`. All numbers are unsigned, most
 significant byte first. A message has {framing.LONGEST:,} bytes at most, an answer {firmware_loop.MOST_ACTIONS} actions.
+The firmware may set a lower bound (`longest` of `attach_reply`): it is not asked anything longer, and may not answer
+anything longer; where it would have to be, that is an answer that none may give.
 
 | byte | field | bits |
 |---:|---|---:|
@@ -132,7 +134,8 @@ def _message(kind: Coded, definition: Renamed, number: str) -> list[str]:
             rows.append(f"| {offset} | {name} | {8 * size} | {docs[name]} |")
         offset += size
     if tail is not None:
-        rows.append(f"| {offset} | {tail[0]} | to the end | {docs[tail[0]]} |")
+        bits = "64 each, to the end" if tail[1] is int else "to the end"
+        rows.append(f"| {offset} | {tail[0]} | {bits} | {docs[tail[0]]} |")
     if not rows:
         return [*out, f"Nothing but {head}.", ""]
     return [*out, "| byte | field | bits | |", "|---:|---|---:|---|", *rows, ""]

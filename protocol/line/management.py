@@ -147,7 +147,7 @@ _CENSUS = (
     "counted_at" / Int64ub * "cycle in which it was accepted",
     "accepted" / Int32ub * "censuses since power-up, this one included",
     "rejected" / Int32ub * "messages that this entry GPU has rejected since it was elected",
-    "members" / GreedyRange(Int64ub) * "64-bit words; bit i%64 of word i//64: GPU i is counted. Nothing: not known",
+    "members" / GreedyRange(Int64ub) * "words; bit i%64 of word i//64: GPU i is counted. Nothing: not known",
 )
 
 _FAULT = (

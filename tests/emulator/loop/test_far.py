@@ -1,0 +1,49 @@
+"""What the far end says of itself at `attach` is minded."""
+
+import pytest
+
+from ringhil.emulator.loop.alone.servers import TWO, boot_of
+from ringhil.emulator.loop.far import FarFirmware
+from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.protocol.line import firmware_messages as m
+from ringhil.protocol.line.firmware_codec import decode, encode
+
+FRAME = bytes(64)
+ASKED = 13 + len(FRAME)  # bytes of the request that carries it
+
+
+class Small:
+    """Takes, and gives, messages of so many bytes; answers as many as it is told to."""
+
+    def __init__(self, longest: int, answers: bytes = b"") -> None:
+        self.longest, self.answers, self.asked = longest, answers, list[bytes]()
+
+    def __call__(self, request: bytes) -> bytes:
+        self.asked.append(request)
+        message = decode(request)
+        if isinstance(message, m.AttachRequest):
+            return encode(m.AttachReply(message.id, 1, 0, self.longest, b"small"))
+        assert isinstance(message, m.BootRequest | m.GroupRequest | m.RoutesRequest | m.FrameRequest)
+        return encode(m.DoneReply(message.id, self.answers if isinstance(message, m.FrameRequest) else b""))
+
+
+def test_who_takes_a_message_of_that_length_is_told_it() -> None:
+    far = Small(ASKED)
+    FarFirmware(far, boot_of(TWO, "a.3")).on_frame(FRAME, 0, bad=False, now=7)
+    assert len(far.asked[-1]) == ASKED
+
+
+def test_who_takes_none_so_long_is_not_asked() -> None:
+    far = Small(ASKED - 1)
+    firmware = FarFirmware(far, boot_of(TWO, "a.3"))
+    with pytest.raises(FirmwareError, match=r"^frame: has 77 bytes; this firmware takes messages of 76 at most$"):
+        firmware.on_frame(FRAME, 0, bad=False, now=7)
+    assert all(len(request) < ASKED for request in far.asked)
+
+
+def test_no_answer_is_longer_than_that_either() -> None:
+    action = bytes((0, 2, 0x43, 1))
+    assert FarFirmware(Small(ASKED, 18 * action), boot_of(TWO, "a.3")).on_frame(FRAME, 0, bad=False, now=7)
+    firmware = FarFirmware(Small(ASKED, 19 * action), boot_of(TWO, "a.3"))
+    with pytest.raises(FirmwareError, match=r"^frame: found an answer of 79 bytes; .* messages of 77 at most$"):
+        firmware.on_frame(FRAME, 0, bad=False, now=7)
