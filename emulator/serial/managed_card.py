@@ -8,7 +8,7 @@ from ringhil.emulator.serial.injecting import Injections
 from ringhil.emulator.serial.noise import LineFaults
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import Struck
+from ringhil.emulator.server.observations import LossOver, Struck
 from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Report
@@ -33,7 +33,7 @@ class ManagedCard:
         self._server, self.number = server, card
         self.card = server.wiring.cards[card]
         self._first = server.wiring.cell(card, 0)
-        self._injections = Injections(server.wiring, card)
+        self._injections = Injections(server.wiring, card, server.for_good)
         self._last: m.LastCensusReply | None = None
         self._accepted = 0
         self._counting: list[tuple[int, int, Answer]] = []  # cycle in which it was asked for, and id
@@ -46,6 +46,7 @@ class ManagedCard:
         seen.listen_to_frames(self._frame)
         seen.listen(FirmwareSaid, self._said)
         seen.listen(Struck, self._struck)
+        seen.listen(LossOver, self._loss_over)
 
     @property
     def now(self) -> int:
@@ -185,10 +186,14 @@ class ManagedCard:
         card, gpu = getattr(event.target, "card", None), getattr(event.target, "index", 0)
         if card != self.card.name:
             return  # another card, or a link between cards
+        self._injections.struck(event, gpu)
         injection = Injection.SET if event.begins else Injection.CLEAR
         fault = LineFault.parse(event.kind)
         told = m.FaultEvent(0, injection.code, fault.code, gpu, event.value or 0, struck.cycle)
         self._tell(EventKind.FAULTS, told)
+
+    def _loss_over(self, over: LossOver) -> None:
+        self._injections.over("keepalive_loss", over.cell - self._first)
 
 
 _Census = m.CensusReply | m.CountEvent | m.LastCensusReply

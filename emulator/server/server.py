@@ -141,6 +141,10 @@ class LiveServer:
         self.observations.tell(NodeLost(self.kernel.now, cell, why))
         self._fails_for_good(cell, _DEAD, self.kernel.now)
 
+    def for_good(self, kind: str, gpu: GpuRef) -> bool:
+        """Whether a GPU has this fault for good: a board that it depends on is gone."""
+        return (kind, gpu) in self._lost
+
     def _apply(self, event: TimelineEvent) -> None:
         if (event.kind, event.target) in self._lost:
             return

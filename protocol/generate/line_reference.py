@@ -56,9 +56,9 @@ from its first message to its report, and whatever is sent by `send`. An event t
 counted by `missed_event` when there is room again, which may be behind the end of a subscription. However much there is
 to be told, requests are answered in between.
 
-A card that injects [faults](scenarios.md#timeline) does what each of them is about until it is ended. It refuses to
-begin one that is set, to end one that isn't, and values that it doesn't take. A GPU that is elected is told with the
-epoch that its censuses have.
+A card that injects [faults](scenarios.md#timeline) does what each of them is about until it is ended. Whoever has begun
+one, it refuses to begin it again, to end one that isn't set or is for good (hardware that is lost), and values that it
+doesn't take. A GPU that is elected is told with the epoch that its censuses have.
 
 A card refuses what is wrong before it does any of it. It refuses a type that it doesn't know with `unknown_type`, one
 that its capabilities leave out with `cannot`. Each GPU of the ring has registers of its own, those of
