@@ -38,6 +38,13 @@ LONE_PROMISES = {
     "keepalives.newest": LonePromise(
         "A keepalive that was overtaken by a newer one changes nothing.", keepalives.are_the_newest
     ),
+    "keepalives.latest_answer": LonePromise(
+        "An answer that was overtaken by a later one changes nothing.", keepalives.are_the_newest_answers
+    ),
+    "keepalives.this_boot": LonePromise(
+        "Answers to what a GPU said before its last boot are no sign of its uplink, and renew nothing.",
+        keepalives.are_of_this_boot,
+    ),
     "keepalives.intact": LonePromise("Damaged keepalives and claims are not believed.", keepalives.are_intact),
     "lease.from_claim": LonePromise("A member counts its lease from when its claim left.", leases.counts_from_claim),
     "lease.renewed": LonePromise(
@@ -104,6 +111,10 @@ LONE_PROMISES = {
         "Between cards a better candidate that hears its uplink is left its turn.", waits.for_a_better_candidate
     ),
     "wait.holder": LonePromise("Nobody asks while another one says that it holds the role.", waits.while_another_holds),
+    "wait.told": LonePromise(
+        "A member doesn't ask while its grantor alone says that another one holds the role.",
+        waits.while_the_grantor_tells_of_a_holder,
+    ),
     "wait.boot": LonePromise(
         "After a later boot a member lets others go first for wait_to_restore.", waits.after_a_later_boot
     ),
@@ -168,6 +179,10 @@ LONE_PROMISES = {
     "links.slow": LonePromise(
         "A link is slow when four rounds in a row are late by as much, and not before.", links.slow_after_some_rounds
     ),
+    "links.as_much": LonePromise(
+        "A link is slow when its three quickest late rounds agree, and not before.", links.slow_by_as_much
+    ),
+    "links.bypassed": LonePromise("A bypassed GPU makes no link slow.", links.slow_by_a_bypass),
     "registers.boot": LonePromise(
         "A boot clears control of the roles, crossings and exits.", registers.are_cleared_at_boot
     ),

@@ -13,6 +13,7 @@ from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import NO_HOLDER, MemberFlag, MemberState, Operation, Port
 
 _ROUNDS = 16
+_BOOTED = 2  # a later boot
 
 
 def go_both_ways_round(stages: Stages) -> None:
@@ -126,20 +127,21 @@ def say_who_is_reluctant(stages: Stages) -> None:
 def are_the_newest(stages: Stages) -> None:
     """What was overtaken on the way, or comes again, changes nothing: of a holder, of a warden that grants, and of who
     is silent."""
-    stage = stages.of(TWO, "a.0")
-    uplink, other = Uplink(stage, stage.boot.entry), Neighbour(stage, stage.boot.entry, 1)
-    other.state, other.epoch = MemberState.HOLDER, 2
-    stage.start()
-    other.speak()
-    stage.wait(2 * uplink.group.interval + uplink.group.skew)
-    since = stage.now
-    other.state = MemberState.FOLLOWER
-    other.arrive(late=1)
-    stage.wait(uplink.group.interval // 4)
-    if claims := uplink.elections(Operation.CLAIM, since):
-        found = "it claims the role; a keepalive of before has come, in which a.1 was no holder yet"
-        raise NotKept(claims[0][0], found, "a.1 has said since then that it is")
-    for what in ("a keepalive of before", "a keepalive of a boot before"):
+    for what, late, boots in (("a keepalive of before", 1, 0), ("a keepalive of a boot before", -5, 1)):
+        stage = stages.of(TWO, "a.0")
+        uplink, other = Uplink(stage, stage.boot.entry), Neighbour(stage, stage.boot.entry, 1)
+        other.state, other.epoch = MemberState.HOLDER, 2
+        stage.start()
+        other.boot()
+        other.speak()
+        stage.wait(2 * uplink.group.interval + uplink.group.skew)
+        since = stage.now
+        other.state = MemberState.FOLLOWER
+        other.arrive(late=late, boots=boots)
+        stage.wait(uplink.group.interval // 4)
+        if claims := uplink.elections(Operation.CLAIM, since):
+            found = f"it claims the role; {what} has come, in which a.1 was no holder yet"
+            raise NotKept(claims[0][0], found, "a.1 has said since then that it is")
         stage = stages.of(CARDS, "b.2")
         leader, other = Leader(stage), Neighbour(stage, stage.boot.boundary, 1)
         stage.start()
@@ -149,9 +151,7 @@ def are_the_newest(stages: Stages) -> None:
         other.granting, other.epoch = True, 2
         other.say()
         other.granting = False
-        other.arrive(
-            late=1 if what == "a keepalive of before" else -5, boots=0 if what == "a keepalive of before" else 1
-        )
+        other.arrive(late=late, boots=boots)
         leader.refused(3, f"b.1 has told of a lease; {what}, which comes later, had none yet")
 
     stage = stages.of(TWO, "a.0")
@@ -165,6 +165,29 @@ def are_the_newest(stages: Stages) -> None:
     if any(said.members & 2 for _, said in uplink.keepalives()[-1:]):
         found = "it still says that it hears a.1, of which only copies of one keepalive have come for a detection time"
         raise NotKept(stage.now, found, "a copy is no sign of life")
+
+
+def are_the_newest_answers(stages: Stages) -> None:
+    """A warden's that was overtaken by a later one: it said that its GPU is the entry GPU, which it isn't any more."""
+    stage = stages.of(CARDS, "a.3")
+    uplink, other = Uplink(stage, stage.boot.boundary), Neighbour(stage, stage.boot.boundary, 1)
+    stage.start()
+    other.speak()
+    uplink.wait_for_role(4 * uplink.group.interval)
+    uplink.silent, begin = True, len(uplink.keepalives())
+    stage.wait_for(lambda: len(uplink.keepalives()) >= begin + 2, 3 * uplink.group.interval)
+    said = [message for _, message in uplink.keepalives()[begin:]]
+    if len(said) < 2:
+        raise NotKept(stage.now, "no keepalive to its warden", "one should leave each interval")
+    early, late, *_ = said
+    for message, reluctant in ((late, 0), (early, MemberFlag.RELUCTANT)):
+        uplink.reluctant = reluctant
+        answer = uplink.answer(message)
+        assert answer is not None
+        stage.hear(answer, uplink.group.uplink)
+    if not uplink.held:
+        found = "it has handed the link over: an answer in which its warden said that it is reluctant has come late"
+        raise NotKept(stage.now, found, "a later answer had come before, and said that it isn't")
 
 
 def are_intact(stages: Stages) -> None:
@@ -187,6 +210,33 @@ def are_intact(stages: Stages) -> None:
         stage.hear_bytes(_damaged(codec.encode(leader.message(Operation.CLAIM, 1)), bad), Port.BOUNDARY, bad=bad)
         if leader.granted:
             raise NotKept(stage.now, f"a claim {how} is granted", "it should not be believed")
+
+
+def are_of_this_boot(stages: Stages) -> None:
+    """Answers to what it said before its last boot, with numbers of this one, are no sign of its uplink, and renew no
+    lease."""
+    stage = stages.of(TWO, "a.0", boots=_BOOTED)
+    uplink, other = Uplink(stage, stage.boot.entry), Neighbour(stage, stage.boot.entry, 1)
+    uplink.boots_before, uplink.hears_claims = 1, False
+    stage.start()
+    other.speak()
+    for _ in range(6):
+        uplink.refuses(1 << 16 | 1)
+        stage.wait(uplink.group.interval)
+    if any(said.state & MemberFlag.UPLINK for _, _, said in other.heard()):
+        found = "it says that it hears its uplink, by which only answers to its last boot have come"
+        raise NotKept(stage.now, found, "they are no sign that this boot is heard")
+    stage = stages.of(TWO, "a.0", boots=_BOOTED)
+    uplink = Uplink(stage, stage.boot.entry)
+    stage.start()
+    uplink.wait_for_role(4 * uplink.group.interval)
+    stage.wait(uplink.group.interval)
+    uplink.boots_before, uplink.hears_claims = 1, False
+    begin = stage.now
+    stage.wait(uplink.group.lease + 2 * uplink.delay)
+    if uplink.held:
+        found = f"the role is held; since cycle {begin:,} only answers to its last boot have come"
+        raise NotKept(stage.now, found, "they should renew nothing")
 
 
 def _damaged(frame: bytes, bad: bool) -> bytes:

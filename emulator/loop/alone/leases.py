@@ -27,18 +27,19 @@ def counts_from_claim(stages: Stages) -> None:
 
 
 def renews_from_keepalive(stages: Stages) -> None:
-    """Answers to keepalives take half an interval; the last two come the other way round."""
-    stage = stages.of(TWO, "a.0")
-    uplink = _elected(stage)
-    group = uplink.group
-    uplink.silent = True
-    early, late = _as_holder(uplink), _as_holder(uplink)
-    answers = [uplink.answer(message) for _, message in (early, late)]
-    stage.wait(group.interval // 4)
-    for answer in reversed(answers):
-        assert answer is not None
-        stage.hear(answer, group.uplink)
-    _ends(uplink, late[0], "the last keepalive that was answered")
+    """Answers to keepalives take half an interval; the last two come the other way round, or the last one is lost."""
+    for lost in (False, True):
+        stage = stages.of(TWO, "a.0")
+        uplink = _elected(stage)
+        group = uplink.group
+        uplink.silent = True
+        early, late = _as_holder(uplink), _as_holder(uplink)
+        answers = [uplink.answer(message) for _, message in ((early,) if lost else (early, late))]
+        stage.wait(group.interval // 4)
+        for answer in reversed(answers):
+            assert answer is not None
+            stage.hear(answer, group.uplink)
+        _ends(uplink, (early if lost else late)[0], "the last keepalive that was answered")
 
 
 def renews_as_holder(stages: Stages) -> None:
@@ -65,21 +66,24 @@ def renews_as_holder(stages: Stages) -> None:
 
 def is_fenced(stages: Stages) -> None:
     """It hears of a higher epoch from a co-member, in an answer, and from its warden."""
-    stage = stages.of(TWO, "a.0")
-    uplink = _elected(stage)
-    neighbour = Neighbour(stage, uplink.group, 1)
-    neighbour.epoch = 5
-    neighbour.say()
-    _fenced(uplink, 5, "a co-member")
-    stage = stages.of(TWO, "a.0")
-    uplink = _elected(stage)
-    uplink.grantor.highest = 5
-    stage.wait_for(lambda: not uplink.held, uplink.group.interval + 2 * uplink.delay)
-    _fenced(uplink, 5, "an answer")
-    stage = stages.of(CARDS, "a.3")
-    uplink = _elected(stage, stage.boot.boundary)
-    uplink.says(9)
-    _fenced(uplink, 9, "its warden")
+    for epoch in (2, 9):  # that of the next member, and one far above
+        stage = stages.of(TWO, "a.0")
+        uplink = _elected(stage)
+        neighbour = Neighbour(stage, uplink.group, 1)
+        neighbour.epoch = epoch
+        neighbour.say()
+        _fenced(uplink, epoch, "a co-member")
+        stage = stages.of(TWO, "a.0")
+        uplink = _elected(stage)
+        uplink.grantor.highest = epoch
+        begin = stage.now
+        while uplink.held and stage.now < begin + uplink.group.interval + 2 * uplink.delay:
+            stage.wait(uplink.delay)
+        _fenced(uplink, epoch, "an answer")
+        stage = stages.of(CARDS, "a.3")
+        uplink = _elected(stage, stage.boot.boundary)
+        uplink.says(epoch)
+        _fenced(uplink, epoch, "its warden")
 
 
 def minds_own_epochs(stages: Stages) -> None:

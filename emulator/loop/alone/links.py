@@ -8,7 +8,7 @@ from ringhil.emulator.loop.alone.ring import HOME, Ring, in_turn, tagged
 from ringhil.emulator.loop.alone.servers import ONE, Stages
 from ringhil.emulator.loop.alone.stage import NotKept
 from ringhil.emulator.loop.alone.uplink import Uplink
-from ringhil.firmware.timing import HEALTHY_HOP
+from ringhil.firmware.timing import BYPASS_HOP, HEALTHY_HOP
 from ringhil.protocol.frames import Record, Statistics
 from ringhil.protocol.wire import NO_CARD, GpuState, Port, RecordFlag
 
@@ -44,6 +44,23 @@ def slow_after_some_rounds(stages: Stages) -> None:
         _blames(*_slow(ring, last + 2), False, f"{why}, and no later one")
 
 
+def slow_by_as_much(stages: Stages) -> None:
+    """Late rounds of which three are late by as much, and none by less: four don't do, the fifth makes the third."""
+    by = {2: _LATE, 3: _LATE, 4: _LATE + 2, 5: _LATE + 4, 6: _LATE}
+    ring = _counted(stages, 9, late=lambda number: by.get(number, 0))
+    why = "rounds 3 to 6 were late by 5, 5, 7 and 9 cycles"
+    _blames(*_slow(ring, 5), False, f"{why}, of which two are quickest")
+    _blames(*_slow(ring, 6), True, f"{why}, and round 7 by 5: three are quickest")
+
+
+def slow_by_a_bypass(stages: Stages) -> None:
+    """Who passes a bypassed GPU takes the time of that, and no link is slow."""
+    ring = _counted(stages, 2 * _LATE_ROUNDS, bypassed=_LINK + 2)
+    for number in (_LATE_ROUNDS, 2 * _LATE_ROUNDS - 1):
+        at, report = ring.reports[number]
+        _blames(at, "slow", report.slow_link, False, f"GPU {_LINK + 2} is bypassed, and nothing is late")
+
+
 def _late_from_to(first: int, last: int, number: int) -> int:
     return _LATE if first <= number <= last else 0
 
@@ -54,13 +71,21 @@ def _slow(ring: Ring, number: int) -> tuple[int, str, int]:
 
 
 def _counted(
-    stages: Stages, rounds: int, *, late: Counts = lambda number: 0, errors: Counts = lambda number: 0
+    stages: Stages,
+    rounds: int,
+    *,
+    late: Counts = lambda number: 0,
+    errors: Counts = lambda number: 0,
+    bypassed: int | None = None,
 ) -> Ring:
-    """So many rounds of a ring in which all GPUs work, and this link is late, or damages, as the number says."""
+    """So many rounds of a ring in which all GPUs work but one, and this link is late, or damages, as the number
+    says."""
     stage = stages.of(ONE, "a.0")
     uplink = Uplink(stage, stage.boot.entry)
     ring = Ring(
-        stage, in_turn([(HOME, HOME)]), lambda message, port, number: _all(message, port, late(number), errors(number))
+        stage,
+        in_turn([(HOME, HOME)]),
+        lambda message, port, number: _all(message, port, late(number), errors(number), bypassed),
     )
     stage.start()
     uplink.wait_for_role(2 * uplink.group.interval)
@@ -71,19 +96,22 @@ def _counted(
     return ring
 
 
-def _all(message: Statistics, port: Port, late: int, errors: int) -> Statistics:
-    """As it comes home when every other GPU has counted itself."""
+def _all(message: Statistics, port: Port, late: int, errors: int, bypassed: int | None) -> Statistics:
+    """As it comes home when every other GPU has counted itself, but for one that may be bypassed."""
     size, ccw = message.expected, port is Port.CCW
     records, stamp = [*message.records], message.sent_at
     for step in range(1, size):
         gpu = (message.origin + (size - step if ccw else step)) % size
+        if gpu == bypassed:
+            stamp += BYPASS_HOP
+            continue
         behind = gpu == (_LINK if ccw else _LINK + 1)
         stamp += HEALTHY_HOP + (late if behind else 0)
         flags = RecordFlag.PORT2 if ccw else 0
         seen = errors if behind and not ccw else 0
-        plain = (gpu, step + 1, GpuState.WORKING.code, flags, 0, stamp % 256, 1, seen, NO_CARD, 0)
+        plain = (gpu, len(records) + 1, GpuState.WORKING.code, flags, 0, stamp % 256, 1, seen, NO_CARD, 0)
         records.append(tagged(message, Record(*plain)))
-    return replace(message, count=size, records=tuple(records))
+    return replace(message, count=len(records), records=tuple(records))
 
 
 def _blames(at: int, what: str, found: int, wanted: bool, why: str) -> None:

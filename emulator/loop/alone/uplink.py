@@ -16,7 +16,9 @@ BIT = {Role.ENTRY: ControlBit.ENTRY, Role.BOUNDARY: ControlBit.BOUNDARY}
 
 class Uplink:
     """Answers whatever the member on `stage` asks of it, unless it is `silent`, or hears no claims or no keepalives any
-    more. `reluctant`: what its answers say. `asked`: all that the member has sent by it."""
+    more. `reluctant`: what its answers say; `boots_before`: those to keepalives
+    name a boot that was so many before. `asked`: all that
+    the member has sent by it."""
 
     def __init__(self, stage: Stage, group: GroupConfig | None, *, delay: int = _DELAY) -> None:
         assert group is not None
@@ -24,7 +26,7 @@ class Uplink:
         self.grantor = Grantor(group.role, group.lease, group.guard, discriminator=_FAR)
         self.silent = False
         self.hears_claims = self.hears_keepalives = True
-        self.reluctant = 0
+        self.reluctant = self.boots_before = 0
         self.asked = list[tuple[int, Keepalive | Election]]()
         self._claims = 0  # given by `wait_for_claim`
         stage.on_sent.append(self._sent)
@@ -78,7 +80,8 @@ class Uplink:
         if isinstance(message, Election):
             return grantor.on_election(rank, message, now)[0]
         answer = grantor.on_keepalive(rank, message, now)[0]
-        return replace(answer, state=answer.state | self.reluctant)
+        own = answer.your_discriminator - self.boots_before
+        return replace(answer, state=answer.state | self.reluctant, your_discriminator=own)
 
     def says(self, epoch: int) -> None:
         """A keepalive of the grantor that answers nothing, and names a higher epoch."""
@@ -88,6 +91,12 @@ class Uplink:
         self.stage.hear(
             Keepalive(*head, group.role.code, 0, group.multiplier, 0, group.interval, 0, 0, NO_HOLDER), group.uplink
         )
+
+    def refuses(self, claim: int) -> None:
+        """A refusal of the claim that has this number, under no epoch, for no time."""
+        group, boot = self.group, self.stage.boot
+        head = (boot.card, 0, boot.gpus + 1, group.me, 0, claim, group.me)
+        self.stage.hear(Election(*head, Operation.REFUSE.code, group.role.code, 0, 0), group.uplink)
 
     def _sent(self, sent: FrameOut) -> None:
         message = sent.message

@@ -5,6 +5,7 @@ from ringhil.emulator.loop.alone.servers import CARDS, PATIENT, SWIFT, THREE, TW
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.firmware.election import STATE_BITS, GroupConfig
+from ringhil.protocol.frames import Election
 from ringhil.protocol.wire import MemberState, Operation
 
 _BOOTED = 2  # a later boot
@@ -85,6 +86,28 @@ def while_another_holds(stages: Stages) -> None:
     other.state = MemberState.FOLLOWER
     uplink.skip_claims()
     uplink.wait_for_claim(3 * uplink.group.interval)
+
+
+def while_the_grantor_tells_of_a_holder(stages: Stages) -> None:
+    """Of one that it has never heard; it asks when the answers name nobody any more."""
+    stage = stages.of(TWO, "a.0")
+    uplink = Uplink(stage, stage.boot.entry)
+    group, grantor = uplink.group, uplink.grantor
+    epoch, other = 2, 1
+    grantor.on_election(other, _claim_of(group, epoch, other), 0)
+    stage.start()
+    stage.wait(2 * uplink.delay)
+    grantor.until = 8 * group.interval  # it renews its lease
+    _asks_nothing(
+        uplink, 6 * group.interval, "its grantor says that a.1 holds the role, until then", since=2 * uplink.delay + 1
+    )
+    uplink.skip_claims()
+    uplink.wait_for_claim(4 * group.interval, "the lease of a.1 is over")
+
+
+def _claim_of(group: GroupConfig, epoch: int, rank: int) -> Election:
+    head = (group.card, 0, group.ring_size + 1, 0, epoch, 1 << 16 | 1, group.members[rank])
+    return Election(*head, Operation.CLAIM.code, group.role.code, group.lease, 0)
 
 
 def after_a_later_boot(stages: Stages) -> None:

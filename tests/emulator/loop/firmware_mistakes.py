@@ -65,7 +65,10 @@ MISTAKES = {
     ),
     "no_jitter": Mistake("group.c", "if (!m->jitter)", "if (1)", ("keepalives.jitter",)),
     "always_up": Mistake(
-        "member.c", "(uplink_is_up(m, now) ? RHW_MEMBER_UPLINK : 0u)", "RHW_MEMBER_UPLINK", ("keepalives.say",)
+        "member.c",
+        "(uplink_is_up(m, now) ? RHW_MEMBER_UPLINK : 0u)",
+        "RHW_MEMBER_UPLINK",
+        ("keepalives.say", "keepalives.this_boot"),
     ),
     "echo_stale_warden": Mistake(
         "warden.c", "w->highest, message->sequence,", "w->highest, message->sequence - 1,", ("keepalives.answers",)
@@ -86,6 +89,20 @@ MISTAKES = {
         "take(peer, message);",
         ("keepalives.newest",),
     ),
+    "answers_of_before": Mistake(
+        "member.c",
+        "if (message->your_discriminator == rhf_discriminator(gpu) && sent) {",
+        "if (sent) {",
+        ("keepalives.this_boot",),
+    ),
+    "refusals_of_before": Mistake(
+        "member.c",
+        " ||\n        message->sequence >> 16 != (gpu->boot.boots & SHORT))",
+        ")",
+        ("keepalives.this_boot",),
+    ),
+    "older_answers": Mistake("member.c", "if (message->echo > m->echo) {", "if (1) {", ("keepalives.latest_answer",)),
+    "boots_of_before": Mistake("group.c", "(behind && behind < 0x8000u) || ", "", ("keepalives.newest",)),
     "hears_damaged": Mistake(
         "gpu.c",
         "if (bad || !rhf_well_formed(frame, length) ||",
@@ -110,6 +127,18 @@ MISTAKES = {
         "member.c", "if (sent->as_holder && sent->epoch == m->held_epoch)", "", ("lease.as_holder",)
     ),
     "ignore_fence": Mistake("member.c", "if (m->holds && m->epoch > m->held_epoch)", "if (0)", ("lease.fenced",)),
+    "next_epoch_is_no_fence": Mistake(
+        "member.c",
+        "if (m->holds && m->epoch > m->held_epoch)",
+        "if (m->holds && m->epoch > m->held_epoch + 1)",
+        ("lease.fenced",),
+    ),
+    "knows_its_last_only": Mistake(
+        "member.c",
+        "rhf_keep(&m->sent, sent, m->multiplier + 1u);",
+        "rhf_keep(&m->sent, sent, 1u);",
+        ("lease.renewed",),
+    ),
     "no_release_unknown": Mistake("member.c", _RELEASES_UNKNOWN, ";", ("lease.unknown", "lease.other_holder")),
     "takes_by_the_ring": Mistake(
         "member.c", "if (port != m->uplink || message->role", "if (message->role", ("lease.granted",)
@@ -183,6 +212,7 @@ MISTAKES = {
         "0)",
         ("lease.other_holder", "wait.who_is_up", "wait.holder"),
     ),
+    "asks_beside_a_told_one": Mistake("member.c", " || m->told_holder != RHF_NONE ||", " ||", ("wait.told",)),
     "no_wait_restore": Mistake("member.c", "m->hold_off_until = now + m->wait_to_restore;", "", ("wait.boot",)),
     "listens_for_less": Mistake(
         "member.c", "is_boundary ? rhf_detection(m) : m->interval;", "m->interval;", ("wait.boot_across",)
@@ -264,6 +294,9 @@ MISTAKES = {
     # Links.
     "noisy_for_ever": Mistake("links.c", "if (++links->quiet > FORGET)", "if (0)", ("links.noisy",)),
     "slow_too_soon": Mistake("links.c", "#define ROUNDS 4u", "#define ROUNDS 3u", ("links.slow",)),
+    "two_agree": Mistake("links.c", "#define AGREEING 3u", "#define AGREEING 2u", ("links.as_much",)),
+    "last_four_only": Mistake("links.c", "last <= rounds; ++last", "last <= ROUNDS; ++last", ("links.as_much",)),
+    "bypassed_is_late": Mistake("links.c", " - (distance - 1) * BYPASS_HOP)", ")", ("links.bypassed",)),
     # Registers.
     "counts_on": Mistake("gpu.c", "    gpu->census.running = gpu->census.under_way = 0;\n", "", ("registers.entry",)),
     "no_boot_clear": Mistake("gpu.c", _CLEARS, "", ("registers.boot",)),
