@@ -75,7 +75,7 @@ def record(path: Path, program: str, seed: int) -> None:
     with ExitStack() as stack:
         port = stack.enter_context(process(program))
         if seed % 4 == 2:
-            port = stack.enter_context(wire(port, after(dice.randrange(6, 60))))
+            port = stack.enter_context(wire(port, after(dice.randrange(20, 60))))
         line = stack.enter_context(BridgeLine(back=back, requests=requests))
         nodes = stack.enter_context(OpenNodes([f"a.{here}={line.path}"]))
         choice = firmware_of([f"a.{there}={port}"])

@@ -1,12 +1,16 @@
-"""What the far end says of itself at `attach` is minded."""
+"""What the far end says of itself at `attach` is minded; requests are numbered round; an answer may take its time."""
+
+from unittest import mock
 
 import pytest
 
+from ringhil.emulator.loop import board
 from ringhil.emulator.loop.alone.servers import TWO, boot_of
 from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.protocol.line import firmware_messages as m
 from ringhil.protocol.line.firmware_codec import decode, encode
+from ringhil.protocol.line.framing import Unwrapper, wrap
 
 FRAME = bytes(64)
 ASKED = 13 + len(FRAME)  # bytes of the request that carries it
@@ -47,3 +51,45 @@ def test_no_answer_is_longer_than_that_either() -> None:
     firmware = FarFirmware(Small(ASKED, 19 * action), boot_of(TWO, "a.3"))
     with pytest.raises(FirmwareError, match=r"^frame: found an answer of 79 bytes; .* messages of 77 at most$"):
         firmware.on_frame(FRAME, 0, bad=False, now=7)
+
+
+def test_requests_are_numbered_round() -> None:
+    far = Small(ASKED)
+    firmware = FarFirmware(far, boot_of(TWO, "a.3"))
+    firmware._id = 0xFFFE
+    for _ in range(3):
+        firmware.on_frame(FRAME, 0, bad=False, now=7)
+    assert [request[1:3].hex() for request in far.asked[-3:]] == ["ffff", "0000", "0001"]
+
+
+class Dripping:
+    """A port whose answers come in pieces, each after most of the time for which silence is borne."""
+
+    def __init__(self, far: Small) -> None:
+        self._far, self._requests, self._coming = far, Unwrapper(), b""
+        self.time, self.timeout, self.in_waiting, self.asked = 0.0, board.PATIENCE, 0, 0
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def fileno(self) -> int:
+        raise OSError("there is no such thing")
+
+    def write(self, data: bytes) -> None:
+        self.asked += 1
+        (request,) = self._requests.feed(data)
+        assert isinstance(request, bytes)
+        self._coming = wrap(self._far(request))
+
+    def read(self, size: int) -> bytes:
+        self.time += 0.8 * board.PATIENCE
+        data, self._coming = self._coming[:4], self._coming[4:]
+        return data
+
+
+def test_an_answer_that_is_coming_is_waited_for() -> None:
+    """For as long as the longest one takes on a line of that speed, and asked for once."""
+    port = Dripping(Small(ASKED))
+    with mock.patch.object(board, "opened_port", return_value=port):
+        board.Board("in this process")
+    assert (port.asked, port.time > 3 * board.PATIENCE) == (1, True)

@@ -127,6 +127,15 @@ def test_what_is_kept_does_not_grow_with_the_run() -> None:
     assert board.to_json()["median_late_us"] == pytest.approx(1.5e6, rel=0.01)
 
 
+def test_who_takes_all_of_the_time_is_in_time_and_the_median_is_that_of_half_of_the_late_ones() -> None:
+    board = Punctuality(1000, 32)
+    assert not board.took(32 / 1000)
+    for n in (3, 1, 2):
+        assert board.took(0.032 + n)
+    found = board.to_json()
+    assert (found["answers"], found["late"], found["median_late_us"]) == (4, 3, 2e6)
+
+
 def test_only_boards_are_timed() -> None:
     chosen = FirmwareChoice(("a.0=x",), {"a.0": Chosen("x", lambda boot: boot, "")})  # type: ignore[arg-type,return-value]
     same, found = timed(chosen, 1000, 32)

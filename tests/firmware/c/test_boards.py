@@ -135,13 +135,13 @@ def test_a_board_that_falls_silent_is_a_gpu_that_hangs(
 def test_a_board_that_is_pulled_out_is_a_gpu_that_hangs(
     program: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "PATIENCE", 0.02)
     with ExitStack() as held:
         name = held.enter_context(process(program))
         firmware = firmware_of([f"a.1={name}"])
         run = Run(loads(GOES_ON), cells_library(), firmware=firmware)
         run.start()
         run.run_to(10_000)
+        monkeypatch.setattr(board, "PATIENCE", 0.02)
         held.close()
         assert run.finish().violations == ()
         run.close()

@@ -88,7 +88,7 @@ def test_a_recording_replays_is_stepped_and_branches_without_its_board(tmp_path:
 def test_a_recording_of_a_board_that_was_pulled_out_replays_too(
     tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "PATIENCE", 0.05)
+    monkeypatch.setattr(board, "PATIENCE", 0.2)
     check_recording(tmp_path / "session", program, 3, after_messages=20)
 
 
@@ -101,7 +101,7 @@ def test_a_hundred_sessions_do(tmp_path: Path, program: str) -> None:
 def test_one_whose_board_was_pulled_out_replays_too(
     tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "PATIENCE", 0.05)
+    monkeypatch.setattr(board, "PATIENCE", 0.2)
     path = tmp_path / "session"
     with process(program) as port, wire(port, after(20)) as name:
         firmware = firmware_of([f"a.1={name}"])
