@@ -157,14 +157,15 @@ class AckStatus(Coded):
 
 
 class ResultStatus(Coded):
-    """Status of a result. All but the first are a context's: its command has changed nothing, or was cut short."""
+    """Status of a result. All but the first are a context's."""
 
     DONE = "done", 0
     OVER_LIMIT = "over_limit", 1  # more memory than the context may hold
     NO_MEMORY = "no_memory", 2  # more than the GPU has left
     INVALID = "invalid", 3  # more than is held, or a context that can't do that
     RUNNING = "running", 4  # the context has a launch already
-    CANCELLED = "cancelled", 5  # of a launch
+    CANCELLED = "cancelled", 5  # a launch is over before it was done
+    STARTED = "started", 6  # a launch waits for its turn or runs: a second result tells of its end
 
 
 class Role(Coded):

@@ -3,7 +3,8 @@
 // A command (command_i, a whole unit of work that arrived good) is looked at in the next cycle, and carried out whole or
 // not at all. It is refused without an answer of the context (refuse_o) when there is no such context or another key is
 // given; otherwise its answer is kept until the next command, and is sent again when the same command comes again: so
-// each is carried out once. Older commands than the last one are passed over. A launch is answered when it is over.
+// each is carried out once. Older commands than the last one are passed over. A launch is answered when it has been taken,
+// and again when it is over.
 //
 // Context 0 is that of plain work units: it can only be asked, with key 0, which is everywhere the key of whoever
 // manages the GPU. Answers are offered one after the other, the lowest context first, launches last.
@@ -190,7 +191,10 @@ module context_table
           COMPUTE_COPY: if (amount_in >= used) status = RESULT_INVALID;
           COMPUTE_LAUNCH: begin
             if (launched_q[at_q]) status = RESULT_RUNNING;
-            else launch = 1'b1;
+            else begin
+              launch = 1'b1;
+              status = RESULT_STARTED;
+            end
           end
           COMPUTE_CANCEL: cancel = launched_q[at_q];
           default: ;
@@ -289,7 +293,7 @@ module context_table
       end
       if (command_q) begin
         if (launch_again && !launched_q[at_q]) ends_q[at_q] <= 1'b1;
-        if (again && !launch_again) answers_q[at_q] <= 1'b1;
+        if (again) answers_q[at_q] <= 1'b1;
         // It is answered to whoever asked last.
         if (launch_again) begin
           launch_home_q[at_q]    <= home_q;
@@ -309,8 +313,8 @@ module context_table
           last_status_q[at_q] <= status;
           last_digest_q[at_q] <= create ? {32'h0, amount_in} : digest;
           last_length_q[at_q] <= length_q;
-          answers_q[at_q]     <= !launch;
-          if (status != RESULT_DONE) refused_q[at_q] <= refused_q[at_q] + 32'h1;
+          answers_q[at_q]     <= 1'b1;
+          if (status != RESULT_DONE && !launch) refused_q[at_q] <= refused_q[at_q] + 32'h1;
         end
         if (create) begin
           alive_q[at_q]    <= 1'b1;

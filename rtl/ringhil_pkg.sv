@@ -42,6 +42,7 @@ package ringhil_pkg;
   localparam logic [15:0] RESULT_INVALID = 16'h3;
   localparam logic [15:0] RESULT_RUNNING = 16'h4;
   localparam logic [15:0] RESULT_CANCELLED = 16'h5;
+  localparam logic [15:0] RESULT_STARTED = 16'h6;
   localparam logic [7:0] COMPUTE_DIGEST = 8'h0;
   localparam logic [7:0] COMPUTE_CREATE = 8'h10;
   localparam logic [7:0] COMPUTE_DESTROY = 8'h11;
