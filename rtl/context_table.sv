@@ -140,8 +140,8 @@ module context_table
   assign alive        = listed_q && alive_q[at_q];
   assign manages      = key_in == 32'h0;
   assign ours         = manages || key_in == key_q[at_q];
-  assign again        = listed_q && asked_q[at_q] && last_q[at_q] == unit_q;
-  assign launch_again = listed_q && began_q[at_q] && launch_q[at_q] == unit_q;
+  assign again        = listed_q && asked_q[at_q] && last_q[at_q][31:0] == unit_q[31:0];
+  assign launch_again = listed_q && began_q[at_q] && launch_q[at_q][31:0] == unit_q[31:0];
   assign old          = listed_q && asked_q[at_q] && !again && unit_q[31:0] - last_q[at_q][31:0] >= 32'h8000_0000;
   assign used         = used_q[at_q];
   assign limit        = limit_q[at_q];
@@ -296,12 +296,14 @@ module context_table
         if (again) answers_q[at_q] <= 1'b1;
         // It is answered to whoever asked last.
         if (launch_again) begin
+          launch_q[at_q]         <= unit_q;
           launch_home_q[at_q]    <= home_q;
           launch_attempt_q[at_q] <= attempt_q;
           launch_card_q[at_q]    <= card_q;
           launch_from_q[at_q]    <= from_q;
         end
         if (again || decided) begin
+          last_q[at_q]         <= unit_q;
           last_home_q[at_q]    <= home_q;
           last_attempt_q[at_q] <= attempt_q;
           last_card_q[at_q]    <= card_q;
@@ -309,7 +311,6 @@ module context_table
         end
         if (decided) begin
           asked_q[at_q]       <= 1'b1;
-          last_q[at_q]        <= unit_q;
           last_status_q[at_q] <= status;
           last_digest_q[at_q] <= create ? {32'h0, amount_in} : digest;
           last_length_q[at_q] <= length_q;
