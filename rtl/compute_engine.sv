@@ -14,7 +14,9 @@
 // frozen_i stops everything, arrivals are lost; flush_i empties it.
 module compute_engine
   import ringhil_pkg::*;
-(
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS  // 0: every command is of an unknown kind
+) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
@@ -114,7 +116,7 @@ module compute_engine
   // The last segment of a unit decides.
   logic enqueue, command, is_command, refuse, full, finish, held, timer_busy, outcome_busy;
   logic [15:0] reason;
-  assign is_command = kind >= COMPUTE_CREATE && kind <= COMPUTE_QUERY;
+  assign is_command = CONTEXTS != 0 && kind >= COMPUTE_CREATE && kind <= COMPUTE_QUERY;
   always @* begin
     reason = ACK_BUSY;
     if (!complete || (is_command && length < 32'(COMMAND_BYTES))) reason = ACK_INCOMPLETE;
@@ -182,101 +184,117 @@ module compute_engine
   );
 
   // ---------------------------------------------------------------------------------------------------- contexts
-  logic no_context, begun, over, stop, table_busy, turns_busy, turn_waiting;
+  logic no_context, table_busy, turns_busy, turn_waiting;
   logic [15:0] no_reason;
-  logic [23:0] turn_state;
   logic [63:0] no_unit, turn_wake;
   logic [15:0] no_home, no_attempt;
   logic [ 7:0] no_card;
   logic [ 1:0] no_from;
-  logic [CONTEXTS-1:0] launched;
-  logic [CONTEXTS-1:0][7:0] priorities;
-  logic [ 3:0] turn;
-  logic [31:0] turn_slice, turn_left, ran, worked;
   logic a_valid, a_take;
   logic [63:0] a_unit, a_digest;
   logic [15:0] a_home, a_attempt, a_status;
   logic [ 7:0] a_card;
   logic [31:0] a_length, a_cycles;
   logic [ 1:0] a_from;
-  context_table u_contexts (
-      .clk_i,
-      .rst_i(clear),
-      .frozen_i,
-      .device_memory_i,
-      .command_i(command),
-      .compute_i(kind),
-      .context_i(context_number),
-      .head0_i(head[127:64]),
-      .head1_i(head[63:0]),
-      .unit_i(unit),
-      .home_i(source),
-      .card_i(card),
-      .attempt_i(attempt),
-      .length_i(length),
-      .from_i(e_from_i),
-      .digest_i(digest),
-      .refuse_o(no_context),
-      .reason_o(no_reason),
-      .refuse_unit_o(no_unit),
-      .refuse_home_o(no_home),
-      .refuse_card_o(no_card),
-      .refuse_attempt_o(no_attempt),
-      .refuse_from_o(no_from),
-      .launched_o(launched),
-      .priority_o(priorities),
-      .turn_i(turn),
-      .turn_slice_o(turn_slice),
-      .turn_state_o(turn_state),
-      .turn_left_o(turn_left),
-      .begun_i(begun),
-      .over_i(over),
-      .ran_i(ran),
-      .worked_i(worked),
-      .stop_o(stop),
-      .busy_o(table_busy),
-      .valid_o(a_valid),
-      .unit_o(a_unit),
-      .home_o(a_home),
-      .card_o(a_card),
-      .attempt_o(a_attempt),
-      .status_o(a_status),
-      .digest_o(a_digest),
-      .length_o(a_length),
-      .cycles_o(a_cycles),
-      .from_o(a_from),
-      .take_i(a_take),
-      .held_o
-  );
+  if (CONTEXTS != 0) begin : g_contexts
+    logic [CONTEXTS-1:0] launched;
+    logic [CONTEXTS-1:0][7:0] priorities;
+    logic begun, over, stop;
+    logic [$clog2(CONTEXTS)-1:0] turn;
+    logic [23:0] turn_state;
+    logic [31:0] turn_slice, turn_left, ran, worked;
+    context_table #(
+        .CONTEXTS(CONTEXTS)
+    ) u_contexts (
+        .clk_i,
+        .rst_i(clear),
+        .frozen_i,
+        .device_memory_i,
+        .command_i(command),
+        .compute_i(kind),
+        .context_i(context_number),
+        .head0_i(head[127:64]),
+        .head1_i(head[63:0]),
+        .unit_i(unit),
+        .home_i(source),
+        .card_i(card),
+        .attempt_i(attempt),
+        .length_i(length),
+        .from_i(e_from_i),
+        .digest_i(digest),
+        .refuse_o(no_context),
+        .reason_o(no_reason),
+        .refuse_unit_o(no_unit),
+        .refuse_home_o(no_home),
+        .refuse_card_o(no_card),
+        .refuse_attempt_o(no_attempt),
+        .refuse_from_o(no_from),
+        .launched_o(launched),
+        .priority_o(priorities),
+        .turn_i(turn),
+        .turn_slice_o(turn_slice),
+        .turn_state_o(turn_state),
+        .turn_left_o(turn_left),
+        .begun_i(begun),
+        .over_i(over),
+        .ran_i(ran),
+        .worked_i(worked),
+        .stop_o(stop),
+        .busy_o(table_busy),
+        .valid_o(a_valid),
+        .unit_o(a_unit),
+        .home_o(a_home),
+        .card_o(a_card),
+        .attempt_o(a_attempt),
+        .status_o(a_status),
+        .digest_o(a_digest),
+        .length_o(a_length),
+        .cycles_o(a_cycles),
+        .from_o(a_from),
+        .take_i(a_take),
+        .held_o
+    );
 
-  slice_scheduler u_turns (
-      .clk_i,
-      .rst_i(clear),
-      .frozen_i,
-      .slow_i,
-      .now_i,
-      .switch_i(context_switch_i),
-      .default_slice_i,
-      .launched_i(launched),
-      .priority_i(priorities),
-      .turn_o(turn),
-      .slice_i(turn_slice),
-      .state_i(turn_state),
-      .left_i(turn_left),
-      .begun_o(begun),
-      .over_o(over),
-      .ran_o(ran),
-      .worked_o(worked),
-      .stop_i(stop),
-      .plain_waits_i(wants),
-      .plain_busy_i(runs),
-      .plain_starts_i(starts),
-      .plain_go_o(go),
-      .plain_switch_o(plain_switch),
-      .waiting_o(turn_waiting),
-      .wake_at_o(turn_wake),
-      .busy_o(turns_busy)
-  );
+    slice_scheduler #(
+        .CONTEXTS(CONTEXTS)
+    ) u_turns (
+        .clk_i,
+        .rst_i(clear),
+        .frozen_i,
+        .slow_i,
+        .now_i,
+        .switch_i(context_switch_i),
+        .default_slice_i,
+        .launched_i(launched),
+        .priority_i(priorities),
+        .turn_o(turn),
+        .slice_i(turn_slice),
+        .state_i(turn_state),
+        .left_i(turn_left),
+        .begun_o(begun),
+        .over_o(over),
+        .ran_o(ran),
+        .worked_o(worked),
+        .stop_i(stop),
+        .plain_waits_i(wants),
+        .plain_busy_i(runs),
+        .plain_starts_i(starts),
+        .plain_go_o(go),
+        .plain_switch_o(plain_switch),
+        .waiting_o(turn_waiting),
+        .wake_at_o(turn_wake),
+        .busy_o(turns_busy)
+    );
+  end else begin : g_no_contexts
+    logic unused_ok;
+    assign unused_ok = &{
+      device_memory_i, context_switch_i, default_slice_i, context_number, head, command, wants, starts, runs, a_take
+    };
+    assign {no_context, no_reason, no_unit, no_home, no_attempt, no_card, no_from} = '0;
+    assign {a_valid, a_unit, a_digest, a_home, a_attempt, a_status, a_card, a_length, a_cycles, a_from} = '0;
+    assign {turn_waiting, turn_wake, table_busy, turns_busy, plain_switch, held_o} = '0;
+    assign go = 1'b1;
+  end
 
   // ----------------------------------------------------------------------------------------------------- outcome
   logic o_valid, o_take;

@@ -10,7 +10,9 @@
 // manages the GPU. Answers are offered one after the other, the lowest context first, launches last.
 module context_table
   import ringhil_pkg::*;
-(
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS
+) (
     input  logic                            clk_i,
     input  logic                            rst_i,
     input  logic                            frozen_i,
@@ -39,7 +41,7 @@ module context_table
     // The scheduler: who has launched something, the settings of one context, and how its turn ended.
     output logic [            CONTEXTS-1:0] launched_o,
     output logic [CONTEXTS-1:0][       7:0] priority_o,
-    input  logic [                     3:0] turn_i,
+    input  logic [    $clog2(CONTEXTS)-1:0] turn_i,
     output logic [                    31:0] turn_slice_o,
     output logic [                    23:0] turn_state_o,
     output logic [                    31:0] turn_left_o,      // cycles of its launch that are left
@@ -63,6 +65,8 @@ module context_table
     input  logic                            take_i,
     output logic [                    31:0] held_o            // pages that contexts hold
 );
+  localparam int WIDTH = $clog2(CONTEXTS);
+
   // ------------------------------------------------------------------------------------------------- the command
   logic command_q;
   logic [7:0] compute_q, card_q, priority_in;
@@ -71,7 +75,7 @@ module context_table
   logic [63:0] unit_q, digest_q;
   logic [31:0] key_in, amount_in, slice_in, length_q;
   logic [1:0] from_q;
-  logic [3:0] at_q;
+  logic [WIDTH-1:0] at_q;
   logic listed_q;  // its context has a number that exists
 
   always_ff @(posedge clk_i) begin
@@ -80,7 +84,7 @@ module context_table
       command_q <= command_i;
       if (command_i) begin
         compute_q                <= compute_i;
-        at_q                     <= context_i[3:0];
+        at_q                     <= context_i[WIDTH-1:0];
         listed_q                 <= context_i < 16'(CONTEXTS);
         {key_in, amount_in}      <= head0_i;
         {slice_in, priority_in, state_in} <= head1_i;
@@ -200,7 +204,7 @@ module context_table
           default: ;
         endcase
         // Context 0 can only be asked.
-        if (at_q == 4'd0 && compute_q != COMPUTE_QUERY) begin
+        if (at_q == '0 && compute_q != COMPUTE_QUERY) begin
           {destroy, configure, allocate, free, launch, cancel} = 6'b0;
           status = RESULT_INVALID;
         end
@@ -234,13 +238,13 @@ module context_table
   assign stop_o           = (cancel || destroy) && launched_q[at_q] && turn_i == at_q && !frozen_i;
 
   // ------------------------------------------------------------------------------------------------------- answers
-  logic [3:0] answer;
+  logic [WIDTH-1:0] answer;
   logic of_launch;
   always @* begin
-    answer    = 4'd0;
+    answer    = '0;
     of_launch = answers_q == '0;
     for (int i = CONTEXTS - 1; i >= 0; i--) begin
-      if (of_launch ? ends_q[i] : answers_q[i]) answer = 4'(i);
+      if (of_launch ? ends_q[i] : answers_q[i]) answer = WIDTH'(i);
     end
   end
   assign busy_o    = (answers_q != '0 || ends_q != '0 || command_q) && !frozen_i;
@@ -363,7 +367,7 @@ module context_table
   // No context holds more than it may, all together not more than there is: what contexts.sv of the proofs shows.
   always @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!begun_i || turn_i != 4'd0)
+      assert (!begun_i || turn_i != '0)
       else $fatal(1, "plain work is scheduled as a launch");
       assert (!over_i || launched_q[turn_i])
       else $fatal(1, "a turn ends of a context that has launched nothing");

@@ -14,7 +14,8 @@
 module gpu_node
   import ringhil_pkg::*;
 #(
-    parameter bit FAULTS = 1'b1  // 0: fault_i is not looked at, and what serves faults alone is left out
+    parameter bit FAULTS = 1'b1,  // 0: fault_i is not looked at, and what serves faults alone is left out
+    parameter int CONTEXTS = MAX_CONTEXTS  // of the compute engine; 0: it has none, and only plain work units
 ) (
     input  logic                        clk_i,
     input  logic                        rst_i,
@@ -348,7 +349,9 @@ module gpu_node
   logic [7:0] r_card, r_queued;
   logic [31:0] r_length, r_cycles;
   logic [ 1:0] r_from;
-  compute_engine u_compute (
+  compute_engine #(
+      .CONTEXTS(CONTEXTS)
+  ) u_compute (
       .clk_i,
       .rst_i,
       .flush_i(out_of_ring),
@@ -435,7 +438,9 @@ module gpu_node
   assign status[STATUS_DEGRADED] = fault[FAULT_SLOW];
   assign status[31:STATUS_DEGRADED+1] = '0;
 
-  registers u_registers (
+  registers #(
+      .CONTEXTS(CONTEXTS)
+  ) u_registers (
       .clk_i,
       .rst_i,
       .we_i(reg_we_i),

@@ -2,7 +2,9 @@
 // Reads are combinational, so that a debugger can look without time passing; writes act at the next cycle.
 module registers
   import ringhil_pkg::*;
-(
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS  // 0: the settings of contexts aren't there, either
+) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        we_i,
@@ -54,7 +56,7 @@ module registers
       compute_per_flit_q, gpu_restore_q;
   logic [7:0] gpu_type_q, boundary_peer_q;
   logic [15:0] weight_q, crossings_q, exits_q;
-  logic [31:0] memory_q, device_memory_q, context_switch_q, default_slice_q;
+  logic [31:0] memory_q, device_memory, context_switch, default_slice;
   // Nothing to count in most cycles.
   logic event_seen;
   assign event_seen = {counted_i, rx_bad_i, marked_i, ttl_dropped_i, purged_i, trips_i, mutes_i, wraps_i, overflowed_i,
@@ -89,9 +91,9 @@ module registers
       REG_CROSSINGS: rdata_o = {16'h0, crossings_q};
       REG_EXITS: rdata_o = {16'h0, exits_q};
       REG_MEMORY: rdata_o = memory_q;
-      REG_DEVICE_MEMORY: rdata_o = device_memory_q;
-      REG_CONTEXT_SWITCH: rdata_o = context_switch_q;
-      REG_DEFAULT_SLICE: rdata_o = default_slice_q;
+      REG_DEVICE_MEMORY: rdata_o = device_memory;
+      REG_CONTEXT_SWITCH: rdata_o = context_switch;
+      REG_DEFAULT_SLICE: rdata_o = default_slice;
       REG_STATUS: rdata_o = status_i;
       REG_CONTEXTS: rdata_o = 32'(CONTEXTS);
       REG_MEMORY_HELD: rdata_o = memory_held_i;
@@ -113,9 +115,9 @@ module registers
   assign boundary_peer_o    = boundary_peer_q;
   assign crossings_o        = crossings_q;
   assign exits_o            = exits_q;
-  assign device_memory_o    = device_memory_q;
-  assign context_switch_o   = context_switch_q;
-  assign default_slice_o    = default_slice_q;
+  assign device_memory_o    = device_memory;
+  assign context_switch_o   = context_switch;
+  assign default_slice_o    = default_slice;
   assign rx_bad_port1_o     = count_q[at(REG_RX_BAD_PORT1)][7:0];
   assign rx_bad_port2_o     = count_q[at(REG_RX_BAD_PORT2)][7:0];
 
@@ -137,9 +139,6 @@ module registers
       crossings_q        <= RESET_CROSSINGS[15:0];
       exits_q            <= RESET_EXITS[15:0];
       memory_q           <= RESET_MEMORY;
-      device_memory_q    <= RESET_DEVICE_MEMORY;
-      context_switch_q   <= RESET_CONTEXT_SWITCH;
-      default_slice_q    <= RESET_DEFAULT_SLICE;
     end else begin
       if (event_seen) begin
         count_q[at(REG_FORWARDED)] <= counted(count_q[at(REG_FORWARDED)], 3'(counted_i[0]) + 3'(counted_i[1]));
@@ -186,6 +185,24 @@ module registers
           REG_CROSSINGS: crossings_q <= wdata_i[15:0];
           REG_EXITS: exits_q <= wdata_i[15:0];
           REG_MEMORY: memory_q <= wdata_i;
+          default: ;
+        endcase
+      end
+    end
+  end
+
+  if (CONTEXTS != 0) begin : g_contexts
+    logic [31:0] device_memory_q, context_switch_q, default_slice_q;
+    assign device_memory  = device_memory_q;
+    assign context_switch = context_switch_q;
+    assign default_slice  = default_slice_q;
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        device_memory_q  <= RESET_DEVICE_MEMORY;
+        context_switch_q <= RESET_CONTEXT_SWITCH;
+        default_slice_q  <= RESET_DEFAULT_SLICE;
+      end else if (we_i) begin
+        unique case (addr_i)
           REG_DEVICE_MEMORY: device_memory_q <= wdata_i;
           REG_CONTEXT_SWITCH: context_switch_q <= wdata_i;
           REG_DEFAULT_SLICE: default_slice_q <= wdata_i;
@@ -193,5 +210,7 @@ module registers
         endcase
       end
     end
+  end else begin : g_no_contexts
+    assign {device_memory, context_switch, default_slice} = '0;
   end
 endmodule

@@ -58,7 +58,7 @@ package ringhil_pkg;
   localparam logic [31:0] QUERY_COUNTS = 32'h2;
   localparam logic [31:0] QUERY_LAUNCH = 32'h3;
   localparam logic [31:0] QUERY_GPU = 32'h4;
-  localparam int CONTEXTS = 16;  // of a compute engine
+  localparam int MAX_CONTEXTS = 16;  // of a compute engine
   localparam int COMMAND_BYTES = 16;  // before a command's data
   localparam logic [7:0] NO_CARD = 8'hFF;
 

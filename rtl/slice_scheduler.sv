@@ -9,7 +9,9 @@
 // no contexts.
 module slice_scheduler
   import ringhil_pkg::*;
-(
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS
+) (
     input  logic                            clk_i,
     input  logic                            rst_i,
     input  logic                            frozen_i,
@@ -20,7 +22,7 @@ module slice_scheduler
     input  logic [CONTEXTS-1:0]             launched_i,
     input  logic [CONTEXTS-1:0][       7:0] priority_i,
     // The context whose turn it is: see context_table.
-    output logic [                     3:0] turn_o,
+    output logic [    $clog2(CONTEXTS)-1:0] turn_o,
     input  logic [                    31:0] slice_i,
     input  logic [                    23:0] state_i,
     input  logic [                    31:0] left_i,
@@ -39,9 +41,11 @@ module slice_scheduler
     output logic [                    63:0] wake_at_o,
     output logic                            busy_o
 );
+  localparam int WIDTH = $clog2(CONTEXTS);
+
   // A turn: first_q in its first cycle, in which the context's settings are looked at; then until end_q.
   logic run_q, first_q, slow_q, switches_q, stopped;
-  logic [3:0] turn_q, last_q;
+  logic [WIDTH-1:0] turn_q, last_q;
   logic [63:0] start_q, end_q;
   logic [31:0] long_q, work_q;
   logic [CONTEXTS-1:0] served_q;
@@ -54,10 +58,10 @@ module slice_scheduler
   // ------------------------------------------------------------------------------------------------ whose turn is next
   logic any, open, choose, fresh;
   logic [CONTEXTS-1:0] waits, candidates;
-  logic [3:0] next;
+  logic [WIDTH-1:0] next;
   logic [7:0] highest;
   // Who has just finished its launch waits no more.
-  assign any = launched_i[CONTEXTS-1:1] != '0;
+  assign any = (launched_i & ~CONTEXTS'(1)) != '0;
   always @* begin
     waits    = launched_i;
     waits[0] = plain_waits_i;
@@ -67,20 +71,20 @@ module slice_scheduler
   assign fresh      = (waits & ~served_q) == '0;
   assign candidates = fresh ? waits : waits & ~served_q;
   always @* begin
-    next    = 4'd0;
+    next    = '0;
     highest = 8'h0;
     for (int i = CONTEXTS - 1; i >= 0; i--) begin
       if (candidates[i] && priority_i[i] >= highest) begin
-        next    = 4'(i);
+        next    = WIDTH'(i);
         highest = priority_i[i];
       end
     end
   end
 
   assign open           = !run_q || finish || stopped;
-  assign choose         = any && open && !plain_busy_i && candidates != '0 && next != 4'd0;
-  assign plain_go_o     = !run_q && (!any || next == 4'd0);
-  assign plain_switch_o = last_q == 4'd0 ? 32'h0 : switch_i;
+  assign choose         = any && open && !plain_busy_i && candidates != '0 && next != '0;
+  assign plain_go_o     = !run_q && (!any || next == '0);
+  assign plain_switch_o = last_q == '0 ? 32'h0 : switch_i;
 
   // ----------------------------------------------------------------------------------------------------- how long it is
   logic [31:0] slice, need;
@@ -112,8 +116,8 @@ module slice_scheduler
     if (rst_i) begin
       run_q    <= 1'b0;
       first_q  <= 1'b0;
-      turn_q   <= 4'd0;
-      last_q   <= 4'd0;
+      turn_q   <= '0;
+      last_q   <= '0;
       served_q <= '0;
     end else if (!frozen_i) begin
       first_q <= choose;
@@ -133,7 +137,7 @@ module slice_scheduler
         work_q  <= whole ? left_i : slow_q ? slice >> 2 : slice;
       end
       if (plain_starts_i) begin
-        last_q      <= 4'd0;
+        last_q      <= '0;
         served_q    <= (fresh ? CONTEXTS'(0) : served_q) | CONTEXTS'(1);
       end
     end
