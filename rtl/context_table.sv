@@ -132,7 +132,6 @@ module context_table
   logic [31:0] held_q;
 
   assign held_o       = held_q;
-  assign launched_o   = launched_q;
   assign priority_o   = priority_q;
   assign turn_slice_o = slice_q[turn_i];
   assign turn_state_o = state_q[turn_i];
@@ -153,7 +152,7 @@ module context_table
   assign fits         = amount_in <= limit - used && limit >= used;
   assign there        = amount_in <= used;
 
-  logic refuse, create, destroy, configure, allocate, free, launch, cancel, decided;
+  logic refuse, create, destroy, configure, allocate, free, launch, cancel, decided, withdrawn;
   logic [15:0] reason, status;
   logic [63:0] digest;
   always @* begin
@@ -194,7 +193,7 @@ module context_table
           end
           COMPUTE_COPY: if (amount_in >= used) status = RESULT_INVALID;
           COMPUTE_LAUNCH: begin
-            if (launched_q[at_q]) status = RESULT_RUNNING;
+            if (launched_q[at_q] || ends_q[at_q]) status = RESULT_RUNNING;
             else begin
               launch = 1'b1;
               status = RESULT_STARTED;
@@ -235,7 +234,10 @@ module context_table
   assign refuse_card_o    = card_q;
   assign refuse_attempt_o = attempt_q;
   assign refuse_from_o    = from_q;
-  assign stop_o           = (cancel || destroy) && launched_q[at_q] && turn_i == at_q && !frozen_i;
+  // What is withdrawn isn't begun in the same cycle, either.
+  assign withdrawn        = (cancel || destroy) && launched_q[at_q];
+  assign launched_o       = launched_q & ~(CONTEXTS'(withdrawn) << at_q);
+  assign stop_o           = withdrawn && turn_i == at_q && !frozen_i;
 
   // ------------------------------------------------------------------------------------------------------- answers
   logic [WIDTH-1:0] answer;
@@ -258,9 +260,6 @@ module context_table
   assign length_o  = of_launch ? launch_length_q[answer] : last_length_q[answer];
   assign cycles_o  = of_launch ? launch_ran_q[answer] : 32'h0;
   assign from_o    = of_launch ? launch_from_q[answer] : last_from_q[answer];
-
-  logic withdrawn;
-  assign withdrawn = (cancel || destroy) && launched_q[at_q];
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -328,7 +327,7 @@ module context_table
           run_q[at_q]      <= 64'h0;
           switches_q[at_q] <= 32'h0;
           refused_q[at_q]  <= 32'h0;
-          left_q[at_q]     <= 32'h0;
+          if (!ends_q[at_q]) left_q[at_q] <= 32'h0;
           began_q[at_q]    <= 1'b0;
         end
         if (create || configure) begin

@@ -44,7 +44,7 @@ module slice_scheduler
   localparam int WIDTH = $clog2(CONTEXTS);
 
   // A turn: first_q in its first cycle, in which the context's settings are looked at; then until end_q.
-  logic run_q, first_q, slow_q, switches_q, stopped;
+  logic run_q, first_q, slow_q, switches_q, ended_q, stopped;
   logic [WIDTH-1:0] turn_q, last_q;
   logic [63:0] start_q, end_q;
   logic [31:0] long_q, work_q;
@@ -57,7 +57,7 @@ module slice_scheduler
 
   // ------------------------------------------------------------------------------------------------ whose turn is next
   logic any, open, choose, fresh;
-  logic [CONTEXTS-1:0] waits, candidates;
+  logic [CONTEXTS-1:0] waits, candidates, ended;
   logic [WIDTH-1:0] next;
   logic [7:0] highest;
   // Who has just finished its launch waits no more.
@@ -68,8 +68,13 @@ module slice_scheduler
     if (finish && work_q == left_i) waits[turn_q] = 1'b0;
     if (stopped) waits[turn_q] = 1'b0;
   end
-  assign fresh      = (waits & ~served_q) == '0;
-  assign candidates = fresh ? waits : waits & ~served_q;
+  // A round doesn't begin with whom the last one has ended with: that would be more than a slice.
+  assign ended = finish || ended_q ? CONTEXTS'(1) << turn_q : '0;
+  assign fresh = (waits & ~served_q) == '0;
+  always @* begin
+    candidates = waits & ~served_q;
+    if (fresh) candidates = (waits & ~ended) == '0 ? waits : waits & ~ended;
+  end
   always @* begin
     next    = '0;
     highest = 8'h0;
@@ -88,6 +93,7 @@ module slice_scheduler
 
   // ----------------------------------------------------------------------------------------------------- how long it is
   logic [31:0] slice, need;
+  logic [63:0] work_from;  // the switch is over
   logic whole;
   localparam logic [31:0] SHORTEST = 32'd16;
   always @* begin
@@ -98,6 +104,8 @@ module slice_scheduler
     whole = need <= slice && !(slow_q && left_i[31:30] != 2'b00);
   end
 
+  assign work_from = first_q && switches_q ? start_q + 64'(switch_i) + 64'(state_i) : start_q;
+
   assign begun_o   = first_q && switches_q && !frozen_i;
   assign over_o    = (finish || stopped) && !frozen_i;
   assign waiting_o = run_q && !first_q && !frozen_i;
@@ -107,8 +115,9 @@ module slice_scheduler
     ran_o    = long_q;
     worked_o = work_q;
     if (!finish) begin  // it is stopped
-      ran_o    = first_q || now_i <= start_q ? 32'h0 : 32'(now_i - start_q);
-      worked_o = 32'h0;
+      ran_o = now_i <= work_from ? 32'h0 : 32'(now_i - work_from);
+      if (first_q && left_i == 32'h0) ran_o = 32'h0;
+      worked_o = slow_q ? ran_o >> 2 : ran_o;
     end
   end
 
@@ -116,11 +125,13 @@ module slice_scheduler
     if (rst_i) begin
       run_q    <= 1'b0;
       first_q  <= 1'b0;
+      ended_q  <= 1'b0;
       turn_q   <= '0;
       last_q   <= '0;
       served_q <= '0;
     end else if (!frozen_i) begin
       first_q <= choose;
+      ended_q <= finish && !choose;  // a unit of plain work is next
       if (choose) begin
         run_q      <= 1'b1;
         turn_q     <= next;
@@ -131,8 +142,8 @@ module slice_scheduler
         served_q   <= (fresh ? CONTEXTS'(0) : served_q) | (CONTEXTS'(1) << next);
       end else if (finish || stopped) run_q <= 1'b0;
       if (first_q && !stopped) begin
-        start_q <= start_q + (switches_q ? 64'(switch_i) + 64'(state_i) : 64'h0);
-        end_q   <= start_q + (switches_q ? 64'(switch_i) + 64'(state_i) : 64'h0) + 64'(whole ? need : slice);
+        start_q <= work_from;
+        end_q   <= work_from + 64'(whole ? need : slice);
         long_q  <= whole ? need : slice;
         work_q  <= whole ? left_i : slow_q ? slice >> 2 : slice;
       end
