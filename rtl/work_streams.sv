@@ -39,6 +39,7 @@ module work_streams
   logic [31:0] at_sum_q[STREAMS];
   logic [31:0] at_total_q[STREAMS];
   logic [127:0] at_head_q[STREAMS];
+  logic [1:0] at_want_q[STREAMS];
 
   // The stream of the segment that is arriving, and what its unit comes to with this segment.
   logic [4:0] stream_q, stream;
@@ -64,7 +65,7 @@ module work_streams
         crc_q    <= begins ? CRC_INITIAL : at_crc_q[stream];
         sum_q    <= begins ? 32'h0 : at_sum_q[stream];
         head_q   <= at_head_q[stream];
-        want_q   <= begins ? 2'd2 : 2'd0;
+        want_q   <= begins ? 2'd2 : at_want_q[stream];
         total_q  <= (begins ? 32'h0 : at_total_q[stream]) + {16'h0, bytes_i};
       end
       if (payload_i) begin
@@ -83,6 +84,7 @@ module work_streams
         at_sum_q[stream_q]     <= sum_q;
         at_total_q[stream_q]   <= total_q;
         at_head_q[stream_q]    <= head_q;
+        at_want_q[stream_q]    <= want_q;
       end
     end
   end
