@@ -78,6 +78,9 @@ REGISTERS: tuple[Register, ...] = tuple(
     Register(name, address, "rw", reset, unit, doc) for address, (name, reset, unit, doc) in enumerate(_RW)
 ) + tuple(Register(name, 0x20 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_RO))
 
+# A node whose compute engine has no contexts lacks these: they read 0, and take nothing.
+OF_CONTEXTS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held")
+
 ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
 
 

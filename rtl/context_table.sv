@@ -140,17 +140,33 @@ module context_table
   // --------------------------------------------------------------------------------------- what becomes of a command
   logic alive, ours, again, launch_again, old, manages, fits, there;
   logic [31:0] used, limit, available, more, less;
-  assign alive        = listed_q && alive_q[at_q];
-  assign manages      = key_in == 32'h0;
-  assign ours         = manages || key_in == key_q[at_q];
-  assign again        = listed_q && asked_q[at_q] && last_q[at_q][31:0] == unit_q[31:0];
-  assign launch_again = listed_q && began_q[at_q] && launch_q[at_q][31:0] == unit_q[31:0];
-  assign old          = listed_q && asked_q[at_q] && !again && unit_q[31:0] - last_q[at_q][31:0] >= 32'h8000_0000;
-  assign used         = used_q[at_q];
-  assign limit        = limit_q[at_q];
-  assign available    = device_memory_i > held_q ? device_memory_i - held_q : 32'h0;
-  assign fits         = amount_in <= limit - used && limit >= used;
-  assign there        = amount_in <= used;
+  // In most cycles there is no command to look at.
+  always @* begin
+    alive        = 1'b0;
+    manages      = 1'b0;
+    ours         = 1'b0;
+    again        = 1'b0;
+    launch_again = 1'b0;
+    old          = 1'b0;
+    fits         = 1'b0;
+    there        = 1'b0;
+    used         = 32'h0;
+    limit        = 32'h0;
+    available    = 32'h0;
+    if (command_q) begin
+      alive        = listed_q && alive_q[at_q];
+      manages      = key_in == 32'h0;
+      ours         = manages || key_in == key_q[at_q];
+      again        = listed_q && asked_q[at_q] && last_q[at_q][31:0] == unit_q[31:0];
+      launch_again = listed_q && began_q[at_q] && launch_q[at_q][31:0] == unit_q[31:0];
+      old          = listed_q && asked_q[at_q] && !again && unit_q[31:0] - last_q[at_q][31:0] >= 32'h8000_0000;
+      used         = used_q[at_q];
+      limit        = limit_q[at_q];
+      available    = device_memory_i > held_q ? device_memory_i - held_q : 32'h0;
+      fits         = amount_in <= limit - used && limit >= used;
+      there        = amount_in <= used;
+    end
+  end
 
   logic refuse, create, destroy, configure, allocate, free, launch, cancel, decided, withdrawn;
   logic [15:0] reason, status;
@@ -216,7 +232,7 @@ module context_table
   always @* begin
     digest = {used + more - less, limit};
     if (compute_q == COMPUTE_COPY) digest = digest_q;
-    if (compute_q == COMPUTE_QUERY) begin
+    if (command_q && compute_q == COMPUTE_QUERY) begin
       unique case (amount_in)
         QUERY_MEMORY: digest = {used, limit};
         QUERY_RUN_TIME: digest = run_q[at_q];
@@ -245,21 +261,32 @@ module context_table
   always @* begin
     answer    = '0;
     of_launch = answers_q == '0;
-    for (int i = CONTEXTS - 1; i >= 0; i--) begin
-      if (of_launch ? ends_q[i] : answers_q[i]) answer = WIDTH'(i);
+    unit_o    = 64'h0;
+    home_o    = 16'h0;
+    card_o    = 8'h0;
+    attempt_o = 16'h0;
+    status_o  = 16'h0;
+    digest_o  = 64'h0;
+    length_o  = 32'h0;
+    cycles_o  = 32'h0;
+    from_o    = 2'd0;
+    if ((answers_q | ends_q) != '0) begin
+      for (int i = CONTEXTS - 1; i >= 0; i--) begin
+        if (of_launch ? ends_q[i] : answers_q[i]) answer = WIDTH'(i);
+      end
+      unit_o    = of_launch ? launch_q[answer] : last_q[answer];
+      home_o    = of_launch ? launch_home_q[answer] : last_home_q[answer];
+      card_o    = of_launch ? launch_card_q[answer] : last_card_q[answer];
+      attempt_o = of_launch ? launch_attempt_q[answer] : last_attempt_q[answer];
+      status_o  = of_launch ? launch_status_q[answer] : last_status_q[answer];
+      digest_o  = of_launch ? {32'h0, left_q[answer]} : last_digest_q[answer];
+      length_o  = of_launch ? launch_length_q[answer] : last_length_q[answer];
+      cycles_o  = of_launch ? launch_ran_q[answer] : 32'h0;
+      from_o    = of_launch ? launch_from_q[answer] : last_from_q[answer];
     end
   end
   assign busy_o    = (answers_q != '0 || ends_q != '0 || command_q) && !frozen_i;
   assign valid_o   = (answers_q != '0 || ends_q != '0) && !frozen_i && !rst_i;
-  assign unit_o    = of_launch ? launch_q[answer] : last_q[answer];
-  assign home_o    = of_launch ? launch_home_q[answer] : last_home_q[answer];
-  assign card_o    = of_launch ? launch_card_q[answer] : last_card_q[answer];
-  assign attempt_o = of_launch ? launch_attempt_q[answer] : last_attempt_q[answer];
-  assign status_o  = of_launch ? launch_status_q[answer] : last_status_q[answer];
-  assign digest_o  = of_launch ? {32'h0, left_q[answer]} : last_digest_q[answer];
-  assign length_o  = of_launch ? launch_length_q[answer] : last_length_q[answer];
-  assign cycles_o  = of_launch ? launch_ran_q[answer] : 32'h0;
-  assign from_o    = of_launch ? launch_from_q[answer] : last_from_q[answer];
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -65,8 +65,7 @@ module slice_scheduler
   always @* begin
     waits    = launched_i;
     waits[0] = plain_waits_i;
-    if (finish && work_q == left_i) waits[turn_q] = 1'b0;
-    if (stopped) waits[turn_q] = 1'b0;
+    if (run_q && ((finish && work_q == left_i) || stopped)) waits[turn_q] = 1'b0;
   end
   // A round doesn't begin with whom the last one has ended with: that would be more than a slice.
   assign ended = finish || ended_q ? CONTEXTS'(1) << turn_q : '0;
@@ -78,10 +77,12 @@ module slice_scheduler
   always @* begin
     next    = '0;
     highest = 8'h0;
-    for (int i = CONTEXTS - 1; i >= 0; i--) begin
-      if (candidates[i] && priority_i[i] >= highest) begin
-        next    = WIDTH'(i);
-        highest = priority_i[i];
+    if (any) begin
+      for (int i = CONTEXTS - 1; i >= 0; i--) begin
+        if (candidates[i] && priority_i[i] >= highest) begin
+          next    = WIDTH'(i);
+          highest = priority_i[i];
+        end
       end
     end
   end
@@ -97,14 +98,19 @@ module slice_scheduler
   logic whole;
   localparam logic [31:0] SHORTEST = 32'd16;
   always @* begin
-    slice = slice_i == 32'h0 ? default_slice_i : slice_i;
-    if (slice < SHORTEST) slice = SHORTEST;
-    slice[1:0] = 2'b00;
-    need  = slow_q ? left_i << 2 : left_i;
-    whole = need <= slice && !(slow_q && left_i[31:30] != 2'b00);
+    slice     = 32'h0;
+    need      = 32'h0;
+    whole     = 1'b0;
+    work_from = start_q;
+    if (first_q) begin
+      slice = slice_i == 32'h0 ? default_slice_i : slice_i;
+      if (slice < SHORTEST) slice = SHORTEST;
+      slice[1:0] = 2'b00;
+      need  = slow_q ? left_i << 2 : left_i;
+      whole = need <= slice && !(slow_q && left_i[31:30] != 2'b00);
+      if (switches_q) work_from = start_q + 64'(switch_i) + 64'(state_i);
+    end
   end
-
-  assign work_from = first_q && switches_q ? start_q + 64'(switch_i) + 64'(state_i) : start_q;
 
   assign begun_o   = first_q && switches_q && !frozen_i;
   assign over_o    = (finish || stopped) && !frozen_i;
@@ -114,7 +120,7 @@ module slice_scheduler
   always @* begin
     ran_o    = long_q;
     worked_o = work_q;
-    if (!finish) begin  // it is stopped
+    if (stopped && !finish) begin
       ran_o = now_i <= work_from ? 32'h0 : 32'(now_i - work_from);
       if (first_q && left_i == 32'h0) ran_o = 32'h0;
       worked_o = slow_q ? ran_o >> 2 : ran_o;

@@ -214,6 +214,15 @@ PROOFS = (
         slow=True,
     ),
     Proof(
+        "charged",
+        "the same: what a context is charged is what it had; beside switches and idle time no cycle is lost",
+        ("context_table", "slice_scheduler", "work_timer"),
+        Twin("slice_scheduler.sv", "long_q  <= whole ? need : slice;", "long_q  <= slice;"),
+        harness="turns",
+        defines=("COUNTED",),
+        slow=True,
+    ),
+    Proof(
         "settling",
         "hil_bridge: each path of the GPU behind it has four clocks, and from edge to edge eight",
         ("hil_rx", "hil_tx", "hil_bridge"),
