@@ -120,8 +120,8 @@ BUGS = (
     Bug(
         "a context is reached with any key",
         "context_table.sv",
-        "assign ours         = manages || key_in == key_q[at_q];",
-        "assign ours         = manages || key_in != key_q[at_q];",
+        "ours         = manages || key_in == key_q[at_q];",
+        "ours         = manages || key_in != key_q[at_q];",
         ("compute.commands",),
     ),
     Bug(
