@@ -116,7 +116,7 @@ module slice_scheduler
   assign over_o    = (finish || stopped) && !frozen_i;
   assign waiting_o = run_q && !first_q && !frozen_i;
   assign wake_at_o = end_q;
-  assign busy_o    = (choose || first_q) && !frozen_i;
+  assign busy_o    = (choose || first_q || ended_q) && !frozen_i;
   always @* begin
     ran_o    = long_q;
     worked_o = work_q;
