@@ -7,7 +7,7 @@
 // and again when it is over.
 //
 // Context 0 is that of plain work units: it can only be asked, with key 0, which is everywhere the key of whoever
-// manages the GPU. Answers are offered one after the other, the lowest context first, launches last.
+// manages the GPU. Answers are offered one after the other, context by context in turn.
 module context_table
   import ringhil_pkg::*;
 #(
@@ -138,13 +138,14 @@ module context_table
   assign turn_left_o  = left_q[turn_i];
 
   // --------------------------------------------------------------------------------------- what becomes of a command
-  logic alive, ours, again, launch_again, old, manages, fits, there;
+  logic alive, ours, same, again, launch_again, old, manages, fits, there;
   logic [31:0] used, limit, available, more, less;
   // In most cycles there is no command to look at.
   always @* begin
     alive        = 1'b0;
     manages      = 1'b0;
     ours         = 1'b0;
+    same         = 1'b0;
     again        = 1'b0;
     launch_again = 1'b0;
     old          = 1'b0;
@@ -157,9 +158,12 @@ module context_table
       alive        = listed_q && alive_q[at_q];
       manages      = key_in == 32'h0;
       ours         = manages || key_in == key_q[at_q];
-      again        = listed_q && asked_q[at_q] && last_q[at_q][31:0] == unit_q[31:0];
-      launch_again = listed_q && began_q[at_q] && launch_q[at_q][31:0] == unit_q[31:0];
-      old          = listed_q && asked_q[at_q] && !again && unit_q[31:0] - last_q[at_q][31:0] >= 32'h8000_0000;
+      // With another's key nothing comes again; but no context is created by what is older than the last command.
+      same         = asked_q[at_q] && last_q[at_q][31:0] == unit_q[31:0];
+      again        = listed_q && ours && same;
+      launch_again = listed_q && ours && began_q[at_q] && launch_q[at_q][31:0] == unit_q[31:0];
+      old          = listed_q && (ours || (compute_q == COMPUTE_CREATE && !alive)) && asked_q[at_q] && !again
+          && (same || unit_q[31:0] - last_q[at_q][31:0] >= 32'h8000_0000);
       used         = used_q[at_q];
       limit        = limit_q[at_q];
       available    = device_memory_i > held_q ? device_memory_i - held_q : 32'h0;
@@ -230,14 +234,14 @@ module context_table
   assign less = free ? amount_in : destroy ? used : 32'h0;
 
   always @* begin
-    digest = {used + more - less, limit};
+    digest = {used + more - less, configure ? amount_in : limit};
     if (compute_q == COMPUTE_COPY) digest = digest_q;
     if (command_q && compute_q == COMPUTE_QUERY) begin
       unique case (amount_in)
         QUERY_MEMORY: digest = {used, limit};
         QUERY_RUN_TIME: digest = run_q[at_q];
         QUERY_COUNTS: digest = {switches_q[at_q], refused_q[at_q]};
-        QUERY_LAUNCH: digest = {31'h0, launched_q[at_q], left_q[at_q]};
+        QUERY_LAUNCH: digest = {31'h0, launched_q[at_q], began_q[at_q] ? left_q[at_q] : 32'h0};
         default: digest = {held_q, device_memory_i};
       endcase
     end
@@ -256,11 +260,16 @@ module context_table
   assign stop_o           = withdrawn && turn_i == at_q && !frozen_i;
 
   // ------------------------------------------------------------------------------------------------------- answers
-  logic [WIDTH-1:0] answer;
+  // Contexts say one answer each in turn, of their last command before of their launch: who asks without end keeps
+  // nobody but itself waiting.
+  logic [WIDTH-1:0] answer, answered_q;
   logic of_launch;
+  logic [CONTEXTS-1:0] untold, later;
+  assign untold = answers_q | ends_q;
   always @* begin
     answer    = '0;
-    of_launch = answers_q == '0;
+    of_launch = 1'b0;
+    later     = '0;
     unit_o    = 64'h0;
     home_o    = 16'h0;
     card_o    = 8'h0;
@@ -270,10 +279,12 @@ module context_table
     length_o  = 32'h0;
     cycles_o  = 32'h0;
     from_o    = 2'd0;
-    if ((answers_q | ends_q) != '0) begin
+    if (untold != '0) begin
+      for (int i = 0; i < CONTEXTS; i++) later[i] = untold[i] && WIDTH'(i) > answered_q;
       for (int i = CONTEXTS - 1; i >= 0; i--) begin
-        if (of_launch ? ends_q[i] : answers_q[i]) answer = WIDTH'(i);
+        if (later == '0 ? untold[i] : later[i]) answer = WIDTH'(i);
       end
+      of_launch = !answers_q[answer];
       unit_o    = of_launch ? launch_q[answer] : last_q[answer];
       home_o    = of_launch ? launch_home_q[answer] : last_home_q[answer];
       card_o    = of_launch ? launch_card_q[answer] : last_card_q[answer];
@@ -298,6 +309,7 @@ module context_table
       began_q    <= '0;
       priority_q <= '0;
       held_q     <= 32'h0;
+      answered_q <= WIDTH'(CONTEXTS - 1);
       key_q[0]   <= 32'h0;
       limit_q[0] <= 32'h0;
       used_q[0]  <= 32'h0;
@@ -307,6 +319,7 @@ module context_table
       refused_q[0]  <= 32'h0;
     end else if (!frozen_i) begin
       if (take_i) begin
+        answered_q <= answer;
         if (of_launch) ends_q[answer] <= 1'b0;
         else answers_q[answer] <= 1'b0;
       end
@@ -354,7 +367,6 @@ module context_table
           run_q[at_q]      <= 64'h0;
           switches_q[at_q] <= 32'h0;
           refused_q[at_q]  <= 32'h0;
-          if (!ends_q[at_q]) left_q[at_q] <= 32'h0;
           began_q[at_q]    <= 1'b0;
         end
         if (create || configure) begin

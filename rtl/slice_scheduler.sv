@@ -122,7 +122,7 @@ module slice_scheduler
     worked_o = work_q;
     if (stopped && !finish) begin
       ran_o = now_i <= work_from ? 32'h0 : 32'(now_i - work_from);
-      if (first_q && left_i == 32'h0) ran_o = 32'h0;
+      if (first_q && ran_o > (whole ? need : slice)) ran_o = whole ? need : slice;  // it has hung since
       worked_o = slow_q ? ran_o >> 2 : ran_o;
     end
   end
