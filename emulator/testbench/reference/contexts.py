@@ -195,7 +195,7 @@ class Contexts:
         """All of them or none."""
         if context.held + command.amount > context.limit:
             return ResultStatus.OVER_LIMIT
-        if self.held + command.amount > self.device_memory:
+        if command.amount > max(self.device_memory - self.held, 0):
             return ResultStatus.NO_MEMORY
         context.held += command.amount
         return ResultStatus.DONE

@@ -142,7 +142,7 @@ class Author:
         extra = b""
         if compute is Compute.COPY:
             extra = self.random.randbytes(self.random.choice([0, 8, 100, 240, 241, 700]))
-        cycles = self.random.choice([0, 0, 5, 16, 18, 33, 150, 1000])
+        cycles = self.random.choice([0, 0, 5, 16, 18, 20, 33, 150, 1000])
         more = (cycles, self.random.choice([0, 0, 1, 200]), self.random.choice([0, 0, 1, 50]))
         order = Order(compute, context, unit, payload(key, self.amount(compute), *more) + extra)
         if compute is not Compute.COPY and self.random.random() < 0.05:

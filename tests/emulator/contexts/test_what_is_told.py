@@ -11,7 +11,7 @@ from .programs import Order, frames, payload
 from .ring import START, Program, Sent, play
 
 KEY, OTHER, CONTEXT = 5, 7, 3
-SETUP = {"heartbeat": 0, "context_switch": 0}
+SETUP = {"heartbeat": 0, "context_switch": 0, "device_memory": 200}
 _STATUS = {**{s.code: s for s in ResultStatus}}
 _REFUSED = {**{s.code: s for s in AckStatus}}
 
@@ -118,6 +118,21 @@ def test_a_context_that_is_created_anew_does_not_change_what_the_last_one_is_tol
     assert end[0] == 2
     assert end[2] + end[3] == 1000
     assert said[-1] == (5, ResultStatus.DONE, 0, 0)
+
+
+def test_memory_that_is_held_is_nobody_elses(cells: Library) -> None:
+    said = told(
+        cells,
+        (0, order(Compute.CREATE, 1, 300)),
+        (20, order(Compute.ALLOCATE, 2, 150)),
+        (40, order(Compute.ALLOCATE, 3, 51)),
+        (60, order(Compute.ALLOCATE, 4, 151)),
+        (80, order(Compute.ALLOCATE, 5, 50)),
+        (100, order(Compute.ALLOCATE, 6, 0)),
+    )
+    full = (5, ResultStatus.DONE, pages(200, 300), 0)
+    assert [status for _, status, *_ in said[2:4]] == [ResultStatus.NO_MEMORY, ResultStatus.OVER_LIMIT]
+    assert said[4:] == [full, (6, *full[1:])]
 
 
 def test_a_new_context_has_no_past(cells: Library) -> None:
