@@ -46,6 +46,9 @@ _RW = (
     ("crossings", 0, "cards", "a boundary GPU's: bit i set: frames for card i leave by its boundary port; 16 bits"),
     ("exits", 0, "cards", "an entry GPU's: bit i set: its card has a boundary GPU for card i (R8); 16 bits"),
     ("memory", 0, "", "kept by the switch while the GPU is down: the highest epoch that its firmware has granted"),
+    ("device_memory", 65536, "pages", "memory that all contexts of the compute engine share"),
+    ("context_switch", 150, "cycles", "what it costs to go from one context to another, beside its state"),
+    ("default_slice", 2000, "cycles", "time slice of a context that names none"),
 )
 
 _RO = (
@@ -67,11 +70,16 @@ _RO = (
     ("units_refused", "units", "work units refused with an acknowledgement"),
     ("crossed", "frames", "data frames sent to another card"),
     ("stalled", "frames", "data frames dropped because the way to another card stayed blocked"),
+    ("contexts", "", "contexts of the compute engine, that of plain work units included; 0: it has none"),
+    ("memory_held", "pages", "memory that contexts hold"),
 )
 
 REGISTERS: tuple[Register, ...] = tuple(
     Register(name, address, "rw", reset, unit, doc) for address, (name, reset, unit, doc) in enumerate(_RW)
 ) + tuple(Register(name, 0x20 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_RO))
+
+# A node whose compute engine has no contexts lacks these: they read 0, and take nothing.
+OF_CONTEXTS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held")
 
 ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
 

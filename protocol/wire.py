@@ -21,6 +21,7 @@ from construct import (
     FlagsEnum,
     Int8ub,
     Int16ub,
+    Int24ub,
     Int32ub,
     Int64ub,
     Rebuild,
@@ -115,18 +116,56 @@ class RecordFlag(Bits):
     ARRIVED_MARKED = 0x10  # it arrived with the error mark of an earlier hop
 
 
+class Compute(Coded):
+    """What a work unit asks of the compute engine: a digest of its bytes, or a command to one of its contexts."""
+
+    DIGEST = "digest", 0
+    CREATE = "create", 0x10
+    DESTROY = "destroy", 0x11
+    CONFIGURE = "configure", 0x12
+    ALLOCATE = "allocate", 0x13
+    FREE = "free", 0x14
+    COPY = "copy", 0x15
+    LAUNCH = "launch", 0x16
+    CANCEL = "cancel", 0x17
+    QUERY = "query", 0x18
+
+
+class Query(Coded):
+    """What a query asks a context for: the digest of its answer."""
+
+    MEMORY = "memory", 0  # pages: held 32 | limit 32
+    RUN_TIME = "run_time", 1  # cycles on the engine
+    COUNTS = "counts", 2  # switches to it 32 | commands refused 32
+    LAUNCH = "launch", 3  # 1 while it has a launch 32 | cycles left of that 32
+    GPU = "gpu", 4  # pages: held by all contexts 32 | there in all 32
+
+
+CONTEXTS = 16  # of a compute engine; 0 is that of plain work units
+COMMAND_FLITS = 2  # payload of a command before its data
+
+
 class AckStatus(Coded):
-    """Why a GPU refuses a work unit."""
+    """Why a GPU refuses a work unit. The last three: a command that reached no context."""
 
     BUSY = "busy", 1
     INCOMPLETE = "incomplete", 2
     UNKNOWN_KIND = "unknown_kind", 3
+    NO_CONTEXT = "no_context", 4
+    FOREIGN = "foreign", 5
+    EXISTS = "exists", 6
 
 
 class ResultStatus(Coded):
-    """Status of a result."""
+    """Status of a result. All but the first are a context's."""
 
     DONE = "done", 0
+    OVER_LIMIT = "over_limit", 1  # more memory than the context may hold
+    NO_MEMORY = "no_memory", 2  # more than the GPU has left
+    INVALID = "invalid", 3  # more than is held, or a context that can't do that
+    RUNNING = "running", 4  # the context has a launch already
+    CANCELLED = "cancelled", 5  # a launch is over before it was done
+    STARTED = "started", 6  # a launch waits for its turn or runs: a second result tells of its end
 
 
 class Role(Coded):
@@ -260,11 +299,20 @@ Work = Struct(
     "segment" / Int16ub,  # 0, 1, 2 ... of this unit
     "segment_bytes" / Int16ub,
     "length" / Int32ub,  # bytes of the whole unit
-    "compute" / Int8ub,  # compute kernel; 0 = digest
+    "compute" / Int8ub,  # see Compute; 0: a digest
     "source_card" / Int8ub,  # the card of `source`
-    "context" / Int16ub,  # reserved for sharing: context of the compute engine
+    "context" / Int16ub,  # a command's: which of the engine's contexts it is for
     "payload" / Bytes((this.segment_bytes + 7) // 8 * 8),  # padded with zeros to whole flits
     *_TRAILER,
+)
+
+# The first two flits of a command's payload; only a copy has more, its data. Sizes of memory are in pages.
+Command = Struct(
+    "key" / Int32ub,  # of the context: told when it is created, 0 is the key of whoever manages the GPU
+    "amount" / Int32ub,  # pages (create, configure: the limit), cycles of a launch, or what a query asks for
+    "slice" / Int32ub,  # create, configure: cycles in a row while others wait; 0: the GPU's default
+    "priority" / Int8ub,  # create, configure: the highest is served first in each round
+    "state" / Int24ub,  # create, configure: cycles that saving and restoring it adds to a switch
 )
 
 Result = Struct(

@@ -8,10 +8,15 @@
 // (bad_o); the CPU's timer deals with it. work_timer says when the oldest unit is done, work_outcome holds what is to be
 // said of it (r_*) until r_take_i.
 //
+// A unit may also be a command to one of the engine's contexts: context_table carries it out, and says what is to be
+// answered. What contexts have launched takes turns with the plain units: slice_scheduler.
+//
 // frozen_i stops everything, arrivals are lost; flush_i empties it.
 module compute_engine
   import ringhil_pkg::*;
-(
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS  // 0: every command is of an unknown kind
+) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
@@ -22,6 +27,9 @@ module compute_engine
     input  logic [ 7:0] card_id_i,
     input  logic [31:0] setup_i,
     input  logic [31:0] per_flit_i,
+    input  logic [31:0] device_memory_i,
+    input  logic [31:0] context_switch_i,
+    input  logic [31:0] default_slice_i,
     input  logic        e_valid_i,
     input  logic        e_sof_i,
     input  logic        e_eof_i,
@@ -44,6 +52,7 @@ module compute_engine
     output logic        bad_o,
     output logic        done_o,
     output logic        refused_o,
+    output logic [31:0] held_o,       // pages that contexts hold
     output logic        waiting_o,    // wake_at_o counts
     output logic [63:0] wake_at_o,
     output logic        busy_o
@@ -53,7 +62,8 @@ module compute_engine
   assign moving = !frozen_i && !flush_i;
 
   logic [63:0] unit, digest;
-  logic [15:0] source, attempt, segment, bytes;
+  logic [15:0] source, attempt, segment, bytes, context_number;
+  logic [127:0] head;
   logic [31:0] length;
   logic [7:0] kind, card;
   logic last, origin, payload, trailer, good, complete;
@@ -74,6 +84,7 @@ module compute_engine
       .bytes_o(bytes),
       .length_o(length),
       .kind_o(kind),
+      .context_o(context_number),
       .last_o(last),
       .origin_o(origin),
       .payload_o(payload),
@@ -98,19 +109,22 @@ module compute_engine
       .length_i(length),
       .last_i(last),
       .complete_o(complete),
+      .head_o(head),
       .digest_o(digest)
   );
 
   // The last segment of a unit decides.
-  logic enqueue, refuse, full, finish, held, timer_busy, outcome_busy;
+  logic enqueue, command, is_command, refuse, full, finish, held, timer_busy, outcome_busy;
   logic [15:0] reason;
+  assign is_command = CONTEXTS != 0 && kind >= COMPUTE_CREATE && kind <= COMPUTE_QUERY;
   always @* begin
     reason = ACK_BUSY;
-    if (!complete) reason = ACK_INCOMPLETE;
-    else if (kind != 8'h0) reason = ACK_UNKNOWN_KIND;
+    if (!complete || (is_command && length < 32'(COMMAND_BYTES))) reason = ACK_INCOMPLETE;
+    else if (kind != COMPUTE_DIGEST) reason = ACK_UNKNOWN_KIND;
   end
-  assign enqueue = good && last && complete && kind == 8'h0 && !full;
-  assign refuse  = good && last && !enqueue;
+  assign enqueue = good && last && complete && kind == COMPUTE_DIGEST && !full;
+  assign command = good && last && complete && is_command && length >= 32'(COMMAND_BYTES);
+  assign refuse  = good && last && !enqueue && !command;
 
   logic [ 2:0] queued;
   logic [63:0] head_unit, head_digest;
@@ -142,6 +156,10 @@ module compute_engine
       .from_o(head_from)
   );
 
+  logic wants, starts, runs, go, timer_waiting;
+  logic [31:0] plain_switch;
+  logic [63:0] timer_wake;
+  logic [31:0] o_cycles;
   work_timer u_timer (
       .clk_i,
       .rst_i(clear),
@@ -152,14 +170,139 @@ module compute_engine
       .per_flit_i,
       .ready_i(queued != 3'd0),
       .held_i(held),
+      .go_i(go),
+      .switch_i(plain_switch),
       .length_i(head_length),
+      .wants_o(wants),
+      .starts_o(starts),
+      .runs_o(runs),
       .finish_o(finish),
-      .cycles_o(r_cycles_o),
-      .waiting_o,
-      .wake_at_o,
+      .cycles_o(o_cycles),
+      .waiting_o(timer_waiting),
+      .wake_at_o(timer_wake),
       .busy_o(timer_busy)
   );
 
+  // ---------------------------------------------------------------------------------------------------- contexts
+  logic no_context, table_busy, turns_busy, turn_waiting;
+  logic [15:0] no_reason;
+  logic [63:0] no_unit, turn_wake;
+  logic [15:0] no_home, no_attempt;
+  logic [ 7:0] no_card;
+  logic [ 1:0] no_from;
+  logic a_valid, a_take;
+  logic [63:0] a_unit, a_digest;
+  logic [15:0] a_home, a_attempt, a_status;
+  logic [ 7:0] a_card;
+  logic [31:0] a_length, a_cycles;
+  logic [ 1:0] a_from;
+  if (CONTEXTS != 0) begin : g_contexts
+    logic [CONTEXTS-1:0] launched;
+    logic [CONTEXTS-1:0][7:0] priorities;
+    logic begun, over, stop;
+    logic [$clog2(CONTEXTS)-1:0] turn;
+    logic [23:0] turn_state;
+    logic [31:0] turn_slice, turn_left, ran, worked;
+    context_table #(
+        .CONTEXTS(CONTEXTS)
+    ) u_contexts (
+        .clk_i,
+        .rst_i(clear),
+        .frozen_i,
+        .device_memory_i,
+        .command_i(command),
+        .compute_i(kind),
+        .context_i(context_number),
+        .head0_i(head[127:64]),
+        .head1_i(head[63:0]),
+        .unit_i(unit),
+        .home_i(source),
+        .card_i(card),
+        .attempt_i(attempt),
+        .length_i(length),
+        .from_i(e_from_i),
+        .digest_i(digest),
+        .refuse_o(no_context),
+        .reason_o(no_reason),
+        .refuse_unit_o(no_unit),
+        .refuse_home_o(no_home),
+        .refuse_card_o(no_card),
+        .refuse_attempt_o(no_attempt),
+        .refuse_from_o(no_from),
+        .launched_o(launched),
+        .priority_o(priorities),
+        .turn_i(turn),
+        .turn_slice_o(turn_slice),
+        .turn_state_o(turn_state),
+        .turn_left_o(turn_left),
+        .begun_i(begun),
+        .over_i(over),
+        .ran_i(ran),
+        .worked_i(worked),
+        .stop_o(stop),
+        .busy_o(table_busy),
+        .valid_o(a_valid),
+        .unit_o(a_unit),
+        .home_o(a_home),
+        .card_o(a_card),
+        .attempt_o(a_attempt),
+        .status_o(a_status),
+        .digest_o(a_digest),
+        .length_o(a_length),
+        .cycles_o(a_cycles),
+        .from_o(a_from),
+        .take_i(a_take),
+        .held_o
+    );
+
+    slice_scheduler #(
+        .CONTEXTS(CONTEXTS)
+    ) u_turns (
+        .clk_i,
+        .rst_i(clear),
+        .frozen_i,
+        .slow_i,
+        .now_i,
+        .switch_i(context_switch_i),
+        .default_slice_i,
+        .launched_i(launched),
+        .priority_i(priorities),
+        .turn_o(turn),
+        .slice_i(turn_slice),
+        .state_i(turn_state),
+        .left_i(turn_left),
+        .begun_o(begun),
+        .over_o(over),
+        .ran_o(ran),
+        .worked_o(worked),
+        .stop_i(stop),
+        .plain_waits_i(wants),
+        .plain_busy_i(runs),
+        .plain_starts_i(starts),
+        .plain_go_o(go),
+        .plain_switch_o(plain_switch),
+        .waiting_o(turn_waiting),
+        .wake_at_o(turn_wake),
+        .busy_o(turns_busy)
+    );
+  end else begin : g_no_contexts
+    logic unused_ok;
+    assign unused_ok = &{
+      device_memory_i, context_switch_i, default_slice_i, context_number, head, command, wants, starts, runs, a_take
+    };
+    assign {no_context, no_reason, no_unit, no_home, no_attempt, no_card, no_from} = '0;
+    assign {a_valid, a_unit, a_digest, a_home, a_attempt, a_status, a_card, a_length, a_cycles, a_from} = '0;
+    assign {turn_waiting, turn_wake, table_busy, turns_busy, plain_switch, held_o} = '0;
+    assign go = 1'b1;
+  end
+
+  // ----------------------------------------------------------------------------------------------------- outcome
+  logic o_valid, o_take;
+  logic [63:0] o_unit, o_digest;
+  logic [15:0] o_home, o_attempt, o_status;
+  logic [ 7:0] o_card;
+  logic [31:0] o_length;
+  logic [ 1:0] o_from;
   work_outcome u_outcome (
       .clk_i,
       .rst_i(clear),
@@ -172,31 +315,48 @@ module compute_engine
       .digest_i(head_digest ^ {63'h0, corrupt_i}),
       .length_i(head_length),
       .from_i(head_from),
-      .refuse_i(refuse),
-      .reason_i(reason),
-      .refuse_unit_i(unit),
-      .refuse_home_i(source),
-      .refuse_card_i(card),
-      .refuse_attempt_i(attempt),
-      .refuse_from_i(e_from_i),
+      .refuse_i(refuse || no_context),
+      .reason_i(no_context ? no_reason : reason),
+      .refuse_unit_i(no_context ? no_unit : unit),
+      .refuse_home_i(no_context ? no_home : source),
+      .refuse_card_i(no_context ? no_card : card),
+      .refuse_attempt_i(no_context ? no_attempt : attempt),
+      .refuse_from_i(no_context ? no_from : e_from_i),
       .held_o(held),
       .busy_o(outcome_busy),
-      .valid_o(r_valid_o),
+      .valid_o(o_valid),
       .ack_o(r_ack_o),
-      .unit_o(r_unit_o),
-      .home_o(r_home_o),
-      .card_o(r_card_o),
-      .attempt_o(r_attempt_o),
-      .status_o(r_status_o),
-      .digest_o(r_digest_o),
-      .length_o(r_length_o),
-      .from_o(r_from_o),
-      .take_i(r_take_i)
+      .unit_o(o_unit),
+      .home_o(o_home),
+      .card_o(o_card),
+      .attempt_o(o_attempt),
+      .status_o(o_status),
+      .digest_o(o_digest),
+      .length_o(o_length),
+      .from_o(o_from),
+      .take_i(o_take)
   );
+
+  // Plain units and refusals go before what contexts answer: each frame that comes in has one answer at most, so none
+  // can keep the others waiting for long.
+  assign o_take      = r_take_i && o_valid;
+  assign a_take      = r_take_i && !o_valid;
+  assign r_valid_o   = o_valid || a_valid;
+  assign r_unit_o    = o_valid ? o_unit : a_unit;
+  assign r_home_o    = o_valid ? o_home : a_home;
+  assign r_card_o    = o_valid ? o_card : a_card;
+  assign r_attempt_o = o_valid ? o_attempt : a_attempt;
+  assign r_status_o  = o_valid ? o_status : a_status;
+  assign r_digest_o  = o_valid ? o_digest : a_digest;
+  assign r_length_o  = o_valid ? o_length : a_length;
+  assign r_cycles_o  = o_valid ? o_cycles : a_cycles;
+  assign r_from_o    = o_valid ? o_from : a_from;
 
   assign r_queued_o = {5'h0, queued};
   assign bad_o      = trailer && !good && moving;
   assign done_o     = finish && moving;
-  assign refused_o  = refuse && moving;
-  assign busy_o     = timer_busy || outcome_busy;
+  assign refused_o  = (refuse && moving) || no_context;
+  assign waiting_o  = timer_waiting || turn_waiting;
+  assign wake_at_o  = timer_waiting ? timer_wake : turn_wake;
+  assign busy_o     = timer_busy || outcome_busy || table_busy || turns_busy;
 endmodule

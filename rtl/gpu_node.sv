@@ -14,7 +14,8 @@
 module gpu_node
   import ringhil_pkg::*;
 #(
-    parameter bit FAULTS = 1'b1  // 0: fault_i is not looked at, and what serves faults alone is left out
+    parameter bit FAULTS = 1'b1,  // 0: fault_i is not looked at, and what serves faults alone is left out
+    parameter int CONTEXTS = MAX_CONTEXTS  // of the compute engine; 0: it has none, and only plain work units
 ) (
     input  logic                        clk_i,
     input  logic                        rst_i,
@@ -93,7 +94,7 @@ module gpu_node
   assign boundary_tx_ctl_o = tx_ctl[PORT_BOUNDARY];
 
   logic [31:0] control, watchdog, heartbeat, allowance, allowance_period, link_restore;
-  logic [31:0] compute_setup, compute_per_flit, gpu_restore;
+  logic [31:0] compute_setup, compute_per_flit, gpu_restore, device_memory, context_switch, default_slice, memory_held;
   logic [15:0] weight, crossings, exits;
   logic [7:0] gpu_type, boundary_peer;
   logic [1:0][7:0] rx_bad_count;
@@ -348,7 +349,9 @@ module gpu_node
   logic [7:0] r_card, r_queued;
   logic [31:0] r_length, r_cycles;
   logic [ 1:0] r_from;
-  compute_engine u_compute (
+  compute_engine #(
+      .CONTEXTS(CONTEXTS)
+  ) u_compute (
       .clk_i,
       .rst_i,
       .flush_i(out_of_ring),
@@ -359,6 +362,9 @@ module gpu_node
       .card_id_i,
       .setup_i(compute_setup),
       .per_flit_i(compute_per_flit),
+      .device_memory_i(device_memory),
+      .context_switch_i(context_switch),
+      .default_slice_i(default_slice),
       .e_valid_i(e_valid),
       .e_sof_i(e_sof),
       .e_eof_i(e_eof),
@@ -381,6 +387,7 @@ module gpu_node
       .bad_o(data_bad),
       .done_o(units_done),
       .refused_o(units_refused),
+      .held_o(memory_held),
       .waiting_o(compute_waiting),
       .wake_at_o(compute_wake),
       .busy_o(compute_busy)
@@ -431,7 +438,9 @@ module gpu_node
   assign status[STATUS_DEGRADED] = fault[FAULT_SLOW];
   assign status[31:STATUS_DEGRADED+1] = '0;
 
-  registers u_registers (
+  registers #(
+      .CONTEXTS(CONTEXTS)
+  ) u_registers (
       .clk_i,
       .rst_i,
       .we_i(reg_we_i),
@@ -454,6 +463,7 @@ module gpu_node
       .units_refused_i(units_refused),
       .crossed_i(start[PORT_BOUNDARY]),
       .stalled_i(stalled[2:0]),
+      .memory_held_i(memory_held),
       .control_o(control),
       .gpu_type_o(gpu_type),
       .weight_o(weight),
@@ -468,6 +478,9 @@ module gpu_node
       .boundary_peer_o(boundary_peer),
       .crossings_o(crossings),
       .exits_o(exits),
+      .device_memory_o(device_memory),
+      .context_switch_o(context_switch),
+      .default_slice_o(default_slice),
       .rx_bad_port1_o(rx_bad_count[0]),
       .rx_bad_port2_o(rx_bad_count[1])
   );

@@ -2,7 +2,9 @@
 // Reads are combinational, so that a debugger can look without time passing; writes act at the next cycle.
 module registers
   import ringhil_pkg::*;
-(
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS  // 0: the settings of contexts aren't there, either
+) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        we_i,
@@ -25,6 +27,7 @@ module registers
     input  logic        units_refused_i,
     input  logic        crossed_i,
     input  logic [ 2:0] stalled_i,
+    input  logic [31:0] memory_held_i,
     output logic [31:0] control_o,
     output logic [ 7:0] gpu_type_o,
     output logic [15:0] weight_o,
@@ -39,6 +42,9 @@ module registers
     output logic [ 7:0] boundary_peer_o,
     output logic [15:0] crossings_o,
     output logic [15:0] exits_o,
+    output logic [31:0] device_memory_o,
+    output logic [31:0] context_switch_o,
+    output logic [31:0] default_slice_o,
     output logic [ 7:0] rx_bad_port1_o,
     output logic [ 7:0] rx_bad_port2_o
 );
@@ -50,7 +56,7 @@ module registers
       compute_per_flit_q, gpu_restore_q;
   logic [7:0] gpu_type_q, boundary_peer_q;
   logic [15:0] weight_q, crossings_q, exits_q;
-  logic [31:0] memory_q;
+  logic [31:0] memory_q, device_memory, context_switch, default_slice;
   // Nothing to count in most cycles.
   logic event_seen;
   assign event_seen = {counted_i, rx_bad_i, marked_i, ttl_dropped_i, purged_i, trips_i, mutes_i, wraps_i, overflowed_i,
@@ -85,7 +91,12 @@ module registers
       REG_CROSSINGS: rdata_o = {16'h0, crossings_q};
       REG_EXITS: rdata_o = {16'h0, exits_q};
       REG_MEMORY: rdata_o = memory_q;
+      REG_DEVICE_MEMORY: rdata_o = device_memory;
+      REG_CONTEXT_SWITCH: rdata_o = context_switch;
+      REG_DEFAULT_SLICE: rdata_o = default_slice;
       REG_STATUS: rdata_o = status_i;
+      REG_CONTEXTS: rdata_o = 32'(CONTEXTS);
+      REG_MEMORY_HELD: rdata_o = memory_held_i;
       default: rdata_o = offset < 8'(COUNTERS) ? count_q[offset[4:0]] : 32'h0;
     endcase
   end
@@ -104,6 +115,9 @@ module registers
   assign boundary_peer_o    = boundary_peer_q;
   assign crossings_o        = crossings_q;
   assign exits_o            = exits_q;
+  assign device_memory_o    = device_memory;
+  assign context_switch_o   = context_switch;
+  assign default_slice_o    = default_slice;
   assign rx_bad_port1_o     = count_q[at(REG_RX_BAD_PORT1)][7:0];
   assign rx_bad_port2_o     = count_q[at(REG_RX_BAD_PORT2)][7:0];
 
@@ -175,5 +189,28 @@ module registers
         endcase
       end
     end
+  end
+
+  if (CONTEXTS != 0) begin : g_contexts
+    logic [31:0] device_memory_q, context_switch_q, default_slice_q;
+    assign device_memory  = device_memory_q;
+    assign context_switch = context_switch_q;
+    assign default_slice  = default_slice_q;
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        device_memory_q  <= RESET_DEVICE_MEMORY;
+        context_switch_q <= RESET_CONTEXT_SWITCH;
+        default_slice_q  <= RESET_DEFAULT_SLICE;
+      end else if (we_i) begin
+        unique case (addr_i)
+          REG_DEVICE_MEMORY: device_memory_q <= wdata_i;
+          REG_CONTEXT_SWITCH: context_switch_q <= wdata_i;
+          REG_DEFAULT_SLICE: default_slice_q <= wdata_i;
+          default: ;
+        endcase
+      end
+    end
+  end else begin : g_no_contexts
+    assign {device_memory, context_switch, default_slice} = '0;
   end
 endmodule

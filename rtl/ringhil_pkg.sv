@@ -33,7 +33,33 @@ package ringhil_pkg;
   localparam logic [15:0] ACK_BUSY = 16'h1;
   localparam logic [15:0] ACK_INCOMPLETE = 16'h2;
   localparam logic [15:0] ACK_UNKNOWN_KIND = 16'h3;
+  localparam logic [15:0] ACK_NO_CONTEXT = 16'h4;
+  localparam logic [15:0] ACK_FOREIGN = 16'h5;
+  localparam logic [15:0] ACK_EXISTS = 16'h6;
   localparam logic [15:0] RESULT_DONE = 16'h0;
+  localparam logic [15:0] RESULT_OVER_LIMIT = 16'h1;
+  localparam logic [15:0] RESULT_NO_MEMORY = 16'h2;
+  localparam logic [15:0] RESULT_INVALID = 16'h3;
+  localparam logic [15:0] RESULT_RUNNING = 16'h4;
+  localparam logic [15:0] RESULT_CANCELLED = 16'h5;
+  localparam logic [15:0] RESULT_STARTED = 16'h6;
+  localparam logic [7:0] COMPUTE_DIGEST = 8'h0;
+  localparam logic [7:0] COMPUTE_CREATE = 8'h10;
+  localparam logic [7:0] COMPUTE_DESTROY = 8'h11;
+  localparam logic [7:0] COMPUTE_CONFIGURE = 8'h12;
+  localparam logic [7:0] COMPUTE_ALLOCATE = 8'h13;
+  localparam logic [7:0] COMPUTE_FREE = 8'h14;
+  localparam logic [7:0] COMPUTE_COPY = 8'h15;
+  localparam logic [7:0] COMPUTE_LAUNCH = 8'h16;
+  localparam logic [7:0] COMPUTE_CANCEL = 8'h17;
+  localparam logic [7:0] COMPUTE_QUERY = 8'h18;
+  localparam logic [31:0] QUERY_MEMORY = 32'h0;
+  localparam logic [31:0] QUERY_RUN_TIME = 32'h1;
+  localparam logic [31:0] QUERY_COUNTS = 32'h2;
+  localparam logic [31:0] QUERY_LAUNCH = 32'h3;
+  localparam logic [31:0] QUERY_GPU = 32'h4;
+  localparam int MAX_CONTEXTS = 16;  // of a compute engine
+  localparam int COMMAND_BYTES = 16;  // before a command's data
   localparam logic [7:0] NO_CARD = 8'hFF;
 
   localparam int CROSSINGS = 12;  // lowest of the four flags that count
@@ -61,6 +87,9 @@ package ringhil_pkg;
   localparam logic [7:0] REG_CROSSINGS = 8'hC;
   localparam logic [7:0] REG_EXITS = 8'hD;
   localparam logic [7:0] REG_MEMORY = 8'hE;
+  localparam logic [7:0] REG_DEVICE_MEMORY = 8'hF;
+  localparam logic [7:0] REG_CONTEXT_SWITCH = 8'h10;
+  localparam logic [7:0] REG_DEFAULT_SLICE = 8'h11;
   localparam logic [7:0] REG_STATUS = 8'h20;
   localparam logic [7:0] REG_FORWARDED = 8'h21;
   localparam logic [7:0] REG_RX_BAD_PORT1 = 8'h22;
@@ -79,6 +108,8 @@ package ringhil_pkg;
   localparam logic [7:0] REG_UNITS_REFUSED = 8'h2F;
   localparam logic [7:0] REG_CROSSED = 8'h30;
   localparam logic [7:0] REG_STALLED = 8'h31;
+  localparam logic [7:0] REG_CONTEXTS = 8'h32;
+  localparam logic [7:0] REG_MEMORY_HELD = 8'h33;
 
   localparam logic [31:0] RESET_CONTROL = 32'h0;
   localparam logic [31:0] RESET_GPU_TYPE = 32'h0;
@@ -95,6 +126,9 @@ package ringhil_pkg;
   localparam logic [31:0] RESET_CROSSINGS = 32'h0;
   localparam logic [31:0] RESET_EXITS = 32'h0;
   localparam logic [31:0] RESET_MEMORY = 32'h0;
+  localparam logic [31:0] RESET_DEVICE_MEMORY = 32'h10000;
+  localparam logic [31:0] RESET_CONTEXT_SWITCH = 32'h96;
+  localparam logic [31:0] RESET_DEFAULT_SLICE = 32'h7D0;
 
   localparam int CONTROL_ENTRY = 0;
   localparam int CONTROL_MONITOR = 1;

@@ -23,6 +23,7 @@ module work_parser
     output logic [15:0] bytes_o,     // of this segment
     output logic [31:0] length_o,    // of the whole unit, bytes
     output logic [ 7:0] kind_o,
+    output logic [15:0] context_o,
     output logic        last_o,      // the unit's last segment
     // Where in a frame data_i is.
     output logic        origin_o,    // the flit that names the source's card; the three before it have been read
@@ -42,6 +43,7 @@ module work_parser
   logic [31:0] e2e_q, length_q;
   logic [63:0] unit_q;
   logic [15:0] source_q, attempt_q, segment_q, bytes_q;
+  logic [15:0] context_q;
   logic [7:0] card_q, kind_q;
   logic last_q;
   assign unit_o    = unit_q;
@@ -52,6 +54,7 @@ module work_parser
   assign bytes_o   = bytes_q;
   assign length_o  = length_q;
   assign kind_o    = kind_q;
+  assign context_o = context_q;
   assign last_o    = last_q;
 
   logic body;
@@ -95,7 +98,7 @@ module work_parser
         unique case (place_q)
           UNIT: unit_q <= data_i;
           SEGMENT: {source_q, attempt_q, segment_q, bytes_q} <= data_i;
-          ORIGIN: {length_q, kind_q, card_q} <= data_i[63:16];
+          ORIGIN: {length_q, kind_q, card_q, context_q} <= data_i;
           default: ;
         endcase
       end

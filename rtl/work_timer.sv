@@ -1,7 +1,8 @@
 // How long the compute engine works on a unit: setup_i + flits * per_flit_i cycles, four times that while slow_i, all as
 // they are in the cycle in which it begins, in 32 bits.
 //
-// A unit begins when one is there (ready_i) and the last result is out (held_i low). finish_o is high once when its time
+// A unit begins when one is there (ready_i), the last result is out (held_i low) and the engine is free for it (go_i);
+// that is switch_i cycles before the work on it begins, which don't count as its own. finish_o is high once when its time
 // is up; from then on cycles_o is what it took. The product takes two cycles: the time is added up in the first cycle of
 // the work, in which busy_o is high and a unit that costs nothing may already be finished.
 // While frozen_i nothing moves, but time passes.
@@ -15,7 +16,12 @@ module work_timer (
     input  logic [31:0] per_flit_i,
     input  logic        ready_i,
     input  logic        held_i,
+    input  logic        go_i,
+    input  logic [31:0] switch_i,
     input  logic [31:0] length_i,   // bytes
+    output logic        wants_o,    // a unit would begin
+    output logic        starts_o,
+    output logic        runs_o,
     output logic        finish_o,
     output logic [31:0] cycles_o,
     output logic        waiting_o,  // wake_at_o counts
@@ -35,7 +41,10 @@ module work_timer (
   assign cost      = slow_q ? base << 2 : base;
   assign finish_at = first_q ? finish_at_q + 64'(cost) : finish_at_q;
 
-  assign start     = ready_i && !run_q && !held_i;
+  assign wants_o   = ready_i && !run_q && !held_i;
+  assign start     = wants_o && go_i;
+  assign starts_o  = start && !frozen_i;
+  assign runs_o    = run_q;
   assign finish_o  = run_q && now_i >= finish_at && !held_i;
   assign waiting_o = run_q && !held_i && !frozen_i;
   assign cycles_o  = cycles_q;
@@ -50,7 +59,7 @@ module work_timer (
       first_q <= start;
       if (start) begin
         run_q       <= 1'b1;
-        finish_at_q <= now_i;
+        finish_at_q <= now_i + 64'(switch_i);
         slow_q      <= slow_i;
         setup_q     <= setup_i;
         low_q       <= 32'(flits[15:0]) * 32'(per_flit_i[15:0]);

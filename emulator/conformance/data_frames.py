@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.reference.commands import COMMANDS
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 
@@ -108,10 +109,11 @@ class Place:
         source: tuple[int, int] | None = None,
         segment: int = wire.SEGMENT_BYTES,
         compute: int = 0,
+        context: int | None = None,
         ttl: int = 3,
     ) -> list[RingFrame]:
         """A unit of `size` bytes for this GPU, in segments of `segment` bytes (whole flits), from another GPU of this
-        card or from `source` (card, GPU)."""
+        card or from `source` (card, GPU). Of plain work the context may be anything."""
         rng = self.rng
         card, gpu = source if source is not None else (self.card, self.other_gpu())
         epoch, unit, attempt = rng.getrandbits(32), self.number(), rng.getrandbits(16)
@@ -120,7 +122,7 @@ class Place:
             here = min(segment, size - start)
             flags = LAST if start + here == size else 0
             head = (self.card, flags, ttl, self.node, epoch, unit, gpu, attempt)
-            body = (number, here, size, compute, card, rng.getrandbits(16))
+            body = (number, here, size, compute, card, rng.getrandbits(16) if context is None else context)
             frames.append(RingFrame.of(codec.encode(Work(*head, *body, payload=_padded(rng, here)))))
         return frames
 
@@ -129,6 +131,12 @@ def some_place(rng: random.Random, **settings: int) -> Place:
     """A place in a ring, drawn, with these settings."""
     size = rng.choice([2, 3, 8, 64, 1024])
     return Place(rng, rng.randrange(wire.MAX_CARDS), rng.randrange(size), size, settings)
+
+
+def unknown_kind(rng: random.Random) -> int:
+    """A kind of computation that nobody knows: neither a digest nor a command to a context."""
+    kind = rng.randrange(1, 256 - len(COMMANDS))
+    return kind if kind < COMMANDS[0] else kind + len(COMMANDS)
 
 
 def roles(*names: str) -> int:

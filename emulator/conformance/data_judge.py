@@ -50,7 +50,7 @@ def judge_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed) -
 
 def judged_data(rule: str, enough: int, stimulus: Stimulus, observed: Observed, view: NodeView | None = None) -> Judged:
     """Like `judge_data`, with all that was found. `view` replaces what follows from the stimulus."""
-    seen = view if view is not None else standing(stimulus)
+    seen = replace(view if view is not None else standing(stimulus), contexts=observed.registers.get("contexts", 0))
     outcome = data.DataOutcome()
     for way, link in enumerate(data.WAYS):
         data.arrive_all((f for f in observed.arrived[link] if f.channel == "data"), way, seen, outcome)

@@ -27,8 +27,10 @@ class Route:
     epoch: int
 
 
-def segments(unit: int, attempt: int, data: bytes, route: Route) -> list[bytes]:
-    """Work frames that carry `data`, in order. Their link CRC is left to the link (0).
+def segments(
+    unit: int, attempt: int, data: bytes, route: Route, compute: wire.Compute = wire.Compute.DIGEST, context: int = 0
+) -> list[bytes]:
+    """Work frames that carry `data`, in order; a command's, to a context. Their link CRC is left to the link (0).
 
     The end-to-end CRC is over the header with TTL zero, so the TTL is written last.
     """
@@ -51,9 +53,9 @@ def segments(unit: int, attempt: int, data: bytes, route: Route) -> list[bytes]:
             number,
             len(part),
             length,
-            0,
+            compute.code,
             route.via,
-            0,
+            context,
         )
         body = head + part + bytes(-len(part) % 8)
         frame = bytearray(body + _WORDS.pack(crc.crc32(body), 0))

@@ -71,6 +71,10 @@ def render() -> str:
     out += [_const(8, f"STATE_{name.upper()}", value) for name, value in wire.GpuState.codes().items()]
     out += [_const(16, f"ACK_{name.upper()}", value) for name, value in wire.AckStatus.codes().items()]
     out += [_const(16, f"RESULT_{name.upper()}", value) for name, value in wire.ResultStatus.codes().items()]
+    out += [_const(8, f"COMPUTE_{name.upper()}", value) for name, value in wire.Compute.codes().items()]
+    out += [_const(32, f"QUERY_{name.upper()}", value) for name, value in wire.Query.codes().items()]
+    out.append(f"  localparam int MAX_CONTEXTS = {wire.CONTEXTS};  // of a compute engine")
+    out.append(f"  localparam int COMMAND_BYTES = {wire.COMMAND_FLITS * wire.FLIT_BYTES};  // before a command's data")
     out.append(_const(8, "NO_CARD", wire.NO_CARD))
     out.append("")
     out.append(f"  localparam int CROSSINGS = {wire.CROSSINGS_SHIFT};  // lowest of the four flags that count")

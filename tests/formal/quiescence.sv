@@ -68,6 +68,9 @@ module quiescence
   // Helpers.
   always_comb
     if (started_q) assert (dut.u_switch.restored_first_q == (dut.u_switch.restored_at_q < dut.u_switch.at_q));
+  // Plain work and contexts take turns, so one of both names the cycle to wake at.
+  always_comb
+    if (started_q) assert (!(dut.u_compute.u_timer.run_q && dut.u_compute.g_contexts.u_turns.run_q));
   for (genvar d = 0; d < 2; d++) begin : g_pointers
     logic [7:0] held, read;
     assign held = dut.u_control.g_lane[d].u_lane.wr_q - dut.u_control.g_lane[d].u_lane.base_q;

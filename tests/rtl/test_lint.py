@@ -39,6 +39,12 @@ def test_a_uart_of_other_parameters_is_as_clean(parameters: dict[str, int]) -> N
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", "uart", *given]) == ""
 
 
+@pytest.mark.parametrize("parameter", ["CONTEXTS=0", "CONTEXTS=5", "FAULTS=0"])
+def test_a_node_of_other_parameters_is_as_clean(parameter: str) -> None:
+    given = ["--lint-only", "--quiet", "-Wall", "--top-module", "gpu_node", f"-G{parameter}"]
+    assert complaints([verilator().binary, *given]) == ""
+
+
 def test_the_lint_can_fail(tmp_path: Path) -> None:
     bad = tmp_path / "bad.sv"
     bad.write_text("module bad (input logic a_i, output logic [1:0] b_o); assign b_o = a_i; endmodule\n")

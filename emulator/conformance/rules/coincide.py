@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from ringhil.emulator.conformance.data_frames import TO_HOST, Place, roles
+from ringhil.emulator.conformance.data_frames import TO_HOST, Place, roles, unknown_kind
 from ringhil.emulator.conformance.data_judge import judge_data
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import QUIET, straps
@@ -97,7 +97,7 @@ def _beside_result(rng: random.Random, place: Place, kind: str) -> Iterator[Ring
     """What comes by another way while a unit is being finished."""
     match kind:
         case "refused":
-            yield from place.unit(8, compute=rng.randrange(1, 256))
+            yield from place.unit(8, compute=unknown_kind(rng))
         case "incomplete":
             yield place.unit(80, segment=40)[1]
         case "damaged":

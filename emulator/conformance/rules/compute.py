@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from ringhil.emulator.conformance.data_frames import Place, roles, some_place
+from ringhil.emulator.conformance.data_frames import Place, roles, some_place, unknown_kind
 from ringhil.emulator.conformance.data_judge import judge_data, judged_data
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.data import START, length, played, settings
@@ -12,13 +12,16 @@ from ringhil.emulator.conformance.timeline import faulty, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
+from ringhil.emulator.testbench.reference.commands import COMMANDS
 from ringhil.emulator.testbench.reference.compute import SLOW
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Fault, Hold, Send, Stimulus
 from ringhil.protocol import codec, wire
+from ringhil.protocol.wire import Compute
 
 OVERHEAD = 40  # cycles that a unit may take beside its computation, from the last flit in to the first flit out
 INSIDE = 20  # cycles from the end of a segment on an idle link until it has been taken
+_CREATE = Compute.CREATE.code
 _SHORTEST = 30  # cycles that a GPU is dead: its switch has followed
 _BACK = 100  # cycles within which it takes part again, beside `gpu_restore`
 _LONGEST = 300  # bytes of a unit that it is given then
@@ -178,7 +181,7 @@ def waiting(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 # The first ones use up the credits; of the others some wait, and some find no room.
                 units = [place.unit(rng.choice([4, 9, 30]), source=source) for _ in range(rng.randrange(7, 11))]
                 for place_in_row in rng.sample(range(4, len(units)), 2):
-                    units[place_in_row] = place.unit(8, source=source, compute=rng.randrange(1, 256))
+                    units[place_in_row] = place.unit(8, source=source, compute=unknown_kind(rng))
                 actions.append(Hold(at, goes, kept))
                 for frames in units:
                     actions += [Send(at, WAYS[way], frame) for frame in frames]
@@ -325,7 +328,7 @@ def refuse(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             units.append((way, swapped))
             units.append((way, [*whole[2][:1], *whole[2]]))  # from the beginning once more
             units.append((way, [*whole[3][:1], *whole[3][:1], *whole[3][1:2], *whole[3][1:]]))
-            units.append((way, place.unit(rng.choice([20, 400]), source=source, compute=rng.randrange(1, 256))))
+            units.append((way, place.unit(rng.choice([20, 400]), source=source, compute=unknown_kind(rng))))
             units.append((way, whole[4]))
             short = place.unit(40, source=source)[0].data
             longer = short[:24] + (41).to_bytes(4, "big") + short[28:-8]
@@ -335,6 +338,27 @@ def refuse(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         rng.shuffle(units)
         sent = sum(length(frames) for _, frames in units)
         yield played("compute.refuse", f"refuse {index}", [*settings(place), *all_of(units, 60)], place, sent + 600)
+
+
+@rule(
+    "compute.commands",
+    "a command that reaches no context is refused: one that isn't there, or another's; by a node without contexts, too",
+)
+def commands(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        place = some_place(rng, control=roles("entry", "boundary"))
+        units: list[tuple[int, Sequence[RingFrame]]] = []
+        for way, source in enumerate(sources(place)):
+            for kind in COMMANDS:
+                # Keys are drawn, so none is that of context 0. Nobody has created another, nor is it here.
+                there = rng.choice([0, 0x1000, 0xFFFF] if kind == _CREATE else [0, 1, 15, 16, 0x100, 0xFFFF])
+                size, segment = rng.choice([(8, 8), (16, 8), (16, 256), (24, 8), (300, 256)])
+                given = {"size": size, "segment": segment, "compute": kind, "context": there}
+                units.append((way, place.unit(**given, source=source)))
+            units.append((way, place.unit(rng.choice([8, 300]), source=source)))
+        rng.shuffle(units)
+        sent = sum(length(frames) for _, frames in units)
+        yield played("compute.commands", f"commands {index}", [*settings(place), *all_of(units, 60)], place, sent + 600)
 
 
 def _one_more(last: RingFrame, size: int) -> RingFrame:

@@ -26,19 +26,30 @@ from ringhil.protocol.frames import Report
 
 WIDTH = {"gpu_type": 8, "weight": 16, "boundary_peer": 8, "crossings": 16, "exits": 16}  # bits; all others 32
 UNMAPPED = tuple(address for address in range(256) if address not in registers.ADDRESS.values())
+_SETTINGS = tuple(r.name for r in registers.REGISTERS if r.access == "rw")
 HEALTHY = registers.StatusBit.HEALTHY
-COUNTERS = tuple(r.name for r in registers.REGISTERS if r.access == "ro" and r.name != "status")
+COUNTERS = tuple(r.name for r in registers.REGISTERS if r.access == "ro" and r.name not in ("status", "contexts"))
+
+
+def _has(contexts: int, register: str) -> bool:
+    """A node with so many contexts has this register."""
+    return contexts > 0 or register not in registers.OF_CONTEXTS
+
+
+def _resets(contexts: int) -> dict[str, int]:
+    """The registers of a node with so many contexts after reset."""
+    return {r.name: r.reset if _has(contexts, r.name) else 0 for r in registers.REGISTERS}
 
 
 def _holds(stimulus: Stimulus, observed: Observed) -> dict[str, int]:
     """What each register must hold after the writes, if nothing but writes has happened."""
-    values = {r.name: r.reset for r in registers.REGISTERS} | {"status": HEALTHY}
+    contexts = observed.registers.get("contexts", 0)
+    values = _resets(contexts) | {"status": HEALTHY, "contexts": min(contexts, wire.CONTEXTS)}
     names = {r.address: r for r in registers.REGISTERS}
     for action in stimulus.actions:
         if isinstance(action, Poke):
             address = registers.ADDRESS[action.register] if isinstance(action.register, str) else action.register
-            if address in names and names[address].access == "rw":
-                name = names[address].name
+            if address in names and names[address].access == "rw" and _has(contexts, name := names[address].name):
                 values[name] = action.value & (1 << WIDTH.get(name, 32)) - 1
     return values
 
@@ -74,7 +85,6 @@ def reset(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 @rule("registers.write", "a setting keeps what is written to it, alone; counters and unmapped addresses take nothing")
 def write(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_kept, "registers.write")
-    settings = [r.name for r in registers.REGISTERS if r.access == "rw"]
     for index in range(2 * effort):
         actions: list[Action] = []
         at = 5
@@ -87,7 +97,7 @@ def write(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Poke(at, address, 0xFFFFFFFF), Peek(at + 2, address)]
             at += 3
         yield RuleCase(f"all {index}", Stimulus.of(actions, **straps(rng)), judge)
-    for name in rng.sample(settings, 5 * effort if effort < 3 else len(settings)):
+    for name in rng.sample(_SETTINGS, 5 * effort if effort < 3 else len(_SETTINGS)):
         actions = [Poke(5, name, 0xFFFFFFFF), Peek(6, name), Poke(7, name, 0xA5A5A5A5)]
         yield RuleCase(f"{name} alone", Stimulus.of(actions, tail=40), judge)
 
@@ -198,10 +208,11 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 def reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """What is read is what was written last, bit by bit; nothing is asked of what the settings bring about."""
-    held = {r.name: r.reset for r in registers.REGISTERS if r.access == "rw"}
+    contexts = observed.registers.get("contexts", 0)
+    held = {name: value for name, value in _resets(contexts).items() if name in _SETTINGS}
     breaches, peeks = [], iter(observed.peeks)
     for action in stimulus.actions:
-        if isinstance(action, Poke) and action.register in held:
+        if isinstance(action, Poke) and action.register in held and _has(contexts, str(action.register)):
             held[str(action.register)] = action.value & (1 << WIDTH.get(str(action.register), 32)) - 1
         elif isinstance(action, Peek):
             cycle, name, value = next(peeks)
@@ -213,7 +224,7 @@ def reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[B
 
 @rule("registers.bits", "each bit of each setting is kept by itself, and by no other setting")
 def bits(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    names = [r.name for r in registers.REGISTERS if r.access == "rw"]
+    names = _SETTINGS
     for index in range(effort):
         actions: list[Action] = []
         at = 5

@@ -2,13 +2,15 @@
 
 Units come in segments, by several streams at once: those from this card by the way in, those from other cards by
 their card. A damaged segment is counted and no more. The last segment of a unit is answered: with a result, or with
-a refusal when the queue is full, segments are missing, or the kind of computation is unknown.
+a refusal when the queue is full, segments are missing, or the kind of computation is unknown; so are commands
+to contexts, see `commands`.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
+from ringhil.emulator.testbench.reference.commands import unreached
 from ringhil.emulator.testbench.reference.data import WAYS, Taken
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.protocol import codec, crc, wire
@@ -104,10 +106,10 @@ class ComputeEngine:
         if follows:
             del self._streams[stream]
         reasons = {AckStatus.INCOMPLETE} if not complete else set()
-        reasons |= {AckStatus.UNKNOWN_KIND} if work.compute != 0 else set()
+        reasons |= unreached(self.view.contexts, work, unit.data)
         cost = self.cost(work.length)
         link = self._way_back(work, frame.way)
-        result = None if reasons else self._result(work, unit.data, link, cost)
+        result = None if reasons or work.compute else self._result(work, unit.data, link, cost)
         return Answer(
             frame.way, link, work, result, frozenset(reasons), cost, frame.ended, self.view, optional=frame.optional
         )

@@ -11,7 +11,8 @@ _RESET = {r.name: r.reset for r in registers.REGISTERS if r.access == "rw"}
 @dataclass(frozen=True)
 class NodeView:
     """`settings`: registers that differ from their reset value. `down`: links that the node doesn't use. `bypassed`:
-    the GPU takes no part. `faults`: those of the GPU that change what it does to frames."""
+    the GPU takes no part. `faults`: those of the GPU that change what it does to frames. `contexts`: those that its
+    compute engine has, 0: commands are of an unknown kind there."""
 
     card: int = 0
     node: int = 1
@@ -20,6 +21,7 @@ class NodeView:
     down: frozenset[str] = frozenset()
     bypassed: bool = False
     faults: frozenset[str] = frozenset()
+    contexts: int = 0
 
     def register(self, name: str) -> int:
         """A setting as it stands."""

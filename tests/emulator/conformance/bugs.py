@@ -118,6 +118,13 @@ BUGS = (
         ("compute.refuse",),
     ),
     Bug(
+        "a context is reached with any key",
+        "context_table.sv",
+        "ours         = manages || key_in == key_q[at_q];",
+        "ours         = manages || key_in != key_q[at_q];",
+        ("compute.commands",),
+    ),
+    Bug(
         "a GPU that has failed goes on with its work",
         "compute_engine.sv",
         "assign clear  = rst_i || flush_i;",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ringhil.emulator.engine.engine import TO_CPU, Engine, Events
+from ringhil.emulator.host import segments
 from ringhil.protocol import codec, crc, frames, registers, wire
 from ringhil.protocol.wire import Port
 
@@ -107,8 +108,8 @@ class Trouble:
     def __call__(self, cycles: int, pause: int) -> list[Action]:
         """Actions for `cycles` cycles, on average `pause` cycles apart, in order."""
         kinds = [self.census, self.stale, self.garbage, self.work, self.register, self.fault, self.cut, self.noise]
-        kinds.append(self.delay)
-        weights = [8, 2, 2, 8, 2, 4, 2, 1, 1]
+        kinds += [self.delay, self.command]
+        weights = [8, 2, 2, 8, 2, 4, 2, 1, 1, 8]
         cycle = 0
         while (cycle := cycle + 1 + int(self.random.expovariate(1 / pause))) < cycles:
             self.random.choices(kinds, weights)[0](cycle)
@@ -179,6 +180,25 @@ class Trouble:
         into = via * self.gpus if self.random.random() < 0.9 else self.cell()
         self.add(cycle, f"work through GPU {into}", lambda e: e.send_from_cpu(into, parts, at=cycle))
 
+    def command(self, cycle: int) -> None:
+        """To a few contexts of any GPU, created now and then; some come twice, by two ways."""
+        self.sequence += 1
+        kinds = [*wire.Compute][1:]
+        kind = self.random.choice([*kinds, wire.Compute.CREATE, wire.Compute.LAUNCH, wire.Compute.LAUNCH])
+        size = self.random.choice([0, 0, 0, 8, 500]) if kind is wire.Compute.COPY else 0
+        key, amount = self.random.choice([5, 5, 5, 0, 6]), self.random.choice([0, 3, 20, 100, 700])
+        settings = {"slice": self.random.choice([0, 16, 90]), "priority": self.random.randrange(3), "state": 0}
+        head = wire.Command.build({"key": key, "amount": amount, **settings})
+        card, via = self.random.randrange(self.cards), self.random.randrange(self.cards)
+        gpu, context = self.gpu(), self.random.choice([1, 1, 2, 15])
+        for ccw in self.random.choice([(False,), (True,), (False, True)]):
+            route = segments.Route(card, via, 0, gpu, ccw, self.gpus + 1, 1)
+            parts = segments.segments(self.sequence, 0, head + bytes(size), route, kind, context)
+            self.send(cycle, via * self.gpus, parts)
+
+    def send(self, cycle: int, cell: int, parts: list[bytes]) -> None:
+        self.add(cycle, f"a command through GPU {cell}", lambda e: e.send_from_cpu(cell, parts, at=cycle))
+
     def register(self, cycle: int) -> None:
         name, values = self.random.choice(
             [
@@ -196,6 +216,9 @@ class Trouble:
                 ("crossings", [0, 1, 2, 2**self.cards - 1]),
                 ("boundary_peer", [0, 1, 255]),
                 ("memory", [0, 77]),
+                ("device_memory", [0, 40, 65536]),
+                ("context_switch", [0, 1, 150]),
+                ("default_slice", [0, 50, 2000]),
                 ("control", [0b0001, 0b0011, 0b1101]),
             ]
         )

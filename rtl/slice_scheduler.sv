@@ -1,0 +1,162 @@
+// Who has the compute engine: the contexts that have launched something take turns with the plain work units.
+//
+// In a round everybody who waits has one turn, the highest priority first, the lowest number among equals. A context's
+// turn is a time slice at most; a unit of plain work is never interrupted, and counts as one turn of context 0. A turn
+// that isn't the same context's as the last one begins with a switch: switch_i cycles and what its state costs. While
+// slow_i, as it is when the turn begins, a launch comes forward by a quarter of the cycles that it has.
+//
+// While frozen_i nothing moves, but time passes. With no launch anywhere the plain work has the engine as if there were
+// no contexts.
+module slice_scheduler
+  import ringhil_pkg::*;
+#(
+    parameter int CONTEXTS = MAX_CONTEXTS
+) (
+    input  logic                            clk_i,
+    input  logic                            rst_i,
+    input  logic                            frozen_i,
+    input  logic                            slow_i,
+    input  logic [                    63:0] now_i,
+    input  logic [                    31:0] switch_i,
+    input  logic [                    31:0] default_slice_i,
+    input  logic [CONTEXTS-1:0]             launched_i,
+    input  logic [CONTEXTS-1:0][       7:0] priority_i,
+    // The context whose turn it is: see context_table.
+    output logic [    $clog2(CONTEXTS)-1:0] turn_o,
+    input  logic [                    31:0] slice_i,
+    input  logic [                    23:0] state_i,
+    input  logic [                    31:0] left_i,
+    output logic                            begun_o,
+    output logic                            over_o,
+    output logic [                    31:0] ran_o,
+    output logic [                    31:0] worked_o,
+    input  logic                            stop_i,
+    // Plain work.
+    input  logic                            plain_waits_i,
+    input  logic                            plain_busy_i,
+    input  logic                            plain_starts_i,
+    output logic                            plain_go_o,
+    output logic [                    31:0] plain_switch_o,  // cycles that a unit which starts now takes longer
+    output logic                            waiting_o,       // wake_at_o counts
+    output logic [                    63:0] wake_at_o,
+    output logic                            busy_o
+);
+  localparam int WIDTH = $clog2(CONTEXTS);
+
+  // A turn: first_q in its first cycle, in which the context's settings are looked at; then until end_q.
+  logic run_q, first_q, slow_q, switches_q, ended_q, stopped;
+  logic [WIDTH-1:0] turn_q, last_q;
+  logic [63:0] start_q, end_q;
+  logic [31:0] long_q, work_q;
+  logic [CONTEXTS-1:0] served_q;
+  assign turn_o = turn_q;
+
+  logic finish;
+  assign finish  = run_q && !first_q && now_i >= end_q;
+  assign stopped = run_q && stop_i;
+
+  // ------------------------------------------------------------------------------------------------ whose turn is next
+  logic any, open, choose, fresh;
+  logic [CONTEXTS-1:0] waits, candidates, ended;
+  logic [WIDTH-1:0] next;
+  logic [7:0] highest;
+  // Who has just finished its launch waits no more.
+  assign any = (launched_i & ~CONTEXTS'(1)) != '0;
+  always @* begin
+    waits    = launched_i;
+    waits[0] = plain_waits_i;
+    if (run_q && ((finish && work_q == left_i) || stopped)) waits[turn_q] = 1'b0;
+  end
+  // A round doesn't begin with whom the last one has ended with: that would be more than a slice.
+  assign ended = finish || ended_q ? CONTEXTS'(1) << turn_q : '0;
+  assign fresh = (waits & ~served_q) == '0;
+  always @* begin
+    candidates = waits & ~served_q;
+    if (fresh) candidates = (waits & ~ended) == '0 ? waits : waits & ~ended;
+  end
+  always @* begin
+    next    = '0;
+    highest = 8'h0;
+    if (any) begin
+      for (int i = CONTEXTS - 1; i >= 0; i--) begin
+        if (candidates[i] && priority_i[i] >= highest) begin
+          next    = WIDTH'(i);
+          highest = priority_i[i];
+        end
+      end
+    end
+  end
+
+  assign open           = !run_q || finish || stopped;
+  assign choose         = any && open && !plain_busy_i && candidates != '0 && next != '0;
+  assign plain_go_o     = !run_q && (!any || next == '0);
+  assign plain_switch_o = last_q == '0 ? 32'h0 : switch_i;
+
+  // ----------------------------------------------------------------------------------------------------- how long it is
+  logic [31:0] slice, need;
+  logic [63:0] work_from;  // the switch is over
+  logic whole;
+  localparam logic [31:0] SHORTEST = 32'd16;
+  always @* begin
+    slice     = 32'h0;
+    need      = 32'h0;
+    whole     = 1'b0;
+    work_from = start_q;
+    if (first_q) begin
+      slice = slice_i == 32'h0 ? default_slice_i : slice_i;
+      if (slice < SHORTEST) slice = SHORTEST;
+      slice[1:0] = 2'b00;
+      need  = slow_q ? left_i << 2 : left_i;
+      whole = need <= slice && !(slow_q && left_i[31:30] != 2'b00);
+      if (switches_q) work_from = start_q + 64'(switch_i) + 64'(state_i);
+    end
+  end
+
+  assign begun_o   = first_q && switches_q && !frozen_i;
+  assign over_o    = (finish || stopped) && !frozen_i;
+  assign waiting_o = run_q && !first_q && !frozen_i;
+  assign wake_at_o = end_q;
+  assign busy_o    = (choose || first_q || ended_q) && !frozen_i;
+  always @* begin
+    ran_o    = long_q;
+    worked_o = work_q;
+    if (stopped && !finish) begin
+      ran_o = now_i <= work_from ? 32'h0 : 32'(now_i - work_from);
+      if (first_q && ran_o > (whole ? need : slice)) ran_o = whole ? need : slice;  // it has hung since
+      worked_o = slow_q ? ran_o >> 2 : ran_o;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      run_q    <= 1'b0;
+      first_q  <= 1'b0;
+      ended_q  <= 1'b0;
+      turn_q   <= '0;
+      last_q   <= '0;
+      served_q <= '0;
+    end else if (!frozen_i) begin
+      first_q <= choose;
+      ended_q <= finish && !choose;  // a unit of plain work is next
+      if (choose) begin
+        run_q      <= 1'b1;
+        turn_q     <= next;
+        last_q     <= next;
+        switches_q <= next != last_q;
+        slow_q     <= slow_i;
+        start_q    <= now_i;
+        served_q   <= (fresh ? CONTEXTS'(0) : served_q) | (CONTEXTS'(1) << next);
+      end else if (finish || stopped) run_q <= 1'b0;
+      if (first_q && !stopped) begin
+        start_q <= work_from;
+        end_q   <= work_from + 64'(whole ? need : slice);
+        long_q  <= whole ? need : slice;
+        work_q  <= whole ? left_i : slow_q ? slice >> 2 : slice;
+      end
+      if (plain_starts_i) begin
+        last_q      <= '0;
+        served_q    <= (fresh ? CONTEXTS'(0) : served_q) | CONTEXTS'(1);
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,144 @@
+"""What a GPU did with a program, held against the reference: each answer, when it left, and what it said of memory."""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ringhil.emulator.testbench.reference.contexts import Said
+from ringhil.emulator.testbench.reference.sharing import EngineSettings, EngineState, SharedEngine
+from ringhil.protocol import codec, registers, wire
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Port, ResultStatus
+
+from .ring import GPU, RING, Flits, Played, Program
+from .ways_in import Segment, segments
+
+_FROZEN = {"hang", "dead"}
+_OUT = {Port.CW.code: 0, Port.CCW.code: 1, Port.CPU.code: 2}  # by which link an answer leaves
+_WAIT = 400  # cycles that a link with a delay may keep an answer waiting
+
+
+@dataclass
+class Verdict:
+    """`wrong`: the first thing that isn't as it must be, or nothing. `answers`: what was said, and when."""
+
+    wrong: str = ""
+    answers: list[tuple[int, Said]] = field(default_factory=list)
+
+
+class _States:
+    """What was so in each cycle."""
+
+    def __init__(self, program: Program, played: Played) -> None:
+        self.played = played
+        faults: set[str] = set()
+        self.cycles, self.faults = [0], [frozenset(faults)]
+        registers = {**RESET, **program.setup}
+        self.settings = [_settings(registers)]
+        for change in sorted(program.changes, key=lambda c: c.cycle + c.register):
+            if change.register:
+                registers[change.what] = change.value
+            else:
+                (faults.add if change.value else faults.discard)(change.what)
+            self.cycles.append(change.cycle + change.register)  # what is written holds from the next cycle on
+            self.faults.append(frozenset(faults))
+            self.settings.append(_settings(registers))
+        self.outs = [0, *(cycle for cycle, _ in played.bypassed)]
+        self.is_out = [False, *(out for _, out in played.bypassed)]
+
+    def at(self, cycle: int, free: int) -> EngineState:
+        faults = self.faults[bisect_right(self.cycles, cycle) - 1]
+        return EngineState(bool(faults & _FROZEN), "slow" in faults, self.out(cycle), cycle >= free)
+
+    def settings_at(self, cycle: int) -> EngineSettings:
+        return self.settings[bisect_right(self.cycles, cycle) - 1]
+
+    def out(self, cycle: int) -> bool:
+        return self.is_out[bisect_right(self.outs, cycle) - 1]
+
+    def lost(self, cycle: int) -> bool:
+        state = self.at(cycle, 0)
+        return state.frozen or state.out
+
+    def changed(self) -> set[int]:
+        return {*self.cycles, *self.outs}
+
+
+def judge(program: Program, played: Played) -> Verdict:
+    """Play the program on the reference, with the segments when they arrived."""
+    verdict, states = Verdict(), _States(program, played)
+    arrived = {s.cycle: s for s in segments(played.into, states.lost, states.out)}
+    verdict.wrong = _follow(SharedEngine(states.settings[0]), program, played, states, arrived, verdict)
+    return verdict
+
+
+def _follow(
+    engine: SharedEngine,
+    program: Program,
+    played: Played,
+    states: _States,
+    arrived: dict[int, Segment],
+    verdict: Verdict,
+) -> str:
+    out, held = [*played.out], [(0, 0)]
+    visits = sorted({*arrived, *states.changed()}, reverse=True)
+    free = now = 0
+    while True:
+        segment = arrived.get(now)
+        state = states.at(now, free)
+        engine.settings = states.settings_at(now)
+        said = engine.cycle(now, state, (segment.work, segment.port) if segment else None)
+        if engine.contexts.held != held[-1][1]:
+            held.append((now + 1, engine.contexts.held))
+        if said:
+            answer, queued = said
+            verdict.answers.append((now, answer))
+            if not out:
+                return f"cycle {now}: {answer} doesn't come"
+            frame = out.pop(0)
+            late = _WAIT if program.delay and answer.asker.way != Port.CPU.code else 0
+            if wrong := _differs(frame, answer, queued, now, late):
+                return f"cycle {now}: {wrong}"
+            free = frame.cycles[-1] + 1
+        while visits and visits[-1] <= now:
+            visits.pop()
+        wake = engine.next_cycle(now, states.at(now + 1, free))
+        nexts = [*visits[-1:], *([] if wake is None else [wake])]
+        if free > now:
+            nexts.append(free)
+        if not nexts:
+            break
+        now = min(nexts)
+        if now > played.end - _WAIT:  # what comes later may not have been seen to its end
+            out = [frame for frame in out if frame.cycles[0] < now]
+            break
+    if out:
+        return f"cycle {out[0].cycles[0]}: {codec.decode(out[0].data, link=False)} is said, and nothing should be"
+    if held[1:] != played.held:
+        return f"memory_held: {played.held}, and not {held[1:]}"
+    return ""
+
+
+def _differs(frame: Flits, answer: Said, queued: int, now: int, late: int) -> str:
+    """How a frame isn't what must be said from cycle `now` on, or up to `late` cycles later."""
+    if not 0 <= frame.cycles[0] - now - 1 <= late or frame.port != _OUT[answer.asker.way]:
+        return f"{answer} leaves by link {frame.port} in cycle {frame.cycles[0]}"
+    a = answer.asker
+    flags = wire.Flag.TO_HOST | (wire.Flag.CCW if a.way == Port.CW.code else 0)
+    head = (a.card, flags, RING + 1, a.home, a.epoch, a.unit, GPU, a.attempt, answer.status.code, 0, queued)
+    expected: Result | Acknowledgement
+    if isinstance(answer.status, ResultStatus):
+        expected = Result(*head, answer.digest, answer.length, answer.cycles)
+    else:
+        assert isinstance(answer.status, AckStatus)
+        expected = Acknowledgement(*head)
+    found = codec.decode(frame.data, link=False)
+    return "" if found == expected else f"{found} is said, and not {expected}"
+
+
+RESET = {r.name: r.reset for r in registers.REGISTERS}
+
+
+def _settings(values: Mapping[str, int]) -> EngineSettings:
+    names = ("compute_setup", "compute_per_flit", "device_memory", "context_switch", "default_slice")
+    return EngineSettings(*(values[name] for name in names))
