@@ -9,6 +9,7 @@ from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.check_expect import ExpectChecker
 from ringhil.emulator.scenario.check_lines import check_lines
 from ringhil.emulator.scenario.check_server import check_server
+from ringhil.emulator.scenario.check_sharing import check_sharing
 from ringhil.emulator.scenario.check_timeline import check_timeline
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.explain import explain
@@ -40,6 +41,7 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         seed=written.seed,
         server=server,
         workload=workload,
+        sharing=check_sharing(source, resolver, server.settings, written.sharing, workload.units if workload else None),
         timeline=check_timeline(source, resolver, written.timeline),
         lines=check_lines(source, [card.name for card in server.cards], written.timeline),
         until=written.until,

@@ -1,0 +1,49 @@
+"""The applications of a server: each gets a context of its GPU, and runs as a process on the host."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ringhil.emulator.card_port import CardPort
+from ringhil.emulator.host.sharing.driver import Driver, Place
+from ringhil.emulator.host.sharing.process import Process
+from ringhil.emulator.host.sharing.training import Report, Task, training
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A task on a GPU: `card` by its number; it begins `start` cycles after the others may."""
+
+    card: int
+    gpu: int
+    start: int
+    task: Task
+
+
+class Applications:
+    """Named tasks. A GPU has 15 contexts for them; their keys are their numbers."""
+
+    def __init__(self, port: CardPort, driver: Driver, tasks: Mapping[str, Placed]) -> None:
+        self._port, self._tasks = port, tasks
+        self.reports = {name: Report() for name in tasks}
+        self._processes = dict[str, Process]()
+        used: Counter[tuple[int, int]] = Counter()
+        for key, (name, placed) in enumerate(tasks.items(), 1):
+            used[placed.card, placed.gpu] += 1
+            place = Place(placed.card, placed.gpu, used[placed.card, placed.gpu])
+            program = training(placed.task, key, self.reports[name], lambda: port.now, self._training)
+            self._processes[name] = Process(port, driver, place, program)
+
+    def begin(self) -> None:
+        """Start each at its time, counted from now."""
+        for name, process in self._processes.items():
+            self._port.after(self._tasks[name].start, process.start)
+
+    def _training(self) -> bool:
+        """Whether one of them has steps to do."""
+        return any(report.trained is None and report.failed is None for report in self.reports.values())
+
+    @property
+    def finished(self) -> bool:
+        """None of them is running, or will be."""
+        return all(process.ended for process in self._processes.values())
