@@ -1,13 +1,13 @@
 """The applications of a server: each gets a context of its GPU, and runs as a process on the host."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.sharing.driver import Driver, Place
 from ringhil.emulator.host.sharing.process import Process
-from ringhil.emulator.host.sharing.training import Report, Task, training
+from ringhil.emulator.host.sharing.training import Report, Surroundings, Task, training
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class Applications:
     def __init__(self, port: CardPort, driver: Driver, tasks: Mapping[str, Placed]) -> None:
         self._port, self._tasks = port, tasks
         self.reports = {name: Report() for name in tasks}
+        self.on_progress: Callable[[int, int], None] = lambda done, total: None  # steps
         self._processes = dict[str, Process]()
+        around = Surroundings(lambda: port.now, self._training, self._stepped)
         used: Counter[tuple[int, int]] = Counter()
         for key, (name, placed) in enumerate(tasks.items(), 1):
             used[placed.card, placed.gpu] += 1
             place = Place(placed.card, placed.gpu, used[placed.card, placed.gpu])
-            program = training(placed.task, key, self.reports[name], lambda: port.now, self._training)
+            program = training(placed.task, key, self.reports[name], around)
             self._processes[name] = Process(port, driver, place, program)
 
     def begin(self) -> None:
@@ -42,6 +44,10 @@ class Applications:
     def _training(self) -> bool:
         """Whether one of them has steps to do."""
         return any(report.trained is None and report.failed is None for report in self.reports.values())
+
+    def _stepped(self) -> None:
+        done = sum(min(report.steps, self._tasks[name].task.steps) for name, report in self.reports.items())
+        self.on_progress(done, sum(placed.task.steps for placed in self._tasks.values()))
 
     @property
     def finished(self) -> bool:

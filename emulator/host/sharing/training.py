@@ -51,17 +51,26 @@ class Report:
     switches: int = 0
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a task sees of the others: the time, whether any has steps to do; and whom it tells of each of its own."""
+
+    now: Callable[[], int]
+    others: Callable[[], bool]
+    stepped: Callable[[], None]
+
+
 class TaskFailedError(Exception):
     """A GPU has refused what the task can't do without."""
 
 
-def training(task: Task, key: int, report: Report, now: Callable[[], int], others: Callable[[], bool]) -> Program:
-    """The program. What it is refused ends it, and it gives back what it has. `others`: whether any has steps to do."""
+def training(task: Task, key: int, report: Report, around: Surroundings) -> Program:
+    """The program. What it is refused ends it, and it gives back what it has."""
 
     def ask(compute: Compute, amount: int = 0, data: bytes = b"") -> Command:
         return Command(compute, key, amount, task.slice, task.priority, task.state, data)
 
-    report.began = now()
+    report.began = around.now()
     try:
         limit = _FOREVER if task.memory is None else task.memory
         _must((yield ask(Compute.CREATE, limit)), "no context")
@@ -73,19 +82,20 @@ def training(task: Task, key: int, report: Report, now: Callable[[], int], other
             piece = min(task.piece, wanted - report.memory)
             _must((yield ask(Compute.ALLOCATE, piece)), "out of memory at initialisation")
             report.memory += piece
-        report.ready = now()
-        while report.steps < task.steps or (task.again and others()):
+        report.ready = around.now()
+        while around.others() if task.again and report.trained is not None else report.trained is None:
             if task.host:
                 yield Busy(task.host)
             if task.input:
                 _must((yield ask(Compute.COPY, 0, bytes(task.input))), "its data didn't reach the GPU")
             _must((yield ask(Compute.LAUNCH, task.compute)), "its work was not done")
             report.steps += 1
+            around.stepped()
             if report.steps == task.steps:
-                report.trained = now()
+                report.trained = around.now()
     except TaskFailedError as error:
         report.failed = str(error)
-    report.ended = now()
+    report.ended = around.now()
     run = yield ask(Compute.QUERY, Query.RUN_TIME.code)
     counts = yield ask(Compute.QUERY, Query.COUNTS.code)
     if run is not None and counts is not None and run.done and counts.done:
