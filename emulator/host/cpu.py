@@ -99,9 +99,9 @@ class Cpu:
 
     def _report(self, card: CardView, report: Report) -> None:
         before = card.weight
-        gone = card.update(report, self._port.now)
-        self._out.give_up_on(card, gone)
-        self.driver.gone(card, gone)
+        self._out.give_up_on(card, card.update(report, self._port.now))
+        if card.members:
+            self.driver.counted(card)
         if not self._out.begun:
             if all(c.known for c in self.cards):
                 self._hand_out()
@@ -121,9 +121,7 @@ class Cpu:
 
     def _lose(self, card: CardView) -> None:
         """The card can't be reached any more."""
-        gone = card.lost()
-        self._out.give_up_on(card, gone)
-        self.driver.gone(card, gone)
+        self._out.give_up_on(card, card.lost())
         self._out.give_up_on_entry(card)
         self._out.recount()
         self._out.dispatch()

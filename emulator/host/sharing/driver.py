@@ -3,11 +3,12 @@
 Each command is carried out once: a context's commands go out one after the other, the next one when the last one is
 answered, and what isn't answered in time goes out again with the same number, which the GPU knows. A launch is answered
 when the GPU has taken it, so that others may follow, and once more when it is over; that is asked for again, too. When
-a GPU is counted no more, all that it was asked is lost, and so are its contexts.
+its card is counted and a GPU isn't there any more, all that it was asked is lost, and so are its contexts. While nobody
+counts the card, its commands wait: the next entry GPU finds the contexts as they were.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,6 +21,7 @@ from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 Then = Callable[[Answer], None]
 _MORE = 8  # times as long as the first attempt may one take at most
+_MOST = 30  # attempts without an answer, after which nobody waits any more
 _AGAIN = (AckStatus.BUSY, AckStatus.INCOMPLETE)  # it has reached nobody: a segment was lost
 
 
@@ -52,7 +54,7 @@ class _Line:
 
 class Driver:
     """`patience`: cycles that an answer may take, beyond its command's way over the link. Give it what comes back
-    (`mail`), and say who is counted no more (`gone`)."""
+    (`mail`), and say when a card has been counted (`counted`)."""
 
     def __init__(self, port: CardPort, cards: Sequence[CardView], patience: int) -> None:
         self._port, self._cards, self._patience = port, cards, patience
@@ -63,6 +65,10 @@ class Driver:
 
     def ask(self, place: Place, command: Command, then: Then) -> None:
         """Have a command carried out; `then` gets its answer, a launch's when it is over."""
+        card = self._cards[place.card]
+        if card.members and place.gpu not in card.members:
+            self._port.after(1, partial(then, LOST))
+            return
         line = self._lines.setdefault(place, _Line())
         line.waiting.append(_Asked(place, command, then))
         self._next(line)
@@ -84,19 +90,14 @@ class Driver:
         elif answer.status not in _AGAIN:
             self._answered(line, asked, answer)
 
-    def gone(self, card: CardView, gpus: Collection[int]) -> None:
-        """These GPUs are members no more: their contexts are lost."""
+    def counted(self, card: CardView) -> None:
+        """These are its members now: the contexts of others are lost."""
         for place, line in [*self._lines.items()]:
-            if place.card == card.number and place.gpu in gpus:
+            if place.card == card.number and place.gpu not in card.members:
                 del self._lines[place]
                 for asked in (line.launch, line.out, *line.waiting):
                     if asked is not None:
                         self._end(asked, LOST)
-
-    def moved(self) -> None:
-        """There are other entry GPUs: what is out went by way of the old ones."""
-        for asked in [*self._asked.values()]:
-            self._send(asked)
 
     # ------------------------------------------------------------------------------------------------------ one by one
 
@@ -151,5 +152,14 @@ class Driver:
         self._port.after(allowed * min(attempt + 1, _MORE), partial(self._look, asked, attempt))
 
     def _look(self, asked: _Asked, attempt: int) -> None:
-        if self._asked.get(asked.unit) is asked and asked.attempt == attempt:
+        if self._asked.get(asked.unit) is not asked or asked.attempt != attempt:
+            return
+        line, card = self._lines[asked.place], self._cards[asked.place.card]
+        runs = asked is line.launch and card.reachable  # it says no more until it is over
+        if attempt < _MOST or runs:
             self._send(asked)
+        elif asked is line.launch:
+            line.launch = None
+            self._end(asked, LOST)
+        else:
+            self._answered(line, asked, LOST)
