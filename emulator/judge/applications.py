@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ringhil.emulator.host.sharing.training import Report
+from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.scenario import Application, Sharing
 
 _KIB = 1024  # bytes
@@ -35,7 +35,7 @@ class ApplicationOutcome:
 
 
 def application_outcomes(
-    sharing: Sharing | None, default_slice: int, reports: Mapping[str, Report]
+    sharing: Sharing | None, default_slice: int, reports: Mapping[str, TaskReport]
 ) -> dict[str, ApplicationOutcome]:
     """By name, in the file's order."""
     if sharing is None:
@@ -43,7 +43,7 @@ def application_outcomes(
     return {each.name: _outcome(sharing, each, default_slice, reports[each.name]) for each in sharing.applications}
 
 
-def _outcome(sharing: Sharing, each: Application, default_slice: int, report: Report) -> ApplicationOutcome:
+def _outcome(sharing: Sharing, each: Application, default_slice: int, report: TaskReport) -> ApplicationOutcome:
     def in_time(cycles: int, unit: int) -> float:
         return round(cycles * sharing.cycle / unit, 6)
 

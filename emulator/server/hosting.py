@@ -5,7 +5,7 @@ from dataclasses import fields
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.sharing.applications import Placed
-from ringhil.emulator.host.sharing.training import Task
+from ringhil.emulator.host.sharing.training import TrainingTask
 from ringhil.emulator.host.workload import Files, Generated, WorkUnits
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times
@@ -38,8 +38,8 @@ def tasks(scenario: Scenario, wiring: Wiring) -> dict[str, Placed]:
     """The applications of a scenario, by name."""
     found = {}
     for a in scenario.sharing.applications if scenario.sharing else ():
-        given = {field.name: getattr(a, field.name) for field in fields(Task)}
-        task = Task(**given)
+        given = {field.name: getattr(a, field.name) for field in fields(TrainingTask)}
+        task = TrainingTask(**given)
         found[a.name] = Placed(wiring.number(a.gpu.card), a.gpu.index, a.start, task)
     return found
 

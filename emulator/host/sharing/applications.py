@@ -1,13 +1,13 @@
-"""The applications of a server: each gets a context of its GPU, and runs as a process on the host."""
+"""The applications of a server: each gets a context of its GPU, and runs as a process on the CPU."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.sharing.driver import Driver, Place
+from ringhil.emulator.host.sharing.driver import ContextRef, Driver
 from ringhil.emulator.host.sharing.process import Process
-from ringhil.emulator.host.sharing.training import Report, Surroundings, Task, training
+from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Placed:
     card: int
     gpu: int
     start: int
-    task: Task
+    task: TrainingTask
 
 
 class Applications:
@@ -25,14 +25,14 @@ class Applications:
 
     def __init__(self, port: CardPort, driver: Driver, tasks: Mapping[str, Placed]) -> None:
         self._port, self._tasks = port, tasks
-        self.reports = {name: Report() for name in tasks}
+        self.reports = {name: TaskReport() for name in tasks}
         self.on_progress: Callable[[int, int], None] = lambda done, total: None  # steps
         self._processes = dict[str, Process]()
         around = Surroundings(lambda: port.now, self._training, self._stepped)
         used: Counter[tuple[int, int]] = Counter()
         for key, (name, placed) in enumerate(tasks.items(), 1):
             used[placed.card, placed.gpu] += 1
-            place = Place(placed.card, placed.gpu, used[placed.card, placed.gpu])
+            place = ContextRef(placed.card, placed.gpu, used[placed.card, placed.gpu])
             program = training(placed.task, key, self.reports[name], around)
             self._processes[name] = Process(port, driver, place, program)
 

@@ -40,7 +40,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """`status`: a context's, or why none was reached; None: the GPU is gone, or nobody knows what became of it.
     `cycles`: what a launch had of the engine."""
 
@@ -64,14 +64,14 @@ class Answer:
         return self.digest & _LOW
 
 
-LOST = Answer(None)
+LOST = Reply(None)
 
 
-def answer_of(message: Result | Acknowledgement) -> Answer:
+def answer_of(message: Result | Acknowledgement) -> Reply:
     """What a GPU has answered. Raises KeyError for a status that doesn't exist."""
     if isinstance(message, Result):
-        return Answer(_STATUS[message.status], message.digest, message.cycles)
-    return Answer(_REASON[message.status])
+        return Reply(_STATUS[message.status], message.digest, message.cycles)
+    return Reply(_REASON[message.status])
 
 
 def unit_of(number: int) -> int:

@@ -15,18 +15,18 @@ from functools import partial
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.sharing.command import LOST, Answer, Command, answer_of, unit_of
+from ringhil.emulator.host.sharing.command import LOST, Command, Reply, answer_of, unit_of
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
-Then = Callable[[Answer], None]
+Then = Callable[[Reply], None]
 _MORE = 8  # times as long as the first attempt may one take at most
 _MOST = 30  # attempts without an answer, after which nobody waits any more
 _AGAIN = (AckStatus.BUSY, AckStatus.INCOMPLETE)  # it has reached nobody: a segment was lost
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ContextRef:
     """A context of a GPU: `card` by its number."""
 
     card: int
@@ -36,7 +36,7 @@ class Place:
 
 @dataclass(slots=True)
 class _Asked:
-    place: Place
+    place: ContextRef
     command: Command
     then: Then
     unit: int = 0
@@ -58,12 +58,12 @@ class Driver:
 
     def __init__(self, port: CardPort, cards: Sequence[CardView], patience: int) -> None:
         self._port, self._cards, self._patience = port, cards, patience
-        self._lines: dict[Place, _Line] = {}
+        self._lines: dict[ContextRef, _Line] = {}
         self._asked: dict[int, _Asked] = {}  # by unit: out, or launched
         self._number = 0
         self.resent = 0
 
-    def ask(self, place: Place, command: Command, then: Then) -> None:
+    def ask(self, place: ContextRef, command: Command, then: Then) -> None:
         """Have a command carried out; `then` gets its answer, a launch's when it is over."""
         card = self._cards[place.card]
         if card.members and place.gpu not in card.members:
@@ -101,7 +101,7 @@ class Driver:
 
     # ------------------------------------------------------------------------------------------------------ one by one
 
-    def _answered(self, line: _Line, asked: _Asked, answer: Answer) -> None:
+    def _answered(self, line: _Line, asked: _Asked, answer: Reply) -> None:
         line.out = None
         if asked.command.compute is Compute.LAUNCH and answer.status is ResultStatus.STARTED:
             line.launch, asked.attempt = asked, 0
@@ -110,7 +110,7 @@ class Driver:
             self._end(asked, answer)
         self._next(line)
 
-    def _end(self, asked: _Asked, answer: Answer) -> None:
+    def _end(self, asked: _Asked, answer: Reply) -> None:
         self._asked.pop(asked.unit, None)
         asked.then(answer)
 

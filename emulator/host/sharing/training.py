@@ -6,7 +6,7 @@ It isn't told that it shares its GPU: it asks how much memory there is, and is t
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ringhil.emulator.host.sharing.command import Answer, Command
+from ringhil.emulator.host.sharing.command import Command, Reply
 from ringhil.emulator.host.sharing.process import Busy, Program
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
 
@@ -14,7 +14,7 @@ _FOREVER = (1 << 32) - 1  # pages: no limit of its own
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """What a task is and may have. Memory in pages, times in cycles; `memory`: its limit, None: as much as there is;
     `slice`: 0: the GPU's default. `wants`: percent of the memory that it is told of, in pieces of `piece`; each of its
     `steps` takes `host`, then brings `input` bytes to the GPU and launches `compute`. `again`: it goes on with more of
@@ -34,7 +34,7 @@ class Task:
 
 
 @dataclass
-class Report:
+class TaskReport:
     """How a task fares. Cycles; `failed`: why it ended early. `memory`: pages that it held at most, `told`: those that
     it was told of. `trained`: when its steps were done, `steps` counts those that it did `again`, too. `run`: what it
     had of the engine, in `switches` turns behind another one's."""
@@ -64,7 +64,7 @@ class TaskFailedError(Exception):
     """A GPU has refused what the task can't do without."""
 
 
-def training(task: Task, key: int, report: Report, around: Surroundings) -> Program:
+def training(task: TrainingTask, key: int, report: TaskReport, around: Surroundings) -> Program:
     """The program. What it is refused ends it, and it gives back what it has."""
 
     def ask(compute: Compute, amount: int = 0, data: bytes = b"") -> Command:
@@ -103,7 +103,7 @@ def training(task: Task, key: int, report: Report, around: Surroundings) -> Prog
     yield ask(Compute.DESTROY)
 
 
-def _must(answer: Answer | None, why: str) -> Answer:
+def _must(answer: Reply | None, why: str) -> Reply:
     assert answer is not None  # a command has an answer
     if answer.done:
         return answer

@@ -3,7 +3,7 @@
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.host.sharing.training import Report
+from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
@@ -29,14 +29,16 @@ def cells() -> Library:
     return cells_library()
 
 
-def played(cells: Library, timeline: str = "", more: str = "", seed: int = 1) -> tuple[Outcome, dict[str, Report], Run]:
+def played(
+    cells: Library, timeline: str = "", more: str = "", seed: int = 1
+) -> tuple[Outcome, dict[str, TaskReport], Run]:
     text = SERVER.format(seed=seed, steps=STEPS, compute=COMPUTE, more=more, timeline=timeline)
     run = Run(loads(text if timeline else text.replace("timeline:\n", "")), cells)
     outcome = run.run()
     return outcome, run.server.applications.reports, run
 
 
-def all_once(reports: dict[str, Report], *names: str) -> None:
+def all_once(reports: dict[str, TaskReport], *names: str) -> None:
     """What the GPU says that it has worked is what was asked of it, no more and no less."""
     for name in names:
         report = reports[name]
