@@ -165,5 +165,6 @@ class Judge:
             self.acceptance,
             self.names,
             self.conduct,
+            server.applications,
         )
         return self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)

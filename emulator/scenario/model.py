@@ -213,7 +213,16 @@ class Invariants(Part):
     rightly_named: bool = Field(
         True, description="who is suspected, slow or noisy has given cause for it; who has, is named"
     )
-    work_once: bool = Field(True, description="every work unit is done, its result accepted once, and right")
+    work_once: bool = Field(
+        True,
+        description="every work unit is done, its result accepted once, and right; an application's launches are done "
+        "whole, and as many as it says",
+    )
+    memory_isolated: bool = Field(
+        True,
+        description="no context holds more memory than it may, all together not more than the GPU has, "
+        "and none is refused what it may have",
+    )
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
     lease_terms: bool = Field(
         True,

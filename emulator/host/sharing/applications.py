@@ -28,11 +28,13 @@ class Applications:
         self.reports = {name: TaskReport() for name in tasks}
         self.on_progress: Callable[[int, int], None] = lambda done, total: None  # steps
         self._processes = dict[str, Process]()
+        self._places = dict[str, ContextRef]()
         around = Surroundings(lambda: port.now, self._training, self._stepped)
         used: Counter[tuple[int, int]] = Counter()
         for key, (name, placed) in enumerate(tasks.items(), 1):
             used[placed.card, placed.gpu] += 1
             place = ContextRef(placed.card, placed.gpu, used[placed.card, placed.gpu])
+            self._places[name] = place
             program = training(placed.task, key, self.reports[name], around)
             self._processes[name] = Process(port, driver, place, program)
 
@@ -40,6 +42,10 @@ class Applications:
         """Start each at its time, counted from now."""
         for name, process in self._processes.items():
             self._port.after(self._tasks[name].start, process.start)
+
+    def by_context(self) -> dict[str, tuple[ContextRef, TaskReport]]:
+        """By name: the context that it uses, and how it fares."""
+        return {name: (place, self.reports[name]) for name, place in self._places.items()}
 
     def _training(self) -> bool:
         """Whether one of them has steps to do."""

@@ -55,16 +55,18 @@ def test_all_do_their_steps_and_give_their_memory_back(cells: Library) -> None:
 
 
 def test_the_entry_gpu_may_fail_under_them(cells: Library) -> None:
-    _, reports, run = played(cells, "  - {at: 20000, fault: dead, gpu: a.0}\n")
+    outcome, reports, run = played(cells, "  - {at: 20000, fault: dead, gpu: a.0}\n")
     all_once(reports, "x", "y", "z")
     assert run.cpu.cards[0].entry == 1
+    assert outcome.failures == ()
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_noise_on_a_link_costs_time_only(cells: Library, seed: int) -> None:
     """Commands and answers are lost on their way, and come again."""
     noise = "  - {at: 9000, fault: link_bit_errors, link: a.3-a.4, rate: 300}\n"
-    _, reports, run = played(cells, noise, seed=seed)
+    outcome, reports, run = played(cells, noise, seed=seed)
+    assert outcome.failures == ()
     all_once(reports, "x", "y", "z")
     assert run.cpu.driver.resent > 1
 
