@@ -32,7 +32,7 @@ class Results:
         applications: Applications,
     ) -> None:
         self._wiring, self._kernel, self._cpu = wiring, kernel, cpu
-        self._applications = applications
+        self.applications = applications
         self._watch, self._orphans = watch, orphans
 
     def breaks(self, card: CardView) -> tuple[LinkRef, ...]:
@@ -138,7 +138,7 @@ class Results:
                 "cycles_per_second": round(now / seconds, 1) if seconds else None,
             },
             applications=application_outcomes(
-                scenario.sharing, scenario.server.settings.default_slice, self._applications.reports
+                scenario.sharing, scenario.server.settings.default_slice, self.applications.reports
             ),
         )
 

@@ -1,6 +1,7 @@
 """`ringhil share`: the three rows of S4 by one set of parameters, and what is said when something is wrong."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,8 @@ def test_the_published_figures_come_out(name: str, rows: dict[str, tuple[float, 
 def test_one_set_of_parameters_serves_all_rows() -> None:
     """Memory and slices are what the rows are about; all else is the same."""
     texts = [(EXAMPLES / f"sharing-{name}.yaml").read_text() for name in ("none", "memory", "slices")]
-    bare = [
-        text.replace(", memory: 5888", "").replace(", slice: 20000", "").replace(", slice: 200", "") for text in texts
-    ]
-    assert [line for line in bare[0].splitlines() if line[:1] != "#"] == [
-        line for line in bare[1].splitlines() if line[:1] != "#"
-    ]
-    assert bare[1].splitlines()[1:] == bare[2].splitlines()[1:]
+    given = re.compile(r", (memory|slice): \d+")
+    assert len({given.sub("", text).split("expect:")[0] for text in texts}) == 1
 
 
 def test_people_get_a_table(tmp_path: Path) -> None:
