@@ -48,3 +48,4 @@ def test_names_and_numbers_are_those_of_the_ring_that_is_left() -> None:
         (event.at, event.where) for event in wanted.timeline
     ]
     assert less.server == wanted.server
+    assert less.sharing == wanted.sharing
