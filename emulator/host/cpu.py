@@ -14,6 +14,8 @@ from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy import POLICIES
+from ringhil.emulator.host.sharing.command import is_command
+from ringhil.emulator.host.sharing.driver import Driver
 from ringhil.emulator.host.work_count import WorkCount
 from ringhil.emulator.host.workload import WorkUnits
 from ringhil.firmware.actions import Action
@@ -39,6 +41,9 @@ class Cpu:
         self.on_grant: Callable[[CardView, Action], None] = lambda card, action: None  # Granted or Lapsed
         self.on_split: Callable[[int, tuple[int, ...]], None] = lambda units, shares: None  # see Policy
         self.work = WorkCount(0 if workload is None else workload.units)
+        self.driver = Driver(port, cards, config.patience)
+        self.on_counted: Callable[[], None] = lambda: None  # the cards have been counted, or those that will be
+        self._counted = False
         self._port = port
         self._leases = Leases(port, cards, self._lease_changed)
         self._accepting = Accepting(self.work)
@@ -78,6 +83,8 @@ class Cpu:
                 self.work.fenced += 1
             elif isinstance(message, Report):
                 self._report(card, message)
+            elif is_command(message.unit):
+                self.driver.mail(message)
             elif isinstance(message, Result):
                 self._result(message)
             else:
@@ -93,6 +100,8 @@ class Cpu:
     def _report(self, card: CardView, report: Report) -> None:
         before = card.weight
         self._out.give_up_on(card, card.update(report, self._port.now))
+        if card.members:
+            self.driver.counted(card)
         if not self._out.begun:
             if all(c.known for c in self.cards):
                 self._hand_out()
@@ -120,6 +129,9 @@ class Cpu:
     # --------------------------------------------------------------------------------------------------------- work
 
     def _hand_out(self) -> None:
+        if not self._counted:
+            self._counted = True
+            self.on_counted()
         if self.workload is None or self._out.begun:
             return
         self._out.begin()

@@ -14,6 +14,7 @@ from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.hold_offs import HoldOffs
 from ringhil.emulator.judge.holding import Holding
+from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.mail import Ask, cut_short, read
 from ringhil.emulator.judge.noise import NoisyLinks
@@ -27,8 +28,17 @@ from ringhil.emulator.judge.told import Told
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.judge.weighing import Weighing
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
+from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import CountAsked, CpuSaid, FirmwareStopped, SharedOut, Struck, TakenIn
+from ringhil.emulator.server.observations import (
+    CountAsked,
+    CpuSaid,
+    FirmwareStopped,
+    Flapped,
+    SharedOut,
+    Struck,
+    TakenIn,
+)
 from ringhil.firmware.observations import (
     Counted,
     Deposed,
@@ -75,6 +85,7 @@ class Conduct:
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2)
+        self.isolation = Isolation(settings.device_memory)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -90,7 +101,8 @@ class Conduct:
         listen(ToFirmware, self._to_firmware)
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
-        listen(Struck, lambda o: self.weighing.struck(o.event, o.cycle))
+        listen(Struck, self._struck)
+        listen(Flapped, lambda o: self.isolation.struck((o.card, o.gpu)))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
@@ -308,10 +320,16 @@ class Conduct:
         answer = read(o.frame)
         if isinstance(answer, Ask):
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
+        self.isolation.sent(o.frame)
         if not self._works:
             return
         self.ledger.frame(o.frame, o.cycle)
         self.routes.frame(o.cell, o.frame, o.cycle)
+
+    def _struck(self, o: Struck) -> None:
+        self.weighing.struck(o.event, o.cycle)
+        if isinstance(o.event.target, GpuRef):
+            self.isolation.struck((self._wiring.number(o.event.target.card), o.event.target.index))
 
     def _shared_out(self, o: SharedOut) -> None:
         self.ledger.split(o.shares)
@@ -328,6 +346,8 @@ class Conduct:
         message = None
         if not o.bad and not fenced and o.frame[0] in (Result.KIND, Acknowledgement.KIND):
             message = _decoded(o.frame)
+        if isinstance(message, Result):
+            self.isolation.answered(message, o.cycle)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:
                 self._done_at = o.cycle if work.completed == work.units else None

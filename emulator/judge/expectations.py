@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
@@ -50,6 +51,9 @@ class _Findings:
 
     def sent(self, gpu: GpuRef) -> int:
         return self._ledger.sent(self._cards[gpu.card].number, gpu.index)
+
+    def application(self, name: str) -> TaskReport:
+        return self._results.applications.reports[name]
 
 
 class Expectations:

@@ -44,7 +44,7 @@ class Judge:
         self.acceptance = Acceptance(server.wiring, cpu, [card.role for card in self.watch.cards])
         self.names = Names(self.watch, cpu.cards, self.bounds)
         self._switchovers = SwitchOvers(server, self.bounds)
-        self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans)
+        self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans, server.applications)
         listen = server.observations.listen
         listen(FirmwareSaid, self._said)
         listen(FromFirmware, self._sent)
@@ -165,5 +165,6 @@ class Judge:
             self.acceptance,
             self.names,
             self.conduct,
+            server.applications,
         )
         return self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)

@@ -106,7 +106,9 @@ class Ledger:
         if frame[0] != Work.KIND or frame[20:22] != b"\0\0":
             return
         self._look(now)
-        _, card, _, _, gpu, _, unit, _, attempt, _, _, length, _, via, _ = Work.HEAD.unpack_from(frame)
+        _, card, _, _, gpu, _, unit, _, attempt, _, _, length, compute, via, _ = Work.HEAD.unpack_from(frame)
+        if compute:
+            return  # a command: judged by isolation.py
         where = (card, gpu)
         self.count.crossed += via != card
         self._since_split[where] = self._since_split.get(where, 0) + 1

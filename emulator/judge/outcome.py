@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ringhil.emulator.judge.applications import ApplicationOutcome
 from ringhil.emulator.scenario import EventAction
 
 
@@ -128,6 +129,7 @@ class Outcome:
     violations: tuple[Violation, ...]
     not_judged: tuple[str, ...] = ()  # of the end of the run, and why
     engine: dict[str, Any] = field(default_factory=dict)
+    applications: dict[str, ApplicationOutcome] = field(default_factory=dict)
 
     def broken(self, invariant: str) -> tuple[Violation, ...]:
         """What was found of one invariant."""
@@ -161,7 +163,11 @@ class Outcome:
             "recoveries": [_recovery_json(r) for r in self.recoveries],
             "expect": [{"index": e.index, "ok": e.ok, "expected": e.text, "found": e.found} for e in self.expect],
             "engine": self.engine,
-        }
+        } | ({"applications": self.applications_json()} if self.applications else {})
+
+    def applications_json(self) -> dict[str, Any]:
+        """By name."""
+        return {name: application.to_json() for name, application in self.applications.items()}
 
 
 def _card_json(card: CardOutcome) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.sharing.applications import Applications
+from ringhil.emulator.judge.applications import application_outcomes
 from ringhil.emulator.judge.invariants import violations
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.orphans import Orphans
@@ -20,8 +22,17 @@ _STATUS = registers.StatusBit.codes()
 class Results:
     """Reads them off the parts of a server, at any time."""
 
-    def __init__(self, wiring: Wiring, kernel: Kernel, cpu: Cpu, watch: Watch, orphans: Orphans) -> None:
+    def __init__(
+        self,
+        wiring: Wiring,
+        kernel: Kernel,
+        cpu: Cpu,
+        watch: Watch,
+        orphans: Orphans,
+        applications: Applications,
+    ) -> None:
         self._wiring, self._kernel, self._cpu = wiring, kernel, cpu
+        self.applications = applications
         self._watch, self._orphans = watch, orphans
 
     def breaks(self, card: CardView) -> tuple[LinkRef, ...]:
@@ -126,6 +137,9 @@ class Results:
                 "seconds": round(seconds, 6),
                 "cycles_per_second": round(now / seconds, 1) if seconds else None,
             },
+            applications=application_outcomes(
+                scenario.sharing, scenario.server.settings.default_slice, self.applications.reports
+            ),
         )
 
 

@@ -35,6 +35,7 @@ from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_v
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
 from ringhil.emulator.scenario.settings import BABBLED, Settings
+from ringhil.emulator.scenario.sharing import Application, Sharing
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.variants import Variant, Variants
 from ringhil.emulator.scenario.workload import Workload
@@ -46,6 +47,7 @@ __all__ = [
     "INVARIANTS",
     "LINE_FAULTS",
     "PARAMETERS",
+    "Application",
     "BoundaryIs",
     "BoundaryLink",
     "BreakIs",
@@ -72,6 +74,7 @@ __all__ = [
     "ScenarioError",
     "Server",
     "Settings",
+    "Sharing",
     "StrandedAre",
     "TimelineEvent",
     "Trait",

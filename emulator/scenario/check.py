@@ -9,6 +9,7 @@ from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.check_expect import ExpectChecker
 from ringhil.emulator.scenario.check_lines import check_lines
 from ringhil.emulator.scenario.check_server import check_server
+from ringhil.emulator.scenario.check_sharing import check_sharing
 from ringhil.emulator.scenario.check_timeline import check_timeline
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.explain import explain
@@ -33,6 +34,8 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
     server = check_server(source, written.server)
     resolver = Resolver(source, {card.name: card for card in server.cards}, server.boundary_links)
     workload = _workload(source, written.workload, server, folder)
+    units = workload.units if workload else None
+    sharing = check_sharing(source, resolver, server.settings, written.sharing, units)
     _check_delays(source, written.timeline, server)
     _check_babblers(source, written.timeline, server.settings)
     return Scenario(
@@ -40,10 +43,11 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         seed=written.seed,
         server=server,
         workload=workload,
+        sharing=sharing,
         timeline=check_timeline(source, resolver, written.timeline),
         lines=check_lines(source, [card.name for card in server.cards], written.timeline),
         until=written.until,
-        expect=ExpectChecker(source, resolver, workload).all(written.expect),
+        expect=ExpectChecker(source, resolver, workload, sharing).all(written.expect),
         invariants=frozenset(name for name in INVARIANTS if getattr(written.invariants, name)),
     )
 

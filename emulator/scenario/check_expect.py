@@ -11,6 +11,7 @@ from ringhil.emulator.scenario.expect.reader import Reader
 from ringhil.emulator.scenario.expectation import Expectation, When
 from ringhil.emulator.scenario.marks import Loc, Source
 from ringhil.emulator.scenario.references import Resolver
+from ringhil.emulator.scenario.sharing import Sharing
 from ringhil.emulator.scenario.suggest import listing
 from ringhil.emulator.scenario.workload import Workload
 
@@ -18,9 +19,12 @@ from ringhil.emulator.scenario.workload import Workload
 class ExpectChecker:
     """Checks the entries of `expect` against the rest of the file; every method raises ScenarioError."""
 
-    def __init__(self, source: Source, resolver: Resolver, workload: Workload | None) -> None:
+    def __init__(
+        self, source: Source, resolver: Resolver, workload: Workload | None, sharing: Sharing | None = None
+    ) -> None:
         self.source = source
-        self._reader = Reader(source, resolver, workload)
+        names = [application.name for application in sharing.applications] if sharing else []
+        self._reader = Reader(source, resolver, workload, names)
 
     def all(self, written: Sequence[model.Expectation]) -> tuple[Expectation, ...]:
         return tuple(self._one(("expect", n), entry) for n, entry in enumerate(written))

@@ -15,9 +15,11 @@ from ringhil.emulator.scenario.faults import PARAMETERS, EventAction, ParameterN
 from ringhil.emulator.scenario.model_sweep import Sweep
 from ringhil.emulator.scenario.model_types import (
     MAX_CYCLE,
+    MAX_REGISTER,
     CardName,
     Cycle,
     FaultName,
+    GpuName,
     GpuTypeName,
     Index,
     IndexOrDefault,
@@ -104,6 +106,40 @@ class Workload(Part):
     )
 
 
+class Application(Part):
+    """A training task that shares a GPU (S4): it takes its memory, then does its steps."""
+
+    gpu: GpuName = Field(description="the GPU that it uses")
+    memory: Positive | None = Field(
+        None, description="pages: most that it may hold; as much as the GPU has unless given"
+    )
+    slice: int = Field(
+        0, ge=0, le=MAX_REGISTER, description="cycles: time slice, 16 or more; 0: the setting `default_slice`"
+    )
+    priority: int = Field(0, ge=0, le=255, description="whoever has the highest is served first in each round")
+    state: int = Field(
+        0, ge=0, le=(1 << 24) - 1, description="cycles: what a switch to it takes beside `context_switch`"
+    )
+    wants: int = Field(90, ge=0, le=100, description="percent: what it takes of the memory that it is told of")
+    piece: Positive = Field(256, description="pages that it allocates at a time")
+    steps: Positive = Field(description="steps of the training")
+    host: Number = Field(0, description="cycles: host part of a step")
+    compute: Positive = Field(description="cycles: GPU part of a step")
+    input: int = Field(0, ge=0, le=65000, description="bytes copied to the GPU in each step")
+    again: bool = Field(False, description="true: it does its steps again and again, until all others have done theirs")
+    start: Number = Field(0, description="cycles after the cards have been counted")
+
+
+class Sharing(Part):
+    """Applications that share GPUs, and what the emulator's units stand for."""
+
+    cycle: Positive = Field(1000, description="nanoseconds that a cycle stands for, in reports")
+    page: Positive = Field(1024, description="KiB that a page of memory stands for, in reports")
+    applications: dict[CardName, Application] = Field(
+        min_length=1, max_length=1000, description="applications by name; at most 15 on a GPU"
+    )
+
+
 def _parameter(name: ParameterName) -> Any:
     of = PARAMETERS[name]
     return Field(None, ge=of.low, le=of.high, description=f"{of.doc} ({of.default} unless given)")
@@ -177,7 +213,16 @@ class Invariants(Part):
     rightly_named: bool = Field(
         True, description="who is suspected, slow or noisy has given cause for it; who has, is named"
     )
-    work_once: bool = Field(True, description="every work unit is done, its result accepted once, and right")
+    work_once: bool = Field(
+        True,
+        description="every work unit is done, its result accepted once, and right; an application's launches are done "
+        "whole, and as many as it says",
+    )
+    memory_isolated: bool = Field(
+        True,
+        description="no context holds more memory than it may, all together not more than the GPU has, "
+        "and none is refused what it may have",
+    )
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
     lease_terms: bool = Field(
         True,
@@ -211,6 +256,7 @@ class Scenario(Part):
     seed: int = Field(1, ge=0, le=(1 << 32) - 1, description="of every random number of the run")
     server: Server = Field(description="the server that is emulated")
     workload: Workload | None = Field(None, description="work that the CPU hands out; there is no work unless given")
+    sharing: Sharing | None = Field(None, description="applications that share GPUs; there are none unless given")
     timeline: list[Event] = Field([], description="faults that begin and end, in any order")
     until: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
         None, description="cycles since power-up: end of the run"

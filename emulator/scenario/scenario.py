@@ -6,6 +6,7 @@ from ringhil.emulator.scenario.expectation import Expectation
 from ringhil.emulator.scenario.faults import EventAction
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LineEvent
+from ringhil.emulator.scenario.sharing import Sharing
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.workload import Workload
 
@@ -61,6 +62,7 @@ class Scenario:
     expect: tuple[Expectation, ...]
     invariants: frozenset[str] = frozenset(INVARIANTS)
     lines: tuple[LineEvent, ...] = ()
+    sharing: Sharing | None = None
 
     def anywhere(self) -> "Scenario":
         """The same, in whatever folder it is read: the path of its data begins at the root."""

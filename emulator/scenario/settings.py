@@ -62,6 +62,13 @@ class Settings:
     )
     compute_setup: Annotated[Positive, _register("compute_setup")] = _REGISTER["compute_setup"].reset
     compute_per_flit: Annotated[Positive, _register("compute_per_flit")] = _REGISTER["compute_per_flit"].reset
+    device_memory: Annotated[Positive, _register("device_memory")] = _REGISTER["device_memory"].reset
+    context_switch: Annotated[int, Field(ge=0, le=MAX_REGISTER), _register("context_switch")] = _REGISTER[
+        "context_switch"
+    ].reset
+    default_slice: Annotated[int, Field(ge=16, le=MAX_REGISTER), _register("default_slice")] = _REGISTER[
+        "default_slice"
+    ].reset
     window: Annotated[int, Field(ge=1, le=4), _doc("work units: outstanding for each GPU at a time")] = 4
     records: Annotated[
         Literal["always", "sometimes", "never"], _doc("whether GPUs append their records to the statistics message")

@@ -13,6 +13,7 @@ from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LineEvent
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.settings import Settings
+from ringhil.emulator.scenario.sharing import Sharing
 from ringhil.emulator.scenario.topology import Card, GpuRef, Server
 from ringhil.emulator.scenario.workload import Workload
 
@@ -29,6 +30,8 @@ def dumps(scenario: Scenario) -> str:
     lines += [f"seed: {scenario.seed}", *_server(scenario.server)]
     if scenario.workload is not None:
         lines.append(f"workload: {_flow(_workload(scenario.workload))}")
+    if scenario.sharing is not None:
+        lines += _sharing(scenario.sharing)
     events = [*map(event_entry, scenario.timeline), *map(_line_entry, scenario.lines)]
     lines += _block("timeline", events)
     if scenario.until is not None:
@@ -95,6 +98,14 @@ def _workload(work: Workload) -> dict[str, object]:
     if work.across:
         written["across"] = work.across
     return written
+
+
+def _sharing(sharing: Sharing) -> list[str]:
+    lines = ["sharing:", f"  cycle: {_flow(sharing.cycle)}", f"  page: {_flow(sharing.page)}", "  applications:"]
+    for application in sharing.applications:
+        written = {name: value for name, value in asdict(application).items() if name != "name" and value is not None}
+        lines.append(f"    {application.name}: {_flow(written | {'gpu': application.gpu})}")
+    return lines
 
 
 def event_entry(event: TimelineEvent) -> dict[str, object]:

@@ -1,7 +1,11 @@
 """What the CPU is given: a view of each card, the work, and how long it waits for things."""
 
+from dataclasses import fields
+
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
+from ringhil.emulator.host.sharing.applications import Placed
+from ringhil.emulator.host.sharing.training import TrainingTask
 from ringhil.emulator.host.workload import Files, Generated, WorkUnits
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times
@@ -28,6 +32,16 @@ def workload(scenario: Scenario) -> WorkUnits | None:
     if work.data is not None:
         return Files(work.data, work.size)
     return Generated(work.units or 0, work.size, scenario.seed)
+
+
+def tasks(scenario: Scenario, wiring: Wiring) -> dict[str, Placed]:
+    """The applications of a scenario, by name."""
+    found = {}
+    for a in scenario.sharing.applications if scenario.sharing else ():
+        given = {field.name: getattr(a, field.name) for field in fields(TrainingTask)}
+        task = TrainingTask(**given)
+        found[a.name] = Placed(wiring.number(a.gpu.card), a.gpu.index, a.start, task)
+    return found
 
 
 def cpu_config(scenario: Scenario, wiring: Wiring, times: list[Times]) -> CpuConfig:

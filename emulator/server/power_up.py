@@ -14,6 +14,9 @@ _FROM_SETTINGS = (
     "gpu_restore",
     "compute_setup",
     "compute_per_flit",
+    "device_memory",
+    "context_switch",
+    "default_slice",
 )
 
 

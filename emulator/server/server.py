@@ -10,13 +10,14 @@ from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.sharing.applications import Applications
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.groups import Groups
-from ringhil.emulator.server.hosting import cpu_config, views, workload
+from ringhil.emulator.server.hosting import cpu_config, tasks, views, workload
 from ringhil.emulator.server.injector import Injector
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.server.observations import (
@@ -66,6 +67,8 @@ class LiveServer:
         self._workload = workload(scenario)
         cards, config = views(self.wiring, self.times), cpu_config(scenario, self.wiring, self.times)
         self.cpu = Cpu(self.kernel, cards, config, self._workload, self._on_done, on_progress)
+        self.applications = Applications(self.kernel, self.cpu.driver, tasks(scenario, self.wiring))
+        self.cpu.on_counted = self.applications.begin
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split
         self._injector = Injector(self.kernel, self.wiring, self._on_life)
@@ -251,11 +254,11 @@ class LiveServer:
         """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one
         that has failed at many GPUs may succeed at the next."""
         step, begin = 4 * (self.cpu.config.silence + self.cpu.config.patience), self._horizon
-        while not self.cpu.finished:
+        while not (self.cpu.finished and self.applications.finished):
             # At the same cycles wherever it is played on from: a branch may begin in between.
             self.kernel.run(begin + (max(0, self.kernel.now - begin) // step + 1) * step)
             quiet_since = begin + -(-max(0, self._progress_at - begin) // step) * step
-            if self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
+            if self.applications.finished and self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
                 return
 
 

@@ -10,6 +10,7 @@ from ringhil.emulator.scenario import (
     GpuRef,
     LinkRef,
     Scenario,
+    Sharing,
     TimelineEvent,
 )
 
@@ -39,6 +40,7 @@ def renumbered(scenario: Scenario, left: Rings) -> Scenario:
         workload=work,
         timeline=tuple(map(names.event, scenario.timeline)),
         expect=tuple(expect),
+        sharing=names.sharing(scenario.sharing),
     )
 
 
@@ -52,6 +54,12 @@ class _Names:
         """None: it is left out."""
         left = self._left[gpu.card]
         return GpuRef(gpu.card, left.index(gpu.index)) if gpu.index in left else None
+
+    def sharing(self, sharing: Sharing | None) -> Sharing | None:
+        if sharing is None:
+            return None
+        applications = (replace(a, gpu=self.gpu(a.gpu) or a.gpu) for a in sharing.applications)
+        return replace(sharing, applications=tuple(applications))
 
     def link(self, link: LinkRef) -> LinkRef:
         """Links on both sides of a GPU that is left out become one."""

@@ -34,6 +34,7 @@ def size(scenario: Scenario) -> Size:
         sum(len(card.host_links) for card in server.cards),
         sum(len(expectation.checks) for expectation in scenario.expect),
         *_work(scenario.workload),
+        len(scenario.sharing.applications) if scenario.sharing else 0,
         len(changed_settings(server.settings)),
         sum(kind != "generic" for card in server.cards for kind in card.types),
         sum(weight != 1 for card in server.cards for weight in card.weights),

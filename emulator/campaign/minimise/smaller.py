@@ -5,20 +5,41 @@ from dataclasses import replace
 
 from ringhil.emulator.campaign.minimise.renumber import renumbered
 from ringhil.emulator.campaign.minimise.search import Search
-from ringhil.emulator.scenario import BoundaryLink, Card, CrossRef, GpuRef, Scenario, Server, TimelineEvent
+from ringhil.emulator.scenario import Application, BoundaryLink, Card, CrossRef, GpuRef, Scenario, Server, TimelineEvent
+from ringhil.emulator.scenario.expect import ApplicationIs
 
 
 def smaller_server(search: Search) -> None:
     """All of it, the large parts first."""
     search.thin(lambda scenario: [card.name for card in scenario.server.cards], without_cards)
     search.thin(lambda scenario: scenario.server.boundary_links, _without_links)
+    search.thin(lambda scenario: scenario.sharing.applications if scenario.sharing else (), without_applications)
     search.thin(_removable, without_gpus)
     search.thin(_outer_pairs, _without_pairs)
     search.thin(_outer_host_links, _without_host_links)
 
 
+def without_applications(scenario: Scenario, gone: Sequence[Application]) -> Scenario:
+    """The scenario without these applications, and what is expected of them."""
+    if scenario.sharing is None:
+        return scenario
+    left = tuple(each for each in scenario.sharing.applications if each not in gone)
+    names = {each.name for each in gone}
+    expect = []
+    for expectation in scenario.expect:
+        checks = tuple(c for c in expectation.checks if not (isinstance(c, ApplicationIs) and c.name in names))
+        if checks:
+            expect.append(replace(expectation, checks=checks))
+    return replace(
+        scenario, sharing=replace(scenario.sharing, applications=left) if left else None, expect=tuple(expect)
+    )
+
+
 def without_cards(scenario: Scenario, names: Sequence[str]) -> Scenario:
-    """The scenario without these cards, their links, and what happens to them or is expected of them."""
+    """The scenario without these cards, their links, their applications, and what happens to them or is expected of
+    them."""
+    if scenario.sharing is not None:
+        scenario = without_applications(scenario, [a for a in scenario.sharing.applications if a.gpu.card in names])
     server = scenario.server
     links = tuple(link for link in server.boundary_links if not _cards_of(link) & set(names))
     expect = []
@@ -51,6 +72,7 @@ def _removable(scenario: Scenario) -> list[GpuRef]:
     for event in scenario.timeline:
         if isinstance(event.target, CrossRef):
             kept |= {event.target.from_, event.target.to}
+    kept |= {application.gpu for application in scenario.sharing.applications} if scenario.sharing else set()
     kept |= {card.entry_at_power_up for card in scenario.server.cards}
     everybody = [GpuRef(card.name, i) for card in scenario.server.cards for i in reversed(range(card.gpus))]
     return [gpu for gpu in everybody if gpu not in kept]

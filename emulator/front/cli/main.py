@@ -36,6 +36,7 @@ COMMANDS = {
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
     "run": "Power up a server, count, share out the work, play the timeline, judge it.",
     "serve": "Emulate cards with a management port each, for programs outside.",
+    "share": "Let applications share GPUs: isolated memory, time slices, and how each fares.",
     "step": "Step a run message by message, forwards and backwards.",
     "schema": "Print the JSON Schema of server and scenario files.",
     "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",

@@ -7,6 +7,7 @@ from ringhil.emulator.judge.invariants.bounded_recovery import BoundedRecovery
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.invariants.invariant import Invariant
 from ringhil.emulator.judge.invariants.lease_terms import LeaseTerms
+from ringhil.emulator.judge.invariants.memory_isolated import MemoryIsolated
 from ringhil.emulator.judge.invariants.no_early_return import NoEarlyReturn
 from ringhil.emulator.judge.invariants.no_orphan import NoOrphan
 from ringhil.emulator.judge.invariants.one_grant import OneGrant
@@ -32,6 +33,7 @@ ALL: tuple[type[Invariant], ...] = (
     SteadyPace,
     RightlyNamed,
     WorkOnce,
+    MemoryIsolated,
     RightlyResent,
     RightlyCounted,
     RightlyTold,

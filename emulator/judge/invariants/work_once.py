@@ -1,4 +1,4 @@
-"""Every work unit is done, its result accepted once, and right."""
+"""Every work unit is done, its result accepted once, and right; so is every launch of an application."""
 
 from collections.abc import Iterator
 
@@ -14,6 +14,9 @@ class WorkOnce(Invariant):
         """Lost, done twice, wrong."""
         work, acceptance = self.evidence.cpu.work, self.evidence.acceptance
         yield from first(acceptance.wrong, "results that should not have counted")
+        yield from first(self.evidence.conduct.isolation.launches, "launches that ended before their work was done")
+        for name, said, happened in self.evidence.launched():
+            yield f"{name} says that it has done {said} steps; {happened} of its launches were done", None
         if work.completed != work.units and self.evidence.watch.undoable() is None:
             yield f"{work.units - work.completed} of {work.units} work units were not done", None
         if work.duplicated:

@@ -1,5 +1,6 @@
 """What a scenario can expect: a class in a file for each kind of check, in the order in which they are told."""
 
+from ringhil.emulator.scenario.expect.applications import ApplicationIs
 from ringhil.emulator.scenario.expect.boundary import BoundaryIs
 from ringhil.emulator.scenario.expect.broken import BreakIs, Gap
 from ringhil.emulator.scenario.expect.check import Check
@@ -30,6 +31,7 @@ CHECKS: tuple[type[Check], ...] = (
     LinkIs,
     ShareIs,
     WorkIs,
+    ApplicationIs,
     FencingIs,
     ReachableIs,
     TruthIs,
@@ -37,6 +39,7 @@ CHECKS: tuple[type[Check], ...] = (
 
 __all__ = [
     "CHECKS",
+    "ApplicationIs",
     "BoundaryIs",
     "BreakIs",
     "Check",

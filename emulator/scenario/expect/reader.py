@@ -1,4 +1,4 @@
-"""What checks need to be read: the file, the server in it, and its work."""
+"""What checks need to be read: the file, the server in it, its work, the names of its applications."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ class Reader:
     source: Source
     resolver: Resolver
     workload: Workload | None
+    applications: Sequence[str] = ()
 
     def indices(self, loc: Loc, card: Card, indices: Sequence[int]) -> tuple[int, ...]:
         """Indices of GPUs of a card, each once; ascending. Raises ScenarioError."""

@@ -7,6 +7,7 @@ import pytest
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.sharing.applications import Applications
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import Bounds, bounds_of
 from ringhil.emulator.judge.conduct import Conduct
@@ -280,7 +281,7 @@ class Bench:
         """What isn't as it should be at the end, with the boundary GPUs that the CPU's views have."""
         cpu = cast(Cpu, SimpleNamespace(cards=self.views))  # it is asked for no more than that
         names = Names(self.watch, self.views, self.bounds)
-        unasked = cast(Orphans, None), cast(Acceptance, None), names, cast(Conduct, None)
+        unasked = cast(Orphans, None), cast(Acceptance, None), names, cast(Conduct, None), cast(Applications, None)
         evidence = RunEvidence(now, self.wiring, cpu, self.watch, *unasked)
         found = (text for kind in (BoundedRecovery, OneGrant) for text, _ in kind(evidence).broken())
         return tuple(text.removeprefix("at the end: ") for text in found if text.startswith("at the end: "))

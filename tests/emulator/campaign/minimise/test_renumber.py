@@ -9,6 +9,7 @@ server:
   cards: {a: {gpus: 6, host_links: [0, 1, 2]}, b: {gpus: 4}}
   boundary_links: [{from: [a.2, a.3], to: [b.1, b.2]}]
 workload: {units: 10, size: 64}
+sharing: {applications: {x: {gpu: a.4, steps: 3, compute: 9}}}
 timeline:
   - {at: 3000, fault: dead, gpu: a.4}
   - {at: 4000, fault: link_cut, link: a.4-a.5}
@@ -18,13 +19,14 @@ expect:
   - {end: true, epoch: {a: 1}, break: {a: a.4-a.5}, stranded: {a: [2, 5]}, isolated: {a: [4]}}
   - {end: true, reachable: {a: true}, truth: [a], work: {lost: 0}, entry: {b: null}, break: {b: null}}
   - {end: true, suspects: {a: [2, 4]}, links: {slow: {a: a.4-a.5, b: null}, noisy: {a: a.1-a.2}}}
-  - {end: true, shares: {a: 5, a.4: [1, 3], b.1: 2}, fencing: {most: 0}}
+  - {end: true, shares: {a: 5, a.4: [1, 3], b.1: 2}, fencing: {most: 0}, applications: {x: {steps: 3}}}
 """
 LESS = """
 server:
   cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 2}}
   boundary_links: [{from: [a.2], to: [b.1]}]
 workload: {units: 10, size: 64}
+sharing: {applications: {x: {gpu: a.3, steps: 3, compute: 9}}}
 timeline:
   - {at: 3000, fault: dead, gpu: a.3}
   - {at: 4000, fault: link_cut, link: a.3-a.4}
@@ -33,7 +35,7 @@ expect:
   - {end: true, epoch: {a: 1}, break: {a: a.3-a.4}, stranded: {a: [4]}, isolated: {a: [3]}}
   - {end: true, reachable: {a: true}, truth: [a], work: {lost: 0}, entry: {b: null}, break: {b: null}}
   - {end: true, suspects: {a: [3]}, links: {slow: {a: a.3-a.4, b: null}, noisy: {a: a.1-a.2}}}
-  - {end: true, shares: {a: 5, a.3: [1, 3]}, fencing: {most: 0}}
+  - {end: true, shares: {a: 5, a.3: [1, 3]}, fencing: {most: 0}, applications: {x: {steps: 3}}}
 """
 
 
@@ -46,3 +48,4 @@ def test_names_and_numbers_are_those_of_the_ring_that_is_left() -> None:
         (event.at, event.where) for event in wanted.timeline
     ]
     assert less.server == wanted.server
+    assert less.sharing == wanted.sharing

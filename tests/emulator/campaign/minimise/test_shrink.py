@@ -243,3 +243,26 @@ def test_events_of_management_lines_are_left_out_first_of_all() -> None:
     shrink(loads(text), seen_by(lambda candidate: "bad" if candidate.timeline else None, seen), budget=ENOUGH)
     assert seen
     assert all(candidate.lines == () for candidate in seen)
+
+
+def test_only_the_application_that_matters_is_left_on_its_gpu() -> None:
+    text = """
+server: {cards: {a: {gpus: 6}, b: {gpus: 4}}}
+sharing:
+  applications:
+    x: {gpu: a.4, steps: 3, compute: 900}
+    y: {gpu: a.1, steps: 9, compute: 900}
+    z: {gpu: b.1, steps: 9, compute: 900}
+expect: [{end: true, applications: {x: {steps: 4}, y: {steps: 9}}}]
+"""
+
+    def fails(scenario: Scenario) -> str | None:
+        there = scenario.sharing.applications if scenario.sharing else ()
+        return "bad" if any(a.name == "x" and a.steps == 3 for a in there) else None
+
+    small = shrink(loads(text), fails, budget=ENOUGH).scenario
+    assert small.sharing is not None
+    (left,) = small.sharing.applications
+    assert (left.name, str(left.gpu)) == ("x", "a.1")
+    assert [card.gpus for card in small.server.cards] == [2]
+    assert loads(dumps(small)) == small

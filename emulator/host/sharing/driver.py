@@ -1,0 +1,165 @@
+"""The driver (S3): brings commands to contexts of GPUs, by way of the CPU's link, the entry GPU and the ring.
+
+Each command is carried out once: a context's commands go out one after the other, the next one when the last one is
+answered, and what isn't answered in time goes out again with the same number, which the GPU knows. A launch is answered
+when the GPU has taken it, so that others may follow, and once more when it is over; that is asked for again, too. When
+its card is counted and a GPU isn't there any more, all that it was asked is lost, and so are its contexts. While nobody
+counts the card, its commands wait: the next entry GPU finds the contexts as they were.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from ringhil.emulator.card_port import CardPort
+from ringhil.emulator.host import segments
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.sharing.command import LOST, Command, Reply, answer_of, unit_of
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
+
+Then = Callable[[Reply], None]
+_MORE = 8  # times as long as the first attempt may one take at most
+_MOST = 30  # attempts without an answer, after which nobody waits any more
+_AGAIN = (AckStatus.BUSY, AckStatus.INCOMPLETE)  # it has reached nobody: a segment was lost
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRef:
+    """A context of a GPU: `card` by its number."""
+
+    card: int
+    gpu: int
+    context: int
+
+
+@dataclass(slots=True)
+class _Asked:
+    place: ContextRef
+    command: Command
+    then: Then
+    unit: int = 0
+    attempt: int = 0
+
+
+@dataclass(slots=True)
+class _Line:
+    """A context's commands: the one that is out, those that wait for it, the launch that was taken."""
+
+    out: _Asked | None = None
+    waiting: deque[_Asked] = field(default_factory=deque)
+    launch: _Asked | None = None
+
+
+class Driver:
+    """`patience`: cycles that an answer may take, beyond its command's way over the link. Give it what comes back
+    (`mail`), and say when a card has been counted (`counted`)."""
+
+    def __init__(self, port: CardPort, cards: Sequence[CardView], patience: int) -> None:
+        self._port, self._cards, self._patience = port, cards, patience
+        self._lines: dict[ContextRef, _Line] = {}
+        self._asked: dict[int, _Asked] = {}  # by unit: out, or launched
+        self._number = 0
+        self.resent = 0
+
+    def ask(self, place: ContextRef, command: Command, then: Then) -> None:
+        """Have a command carried out; `then` gets its answer, a launch's when it is over."""
+        card = self._cards[place.card]
+        if card.members and place.gpu not in card.members:
+            self._port.after(1, partial(then, LOST))
+            return
+        line = self._lines.setdefault(place, _Line())
+        line.waiting.append(_Asked(place, command, then))
+        self._next(line)
+
+    def mail(self, message: Result | Acknowledgement) -> None:
+        """A GPU has answered. What nobody waits for is passed over."""
+        asked = self._asked.get(message.unit)
+        if asked is None or (message.source_card, message.source) != (asked.place.card, asked.place.gpu):
+            return
+        try:
+            answer = answer_of(message)
+        except KeyError:
+            return
+        line = self._lines[asked.place]
+        if asked is line.launch:
+            if answer.status is not ResultStatus.STARTED:
+                line.launch = None
+                self._end(asked, LOST if answer.status is AckStatus.NO_CONTEXT else answer)
+        elif answer.status not in _AGAIN:
+            self._answered(line, asked, answer)
+
+    def counted(self, card: CardView) -> None:
+        """These are its members now: the contexts of others are lost."""
+        for place, line in [*self._lines.items()]:
+            if place.card == card.number and place.gpu not in card.members:
+                del self._lines[place]
+                for asked in (line.launch, line.out, *line.waiting):
+                    if asked is not None:
+                        self._end(asked, LOST)
+
+    # ------------------------------------------------------------------------------------------------------ one by one
+
+    def _answered(self, line: _Line, asked: _Asked, answer: Reply) -> None:
+        line.out = None
+        if asked.command.compute is Compute.LAUNCH and answer.status is ResultStatus.STARTED:
+            line.launch, asked.attempt = asked, 0
+            self._watch(asked)
+        else:
+            self._end(asked, answer)
+        self._next(line)
+
+    def _end(self, asked: _Asked, answer: Reply) -> None:
+        self._asked.pop(asked.unit, None)
+        asked.then(answer)
+
+    def _next(self, line: _Line) -> None:
+        if line.out is None and line.waiting:
+            line.out = asked = line.waiting.popleft()
+            asked.unit = unit_of(self._number)
+            self._number += 1
+            self._asked[asked.unit] = asked
+            self._send(asked)
+
+    # ------------------------------------------------------------------------------------------------------------ wire
+
+    def _send(self, asked: _Asked) -> None:
+        """Once more, if it has been before; not while the card has no entry GPU: then its time goes on."""
+        card, place = self._cards[asked.place.card], asked.place
+        asked.attempt += 1
+        self.resent += asked.attempt > 1
+        if card.entry is not None and card.cell is not None:
+            data = asked.command.payload()
+            distance = (place.gpu - card.entry) % card.size
+            ccw = (distance > card.size // 2) != (asked.attempt % 2 == 0)
+            route = segments.Route(card.number, card.number, card.entry, place.gpu, ccw, card.size + 1, card.epoch)
+            frames = segments.segments(
+                asked.unit, asked.attempt % 2**16, data, route, asked.command.compute, place.context
+            )
+            self._port.send(card.cell, frames)
+            card.link_free_at = max(card.link_free_at, self._port.now) + segments.flits(len(data))
+        self._watch(asked)
+
+    def _watch(self, asked: _Asked) -> None:
+        """Look after a while whether it has been answered; a launch that is under way may take as long as it asks
+        for, and what the others have."""
+        card = self._cards[asked.place.card]
+        allowed = self._patience + 4 * max(0, card.link_free_at - self._port.now)
+        if asked is self._lines[asked.place].launch:
+            allowed += asked.command.amount
+        attempt = asked.attempt
+        self._port.after(allowed * min(attempt + 1, _MORE), partial(self._look, asked, attempt))
+
+    def _look(self, asked: _Asked, attempt: int) -> None:
+        if self._asked.get(asked.unit) is not asked or asked.attempt != attempt:
+            return
+        line, card = self._lines[asked.place], self._cards[asked.place.card]
+        runs = asked is line.launch and card.reachable  # it says no more until it is over
+        if attempt < _MOST or runs:
+            self._send(asked)
+        elif asked is line.launch:
+            line.launch = None
+            self._end(asked, LOST)
+        else:
+            self._answered(line, asked, LOST)

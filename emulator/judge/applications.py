@@ -1,0 +1,66 @@
+"""How the applications of a run fared, in the units that its file says cycles and pages stand for."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.scenario import Application, Sharing
+
+_KIB = 1024  # bytes
+_MS, _S = 10**6, 10**9  # nanoseconds
+
+
+@dataclass(frozen=True)
+class ApplicationOutcome:
+    """One application. `step_ms` and `total_s` are of its own steps, None: they weren't all done. `slice_ms`: what it
+    was given, `memory`: bytes that it held at most, `told`: bytes that it was told of; `gpu_s`: what it had of the
+    engine, in all steps that it did, with so many `switches` to it."""
+
+    gpu: str
+    failed: bool
+    why: str | None
+    steps: int
+    step_ms: float | None
+    total_s: float | None
+    slice_ms: float
+    memory: int
+    told: int
+    gpu_s: float
+    switches: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As `ringhil share --json` has it."""
+        return asdict(self)
+
+
+def application_outcomes(
+    sharing: Sharing | None, default_slice: int, reports: Mapping[str, TaskReport]
+) -> dict[str, ApplicationOutcome]:
+    """By name, in the file's order."""
+    if sharing is None:
+        return {}
+    return {each.name: _outcome(sharing, each, default_slice, reports[each.name]) for each in sharing.applications}
+
+
+def _outcome(sharing: Sharing, each: Application, default_slice: int, report: TaskReport) -> ApplicationOutcome:
+    def in_time(cycles: int, unit: int) -> float:
+        return round(cycles * sharing.cycle / unit, 6)
+
+    step = total = None
+    if report.trained is not None and report.ready is not None and report.began is not None:
+        step = round(in_time(report.trained - report.ready, _MS) / each.steps, 6)
+        total = in_time(report.trained - report.began, _S)
+    return ApplicationOutcome(
+        gpu=str(each.gpu),
+        failed=report.trained is None,
+        why=report.failed or (None if report.trained is not None else "the run ended before its steps were done"),
+        steps=report.steps,
+        step_ms=step,
+        total_s=total,
+        slice_ms=in_time(each.slice or default_slice, _MS),
+        memory=report.memory * sharing.page * _KIB,
+        told=report.told * sharing.page * _KIB,
+        gpu_s=in_time(report.run, _S),
+        switches=report.switches,
+    )

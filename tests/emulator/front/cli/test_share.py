@@ -1,0 +1,111 @@
+"""`ringhil share`: the three rows of S4 by one set of parameters, and what is said when something is wrong."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
+GOOD = """server: {cards: {a: {gpus: 3}}}
+sharing: {applications: {x: {gpu: a.1, steps: 2, compute: 50}}}
+"""
+NEAR = 0.05  # of what is published
+
+
+def document(name: str) -> dict[str, dict[str, object]]:
+    done = ringhil("share", EXAMPLES / f"sharing-{name}.yaml", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "pass"
+    applications = found["applications"]
+    assert list(applications) == ["test1", "test2", "test3", "test4"]
+    return dict(applications)
+
+
+def test_without_isolation_all_fail_at_their_start() -> None:
+    for application in document("none").values():
+        assert application["failed"]
+        assert str(application["why"]).startswith("out of memory at initialisation")
+        assert application["step_ms"] is application["total_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("memory", {"test1": (71, 56), "test2": (71, 56), "test3": (71, 56), "test4": (71, 56)}),
+        ("slices", {"test1": (35, 27), "test2": (200, 160), "test3": (200, 160), "test4": (200, 160)}),
+    ],
+)
+def test_the_published_figures_come_out(name: str, rows: dict[str, tuple[float, float]]) -> None:
+    """S4: milliseconds a step, seconds a training."""
+    applications = document(name)
+    for each, (step, total) in rows.items():
+        found = applications[each]
+        assert found["failed"] is False
+        assert found["step_ms"] == pytest.approx(step, rel=NEAR)
+        assert found["total_s"] == pytest.approx(total, rel=NEAR)
+        assert found["memory"] == 5299 << 20
+
+
+def test_one_set_of_parameters_serves_all_rows() -> None:
+    """Memory and slices are what the rows are about; all else is the same."""
+    texts = [(EXAMPLES / f"sharing-{name}.yaml").read_text() for name in ("none", "memory", "slices")]
+    given = re.compile(r", (memory|slice): \d+")
+    assert len({given.sub("", text).split("expect:")[0] for text in texts}) == 1
+
+
+def test_people_get_a_table(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(GOOD.replace("steps: 2", "steps: 2, memory: 100, slice: 20"))
+    done = ringhil("share", tmp_path / "s.yaml")
+    assert done.returncode == 0
+    header, row = (line.split() for line in done.stdout.splitlines()[1:3])
+    assert header[:2] == ["application", "GPU"]
+    assert row[:6] == ["x", "a.1", "0.10", "GiB", "0.09", "GiB"]
+    assert done.stdout.splitlines()[-1] == "verdict: pass"
+
+
+@pytest.mark.parametrize(
+    ("change", "at", "words"),
+    [
+        (("gpu: a.1", "gpu: a.3"), "a.3", "unknown GPU 'a.3'"),
+        (("steps: 2", "steps: 0"), "0, compute", "found 0; allowed is"),
+        (("steps: 2, ", ""), "x: {gpu", "key 'steps' is missing"),
+        (("compute: 50", "compute: 50, slice: 5"), "5}", "found 5; allowed are 16 cycles or more"),
+        (("compute: 50", "compute: 50, slice: -1"), "-1", "found -1"),
+        (("compute: 50", "compute: 50, memory: 65537"), "65537", "the GPU has 65536 pages"),
+        (("compute: 50", "compute: 50, memory: 0"), "0}", "found 0"),
+        (("compute: 50", "compute: 50, input: 9, wants: 0"), "9, wants", "has no room for data"),
+        (("compute: 50", "compute: 50, input: 65001"), "65001", "found 65001"),
+        (("compute: 50", "compute: 50, stepps: 1"), "stepps", "unknown key 'stepps'; did you mean 'steps'"),
+        (("x: {gpu", "'x y': {gpu"), "'x y'", "allowed is a card name"),
+    ],
+)
+def test_wrong_files_are_refused(tmp_path: Path, change: tuple[str, str], at: str, words: str) -> None:
+    text = GOOD.replace(*change)
+    (tmp_path / "s.yaml").write_text(text)
+    line = refusal("share", "s.yaml", cwd=tmp_path)
+    row = text.splitlines()[1]
+    column = row.rindex(at) + 1
+    if words.startswith("key"):
+        column = row.index("{gpu") + 1
+    assert line.startswith(f"ringhil: s.yaml:2:{column}: ")
+    assert words in line
+
+
+def test_sixteen_on_one_gpu_are_one_too_many(tmp_path: Path) -> None:
+    each = "{gpu: a.1, steps: 1, compute: 9, wants: 1}"
+    for number, refused in ((15, False), (16, True)):
+        names = ", ".join(f"x{n}: {each}" for n in range(number))
+        (tmp_path / "s.yaml").write_text(
+            f"server: {{cards: {{a: {{gpus: 3}}}}}}\nsharing: {{applications: {{{names}}}}}\n"
+        )
+        if refused:
+            assert "a.1 has 15 applications already" in refusal("share", "s.yaml", cwd=tmp_path)
+        else:
+            assert ringhil("share", "s.yaml", cwd=tmp_path).returncode == 0
+
+
+def test_a_file_without_applications_is_refused() -> None:
+    assert "there is no 'sharing'" in refusal("share", EXAMPLES / "one-card.yaml")

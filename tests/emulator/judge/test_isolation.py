@@ -1,0 +1,131 @@
+"""The judge's account of contexts: each kind of wrong answer is told, right ones are not."""
+
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host import segments
+from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
+from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.judge.isolation import Isolation
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.protocol.frames import Result
+from ringhil.protocol.wire import Compute, ResultStatus
+
+MEMORY, LIMIT = 100, 60
+GPU = 3
+ROUTE = segments.Route(0, 0, 0, GPU, False, 9, 1)
+
+
+class Told:
+    """Commands to two contexts of one GPU, and what it is made to answer."""
+
+    def __init__(self) -> None:
+        self.judge = Isolation(MEMORY)
+        self._number = 0
+        for context in (1, 2):
+            self.ask(context, Compute.CREATE, LIMIT, (0, LIMIT))
+
+    def ask(
+        self,
+        context: int,
+        compute: Compute,
+        amount: int,
+        memory: tuple[int, int],
+        status: ResultStatus = ResultStatus.DONE,
+        cycles: int = 0,
+    ) -> None:
+        """`memory`: what the answer says that the context holds, and may hold."""
+        unit = unit_of(self._number)
+        self._number += 1
+        body = Command(compute, 1, amount).payload()
+        for frame in segments.segments(unit, 1, body, ROUTE, compute, context):
+            self.judge.sent(frame)
+        digest = memory[0] << 32 | memory[1]
+        self.judge.answered(Result(0, 0, 9, 0, 1, unit, GPU, 1, status.code, 0, 0, digest, len(body), cycles), 7)
+
+    @property
+    def found(self) -> list[str]:
+        return [text for text, _ in (*self.judge.memory, *self.judge.launches)]
+
+
+def test_right_answers_are_right() -> None:
+    told = Told()
+    told.ask(1, Compute.ALLOCATE, 60, (60, 60))
+    told.ask(1, Compute.ALLOCATE, 1, (60, 60), ResultStatus.OVER_LIMIT)
+    told.ask(2, Compute.ALLOCATE, 41, (0, 60), ResultStatus.NO_MEMORY)
+    told.ask(2, Compute.ALLOCATE, 40, (40, 60))
+    told.ask(2, Compute.FREE, 41, (40, 60), ResultStatus.INVALID)
+    told.ask(2, Compute.FREE, 40, (0, 60))
+    told.ask(2, Compute.CONFIGURE, 5, (0, 5))
+    told.ask(2, Compute.ALLOCATE, 6, (0, 5), ResultStatus.OVER_LIMIT)
+    told.ask(1, Compute.COPY, 59, (0, 0))
+    told.ask(1, Compute.LAUNCH, 500, (0, 0), ResultStatus.STARTED)
+    told.ask(2, Compute.LAUNCH, 500, (0, 0), cycles=500)
+    told.ask(1, Compute.DESTROY, 0, (0, 60))
+    told.ask(2, Compute.ALLOCATE, 5, (5, 5))
+    assert told.found == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ((1, Compute.ALLOCATE, 10, (61, 60)), "holds 61 pages, and may hold 60"),
+        ((2, Compute.ALLOCATE, 60, (60, 60)), "and the others hold more than there is"),
+        ((2, Compute.ALLOCATE, 10, (9, 60)), "says that it holds 9 of 60 pages; it is 10 of 60"),
+        ((2, Compute.ALLOCATE, 10, (10, 61)), "says that it holds 10 of 61 pages; it is 10 of 60"),
+        ((2, Compute.ALLOCATE, 60, (0, 60), ResultStatus.OVER_LIMIT), "refused 60 pages that its limit allows"),
+        ((2, Compute.ALLOCATE, 49, (0, 60), ResultStatus.NO_MEMORY), "refused 49 pages that the GPU has"),
+        ((1, Compute.FREE, 50, (50, 60), ResultStatus.INVALID), "couldn't free 50 pages that it holds"),
+        ((1, Compute.FREE, 10, (51, 60)), "says that it holds 51 of 60 pages; it is 41 of 60"),
+        ((1, Compute.CONFIGURE, 70, (51, 60)), "says that it holds 51 of 60 pages; it is 51 of 70"),
+        ((1, Compute.DESTROY, 0, (51, 60)), "says that it holds 51 of 60 pages; it is 0 of 60"),
+        ((1, Compute.COPY, 51, (0, 0)), "has data in page 51, and holds 51"),
+        ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 499), "ended after 499 of 500 cycles"),
+        ((1, Compute.LAUNCH, 500, (0, 1), ResultStatus.DONE, 500), "ended after 500 of 500 cycles"),
+    ],
+)
+def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> None:
+    told = Told()
+    told.ask(1, Compute.ALLOCATE, 51, (51, 60))
+    told.ask(*asked)  # type: ignore[arg-type]
+    (text, *_) = told.found
+    assert words in text
+    assert f"of GPU {GPU}, card 0" in text
+
+
+def test_after_a_fault_of_the_gpu_nothing_is_known() -> None:
+    told = Told()
+    told.ask(1, Compute.ALLOCATE, 51, (51, 60))
+    told.judge.struck((0, GPU))
+    told.ask(1, Compute.FREE, 51, (0, 60))
+    told.ask(2, Compute.CREATE, 60, (0, 60))
+    told.ask(2, Compute.ALLOCATE, 60, (60, 60))
+    assert told.found == []
+
+
+FILE = """
+server: {cards: {a: {gpus: 3}}}
+sharing: {applications: {x: {gpu: a.2, steps: 3, compute: 900}, y: {gpu: a.1, steps: 3, compute: 900}}}
+"""
+
+
+def failures() -> tuple[str, ...]:
+    return Run(loads(FILE), cells_library()).run().failures
+
+
+def test_a_launch_that_a_program_hears_of_twice_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver goes on when the launch has only been taken: a step is counted whose work may never be done."""
+    assert failures() == ()
+    monkeypatch.setattr(Driver, "_answered", hasty)
+    found = failures()
+    assert any("says that it has done 3 steps; " in text for text in found), found
+
+
+def hasty(self: Driver, line: object, asked: object, answer: Reply) -> None:
+    """Takes a launch that has been taken for one that is over."""
+    line.out = None  # type: ignore[attr-defined]
+    self._end(asked, replace(answer, status=ResultStatus.DONE))  # type: ignore[arg-type]
+    self._next(line)  # type: ignore[arg-type]
