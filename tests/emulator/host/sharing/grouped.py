@@ -1,11 +1,9 @@
-"""A server with a group tree: reads and writes that let time pass until the GPUs have answered."""
+"""A server with a group tree, and what its files say as numbers."""
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.groups.live import LiveGroups
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-
-_STEP, _MOST = 50, 20_000  # cycles
 
 SERVER = """
 server:
@@ -14,13 +12,13 @@ server:
 """
 
 
-class Grouped:
+class Grouped(LiveGroups):
     """The server of a text, begun."""
 
     def __init__(self, text: str) -> None:
         self.run = Run(loads(SERVER + text), cells_library())
         self.run.start()
-        self.tree: GroupTree = self.run.server.process_groups
+        super().__init__(self.run)
 
     def __enter__(self) -> "Grouped":
         return self
@@ -30,25 +28,6 @@ class Grouped:
 
     def to(self, cycle: int) -> None:
         self.run.run_to(cycle)
-
-    def read(self, path: str) -> str:
-        found = list[str]()
-        self.tree.read(path, found.append)
-        self._wait(found)
-        return found[0]
-
-    def write(self, path: str, text: str) -> None:
-        done = list[bool]()
-        self.tree.write(path, text, lambda: done.append(True))
-        self._wait(done)
-
-    def refused(self, path: str, text: str) -> int | None:
-        """The number of the error; None: it is taken."""
-        try:
-            self.tree.write(path, text, lambda: None)
-        except OSError as error:
-            return error.errno
-        return None
 
     def stat(self, path: str) -> dict[str, int]:
         """The numbers of a `gpu.stat`."""
@@ -63,8 +42,12 @@ class Grouped:
         """Of the only process there."""
         return self.read(f"{path}/cgroup.procs").strip()
 
-    def _wait(self, answered: list[str] | list[bool]) -> None:
-        end = self.run.kernel.now + _MOST
-        while not answered:
-            assert self.run.kernel.now < end, "nobody has answered"
-            self.run.run_to(self.run.kernel.now + _STEP)
+
+def number(act: object, *arguments: str) -> int | None:
+    """Of the error; None: it is done."""
+    assert callable(act)
+    try:
+        act(*arguments)
+    except OSError as error:
+        return error.errno
+    return None

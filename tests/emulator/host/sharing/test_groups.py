@@ -2,7 +2,7 @@
 
 import errno
 
-from .grouped import Grouped
+from .grouped import Grouped, number
 
 PAGE = 1 << 20  # bytes
 ONE = """
@@ -84,7 +84,7 @@ def test_the_share_of_time_follows_the_slices() -> None:
 def test_a_process_that_moves_has_what_its_new_group_has_and_leaves_what_it_used() -> None:
     with Grouped(TWO % ("slice: 400", "slice: 400")) as server:
         server.to(20_000)
-        server.tree.mkdir("fast")
+        server.mkdir("fast")
         server.write("fast/gpu.slice", "2000")
         server.write("fast/gpu.priority", "9")
         before = server.stat("team/x/gpu.stat")
@@ -98,7 +98,7 @@ def test_a_process_that_moves_has_what_its_new_group_has_and_leaves_what_it_used
         server.to(40_000)
         assert server.stat("team/x/gpu.stat")["run_usec"] == left["run_usec"]
         assert server.stat("fast/gpu.stat")["run_usec"] > 10_000
-        server.tree.rmdir("team/x")  # what was used there is remembered
+        server.rmdir("team/x")  # what was used there is remembered
         assert server.stat("team/gpu.stat")["run_usec"] >= left["run_usec"]
 
 
@@ -111,20 +111,20 @@ def test_a_lost_gpu_takes_its_contexts_with_it() -> None:
         assert server.stat("team/gpu.stat")["contexts"] == 0
         server.to(60_000)
         assert server.read("team/x/cgroup.procs") == ""
-        server.tree.rmdir("team/x")
+        server.rmdir("team/x")
 
 
 def test_what_is_wrong_has_its_number_and_changes_nothing() -> None:
     with Grouped(TWO % ("slice: 400", "start: 500000")) as server:
         server.to(8000)
-        tree, pid = server.tree, server.pid("team/x")
+        pid = server.pid("team/x")
 
         def seen() -> dict[str, str]:
             given = ("gpu.memory.max", "gpu.slice", "gpu.priority", "cgroup.procs")
             groups = ("team", "team/x", "team/inner", "team/inner/y")
             return {f"{group}/{name}": server.read(f"{group}/{name}") for group in groups for name in given} | {
                 "contexts": server.read("gpu.contexts"),
-                "names": str(tree.names("team")),
+                "names": str(server.names("team")),
             }
 
         before = seen()
@@ -146,41 +146,32 @@ def test_what_is_wrong_has_its_number_and_changes_nothing() -> None:
             errno.ENOTDIR: {"gpu.slice/gpu.slice": ["1"]},
             errno.EISDIR: {"": ["1"]},
         }
-        for number, files in wrong.items():
+        for wanted, files in wrong.items():
             for name, texts in files.items():
                 for text in texts:
-                    assert server.refused(f"team/x/{name}", text) == number, (name, text)
-        assert server.refused("gpu.slice", "100") == errno.ENOENT  # the root has none
-        assert server.refused("team/cgroup.procs", pid) == errno.EBUSY
-        assert server.refused("team/x/gpu.slice", "1" * 5000) == errno.EINVAL
+                    assert number(server.write, f"team/x/{name}", text) == wanted, (name, text)
+        assert number(server.write, "gpu.slice", "100") == errno.ENOENT  # the root has none
+        assert number(server.write, "team/cgroup.procs", pid) == errno.EBUSY
+        assert number(server.write, "team/x/gpu.slice", "1" * 5000) == errno.EINVAL
         assert seen() == before
 
 
 def test_groups_have_few_names_and_few_levels() -> None:
     with Grouped(TWO % ("slice: 400", "start: 500000")) as server:
-        tree = server.tree
-
-        def number(act: object, path: str) -> int | None:
-            try:
-                act(path)  # type: ignore[operator]
-            except OSError as error:
-                return error.errno
-            return None
-
-        assert number(tree.mkdir, "/team/x") == errno.EEXIST
-        assert number(tree.mkdir, "team/gpu.slice") == errno.EEXIST
-        assert number(tree.mkdir, "team/gpu.speed") == errno.EINVAL
-        assert number(tree.mkdir, "team/a b") == errno.EINVAL
-        assert number(tree.mkdir, "team/.hidden") == errno.EINVAL
-        assert number(tree.mkdir, "team/" + "n" * 256) == errno.ENAMETOOLONG
-        assert number(tree.mkdir, "none/new") == errno.ENOENT
-        assert number(tree.mkdir, "team/x/new") == errno.EBUSY  # a process is in it
-        assert number(tree.mkdir, "/") == errno.EEXIST
-        assert number(tree.mkdir, "g" + "/g" * 7) == errno.ENOENT
+        assert number(server.mkdir, "/team/x") == errno.EEXIST
+        assert number(server.mkdir, "team/gpu.slice") == errno.EEXIST
+        assert number(server.mkdir, "team/gpu.speed") == errno.EINVAL
+        assert number(server.mkdir, "team/a b") == errno.EINVAL
+        assert number(server.mkdir, "team/.hidden") == errno.EINVAL
+        assert number(server.mkdir, "team/" + "n" * 256) == errno.ENAMETOOLONG
+        assert number(server.mkdir, "none/new") == errno.ENOENT
+        assert number(server.mkdir, "team/x/new") == errno.EBUSY  # a process is in it
+        assert number(server.mkdir, "/") == errno.EEXIST
+        assert number(server.mkdir, "g" + "/g" * 7) == errno.ENOENT
         deep = ["/".join("g" * n) for n in range(1, 10)]
-        assert [number(tree.mkdir, path) for path in deep] == [None] * 8 + [errno.ENOSPC]
-        assert number(tree.rmdir, "g") == errno.ENOTEMPTY
-        assert number(tree.rmdir, "team/x") == errno.EBUSY
-        assert number(tree.rmdir, "/") == errno.ENOTEMPTY
-        assert number(tree.rmdir, "gpu.stat") == errno.ENOTDIR
-        assert [number(tree.rmdir, path) for path in reversed(deep)] == [errno.ENOENT] + [None] * 8
+        assert [number(server.mkdir, path) for path in deep] == [None] * 8 + [errno.ENOSPC]
+        assert number(server.rmdir, "g") == errno.ENOTEMPTY
+        assert number(server.rmdir, "team/x") == errno.EBUSY
+        assert number(server.rmdir, "/") == errno.ENOTEMPTY
+        assert number(server.rmdir, "gpu.stat") == errno.ENOTDIR
+        assert [number(server.rmdir, path) for path in reversed(deep)] == [errno.ENOENT] + [None] * 8
