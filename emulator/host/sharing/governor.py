@@ -37,8 +37,8 @@ class Terms:
 class Context:
     """`terms`: those that the GPU has confirmed, None: it isn't there yet. `asked`: those that are on their way.
     `held`: pages, as the GPU has said last. `before`: what it had used when it came into its group. `first`: the
-    command that creates it, until it is sent; `later`: what waits for that, or for the end of one that is `leaving`.
-    `configured`: the process wants to hear of it."""
+    command that creates it, until it is sent; `later`: what waits for that, or for the end of one that is `leaving`, or
+    may have gone. `configured`: the process wants to hear of it."""
 
     place: ContextRef
     member: GroupMember
@@ -103,11 +103,13 @@ class Governor:
             if context.first is not None:
                 self._forget(context)
             elif not context.leaving:
-                self._destroy(context, Command(Compute.DESTROY, MANAGER), lambda answer: None)
+                self._destroy(context, Command(Compute.DESTROY, MANAGER), lambda reply: None)
         self._when_settled(gpus, then)
 
     def _pass_on(self, context: Context, command: Command, then: Then) -> None:
         match command.compute:
+            case Compute.CREATE:
+                self._create_again(context, command, then)
             case Compute.DESTROY:
                 self._destroy(context, command, then)
             case Compute.CONFIGURE if context.configured is None:
@@ -117,6 +119,25 @@ class Governor:
                 self._port.after(1, partial(then, Reply(AckStatus.BUSY)))
             case _:
                 self._send(context, command, then)
+
+    def _create_again(self, context: Context, command: Command, then: Then) -> None:
+        """It is there, unless its GPU has lost it and nobody has noticed: then it can be created."""
+        context.leaving = True
+        context.later.insert(0, (command, then))
+
+        def known(answers: list[Reply]) -> None:
+            if self._contexts.get(context.place) is context:
+                context.leaving = False
+                later = _taken(context.later)
+                if not later:  # the process has ended meanwhile
+                    self._destroy(context, Command(Compute.DESTROY, MANAGER), lambda reply: None)
+                    return
+                later[0][1](Reply(AckStatus.EXISTS))
+                for command, then in later[1:]:
+                    self.ask(context.member, context.place, command, then)
+                self._settle(_gpu(context.place))
+
+        self.query([context], (Query.MEMORY,), known)
 
     def _destroy(self, context: Context, command: Command, then: Then) -> None:
         """What it has used is asked for once more: its group goes on to know it."""
@@ -250,7 +271,7 @@ class Governor:
 
     def _configure(self, context: Context, terms: Terms) -> None:
         then, context.configured, context.asked = context.configured, None, terms
-        self._send(context, _on(terms, Compute.CONFIGURE, MANAGER, context.state), then or (lambda answer: None))
+        self._send(context, _on(terms, Compute.CONFIGURE, MANAGER, context.state), then or (lambda reply: None))
 
     def _send(self, context: Context, command: Command, then: Then) -> None:
         def answered(answer: Reply) -> None:
