@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[1]
 _SCHEMA = "a part of a file, named so in the JSON Schema, and what it is checked into"
 _STIMULUS = "an action of a stimulus file has its class's name in small letters; the other world never meets it"
 SHARED = {
-    **dict.fromkeys(("Application", "BoundaryLink", "Card", "Scenario", "Server", "Sharing", "Workload"), (2, _SCHEMA)),
+    **dict.fromkeys(("Application", "ApplicationGroup", "BoundaryLink", "Card"), (2, _SCHEMA)),
+    **dict.fromkeys(("Scenario", "Server", "Sharing", "Workload"), (2, _SCHEMA)),
     **dict.fromkeys(("Fault", "Send"), (2, _STIMULUS)),
     "Serial": (2, "pyserial looks for this name in the module of each URL"),
     "Work": (2, "a frame; and a part of a file, named so in the JSON Schema"),

@@ -1,7 +1,8 @@
 """What came from outside in a recorded run, with its cycle: it runs again without those it came from.
 
 Of a board that runs a GPU's firmware it is what it was asked and has answered; of a GPU's hardware, where it did
-otherwise than ours, and when it was lost; of clients of a session, what they sent and got, and when they came and went.
+otherwise than ours, and when it was lost; of clients of a session, what they sent and got, and when they came and went;
+of its group tree, what was asked of it and answered.
 """
 
 import json
@@ -14,6 +15,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from ringhil.emulator.engine.engine import NodeDiffered
+from ringhil.emulator.groups.again import GroupsAgain
+from ringhil.emulator.groups.desk import GroupAsked, GroupReplied
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
 from ringhil.emulator.scenario import GpuRef
@@ -34,7 +37,9 @@ class Ended(SessionRow):
     ended: Literal[True]
 
 
-_ROW: TypeAdapter[Any] = TypeAdapter(ClientRow | Exchanged | LostHardware | Differed | Ended)
+_ROW: TypeAdapter[Any] = TypeAdapter(
+    ClientRow | GroupAsked | GroupReplied | Exchanged | LostHardware | Differed | Ended
+)
 
 
 def write_outside(run: Run, writer: RecordingWriter, firmware: FirmwareChoice) -> None:
@@ -103,7 +108,8 @@ class RecordedOutside:
         return with_recorded(self, firmware), recorded_nodes(self)
 
     def acts(self) -> Iterator[tuple[int, Any]]:
-        """What was done to the run, row by row: by clients, and hardware that was lost; and the end of a session."""
+        """What was done to the run, row by row: by clients, to its groups, and hardware that was lost; and the end of a
+        session."""
         if self.header.nodes or self.header.clock is not None:
             yield from ((number, row) for number, row in self.rows() if not isinstance(row, Exchanged | Differed))
 
@@ -117,6 +123,7 @@ class Acts:
         self._outside = {given.partition("=")[0] for given in outside.header.nodes}
         clock = outside.header.clock
         self._clients = None if clock is None else ClientsAgain(run, clock)
+        self._groups = None if clock is None else GroupsAgain(run, differs)
         self._rows = outside.acts()
         if clock is None:  # a run that ends by itself looks at how far it is: it must not be stopped on the way
             for number, row in self._rows:
@@ -135,6 +142,8 @@ class Acts:
         self._free = note
         if self._clients is not None:
             self._clients.note = note
+        if self._groups is not None:
+            self._groups.note = note
 
     def play_to(self, cycle: int | None) -> None:
         """Play up to a cycle, None: to where the last of these is. Raises RecordingError."""
@@ -155,12 +164,17 @@ class Acts:
             self._run.server.lose(self._run.server.wiring.cell_of(GpuRef.parse(row.gpu)), row.lost)
         elif isinstance(row, Ended):
             self._run.end_at(row.cycle)
+            if self._groups is not None:
+                self._groups.end()
             if self._free is not None:
                 self._free(row.model_dump())
-        elif self._clients is None:
+        elif self._clients is None or self._groups is None:
             raise self._damaged(number, "found a client; it is no session")
         else:
             try:
+                if isinstance(row, GroupAsked | GroupReplied):
+                    self._groups.do(row)
+                    return
                 found = self._clients.do(row)
             except ClientError as error:
                 raise self._damaged(number, str(error)) from None

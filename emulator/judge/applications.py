@@ -58,7 +58,7 @@ def _outcome(sharing: Sharing, each: Application, default_slice: int, report: Ta
         steps=report.steps,
         step_ms=step,
         total_s=total,
-        slice_ms=in_time(each.slice or default_slice, _MS),
+        slice_ms=in_time(sharing.slice_of(each) or default_slice, _MS),
         memory=report.memory * sharing.page * _KIB,
         told=report.told * sharing.page * _KIB,
         gpu_s=in_time(report.run, _S),

@@ -35,7 +35,7 @@ from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_v
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
 from ringhil.emulator.scenario.settings import BABBLED, Settings
-from ringhil.emulator.scenario.sharing import Application, Sharing
+from ringhil.emulator.scenario.sharing import Application, ApplicationGroup, Sharing
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.variants import Variant, Variants
 from ringhil.emulator.scenario.workload import Workload
@@ -48,6 +48,7 @@ __all__ = [
     "LINE_FAULTS",
     "PARAMETERS",
     "Application",
+    "ApplicationGroup",
     "BoundaryIs",
     "BoundaryLink",
     "BreakIs",

@@ -21,6 +21,7 @@ from ringhil.emulator.scenario.model_types import (
     FaultName,
     GpuName,
     GpuTypeName,
+    GroupPath,
     Index,
     IndexOrDefault,
     Links,
@@ -128,6 +129,18 @@ class Application(Part):
     input: int = Field(0, ge=0, le=65000, description="bytes copied to the GPU in each step")
     again: bool = Field(False, description="true: it does its steps again and again, until all others have done theirs")
     start: Number = Field(0, description="cycles after the cards have been counted")
+    group: GroupPath | None = Field(None, description="the group that it is in, by its names from the outermost on")
+
+
+class ApplicationGroup(Part):
+    """What applications may have together, each GPU for itself: nobody gets more than the groups around it allow."""
+
+    memory: Positive | None = Field(None, description="pages of a GPU that all in it may hold; no limit unless given")
+    slice: int = Field(
+        0, ge=0, le=MAX_REGISTER, description="cycles: longest time slice of any in it, 16 or more; 0: none"
+    )
+    priority: int | None = Field(None, ge=0, le=255, description="highest priority of any in it; none unless given")
+    groups: dict[CardName, "ApplicationGroup"] = Field({}, description="groups in it, by name")
 
 
 class Sharing(Part):
@@ -138,6 +151,7 @@ class Sharing(Part):
     applications: dict[CardName, Application] = Field(
         min_length=1, max_length=1000, description="applications by name; at most 15 on a GPU"
     )
+    groups: dict[CardName, ApplicationGroup] = Field({}, description="groups of applications, by name")
 
 
 def _parameter(name: ParameterName) -> Any:

@@ -46,6 +46,7 @@ GpuName = Annotated[str, Field(pattern=names.GPU)]
 CardOrGpuName = Annotated[str, Field(pattern=names.CARD_OR_GPU)]
 LinkName = Annotated[str, Field(pattern=names.LINK)]
 IndexOrDefault = Annotated[str, Field(pattern=names.INDEX_OR_DEFAULT)]
+GroupPath = Annotated[str, Field(pattern=names.GROUP_PATH)]
 OneLine = Annotated[str, Field(pattern=names.ONE_LINE)]
 Weight = Annotated[int, Field(ge=1, le=65535)]
 TrueOnly = Annotated[  # Literal[True] would take 1, which equals it in Python

@@ -101,9 +101,19 @@ def _workload(work: Workload) -> dict[str, object]:
 
 
 def _sharing(sharing: Sharing) -> list[str]:
-    lines = ["sharing:", f"  cycle: {_flow(sharing.cycle)}", f"  page: {_flow(sharing.page)}", "  applications:"]
+    lines = ["sharing:", f"  cycle: {_flow(sharing.cycle)}", f"  page: {_flow(sharing.page)}"]
+    groups: dict[str, dict[str, Any]] = {"": {}}
+    for group in sharing.groups:
+        around, _, name = group.path.rpartition("/")
+        given = {"memory": group.memory, "slice": group.slice or None, "priority": group.priority}
+        groups[group.path] = {key: value for key, value in given.items() if value is not None}
+        groups[around].setdefault("groups", {})[name] = groups[group.path]
+    lines += [f"  groups: {_flow(inside)}" for inside in groups[""].values()]
+    lines.append("  applications:")
     for application in sharing.applications:
         written = {name: value for name, value in asdict(application).items() if name != "name" and value is not None}
+        if not application.group:
+            del written["group"]
         lines.append(f"    {application.name}: {_flow(written | {'gpu': application.gpu})}")
     return lines
 

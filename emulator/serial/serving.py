@@ -61,6 +61,7 @@ class Serving:
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
         self._clients: dict[int, _Client] = {}
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
+        self._others: dict[int, Callable[[], None]] = {}
         self._selector = selectors.DefaultSelector()
         self._behind = False
         self._slice = self._most = _SLICE if clock is None else _PACED_SLICE
@@ -70,6 +71,11 @@ class Serving:
         """Have clients of a card come by TCP."""
         self._listeners[listener.fileno()] = (listener, self._cards[card])
         self._selector.register(listener.fileno(), selectors.EVENT_READ)
+
+    def attend(self, descriptor: int, act: Callable[[], None]) -> None:
+        """Have something done between two cycles whenever a descriptor can be read."""
+        self._others[descriptor] = act
+        self._selector.register(descriptor, selectors.EVENT_READ)
 
     def add(self, card: int, line: ClientLine) -> None:
         """Have a client of a card at the other end of a line."""
@@ -106,7 +112,7 @@ class Serving:
     @property
     def deserted(self) -> bool:
         """Nobody is there, and nobody can come."""
-        return not self._clients and not self._listeners
+        return not self._clients and not self._listeners and not self._others
 
     def close(self) -> None:
         """Close all lines and listeners, once or twice."""
@@ -143,6 +149,9 @@ class Serving:
         for key, _ in ready:
             if key.fd in self._listeners:
                 self._accept(*self._listeners[key.fd])
+                continue
+            if key.fd in self._others:
+                self._others[key.fd]()
                 continue
             client = self._clients[key.fd]
             data = client.line.read(max(1, min(client.wire.room, _BITE)))

@@ -2,12 +2,16 @@
 
 from dataclasses import fields
 
+from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
+from ringhil.emulator.host.sharing.amounts import Units
 from ringhil.emulator.host.sharing.applications import Placed
+from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.emulator.host.sharing.training import TrainingTask
 from ringhil.emulator.host.workload import Files, Generated, WorkUnits
-from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.scenario import GpuRef, Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
@@ -34,13 +38,27 @@ def workload(scenario: Scenario) -> WorkUnits | None:
     return Generated(work.units or 0, work.size, scenario.seed)
 
 
+def process_groups(scenario: Scenario, wiring: Wiring, port: CardPort, driver: Driver) -> GroupTree:
+    """The groups of a scenario's applications, who are not in them yet."""
+    sharing = scenario.sharing
+
+    def name(card: int, gpu: int) -> str:
+        return str(GpuRef(wiring.cards[card].name, gpu))
+
+    tree = GroupTree(port, driver, Units(sharing.cycle, sharing.page) if sharing else Units(), name)
+    for given in sharing.groups if sharing else ():
+        group = tree.mkdir(given.path)
+        group.memory, group.slice, group.priority = given.memory, given.slice or None, given.priority
+    return tree
+
+
 def tasks(scenario: Scenario, wiring: Wiring) -> dict[str, Placed]:
     """The applications of a scenario, by name."""
     found = {}
     for a in scenario.sharing.applications if scenario.sharing else ():
         given = {field.name: getattr(a, field.name) for field in fields(TrainingTask)}
         task = TrainingTask(**given)
-        found[a.name] = Placed(wiring.number(a.gpu.card), a.gpu.index, a.start, task)
+        found[a.name] = Placed(wiring.number(a.gpu.card), a.gpu.index, a.start, task, a.group)
     return found
 
 

@@ -17,7 +17,7 @@ from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEve
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.groups import Groups
-from ringhil.emulator.server.hosting import cpu_config, tasks, views, workload
+from ringhil.emulator.server.hosting import cpu_config, process_groups, tasks, views, workload
 from ringhil.emulator.server.injector import Injector
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.server.observations import (
@@ -67,7 +67,8 @@ class LiveServer:
         self._workload = workload(scenario)
         cards, config = views(self.wiring, self.times), cpu_config(scenario, self.wiring, self.times)
         self.cpu = Cpu(self.kernel, cards, config, self._workload, self._on_done, on_progress)
-        self.applications = Applications(self.kernel, self.cpu.driver, tasks(scenario, self.wiring))
+        self.process_groups = process_groups(scenario, self.wiring, self.kernel, self.cpu.driver)
+        self.applications = Applications(self.kernel, self.process_groups, tasks(scenario, self.wiring))
         self.cpu.on_counted = self.applications.begin
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split

@@ -20,10 +20,13 @@ from ringhil.emulator.front.cli.node import option as node_option
 from ringhil.emulator.front.cli.node import told
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.front.cli.whole import WholeNumber
+from ringhil.emulator.groups.desk import GroupDesk
+from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import load
+from ringhil.emulator.serial.clients import Note
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.serving import Serving
@@ -51,6 +54,13 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
     type=click.Path(path_type=Path),
     help="Record the session, for `ringhil replay` and `ringhil step`.",
 )
+@click.option(
+    "--groups",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Show the applications' groups as files in this empty directory, by FUSE.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
     file: Path,
@@ -63,6 +73,7 @@ def command(
     nodes: tuple[str, ...],
     node_baud: int,
     record: Path | None,
+    folder: Path | None,
     as_json: bool,
 ) -> None:
     """Emulate a server, with a management port for each card, until SIGINT or SIGTERM."""
@@ -70,6 +81,9 @@ def command(
         raise click.UsageError("--baud: needs --clock, which says how long a cycle takes")
     if uart and baud is None:
         raise click.UsageError("--uart: needs --baud, the speed of the card's UART")
+    if folder is not None:
+        with _mounting():
+            check_mount(folder)
     with ExitStack() as stack:
         with explained():
             check_lines(nodes, firmware)
@@ -126,13 +140,19 @@ def command(
             signal.signal(number, end)
         with explained():
             run.start()
+        desk = None if folder is None else _mounted(stack, run, folder, serving, note)
         if as_json:
-            click.echo(json.dumps({"ready": True, "ports": ports}))
+            shown = {} if folder is None else {"groups": str(folder.absolute())}
+            click.echo(json.dumps({"ready": True, "ports": ports, **shown}))
         else:
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
+            if folder is not None:
+                click.echo(f"groups: {folder.absolute()}")
         with explained(), _line_of_text():
             serving.serve(over)
+            if desk is not None:
+                desk.close()
             if recorder is not None:
                 serving.close()
                 recorder.session_ends()
@@ -145,6 +165,17 @@ def command(
             raise click.ClickException("no port is left to serve")
 
 
+def _mounted(stack: ExitStack, run: Run, folder: Path, serving: Serving, note: Note | None) -> GroupDesk:
+    """The groups of its applications are files there until the end."""
+    desk = GroupDesk(run, note)
+    stack.callback(desk.close)
+    with _mounting():
+        stack.callback(GroupMount(run.server.process_groups, desk, folder).close)
+    stack.callback(desk.close)  # before the directory goes: nobody may wait in it
+    serving.attend(desk.fileno(), desk.attend)
+    return desk
+
+
 def _recorder(path: Path, run: Run, firmware: FirmwareChoice, nodes: NodeChoice, clock: int | None) -> RunRecorder:
     if is_stdout(path):
         raise RecordingError("-: a session goes to a file; standard output says where the ports are")
@@ -153,6 +184,14 @@ def _recorder(path: Path, run: Run, firmware: FirmwareChoice, nodes: NodeChoice,
 
 def _lost(name: str) -> None:
     click.echo(f"ringhil: {name}: the line is gone", err=True)
+
+
+@contextmanager
+def _mounting() -> Iterator[None]:
+    try:
+        yield
+    except GroupMountError as error:
+        raise click.ClickException(f"--groups: {error}") from None
 
 
 @contextmanager

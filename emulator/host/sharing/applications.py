@@ -3,27 +3,31 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver
+from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.emulator.host.sharing.process import Process
 from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A task on a GPU: `card` by its number; it begins `start` cycles after the others may."""
+    """A task on a GPU: `card` by its number; it begins `start` cycles after the others may. `group`: the path of the
+    group in which its own is."""
 
     card: int
     gpu: int
     start: int
     task: TrainingTask
+    group: str = ""
 
 
 class Applications:
-    """Named tasks. A GPU has 15 contexts for them; their keys are their numbers."""
+    """Named tasks, each in a group of its own name. A GPU has 15 contexts for them; their keys are their numbers."""
 
-    def __init__(self, port: CardPort, driver: Driver, tasks: Mapping[str, Placed]) -> None:
+    def __init__(self, port: CardPort, tree: GroupTree, tasks: Mapping[str, Placed]) -> None:
         self._port, self._tasks = port, tasks
         self.reports = {name: TaskReport() for name in tasks}
         self.on_progress: Callable[[int, int], None] = lambda done, total: None  # steps
@@ -36,7 +40,9 @@ class Applications:
             place = ContextRef(placed.card, placed.gpu, used[placed.card, placed.gpu])
             self._places[name] = place
             program = training(placed.task, key, self.reports[name], around)
-            self._processes[name] = Process(port, driver, place, program)
+            member = tree.join(name, _own_group(tree, name, placed))
+            ask, ended = partial(tree.ask, member, place), partial(tree.leave, member)
+            self._processes[name] = Process(port, ask, program, ended)
 
     def begin(self) -> None:
         """Start each at its time, counted from now."""
@@ -59,3 +65,11 @@ class Applications:
     def finished(self) -> bool:
         """None of them is running, or will be."""
         return all(process.ended for process in self._processes.values())
+
+
+def _own_group(tree: GroupTree, name: str, placed: Placed) -> str:
+    """Made for it, with what it may have."""
+    path, task = f"{placed.group}/{name}", placed.task
+    group = tree.mkdir(path)
+    group.memory, group.slice, group.priority = task.memory, task.slice or None, task.priority or None
+    return path

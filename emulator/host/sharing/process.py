@@ -1,11 +1,11 @@
 """A program on the CPU: it waits for time to pass and for what GPUs answer, and does nothing in between."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.sharing.command import Command, Reply
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver
+from ringhil.emulator.host.sharing.driver import Then
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,13 @@ Program = Generator[Busy | Command, Reply | None, None]
 
 
 class Process:
-    """One program and the context that it uses. It runs from `start` until it returns."""
+    """One program; `ask` has its commands carried out by the context that it uses. It runs from `start` until it
+    returns, which `on_end` is told."""
 
-    def __init__(self, port: CardPort, driver: Driver, place: ContextRef, program: Program) -> None:
-        self._port, self._driver, self._place, self._program = port, driver, place, program
+    def __init__(
+        self, port: CardPort, ask: Callable[[Command, Then], None], program: Program, on_end: Callable[[], None]
+    ) -> None:
+        self._port, self._ask, self._program, self._on_end = port, ask, program, on_end
         self.ended = False
 
     def start(self) -> None:
@@ -34,8 +37,9 @@ class Process:
             wanted = self._program.send(answer)
         except StopIteration:
             self.ended = True
+            self._on_end()
             return
         if isinstance(wanted, Busy):
             self._port.after(wanted.cycles, lambda: self._go_on(None))
         else:
-            self._driver.ask(self._place, wanted, self._go_on)
+            self._ask(wanted, self._go_on)

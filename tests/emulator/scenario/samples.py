@@ -185,6 +185,44 @@ def some_settings(draw: st.DrawFn) -> Document:
 
 
 @st.composite
+def groups_of(draw: st.DrawFn, depth: int = 0) -> Document:
+    """Groups in groups, a few; their names are short ones, of capital letters."""
+    found: Document = {}
+    for name in draw(st.lists(st.sampled_from("GHI"), unique=True, max_size=2)):
+        given = {
+            "memory": st.integers(1, 65536),
+            "slice": st.sampled_from([0, 16, 999]),
+            "priority": st.integers(0, 255),
+        }
+        group: Document = draw(st.fixed_dictionaries({}, optional=dict(given)))
+        if depth < 2 and draw(st.booleans()):
+            group["groups"] = draw(groups_of(depth + 1))
+        found[name] = group
+    return found
+
+
+def paths_of(groups: Document, around: str = "") -> list[str]:
+    """Of all groups in them."""
+    found = []
+    for name, group in groups.items():
+        found += [f"{around}{name}", *paths_of(group.get("groups", {}), f"{around}{name}/")]
+    return found
+
+
+@st.composite
+def sharings(draw: st.DrawFn, server: Document) -> Document:
+    gpu, groups = f"{next(iter(server['cards']))}.0", draw(groups_of())
+    applications: Document = {}
+    for name in draw(st.lists(st.sampled_from("abc"), unique=True, min_size=1)):
+        applications[name] = {"gpu": gpu, "steps": 3, "compute": 50, "slice": draw(st.sampled_from([0, 16, 500]))}
+        if (paths := paths_of(groups)) and draw(st.booleans()):
+            applications[name]["group"] = draw(st.sampled_from(paths))
+        if draw(st.booleans()):
+            applications[name]["memory"] = draw(st.integers(1, 65536))
+    return {"applications": applications, "groups": groups, "page": draw(st.integers(1, 4096))}
+
+
+@st.composite
 def documents(draw: st.DrawFn) -> Document:
     """Scenario files as data, all of which load."""
     names = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,5}", fullmatch=True)
@@ -205,5 +243,7 @@ def documents(draw: st.DrawFn) -> Document:
         "expect": draw(st.lists(expectations(server), max_size=3)),
         "invariants": draw(st.dictionaries(st.sampled_from(INVARIANTS), st.booleans())),
     }
+    if not draw(st.integers(0, 3)):
+        document["sharing"] = draw(sharings(server))
     left_out = draw(st.sets(st.sampled_from(sorted(document.keys() - {"server"}))))
     return {key: value for key, value in document.items() if key not in left_out}

@@ -1,0 +1,169 @@
+"""The order in which contexts are told of what their groups may have, whoever is quicker than another."""
+
+import pytest
+
+from ringhil.emulator.host.sharing.command import Command, Reply
+from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.group import GroupMember
+from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
+
+from .pretended import UNLIMITED, Gpus, Port, settle, tree_of
+
+
+class Host:
+    """Two processes in `team/a` and `team/b`, with a context each on one GPU."""
+
+    def __init__(self, **memory: str) -> None:
+        self.gpus, self.port = Gpus(), Port()
+        self.tree: GroupTree = tree_of(self.gpus, self.port)
+        self.replies = list[Reply]()
+        for path in ("team", "team/a", "team/b"):
+            self.tree.mkdir(path)
+            self.write(f"{path}/gpu.memory.max", memory.get(path.rpartition("/")[2], "max"))
+        self.a, self.b = (self.tree.join(name, f"team/{name}") for name in "ab")
+        self.places = {self.a: ContextRef(0, 0, 1), self.b: ContextRef(0, 0, 2)}
+
+    def write(self, path: str, text: str) -> None:
+        self.tree.write(path, text, lambda: None)
+
+    def ask(self, who: GroupMember, compute: Compute, amount: int = UNLIMITED) -> None:
+        self.tree.ask(who, self.places[who], Command(compute, who.pid, amount), self.replies.append)
+
+    def carry_out(self, who: GroupMember) -> None:
+        self.gpus.carry_out(self.places[who])
+
+    def settle(self) -> None:
+        settle(self.gpus, self.port)
+
+    def limits(self) -> list[int]:
+        return [self.gpus.contexts[self.places[who]].limit for who in (self.a, self.b)]
+
+    def stat(self, path: str) -> str:
+        found = list[str]()
+        self.tree.read(f"{path}/gpu.stat", found.append)
+        self.settle()
+        return found[0]
+
+
+@pytest.fixture
+def host() -> Host:
+    """`team` may have 90 pages."""
+    return Host(team="90K")
+
+
+def begun(host: Host) -> Host:
+    for who in (host.a, host.b):
+        host.ask(who, Compute.CREATE)
+    host.settle()
+    return host
+
+
+def test_one_is_raised_when_the_other_is_lowered() -> None:
+    host = begun(Host(team="90K", a="60K", b="30K"))
+    assert host.limits() == [60, 30]
+    host.write("team/a/gpu.memory.max", "30K")
+    host.write("team/b/gpu.memory.max", "60K")
+    assert host.gpus.waiting == [host.places[host.a]]  # nothing has gone to the other
+    host.ask(host.a, Compute.ALLOCATE, 60)
+    host.settle()
+    assert host.replies[-1].status is ResultStatus.OVER_LIMIT
+    assert host.limits() == [30, 60]
+
+
+def test_memory_that_was_taken_on_the_way_is_not_given_twice() -> None:
+    host = begun(Host(team="90K", a="60K", b="30K"))
+    host.ask(host.a, Compute.ALLOCATE, 50)  # goes out before it is lowered
+    host.write("team/a/gpu.memory.max", "30K")
+    host.write("team/b/gpu.memory.max", "60K")
+    host.settle()
+    assert host.limits() == [30, 40]
+    host.ask(host.a, Compute.FREE, 45)  # and what is free again is for the other
+    host.settle()
+    assert host.limits() == [30, 60]
+
+
+def test_a_new_context_waits_until_there_is_room_and_is_told_of_all_of_it(host: Host) -> None:
+    host.ask(host.a, Compute.CREATE)
+    host.settle()
+    assert host.gpus.contexts[host.places[host.a]].limit == 90
+    host.ask(host.b, Compute.CREATE)
+    host.ask(host.b, Compute.ALLOCATE, 45)  # a program that doesn't wait
+    assert host.gpus.waiting == [host.places[host.a]]
+    host.carry_out(host.a)
+    host.carry_out(host.b)
+    assert host.limits() == [45, 45]
+    host.settle()
+    assert [reply.done for reply in host.replies] == [True] * 3
+
+
+def test_memory_of_one_that_goes_is_given_on_when_it_has_gone() -> None:
+    host = begun(Host(team="90K", a="60K", b="30K"))
+    host.ask(host.a, Compute.ALLOCATE, 60)  # on its way before the end
+    host.ask(host.a, Compute.DESTROY)
+    host.write("team/a/gpu.memory.max", "10K")
+    host.write("team/b/gpu.memory.max", "80K")
+    assert host.places[host.b] not in host.gpus.waiting
+    host.settle()
+    assert host.gpus.contexts[host.places[host.b]].limit == 80
+
+
+def test_what_follows_an_end_waits_for_it(host: Host) -> None:
+    begun(host)
+    host.ask(host.a, Compute.DESTROY)
+    host.ask(host.a, Compute.CREATE)
+    host.ask(host.a, Compute.ALLOCATE, 45)
+    host.settle()
+    assert [reply.done for reply in host.replies] == [True] * 5
+    assert host.limits() == [45, 45]
+    host.ask(host.a, Compute.CREATE)
+    host.ask(host.a, Compute.FREE, 45)
+    host.settle()
+    assert [reply.status for reply in host.replies[-2:]] == [AckStatus.EXISTS, ResultStatus.DONE]
+
+
+def test_a_context_that_its_gpu_has_lost_unnoticed_is_created_on_its_terms(host: Host) -> None:
+    begun(host)
+    host.gpus.lose(0)
+    host.ask(host.a, Compute.CREATE)
+    host.settle()
+    assert host.replies[-1].done
+    host.ask(host.b, Compute.CREATE)
+    host.settle()
+    assert host.limits() == [45, 45]
+
+
+def test_a_process_that_ends_without_a_word_gives_everything_back(host: Host) -> None:
+    begun(host)
+    host.ask(host.a, Compute.ALLOCATE, 45)
+    host.settle()
+    host.ask(host.a, Compute.CREATE)  # it ends while this is looked at
+    host.tree.leave(host.a)
+    assert host.tree.group("team/a").members == {host.a.pid: host.a}
+    host.settle()
+    assert [*host.gpus.contexts] == [host.places[host.b]]
+    assert host.tree.group("team/a").members == {}
+    host.tree.rmdir("team/a")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_a_removed_group_used_is_known_to_the_one_around_it(host: Host, at_once: bool) -> None:
+    """At once: the GPU says so only after it was removed."""
+    begun(host)
+    host.ask(host.a, Compute.ALLOCATE, 1)
+    host.write("cgroup.procs", str(host.a.pid))
+    if not at_once:
+        host.settle()
+    host.tree.rmdir("team/a")
+    assert "run_usec 1000\n" in host.stat("team")
+
+
+def test_a_process_has_no_key_but_its_own_and_no_context_but_its_own(host: Host) -> None:
+    begun(host)
+    host.tree.ask(host.a, host.places[host.a], Command(Compute.CONFIGURE, 0, UNLIMITED), host.replies.append)
+    host.tree.ask(host.a, host.places[host.b], Command(Compute.FREE, host.b.pid, 1), host.replies.append)
+    host.settle()
+    assert [reply.status for reply in host.replies[-2:]] == [AckStatus.FOREIGN] * 2
+    host.ask(host.a, Compute.CONFIGURE)  # what it may have isn't its own to say
+    host.settle()
+    assert (host.replies[-1].done, host.limits()) == (True, [45, 45])
