@@ -1,16 +1,20 @@
 """Judges a run while it is played: reads the stream of observations, knows the truth, and never acts on the run."""
 
+from dataclasses import replace
+
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.expectations import Expectations
 from ringhil.emulator.judge.horizon import horizon
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
+from ringhil.emulator.judge.memory_watch import MemoryWatch
 from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, OK
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.results import Results
+from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.judge.switchover import SwitchOvers
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
@@ -45,6 +49,8 @@ class Judge:
         self.names = Names(self.watch, cpu.cards, self.bounds)
         self._switchovers = SwitchOvers(server, self.bounds)
         self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans, server.applications)
+        switching = server.scenario.switching
+        self._memory = MemoryWatch(server, switching.gpus if switching else ())
         listen = server.observations.listen
         listen(FirmwareSaid, self._said)
         listen(FromFirmware, self._sent)
@@ -167,4 +173,14 @@ class Judge:
             self.conduct,
             server.applications,
         )
-        return self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
+        found = self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
+        return replace(found, switching=self._switching())
+
+    def _switching(self) -> SwitchingOutcome | None:
+        switching, service = self._server.scenario.switching, self._server.switching
+        if switching is None or service.plan is None:
+            return None
+        whole = self._server.scenario.until is None
+        held = self._memory.changes
+        seen = SwitchingEvidence(service.plan, service.reports, service.spans, held, service.since, whole)
+        return switching_outcome(switching, seen)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from ringhil.emulator.judge.applications import ApplicationOutcome
+from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.scenario import EventAction
 
 
@@ -130,6 +131,7 @@ class Outcome:
     not_judged: tuple[str, ...] = ()  # of the end of the run, and why
     engine: dict[str, Any] = field(default_factory=dict)
     applications: dict[str, ApplicationOutcome] = field(default_factory=dict)
+    switching: SwitchingOutcome | None = None
 
     def broken(self, invariant: str) -> tuple[Violation, ...]:
         """What was found of one invariant."""
@@ -140,7 +142,7 @@ class Outcome:
         """Why the verdict is not PASS; empty when it is."""
         found = [violation.text for violation in self.violations]
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
-        return tuple(found)
+        return (*found, *(self.switching.broken if self.switching else ()))
 
     @property
     def verdict(self) -> VerdictWord:
@@ -163,7 +165,11 @@ class Outcome:
             "recoveries": [_recovery_json(r) for r in self.recoveries],
             "expect": [{"index": e.index, "ok": e.ok, "expected": e.text, "found": e.found} for e in self.expect],
             "engine": self.engine,
-        } | ({"applications": self.applications_json()} if self.applications else {})
+        } | self._tasks_json()
+
+    def _tasks_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"applications": self.applications_json()} if self.applications else {}
+        return found | ({"switching": self.switching.to_json()} if self.switching else {})
 
     def applications_json(self) -> dict[str, Any]:
         """By name."""

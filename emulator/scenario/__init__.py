@@ -31,11 +31,13 @@ from ringhil.emulator.scenario.faults import (
 )
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LINE_FAULTS, LineEvent
-from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants, read_text
+from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
+from ringhil.emulator.scenario.reading import read_text
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
 from ringhil.emulator.scenario.settings import BABBLED, Settings
 from ringhil.emulator.scenario.sharing import Application, ApplicationGroup, Sharing
+from ringhil.emulator.scenario.switching import SwitchPolicyName, TaskSwitching
 from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.variants import Variant, Variants
 from ringhil.emulator.scenario.workload import Workload
@@ -77,6 +79,8 @@ __all__ = [
     "Settings",
     "Sharing",
     "StrandedAre",
+    "SwitchPolicyName",
+    "TaskSwitching",
     "TimelineEvent",
     "Trait",
     "TruthIs",

@@ -10,6 +10,7 @@ from ringhil.emulator.scenario.check_expect import ExpectChecker
 from ringhil.emulator.scenario.check_lines import check_lines
 from ringhil.emulator.scenario.check_server import check_server
 from ringhil.emulator.scenario.check_sharing import check_sharing
+from ringhil.emulator.scenario.check_switching import check_switching
 from ringhil.emulator.scenario.check_timeline import check_timeline
 from ringhil.emulator.scenario.choice import exactly_one
 from ringhil.emulator.scenario.explain import explain
@@ -44,6 +45,7 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         server=server,
         workload=workload,
         sharing=sharing,
+        switching=check_switching(source, resolver, server.settings, written.switching, folder),
         timeline=check_timeline(source, resolver, written.timeline),
         lines=check_lines(source, [card.name for card in server.cards], written.timeline),
         until=written.until,

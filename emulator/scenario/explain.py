@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 from ringhil.emulator.scenario import names
 from ringhil.emulator.scenario.errors import ScenarioError, quoted, shown
 from ringhil.emulator.scenario.marks import Loc, Source
-from ringhil.emulator.scenario.schema import schema
+from ringhil.emulator.scenario.schema import part_schema, schema
 from ringhil.emulator.scenario.suggest import listing, unknown
 
 _KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
@@ -21,7 +21,7 @@ def explain(error: ValidationError, source: Source, base: Loc = (), part: str | 
     """
     details = error.errors(include_url=False, include_context=False, include_input=False)
     first = min(details, key=lambda d: (d["type"] == "missing", _place(d, source, base)))
-    return _explain(first, source, base, schema() if part is None else schema()["$defs"][part])
+    return _explain(first, source, base, schema() if part is None else part_schema(part))
 
 
 def _place(detail: ErrorDetails, source: Source, base: Loc) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from ringhil.emulator.scenario.expect import CHECKS
 from ringhil.emulator.scenario.expectation import When
 from ringhil.emulator.scenario.faults import PARAMETERS, EventAction, ParameterName, PartKind
 from ringhil.emulator.scenario.model_sweep import Sweep
+from ringhil.emulator.scenario.model_switching import Switching
 from ringhil.emulator.scenario.model_types import (
     MAX_CYCLE,
     MAX_REGISTER,
@@ -271,6 +272,9 @@ class Scenario(Part):
     server: Server = Field(description="the server that is emulated")
     workload: Workload | None = Field(None, description="work that the CPU hands out; there is no work unless given")
     sharing: Sharing | None = Field(None, description="applications that share GPUs; there are none unless given")
+    switching: Switching | None = Field(
+        None, description="tasks that use one GPU one after the other; there are none unless given"
+    )
     timeline: list[Event] = Field([], description="faults that begin and end, in any order")
     until: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
         None, description="cycles since power-up: end of the run"

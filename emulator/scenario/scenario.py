@@ -7,6 +7,7 @@ from ringhil.emulator.scenario.faults import EventAction
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LineEvent
 from ringhil.emulator.scenario.sharing import Sharing
+from ringhil.emulator.scenario.switching import TaskSwitching
 from ringhil.emulator.scenario.topology import CrossRef, GpuRef, LinkRef, Server
 from ringhil.emulator.scenario.workload import Workload
 
@@ -63,6 +64,7 @@ class Scenario:
     invariants: frozenset[str] = frozenset(INVARIANTS)
     lines: tuple[LineEvent, ...] = ()
     sharing: Sharing | None = None
+    switching: TaskSwitching | None = None
 
     def anywhere(self) -> "Scenario":
         """The same, in whatever folder it is read: the path of its data begins at the root."""

@@ -4,7 +4,7 @@ import copy
 from functools import cache
 from typing import Any
 
-from ringhil.emulator.scenario import model, names
+from ringhil.emulator.scenario import model, model_switching, names
 from ringhil.emulator.scenario.expect import CHECKS
 from ringhil.emulator.scenario.expect.fencing import LIMITS
 from ringhil.emulator.scenario.expect.links import WORDS
@@ -16,6 +16,7 @@ _EXACTLY_ONE: dict[str, list[tuple[str, ...]]] = {
     "Workload": [model.WORKLOADS],
     "Event": [model.ACTIONS, (*model.TARGETS, "card")],
     "Expectation": [model.TIMES],
+    "SwitchTask": [model_switching.LAYERS],
 }
 _TOGETHER = {"Expectation": {"from": ["always"], "until": ["always"]}}
 _AT_LEAST_ONE = {
@@ -52,6 +53,16 @@ def schema() -> dict[str, Any]:
     for name, keys in _AT_LEAST_ONE.items():
         whole["$defs"][name]["anyOf"] = [{"required": [key]} for key in keys]
     return {"$schema": DIALECT, "title": "ringhil scenario", **whole}
+
+
+@cache
+def part_schema(name: str) -> dict[str, Any]:
+    """A part of a scenario file, or a file of layers, whose own parts are among those of scenario files."""
+    if name == model_switching.ModelTable.__name__:
+        table: dict[str, Any] = _tidy(model_switching.ModelTable.model_json_schema())
+        return table
+    found: dict[str, Any] = schema()["$defs"][name]
+    return found
 
 
 def _tidy(node: Any) -> Any:

@@ -1,24 +1,21 @@
 """A scenario to the text of a file that loads to it."""
 
-import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ringhil.emulator.scenario.expectation import Expectation, When
 from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
+from ringhil.emulator.scenario.flow import flow as _flow
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LineEvent
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.settings import Settings
 from ringhil.emulator.scenario.sharing import Sharing
-from ringhil.emulator.scenario.topology import Card, GpuRef, Server
+from ringhil.emulator.scenario.topology import Card, Server
 from ringhil.emulator.scenario.workload import Workload
-
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:[ -][A-Za-z0-9_.]+)*")  # text that needs no quotes anywhere
-_NOT_TEXT = re.compile(r"null|true|false", re.IGNORECASE)
+from ringhil.emulator.scenario.write_switching import switching_lines
 
 
 def dumps(scenario: Scenario) -> str:
@@ -32,6 +29,8 @@ def dumps(scenario: Scenario) -> str:
         lines.append(f"workload: {_flow(_workload(scenario.workload))}")
     if scenario.sharing is not None:
         lines += _sharing(scenario.sharing)
+    if scenario.switching is not None:
+        lines += switching_lines(scenario.switching)
     events = [*map(event_entry, scenario.timeline), *map(_line_entry, scenario.lines)]
     lines += _block("timeline", events)
     if scenario.until is not None:
@@ -41,22 +40,6 @@ def dumps(scenario: Scenario) -> str:
         lines.append(f"invariants: {_flow(off)}")
     lines += _block("expect", [_expectation(expectation) for expectation in scenario.expect])
     return "\n".join(lines) + "\n"
-
-
-def _flow(value: object) -> str:
-    """A value on one line."""
-    match value:
-        case str():
-            if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value):
-                return value
-            return json.dumps(value, ensure_ascii=not value.isprintable())
-        case Mapping():
-            return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
-        case Sequence():
-            return "[" + ", ".join(map(_flow, value)) + "]"
-        case GpuRef():
-            return str(value)
-    return json.dumps(value)
 
 
 def _block(key: str, entries: Iterable[object]) -> list[str]:

@@ -11,6 +11,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.sharing.applications import Applications
+from ringhil.emulator.host.sharing.switching.service import SwitchService
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent
@@ -31,6 +32,7 @@ from ringhil.emulator.server.observations import (
     TakenIn,
 )
 from ringhil.emulator.server.power_up import configure
+from ringhil.emulator.server.switching_plan import switching_plan
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Action
@@ -69,7 +71,8 @@ class LiveServer:
         self.cpu = Cpu(self.kernel, cards, config, self._workload, self._on_done, on_progress)
         self.process_groups = process_groups(scenario, self.wiring, self.kernel, self.cpu.driver)
         self.applications = Applications(self.kernel, self.process_groups, tasks(scenario, self.wiring))
-        self.cpu.on_counted = self.applications.begin
+        self.switching = SwitchService(self.kernel, self.cpu.driver, switching_plan(scenario, self.wiring))
+        self.cpu.on_counted = self._on_counted
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split
         self._injector = Injector(self.kernel, self.wiring, self._on_life)
@@ -88,6 +91,10 @@ class LiveServer:
         self._horizon = FOREVER
         self._progress_at = 0  # when a unit was done
         self.seconds = 0.0  # what playing has taken on this machine
+
+    def _on_counted(self) -> None:
+        self.applications.begin()
+        self.switching.begin()
 
     def _is_in_group(self, cell: int) -> bool:
         card, gpu = self.wiring.place(cell)
@@ -251,15 +258,19 @@ class LiveServer:
         if self.kernel.now >= self._horizon:
             self.kernel.stop()
 
+    @property
+    def _tasks_finished(self) -> bool:
+        return self.applications.finished and self.switching.finished
+
     def _finish_work(self) -> None:
         """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one
         that has failed at many GPUs may succeed at the next."""
         step, begin = 4 * (self.cpu.config.silence + self.cpu.config.patience), self._horizon
-        while not (self.cpu.finished and self.applications.finished):
+        while not (self.cpu.finished and self._tasks_finished):
             # At the same cycles wherever it is played on from: a branch may begin in between.
             self.kernel.run(begin + (max(0, self.kernel.now - begin) // step + 1) * step)
             quiet_since = begin + -(-max(0, self._progress_at - begin) // step) * step
-            if self.applications.finished and self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
+            if self._tasks_finished and self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
                 return
 
 

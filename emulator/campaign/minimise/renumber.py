@@ -11,6 +11,7 @@ from ringhil.emulator.scenario import (
     LinkRef,
     Scenario,
     Sharing,
+    TaskSwitching,
     TimelineEvent,
 )
 
@@ -41,6 +42,7 @@ def renumbered(scenario: Scenario, left: Rings) -> Scenario:
         timeline=tuple(map(names.event, scenario.timeline)),
         expect=tuple(expect),
         sharing=names.sharing(scenario.sharing),
+        switching=names.switching(scenario.switching),
     )
 
 
@@ -60,6 +62,11 @@ class _Names:
             return None
         applications = (replace(a, gpu=self.gpu(a.gpu) or a.gpu) for a in sharing.applications)
         return replace(sharing, applications=tuple(applications))
+
+    def switching(self, switching: TaskSwitching | None) -> TaskSwitching | None:
+        if switching is None:
+            return None
+        return replace(switching, gpus=tuple(self.gpu(gpu) or gpu for gpu in switching.gpus))
 
     def link(self, link: LinkRef) -> LinkRef:
         """Links on both sides of a GPU that is left out become one."""

@@ -35,6 +35,7 @@ def size(scenario: Scenario) -> Size:
         sum(len(expectation.checks) for expectation in scenario.expect),
         *_work(scenario.workload),
         len(scenario.sharing.applications) if scenario.sharing else 0,
+        len(scenario.switching.requests) + len(scenario.switching.tasks) if scenario.switching else 0,
         len(changed_settings(server.settings)),
         sum(kind != "generic" for card in server.cards for kind in card.types),
         sum(weight != 1 for card in server.cards for weight in card.weights),

@@ -14,6 +14,9 @@ def smaller_server(search: Search) -> None:
     search.thin(lambda scenario: [card.name for card in scenario.server.cards], without_cards)
     search.thin(lambda scenario: scenario.server.boundary_links, _without_links)
     search.thin(lambda scenario: scenario.sharing.applications if scenario.sharing else (), without_applications)
+    search.thin(
+        lambda scenario: range(len(scenario.switching.requests)) if scenario.switching else (), without_requests
+    )
     search.thin(_removable, without_gpus)
     search.thin(_outer_pairs, _without_pairs)
     search.thin(_outer_host_links, _without_host_links)
@@ -35,11 +38,28 @@ def without_applications(scenario: Scenario, gone: Sequence[Application]) -> Sce
     )
 
 
+def _requests(scenario: Scenario) -> Sequence[int]:
+    return range(len(scenario.switching.requests)) if scenario.switching else ()
+
+
+def without_requests(scenario: Scenario, gone: Sequence[int]) -> Scenario:
+    """The scenario without requests of these numbers, and the tasks that nobody wants any more."""
+    if scenario.switching is None:
+        return scenario
+    left = tuple(request for number, request in enumerate(scenario.switching.requests) if number not in gone)
+    wanted = {request.task for request in left}
+    tasks = tuple(task for task in scenario.switching.tasks if task.name in wanted)
+    return replace(scenario, switching=replace(scenario.switching, requests=left, tasks=tasks) if left else None)
+
+
 def without_cards(scenario: Scenario, names: Sequence[str]) -> Scenario:
     """The scenario without these cards, their links, their applications, and what happens to them or is expected of
     them."""
     if scenario.sharing is not None:
         scenario = without_applications(scenario, [a for a in scenario.sharing.applications if a.gpu.card in names])
+    if scenario.switching is not None:
+        gpus = tuple(gpu for gpu in scenario.switching.gpus if gpu.card not in names)
+        scenario = replace(scenario, switching=replace(scenario.switching, gpus=gpus) if gpus else None)
     server = scenario.server
     links = tuple(link for link in server.boundary_links if not _cards_of(link) & set(names))
     expect = []
@@ -73,6 +93,7 @@ def _removable(scenario: Scenario) -> list[GpuRef]:
         if isinstance(event.target, CrossRef):
             kept |= {event.target.from_, event.target.to}
     kept |= {application.gpu for application in scenario.sharing.applications} if scenario.sharing else set()
+    kept |= set(scenario.switching.gpus) if scenario.switching else set()
     kept |= {card.entry_at_power_up for card in scenario.server.cards}
     everybody = [GpuRef(card.name, i) for card in scenario.server.cards for i in reversed(range(card.gpus))]
     return [gpu for gpu in everybody if gpu not in kept]

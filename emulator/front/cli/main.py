@@ -37,6 +37,7 @@ COMMANDS = {
     "run": "Power up a server, count, share out the work, play the timeline, judge it.",
     "serve": "Emulate cards with a management port each, for programs outside.",
     "share": "Let applications share GPUs: isolated memory, time slices, and how each fares.",
+    "switch": "Let tasks follow one another on a GPU, by several policies: overhead and use.",
     "step": "Step a run message by message, forwards and backwards.",
     "schema": "Print the JSON Schema of server and scenario files.",
     "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",

@@ -300,7 +300,22 @@ def spread(schema: Document, nodes: list[Document]) -> list[Document]:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ((), {"name", "seed", "server", "workload", "sharing", "timeline", "until", "expect", "invariants", "sweep"}),
+        (
+            (),
+            {
+                "name",
+                "seed",
+                "server",
+                "workload",
+                "sharing",
+                "switching",
+                "timeline",
+                "until",
+                "expect",
+                "invariants",
+                "sweep",
+            },
+        ),
         (("timeline", "-", "fault"), {*FAULTS, *LINE_FAULTS}),
         (("timeline", "-", "clear"), {*FAULTS, *LINE_FAULTS}),
         (("server", "cards", "any", "types", "0"), {"generic", "T4", "V100", "A100", "H100", "H200"}),

@@ -266,3 +266,27 @@ expect: [{end: true, applications: {x: {steps: 4}, y: {steps: 9}}}]
     assert (left.name, str(left.gpu)) == ("x", "a.1")
     assert [card.gpus for card in small.server.cards] == [2]
     assert loads(dumps(small)) == small
+
+
+def test_only_the_request_that_matters_is_left_on_its_gpus() -> None:
+    text = """
+server: {cards: {a: {gpus: 6}, b: {gpus: 4}}}
+switching:
+  gpu: [a.4, a.5]
+  tasks:
+    x: {layers: [{name: l, weights: 1, operations: 1}]}
+    y: {layers: [{name: l, weights: 2, operations: 2}]}
+  requests: [{task: x}, {task: y}, {task: x}]
+"""
+
+    def fails(scenario: Scenario) -> str | None:
+        requests = scenario.switching.requests if scenario.switching else ()
+        return "bad" if any(request.task == "y" for request in requests) else None
+
+    small = shrink(loads(text), fails, budget=ENOUGH).scenario
+    assert small.switching is not None
+    assert [request.task for request in small.switching.requests] == ["y"]
+    assert [task.name for task in small.switching.tasks] == ["y"]
+    assert list(map(str, small.switching.gpus)) == ["a.1", "a.2"]
+    assert [card.gpus for card in small.server.cards] == [3]
+    assert loads(dumps(small)) == small

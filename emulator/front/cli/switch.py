@@ -1,0 +1,179 @@
+"""`ringhil switch`: tasks that follow one another on a GPU, by each policy (W7)."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.files import is_stream, reason_of, write_whole
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.switch_page import page
+from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.pages.tables import print_table, table
+from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
+from ringhil.emulator.scenario.models.from_onnx import OnnxError, onnx_layers
+from ringhil.emulator.scenario.models.table import table_text
+
+_MIB = 1 << 20
+_LARGEST = 1 << 31  # of a dimension
+_COLUMNS = ("policy", "overhead", "start-up", "GPU used", "memory", "failed")
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("switch")
+@click.argument("file", type=_FILE, metavar="SCENARIO.yaml", required=False)
+@click.option(
+    "--policy",
+    "policies",
+    type=click.Choice([str(name) for name in SwitchPolicyName]),
+    multiple=True,
+    help="Only this policy; may be given several times. All of them unless given.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@click.option("--html", type=_FILE, metavar="FILE", help="Write charts of what was done when, and of the memory.")
+@click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Only print the layers of this neural network.")
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N", help="With --from-onnx: size of a named dimension.")
+def command(
+    file: Path | None,
+    policies: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    html: Path | None,
+    from_onnx: Path | None,
+    sizes: tuple[str, ...],
+) -> int:
+    """Let tasks of a file follow one another on a GPU; 0, also when some fail; 1: an expectation or rule failed."""
+    if (file is None) == (from_onnx is None):
+        raise click.UsageError("needed is either a scenario or --from-onnx FILE.onnx")
+    if from_onnx is not None:
+        return _convert(from_onnx, sizes)
+    assert file is not None
+    if sizes:
+        raise click.UsageError("--size is for --from-onnx")
+    console = terminal.beside(as_json, html=html)
+    if html is not None and not is_stream(html) and (html.is_dir() or not os.access(html.parent, os.W_OK)):
+        raise click.ClickException(f"{html}: cannot be written; name a file in a folder that can be written to")
+    with explained():
+        scenario = _scenario(file, seed)
+        with terminal.building() as progress:
+            library = cells_library(progress=progress)
+        chosen = [SwitchPolicyName(name) for name in dict.fromkeys(policies)] or [*SwitchPolicyName]
+        outcomes, failures = _play(scenario, library, chosen)
+    if html is not None:
+        _write(html, scenario, outcomes)
+    if as_json:
+        click.echo(json.dumps(_document(scenario, outcomes, failures)))
+    else:
+        show(scenario, outcomes, failures, console)
+    return 1 if failures else 0
+
+
+def _convert(path: Path, sizes: tuple[str, ...]) -> int:
+    """A file of layers to standard output."""
+    named = {}
+    for size in sizes:
+        name, _, number = size.partition("=")
+        if not number.isdecimal() or not 0 < int(number) < _LARGEST:
+            raise click.UsageError(f"--size: found {size!r}; allowed is NAME=N, N from 1 to {_LARGEST - 1}")
+        named[name] = int(number)
+    try:
+        layers = onnx_layers(path, named)
+    except OnnxError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(table_text(f"ONNX file {path.name}", layers), nl=False)
+    return 0
+
+
+def _scenario(file: Path, seed: int | None) -> Scenario:
+    scenario = load(file)
+    if scenario.switching is None:
+        raise ScenarioError(str(file), None, None, "there is no 'switching'; needed are tasks that follow one another")
+    return scenario if seed is None else replace(scenario, seed=seed)
+
+
+def _play(
+    scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName]
+) -> tuple[dict[str, SwitchingOutcome], list[str]]:
+    """A run for each."""
+    assert scenario.switching is not None
+    outcomes, failures = {}, []
+    for policy in policies:
+        with terminal.counting(f"{policy}: requests") as on_progress:
+            run = Run(replace(scenario, switching=replace(scenario.switching, policy=policy)), library)
+            run.server.switching.on_progress = on_progress
+            outcome = run.run()
+            run.close()
+        assert outcome.switching is not None
+        outcomes[str(policy)] = outcome.switching
+        failures += [f"{policy}: {failure}" for failure in outcome.failures]
+    return outcomes, failures
+
+
+def _document(scenario: Scenario, outcomes: dict[str, SwitchingOutcome], failures: list[str]) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "seed": scenario.seed,
+        "verdict": VerdictWord.FAIL if failures else VerdictWord.PASS,
+        "failures": failures,
+        "policies": {policy: outcome.to_json() for policy, outcome in outcomes.items()},
+    }
+
+
+def _rows(outcomes: dict[str, SwitchingOutcome]) -> list[list[str]]:
+    return [
+        [
+            policy,
+            _ms(outcome.overhead_ms),
+            _ms(outcome.startup_ms),
+            "-" if outcome.utilisation is None else f"{100 * outcome.utilisation:.1f} %",
+            f"{outcome.memory / _MIB:,.0f} MiB",
+            f"{sum(request.failed for request in outcome.requests)} of {len(outcome.requests)}",
+        ]
+        for policy, outcome in outcomes.items()
+    ]
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f} ms"
+
+
+def show(scenario: Scenario, outcomes: dict[str, SwitchingOutcome], failures: list[str], console: Console) -> None:
+    """A line for each policy, what failed, and the verdict."""
+    console.print(f"[bold]{escape(scenario.name)}[/bold]  seed {scenario.seed}")
+    shown = table(*_COLUMNS, left=_COLUMNS[:1])
+    for row in _rows(outcomes):
+        shown.add_row(*row)
+    print_table(console, shown)
+    for policy, outcome in outcomes.items():
+        for number, request in enumerate(outcome.requests):
+            if request.failed:
+                line = f"{policy}: request {number} ({request.task}) failed: {request.why}"
+                console.print(f"[red]{escape(line)}[/red]", soft_wrap=True)
+    for failure in failures:
+        console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
+    verdict = VerdictWord.FAIL if failures else VerdictWord.PASS
+    console.print(f"verdict: [bold {'red' if failures else 'green'}]{verdict}")
+
+
+def _write(path: Path, scenario: Scenario, outcomes: dict[str, SwitchingOutcome]) -> None:
+    switching = scenario.switching
+    assert switching is not None
+    names = ", ".join(request.task for request in switching.requests[:20])
+    what = f"One after the other on {switching.gpus[0]}: {names}. Link: {switching.link / 1000:g} GB/s."
+    preset = None if switching.first_preset is None else switching.first_preset * _MIB
+    text = page(scenario.name, what, _COLUMNS, _rows(outcomes), outcomes, preset)
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None

@@ -1,0 +1,111 @@
+"""Pipelined switching as PipeSwitch does it (Bai, Zhang, Zhu, Jin, OSDI 2020), built anew.
+
+Workers are started once, and stand by with their environment; one of them is active. The memory for models is one
+process's, for all of them. When a task is over, a worker that stands by becomes active at once, and the other one is
+cleaned beside it. The next model's layers come over the link in groups, each computed as soon as it is there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ringhil.emulator.host.sharing.process import Busy
+from ringhil.emulator.host.sharing.switching.grouping import Costs, groups
+from ringhil.emulator.host.sharing.switching.plan import SwitchPlan, WantedTask
+from ringhil.emulator.host.sharing.switching.policy import RefusedMemoryError, ServiceDesk, Slot, SwitchPolicy
+from ringhil.emulator.host.sharing.switching.report import SwitchPhase
+from ringhil.emulator.host.sharing.switching.strands import Strand, Until
+from ringhil.protocol.wire import Compute
+
+_MEMORY = 1  # the context that holds the models
+_SMALL = 8  # bytes of a copy that is measured
+
+
+@dataclass
+class _Standby:
+    slot: Slot
+    ready: bool = False
+
+
+class PipeSwitch(SwitchPolicy):
+    """Of the requests each has the next worker in turn."""
+
+    def __init__(self, desk: ServiceDesk, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
+        super().__init__(desk, plan, requests)
+        self._memory = self.slot(_MEMORY, _MEMORY)
+        self._workers = [_Standby(self.slot(_MEMORY + 1 + n, _MEMORY + 1 + n)) for n in range(plan.workers)]
+        self._arrived = 0  # groups of the model that is coming
+        self._costs = Costs(0, 1, 0)
+
+    def strands(self) -> Iterable[Strand]:
+        """Start, then serve."""
+        yield self._serve()
+
+    def _serve(self) -> Strand:
+        tasks = [wanted.task for wanted in self.requests]
+        environment, models = max(t.environment for t in tasks), max(t.whole.pages for t in tasks)
+        try:
+            yield from self._memory.create(models)
+            yield from self._memory.allocate(models)
+            for worker in self._workers:
+                yield from worker.slot.create(environment)
+                yield from worker.slot.allocate(environment)
+        except RefusedMemoryError as error:
+            for wanted in self.requests:
+                self.refused(wanted.number, error)
+            return
+        # All of them start at the same time, and each imports every model.
+        longest = max(self.requests, key=lambda wanted: wanted.task.start)
+        if longest.task.start:
+            yield from self.during(longest.number, SwitchPhase.START, None, self._started(longest.task.start))
+        yield from self._measure()
+        for worker in self._workers:
+            worker.ready = True
+        for number, wanted in enumerate(self.requests):
+            worker = self._workers[number % len(self._workers)]
+            yield from self.arrival(wanted)
+            yield Until(lambda worker=worker: worker.ready)  # type: ignore[misc]
+            self.desk.reports[wanted.number].attempts += 1
+            yield from self._compute(wanted, worker)
+            self.over(wanted.number)
+            worker.ready = False
+            self.desk.strands.begin(self._clean(wanted, worker))
+        yield Until(lambda: all(worker.ready for worker in self._workers))
+        for slot in (*(worker.slot for worker in self._workers), self._memory):
+            yield from slot.destroy()
+
+    def _started(self, cycles: int) -> Strand:
+        yield Busy(cycles)
+
+    def _measure(self) -> Strand:
+        """What commands cost here: the groups are chosen for that."""
+        port, took = self.desk.port, []
+        for command in ((Compute.COPY, 0, bytes(_SMALL)), (Compute.COPY, 0, bytes(self.plan.piece))):
+            before = port.now
+            yield from self._memory.ask(*command)
+            took.append(port.now - before)
+        before = port.now
+        answer = yield from self._workers[0].slot.ask(Compute.LAUNCH, 1)
+        byte = (took[1] - took[0]) / max(1, self.plan.piece - _SMALL)
+        self._costs = Costs(took[0], byte, port.now - before - answer.cycles)
+
+    def _compute(self, wanted: WantedTask, worker: _Standby) -> Strand:
+        task = wanted.task
+        parts = [task.layers[first:end] for first, end in groups(task.layers, self._costs)]
+        self._arrived = 0
+        self.desk.strands.begin(self._bring(wanted.number, [sum(layer.data for layer in part) for part in parts]))
+        for number, part in enumerate(parts):
+            yield Until(lambda number=number: self._arrived > number)  # type: ignore[misc]
+            yield from self.run(wanted.number, worker.slot, sum(layer.cycles for layer in part), number)
+        for _ in range(1, task.steps):
+            yield from self.run(wanted.number, worker.slot, task.whole.cycles, None)
+
+    def _bring(self, request: int, sizes: Sequence[int]) -> Strand:
+        for number, size in enumerate(sizes):
+            copied = self._memory.copy(size, self.plan.piece)
+            yield from self.during(request, SwitchPhase.PREPARE, number, copied)
+            self._arrived += 1
+
+    def _clean(self, wanted: WantedTask, worker: _Standby) -> Strand:
+        if self.plan.recycle:
+            yield from self.during(wanted.number, SwitchPhase.CLEAN, None, self._started(self.plan.recycle))
+        worker.ready = True

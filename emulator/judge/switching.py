@@ -1,0 +1,195 @@
+"""How the tasks that followed one another on a GPU fared, in the units of the file (W7)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport
+from ringhil.emulator.scenario import SwitchPolicyName, TaskSwitching
+
+_MS = 10**6  # nanoseconds
+_KIB = 1024  # bytes
+
+
+@dataclass(frozen=True)
+class RequestOutcome:
+    """One request. Milliseconds since the cards were counted: `wanted`, first launch (`began`), end of the last one
+    (`ended`). `ran_ms`: what it had of the engine, as the GPU says; `attempts` to begin it."""
+
+    task: str
+    gpu: str | None
+    failed: bool
+    why: str | None
+    wanted_ms: float
+    began_ms: float | None
+    ended_ms: float | None
+    ran_ms: float
+    attempts: int
+
+
+@dataclass(frozen=True)
+class SwitchOutcome:
+    """From one request to the next. `startup_ms`: until the next one's first launch; `overhead_ms`: all the time from
+    the one's end to the other's end in which the engine worked for no task."""
+
+    before: str
+    after: str
+    startup_ms: float
+    overhead_ms: float
+
+
+@dataclass(frozen=True)
+class PhaseOutcome:
+    """A bar of a chart."""
+
+    request: int
+    phase: str
+    part: int | None
+    gpu: str
+    began_ms: float
+    ended_ms: float
+    lost: bool
+
+
+@dataclass(frozen=True)
+class SwitchingOutcome:
+    """One policy. `overhead_ms`: of a switch on the average; `utilisation`: share of the time from the first launch to
+    the last end in which the engine worked for a task. `memory`: most bytes that were held on a GPU; `held`: for each
+    GPU the bytes from a time in ms on. `broken`: what must never be."""
+
+    policy: str
+    overhead_ms: float | None
+    startup_ms: float | None
+    utilisation: float | None
+    memory: int
+    requests: tuple[RequestOutcome, ...]
+    switches: tuple[SwitchOutcome, ...]
+    phases: tuple[PhaseOutcome, ...]
+    held: dict[str, tuple[tuple[float, int], ...]]
+    broken: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As `ringhil switch --json` has it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SwitchingEvidence:
+    """What was seen: cycles and pages. `since`: from which cycle on times are counted. `whole`: the run had no end
+    before that of its tasks."""
+
+    plan: SwitchPlan
+    reports: Sequence[RequestReport]
+    spans: Sequence[PhaseSpan]
+    held: Sequence[Sequence[tuple[int, int]]]
+    since: int
+    whole: bool = True
+
+
+def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> SwitchingOutcome:
+    """All of it."""
+
+    def ms(cycles: int) -> float:
+        return round(cycles * switching.cycle / _MS, 6)
+
+    def time(cycle: int) -> float:
+        return ms(cycle - evidence.since)
+
+    gpus = [str(gpu) for gpu in switching.gpus]
+    requests = tuple(
+        RequestOutcome(
+            task=r.task,
+            gpu=None if r.gpu is None else gpus[r.gpu],
+            failed=r.ended is None,
+            why=r.failed or (None if r.ended is not None else "the run ended before it was done"),
+            wanted_ms=time(r.wanted),
+            began_ms=None if r.began is None else time(r.began),
+            ended_ms=None if r.ended is None else time(r.ended),
+            ran_ms=ms(r.ran),
+            attempts=r.attempts,
+        )
+        for r in evidence.reports
+    )
+    switches = tuple(
+        SwitchOutcome(each.before.task, each.after.task, ms(each.startup), ms(each.idle))
+        for each in _switches(evidence.reports)
+    )
+    page = switching.page * _KIB
+    return SwitchingOutcome(
+        policy=switching.policy,
+        overhead_ms=_mean([s.overhead_ms for s in switches]),
+        startup_ms=_mean([s.startup_ms for s in switches]),
+        utilisation=_utilisation(evidence.reports),
+        memory=max((pages for changes in evidence.held for _, pages in changes), default=0) * page,
+        requests=requests,
+        switches=switches,
+        phases=tuple(
+            PhaseOutcome(s.request, s.phase, s.part, gpus[s.gpu], time(s.began), time(s.ended), s.lost)
+            for s in evidence.spans
+        ),
+        held={
+            gpu: tuple((time(cycle), pages * page) for cycle, pages in changes)
+            for gpu, changes in zip(gpus, evidence.held, strict=True)
+        },
+        broken=tuple(_broken(switching.policy, evidence)),
+    )
+
+
+@dataclass(frozen=True)
+class _Switch:
+    """Cycles."""
+
+    before: RequestReport
+    after: RequestReport
+    startup: int
+    idle: int
+
+
+def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
+    """Those between two requests that were both served. What the engine did meanwhile: the later one's work, without
+    what it had before, and what the one behind it had already."""
+    served = [report for report in reports if report.ended is not None]
+    behind = {id(a): b for a, b in pairwise(served)}
+    found = []
+    for before, after in pairwise(served):
+        assert before.ended is not None
+        assert after.began is not None
+        assert after.ended is not None
+        since = max(before.ended, after.wanted)
+        ahead = behind[id(after)].beside if id(after) in behind else 0
+        idle = after.ended - since - (after.ran - after.beside) - ahead
+        found.append(_Switch(before, after, max(0, after.began - since), idle))
+    return found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 6) if values else None
+
+
+def _utilisation(reports: Sequence[RequestReport]) -> float | None:
+    begins = [report.began for report in reports if report.began is not None]
+    ends = [report.ended for report in reports if report.ended is not None]
+    if not begins or not ends:
+        return None
+    return round(sum(report.ran for report in reports) / max(1, max(ends) - min(begins)), 6)
+
+
+def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
+    plan, found = evidence.plan, []
+    if policy is SwitchPolicyName.PIPELINED:
+        for changes in evidence.held:
+            over = next(((cycle, pages) for cycle, pages in changes if pages > plan.first), None)
+            if over is not None:
+                found.append(f"cycle {over[0]}: {over[1]} pages are held; the first preset value is {plan.first}")
+    for wanted, report in zip(plan.requests, evidence.reports, strict=True):
+        name = f"request {wanted.number} ({report.task})"
+        if report.times > 1 or (report.times and report.failed):
+            found.append(f"{name} was done {report.times} times, and then {report.failed or 'once more'}")
+        if evidence.whole and report.ended is None and report.failed is None:
+            found.append(f"{name} was lost: it was not done, and has not failed")
+        needed = wanted.task.steps * wanted.task.whole.cycles
+        if report.ended is not None and report.ran < needed:
+            found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")
+    return found

@@ -1,0 +1,97 @@
+"""`ringhil switch`: one policy beside the other, as a table, a document and a page."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from tests.command import refusal, ringhil
+
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
+POLICIES = ["pipelined", "pipeswitch", "stop_start", "resident"]
+SMALL = """server: {cards: {a: {gpus: 3}}, settings: {device_memory: 200}}
+switching:
+  gpu: a.1
+  rate: 1000
+  second_preset: 100
+  tasks:
+    x: {start: 9000, clean: 900, layers: [{name: l, weights: 50000000, operations: 5000000000},
+      {name: m, weights: 50000000, operations: 5000000000}]}
+    y: {start: 9000, clean: 900, layers: [{name: l, weights: 120000000, operations: 5000000000}]}
+  requests: [{task: x}, {task: x}, {task: y}, {task: x}]
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    (tmp_path / "s.yaml").write_text(SMALL)
+    return tmp_path / "s.yaml"
+
+
+def test_the_example_shows_all_policies_in_their_order() -> None:
+    """W7: a training task, then inference."""
+    done = ringhil("switch", EXAMPLES / "switching.yaml", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert (found["verdict"], list(found["policies"])) == ("pass", POLICIES)
+    overhead = {name: policy["overhead_ms"] for name, policy in found["policies"].items()}
+    assert overhead["resident"] < overhead["pipelined"] < overhead["pipeswitch"] < overhead["stop_start"] / 100
+    used = {name: policy["utilisation"] for name, policy in found["policies"].items()}
+    assert used["stop_start"] < 0.6 < 0.99 < used["pipeswitch"] < used["pipelined"] < used["resident"] < 1
+    for policy in found["policies"].values():
+        (switch,) = policy["switches"]
+        assert (switch["before"], switch["after"]) == ("training", "bert")
+        assert switch["overhead_ms"] == policy["overhead_ms"] >= switch["startup_ms"]
+        ran = [request["ran_ms"] for request in policy["requests"]]
+        assert ran == [pytest.approx(8127.3, rel=1e-3), pytest.approx(52.9, rel=1e-2)]
+
+
+def test_people_get_a_table_and_what_failed(small: Path) -> None:
+    """x and y together have no room on the GPU."""
+    done = ringhil("switch", small)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[1].split() == ["policy", "overhead", "start-up", "GPU", "used", "memory", "failed"]
+    assert [line.split()[0] for line in lines[2:6]] == POLICIES
+    assert [line.split("MiB")[1].strip() for line in lines[2:6]] == ["0 of 4", "0 of 4", "0 of 4", "1 of 4"]
+    assert lines[6] == "resident: request 2 (y) failed: the GPU has no room for it"
+    assert lines[-1] == "verdict: pass"
+    one = ringhil("switch", small, "--policy", "resident", "--policy", "pipelined")
+    assert [line.split()[0] for line in one.stdout.splitlines()[2:4]] == ["resident", "pipelined"]
+
+
+def test_the_page_shows_what_was_done_when_and_the_memory(small: Path) -> None:
+    page = small.parent / "s.html"
+    done = ringhil("switch", small, "--policy", "pipelined", "--html", page, "--json")
+    phases = json.loads(done.stdout)["policies"]["pipelined"]["phases"]
+    pictures = [ET.fromstring(text) for text in re.findall(r'<svg class="chart".*?</svg>', page.read_text(), re.S)]
+    assert len(pictures) == 1 + 3  # all of it, and each switch
+    shown = [title.text or "" for title in pictures[0].iter("title")]
+    assert len([text for text in shown if text.startswith("run")]) == sum(p["phase"] == "run" for p in phases)
+    for rect in pictures[0].iter("rect"):
+        assert 150 <= float(rect.attrib["x"]) < float(rect.attrib["x"]) + float(rect.attrib["width"]) <= 1201
+    (memory,) = pictures[0].iter("path")
+    assert len(memory.attrib["d"].split("L")) > 10
+
+
+def test_a_run_of_the_file_is_judged_too(small: Path) -> None:
+    """`ringhil run` plays the policy of the file."""
+    done = ringhil("run", small, "--json")
+    assert done.returncode == 0
+    found = json.loads(done.stdout)["switching"]
+    assert (found["policy"], [request["failed"] for request in found["requests"]]) == ("pipelined", [False] * 4)
+    assert found["memory"] == max(held for _, held in found["held"]["a.1"])
+
+
+def test_wrong_input_is_refused_and_nothing_is_written(small: Path) -> None:
+    page = small.parent / "no" / "s.html"
+    assert "cannot be written" in refusal("switch", small, "--html", page)
+    assert "there is no 'switching'" in refusal("switch", EXAMPLES / "one-card.yaml")
+    assert "'fastest' is not one of" in refusal("switch", small, "--policy", "fastest")
+    assert "missing.yaml: cannot be read" in refusal("switch", small.parent / "missing.yaml")
+    assert "both write to standard output" in refusal("switch", small, "--json", "--html", "-")
+    small.write_text(SMALL.replace("gpu: a.1", "gpu: a.1\n  policy: fastest"))
+    html = small.parent / "s.html"
+    assert "s.yaml:4:11: switching.policy: found 'fastest'" in refusal("switch", small, "--html", html)
+    assert not html.exists()

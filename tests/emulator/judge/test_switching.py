@@ -1,0 +1,84 @@
+"""Figures of switches, from what was seen of them, and what must never be."""
+
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
+from ringhil.emulator.host.sharing.switching.report import RequestReport
+from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
+from ringhil.emulator.scenario import SwitchPolicyName, loads
+
+SCENARIO = loads("""
+server: {cards: {a: {gpus: 3}}}
+switching:
+  gpu: a.1
+  tasks: {x: {layers: [{name: l, weights: 1, operations: 1}]}}
+  requests: [{task: x}, {task: x}, {task: x}]
+""")
+WORK = Subtask(10, 8, 1000)
+TASK = PlannedTask("x", 0, 0, 0, 1, 10, (WORK,), WORK, (WORK,))
+PLAN = SwitchPlan("pipelined", ((0, 1),), [WantedTask(n, TASK, 0) for n in range(3)], 8, 20, 0, 2, 2, 0)
+
+
+def report(began: int, ended: int, ran: int = 1000, beside: int = 0) -> RequestReport:
+    return RequestReport("x", began=began, ended=ended, ran=ran, beside=beside, times=1, gpu=0)
+
+
+# The second one begins beside the first, and has 300 by its end; the third one begins late.
+GOOD = (report(100, 1400), report(900, 2200, beside=300), report(2500, 3600))
+
+
+def judged(
+    reports: tuple[RequestReport, ...], held: tuple[tuple[int, int], ...] = (), **more: bool
+) -> SwitchingOutcome:
+    assert SCENARIO.switching is not None
+    return switching_outcome(SCENARIO.switching, SwitchingEvidence(PLAN, reports, (), [held], 0, **more))
+
+
+def test_overhead_is_the_time_in_which_the_engine_worked_for_nobody() -> None:
+    found = judged(GOOD, ((50, 10), (800, 20)))
+    assert [(switch.startup_ms, switch.overhead_ms) for switch in found.switches] == [(0, 0.1), (0.3, 0.4)]
+    assert (found.overhead_ms, found.startup_ms) == (0.25, 0.15)
+    assert found.utilisation == round(3000 / 3500, 6)
+    assert found.memory == 20 << 20
+    assert found.broken == ()
+
+
+def test_what_the_next_but_one_had_beside_the_next_is_no_overhead() -> None:
+    second, third = report(900, 2400, beside=300), report(1900, 3400, beside=200)
+    assert [switch.overhead_ms for switch in judged((GOOD[0], second, third)).switches] == [0.1, 0.2]
+
+
+def test_a_request_that_comes_late_is_waited_for() -> None:
+    late = replace(GOOD[2], wanted=2400)
+    assert [switch.overhead_ms for switch in judged((*GOOD[:2], late)).switches] == [0.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"times": 2}, "request 1 (x) was done 2 times"),
+        ({"failed": "the GPU was lost"}, "request 1 (x) was done 1 times, and then the GPU was lost"),
+        ({"ran": 999}, "request 1 (x) had 999 cycles of the engine; it needs 1000"),
+        ({"ended": None, "times": 0}, "request 1 (x) was lost"),
+    ],
+)
+def test_what_must_never_be_is_said(change: dict[str, object], words: str) -> None:
+    reports = (GOOD[0], replace(GOOD[1], **change), GOOD[2])  # type: ignore[arg-type]
+    (said,) = judged(reports).broken
+    assert said.startswith(words)
+
+
+def test_a_run_that_is_cut_short_has_lost_nothing() -> None:
+    reports = (GOOD[0], RequestReport("x"), RequestReport("x"))
+    assert judged(reports, whole=False).broken == ()
+    assert judged(reports, whole=False).requests[1].why == "the run ended before it was done"
+
+
+def test_memory_above_the_first_preset_value_is_said() -> None:
+    (said,) = judged(GOOD, ((50, 20), (60, 21), (70, 5))).broken
+    assert said == "cycle 60: 21 pages are held; the first preset value is 20"
+    assert SCENARIO.switching is not None
+    other = replace(SCENARIO.switching, policy=SwitchPolicyName.RESIDENT)
+    assert switching_outcome(other, SwitchingEvidence(PLAN, GOOD, (), [((60, 21),)], 0)).broken == ()
