@@ -23,6 +23,7 @@ from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
+from ringhil.emulator.nvml.serving import nvml_listener
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
 from ringhil.emulator.serial.listening import ALLOWED, opened
@@ -51,6 +52,13 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
     type=click.Path(path_type=Path),
     help="Record the session, for `ringhil replay` and `ringhil step`.",
 )
+@click.option(
+    "--nvml",
+    "socket",
+    type=click.Path(path_type=Path),
+    metavar="SOCKET",
+    help="Answer monitoring tools at this socket: see `ringhil nvml`.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
     file: Path,
@@ -63,11 +71,14 @@ def command(
     nodes: tuple[str, ...],
     node_baud: int,
     record: Path | None,
+    socket: Path | None,
     as_json: bool,
 ) -> None:
     """Emulate a server, with a management port for each card, until SIGINT or SIGTERM."""
     if baud is not None and clock is None:
         raise click.UsageError("--baud: needs --clock, which says how long a cycle takes")
+    if socket is not None and record is not None:
+        raise click.UsageError("--nvml: its samples are not part of a recording; wanted is --nvml or --record")
     if uart and baud is None:
         raise click.UsageError("--uart: needs --baud, the speed of the card's UART")
     with ExitStack() as stack:
@@ -103,12 +114,20 @@ def command(
             if record is not None:
                 with explained():
                     recorder = stack.enter_context(_recorder(record, run, choice, outside, clock))
+            monitoring = None
+            if socket is not None:
+                with explained():
+                    monitoring = nvml_listener(socket, run.server, clock)
+                opening.callback(monitoring.close)
             opening.pop_all()
         note = None if recorder is None else recorder.note
         serving = Serving(run, clock=clock, baud=baud, uart=wires, note=note, lost=_lost)
         stack.callback(serving.close)
         for number, line in lines:
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
+        if monitoring is not None:
+            stack.callback(monitoring.close)
+            serving.also(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
 
         def end(number: int, frame: object) -> None:
@@ -127,10 +146,13 @@ def command(
         with explained():
             run.start()
         if as_json:
-            click.echo(json.dumps({"ready": True, "ports": ports}))
+            also = {} if socket is None else {"nvml": str(socket)}
+            click.echo(json.dumps({"ready": True, "ports": ports, **also}))
         else:
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
+            if socket is not None:
+                click.echo(f"NVML: {socket}")
         with explained(), _line_of_text():
             serving.serve(over)
             if recorder is not None:
