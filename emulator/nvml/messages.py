@@ -79,7 +79,7 @@ class Question:
         if len(packet) != REQUEST_SIZE:
             raise MessageFault
         magic, what, gpu, number, text = _REQUEST.unpack(packet)
-        if magic != _MAGIC or text[-1]:
+        if magic != _MAGIC:
             raise MessageFault
         try:
             return cls(NvmlTopic(what), gpu, number, text.split(b"\0")[0].decode())

@@ -57,6 +57,18 @@ def test_nobody_goes_from_one_application_to_another(monitored: Monitored) -> No
     assert (done.returncode, done.stderr) == (2, f"ringhil: {monitored.socket}: {why}\n")
 
 
+def test_a_gpu_that_one_may_not_see_is_not_told_of_under_its_number_either(monitored: Monitored) -> None:
+    code = f"""
+from pathlib import Path
+from ringhil.emulator.nvml.client import NvmlClient
+from ringhil.emulator.nvml.messages import NvmlTopic, Question
+client = NvmlClient(Path({str(monitored.socket)!r}))
+print(*(int(client.ask(Question(NvmlTopic.MEMORY, gpu)).status) for gpu in range(7)))
+"""
+    assert numbers(monitored, code) == [0] * 6 + [2]
+    assert numbers(monitored, code, name="one") == [2, 2, 2, 2, 0, 2, 2]
+
+
 def test_a_child_asks_for_itself(monitored: Monitored) -> None:
     """It was forked from one that had asked already."""
     code = f"""
