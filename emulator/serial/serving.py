@@ -98,6 +98,11 @@ class Serving:
             return Wire(port, faults, now, byte=byte_time(clock, baud), seed=seed)
         return BitTrueWire(port, faults, now, self._uart, clock=clock, baud=baud, set_baud=lambda: line.baud, seed=seed)
 
+    def also(self, descriptor: int, attend: Callable[[], None]) -> None:
+        """Have somebody else attended to whenever a descriptor can be read from: `attend` doesn't wait."""
+        self._others[descriptor] = attend
+        self._selector.register(descriptor, selectors.EVENT_READ)
+
     def serve(self, until: Callable[[], bool]) -> None:
         """Go on until somebody says so."""
         if self._pacing is not None:

@@ -32,6 +32,7 @@ COMMANDS = {
     "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
     "extcap": "What Wireshark asks for, to capture from a recording while it is written.",
     "firmware": "Check the firmware of a GPU against what is promised of it.",
+    "nvml": "Let a program that asks NVML, such as nvitop, see the GPUs of a server that is being served.",
     "replay": "Run a recorded run or live session again, and compare.",
     "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
     "run": "Power up a server, count, share out the work, play the timeline, judge it.",

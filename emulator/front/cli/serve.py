@@ -25,6 +25,7 @@ from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mou
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
+from ringhil.emulator.nvml.serving import nvml_listener
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.clients import Note
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
@@ -61,6 +62,13 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
     metavar="DIR",
     help="Show the applications' groups as files in this empty directory, by FUSE.",
 )
+@click.option(
+    "--nvml",
+    "socket",
+    type=click.Path(path_type=Path),
+    metavar="SOCKET",
+    help="Answer monitoring tools at this socket: see `ringhil nvml`.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
 def command(
     file: Path,
@@ -74,11 +82,14 @@ def command(
     node_baud: int,
     record: Path | None,
     folder: Path | None,
+    socket: Path | None,
     as_json: bool,
 ) -> None:
     """Emulate a server, with a management port for each card, until SIGINT or SIGTERM."""
     if baud is not None and clock is None:
         raise click.UsageError("--baud: needs --clock, which says how long a cycle takes")
+    if socket is not None and record is not None:
+        raise click.UsageError("--nvml: its samples are not part of a recording; wanted is --nvml or --record")
     if uart and baud is None:
         raise click.UsageError("--uart: needs --baud, the speed of the card's UART")
     if folder is not None:
@@ -117,12 +128,20 @@ def command(
             if record is not None:
                 with explained():
                     recorder = stack.enter_context(_recorder(record, run, choice, outside, clock))
+            monitoring = None
+            if socket is not None:
+                with explained():
+                    monitoring = nvml_listener(socket, run.server, clock)
+                opening.callback(monitoring.close)
             opening.pop_all()
         note = None if recorder is None else recorder.note
         serving = Serving(run, clock=clock, baud=baud, uart=wires, note=note, lost=_lost)
         stack.callback(serving.close)
         for number, line in lines:
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
+        if monitoring is not None:
+            stack.callback(monitoring.close)
+            serving.also(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
 
         def end(number: int, frame: object) -> None:
@@ -143,12 +162,15 @@ def command(
         desk = None if folder is None else _mounted(stack, run, folder, serving, note)
         if as_json:
             shown = {} if folder is None else {"groups": str(folder.absolute())}
+            shown |= {} if socket is None else {"nvml": str(socket)}
             click.echo(json.dumps({"ready": True, "ports": ports, **shown}))
         else:
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
             if folder is not None:
                 click.echo(f"groups: {folder.absolute()}")
+            if socket is not None:
+                click.echo(f"NVML: {socket}")
         with explained(), _line_of_text():
             serving.serve(over)
             if desk is not None:

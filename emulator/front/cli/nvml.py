@@ -1,0 +1,99 @@
+"""`ringhil nvml`: programs that ask NVML, unchanged, are told of emulated GPUs."""
+
+import ctypes
+import os
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import click
+
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.nvml.client import NvmlClient
+from ringhil.emulator.nvml.errors import SocketError
+from ringhil.emulator.nvml.library import library
+
+_CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child then
+
+
+@click.command("nvml", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--socket",
+    type=click.Path(path_type=Path),
+    envvar="RINGHIL_NVML",
+    required=True,
+    help="That of `ringhil serve --nvml`.",
+)
+@click.option("--as", "name", metavar="APPLICATION", help="The program sees what this application was given.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
+def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
+    """Run a program that sees the emulated GPUs. Without one: print the settings, for `eval "$(ringhil nvml ...)"`."""
+    if name is not None and not words:
+        raise click.UsageError("--as: needs a program that is to see it")
+    with _explained(), building():
+        found = library().parent
+    before = os.environ.get("LD_LIBRARY_PATH")
+    settings = {
+        "LD_LIBRARY_PATH": f"{found}:{before}" if before else str(found),
+        "RINGHIL_NVML": str(socket.absolute()),
+    }
+    if not words:
+        for key, value in settings.items():
+            click.echo(f"export {key}={shlex.quote(value)}")
+        return
+    os.environ.update(settings)
+    if name is not None:
+        _stay_with(socket, name)
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        raise click.ClickException(f"{words[0]}: cannot be run: {error.strerror}") from None
+
+
+def _stay_with(socket: Path, name: str) -> None:
+    """Enter the application, and come back as a child of a process that stays in it as long as any of its descendants:
+    so none of them gets out by losing its parents."""
+    with _explained():
+        _enter(socket, name)
+    ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
+    child = os.fork()
+    if not child:
+        with _explained():
+            _enter(socket, name)  # who looks for its process finds the program
+        return
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)  # the program gets them, too, from its terminal
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda got, frame: _pass_on(child, got))
+    code = 0
+    while True:
+        try:
+            ended, status = os.wait()
+        except ChildProcessError:
+            os._exit(code)
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            code = code if code >= 0 else 128 - code
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """As `errors.explained`, which would load all that the other commands need before the program begins."""
+    try:
+        yield
+    except (BuildError, SocketError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _pass_on(child: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(child, number)
+
+
+def _enter(socket: Path, name: str) -> None:
+    client = NvmlClient(socket)
+    client.enter(name)
+    client.close()

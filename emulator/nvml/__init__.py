@@ -1,0 +1,1 @@
+"""GPUs as monitoring tools see them: NVML's C interface, answered by a running server. See docs/monitoring.md."""

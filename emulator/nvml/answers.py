@@ -1,0 +1,170 @@
+"""What a process that asks about GPUs is told. GPUs are numbered card by card, as cells are.
+
+Memory is what the register `memory_held` says, at this moment; what each process holds, and who had the engine for how
+long, is as old as the last sample. What a group is given is all that those in it are told of.
+"""
+
+import time
+import uuid
+from collections.abc import Callable
+from importlib.metadata import version
+
+from ringhil.emulator.nvml import messages
+from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
+from ringhil.emulator.nvml.peer import PeerProcess
+from ringhil.emulator.nvml.usage import UsageSampler
+from ringhil.emulator.nvml.views import ContextUser, GpuView, Place, Views
+from ringhil.emulator.server import LiveServer
+from ringhil.protocol.wire import GpuType
+
+_KIB = 1024
+_PAGE = 1024  # KiB, where no file says otherwise
+_TYPES = {kind.code: kind.value for kind in GpuType}
+_MOST_PERCENT = 100
+
+# Registers that a GPU has a meter in, and what one of them stands for; what isn't here is not supported.
+METERS: dict[Meter, Callable[[Callable[[str], int]], int]] = {}
+
+
+class NvmlAnswers:
+    """To questions about the GPUs of `server`. `views`: who asks may know what."""
+
+    def __init__(self, server: LiveServer, views: Views, usage: UsageSampler) -> None:
+        self._server, self._views, self._usage = server, views, usage
+        sharing = server.scenario.sharing
+        self._page = (sharing.page if sharing is not None else _PAGE) * _KIB
+        self._sampled = 0  # microseconds since 1970
+        self._of_gpu: dict[NvmlTopic, Callable[[GpuView, int, Question], NvmlAnswer]] = {
+            NvmlTopic.GPU: self._gpu,
+            NvmlTopic.MEMORY: self._memory,
+            NvmlTopic.UTILISATION: self._utilisation,
+            NvmlTopic.PROCESSES: self._processes,
+            NvmlTopic.METER: self._meter,
+        }
+
+    def sampled(self) -> None:
+        """There is a new sample."""
+        self._sampled = time.time_ns() // 1000
+
+    def must_wait(self, question: Question) -> bool:
+        """Whether there is no answer yet: cards are counted first, and shares need two samples."""
+        if question.what in (NvmlTopic.HELLO, NvmlTopic.ENTER):
+            return False
+        return not (self._usage.measured if question.what is NvmlTopic.UTILISATION else self._usage.begun)
+
+    def answer(self, peer: PeerProcess, question: Question) -> NvmlAnswer:
+        """What that process is told."""
+        if question.what is NvmlTopic.HELLO:
+            same = question.number == messages.VERSION
+            return messages.text(version("ringhil")) if same else NvmlAnswer(Status.LIB_RM_VERSION_MISMATCH)
+        if question.what is NvmlTopic.ENTER:
+            return self._enter(peer, question.text)
+        view = self._views.view_of(peer)
+        cells = [cell for cell in range(self._server.wiring.cells) if view.sees(self._place(cell))]
+        if question.what in self._of_gpu:
+            if question.gpu not in cells:
+                return NvmlAnswer(Status.INVALID_ARGUMENT)
+            if self._lost(question.gpu):
+                return NvmlAnswer(Status.GPU_IS_LOST)
+            return self._of_gpu[question.what](view, question.gpu, question)
+        match question.what:
+            case NvmlTopic.COUNT:
+                return messages.values(len(cells))
+            case NvmlTopic.BY_INDEX:
+                return self._found(cells[question.number : question.number + 1], Status.INVALID_ARGUMENT)
+            case NvmlTopic.PROCESS_NAME:
+                names = [user.name for user in self._users(view) if user.pid == question.number]
+                return messages.text(names[0]) if names else NvmlAnswer(Status.NOT_FOUND)
+            case NvmlTopic.BY_UUID:
+                return self._found([c for c in cells if self._uuid(c) == question.text], Status.NOT_FOUND)
+            case NvmlTopic.BY_BUS:
+                return self._found([c for c in cells if self._is_at(c, question.text)], Status.NOT_FOUND)
+            case _:
+                return self._found([c for c in cells if self._name(c) == question.text], Status.NOT_FOUND)
+
+    def _enter(self, peer: PeerProcess, name: str) -> NvmlAnswer:
+        try:
+            return NvmlAnswer(Status.SUCCESS if self._views.enter(peer, name) else Status.NO_PERMISSION)
+        except KeyError:
+            return NvmlAnswer(Status.NOT_FOUND)
+
+    # ---------------------------------------------------------------------------------------------------- which GPU
+
+    def _place(self, cell: int) -> Place:
+        return self._server.wiring.place(cell)
+
+    def _name(self, cell: int) -> str:
+        return str(self._server.wiring.gpu_of(cell))
+
+    def _uuid(self, cell: int) -> str:
+        """Always the same for a GPU of that name under that seed."""
+        return f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'ringhil {self._server.scenario.seed} {self._name(cell)}')}"
+
+    def _address(self, cell: int) -> tuple[int, int, int]:
+        card, gpu = self._place(cell)
+        return card, gpu, 0
+
+    def _is_at(self, cell: int, text: str) -> bool:
+        """`0000:02:00.0`, with more or fewer digits of the domain."""
+        try:
+            domain, bus, rest = text.split(":")
+            device, function = rest.split(".")
+            return (int(domain, 16), int(bus, 16), int(device, 16)) == self._address(cell) and int(function, 16) == 0
+        except ValueError:
+            return False
+
+    def _found(self, cells: list[int], otherwise: Status) -> NvmlAnswer:
+        if not cells:
+            return NvmlAnswer(otherwise)
+        return NvmlAnswer(Status.GPU_IS_LOST) if self._lost(cells[0]) else NvmlAnswer(number=cells[0])
+
+    def _lost(self, cell: int) -> bool:
+        """The CPU has counted the card, and that GPU isn't there."""
+        card, gpu = self._place(cell)
+        return gpu not in self._server.cpu.cards[card].members
+
+    # ------------------------------------------------------------------------------------------------- what is told
+
+    def _gpu(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
+        index = sum(view.sees(self._place(other)) for other in range(cell))
+        kind = self._peek(cell, "gpu_type")
+        name = f"ringhil {_TYPES.get(kind, f'type {kind}')}"
+        return messages.gpu(name, self._uuid(cell), self._name(cell), self._address(cell), index)
+
+    def _memory(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
+        """Whoever has a limit is told of that, and of nobody else; without one, of what the GPU has left."""
+        there = self._peek(cell, "device_memory")
+        if view.memory is None:
+            total, used = there, self._peek(cell, "memory_held")
+        else:
+            total = min(view.memory, there)
+            used = sum(self._usage.held(user) for user in self._users(view, cell))
+        return messages.values(*(pages * self._page for pages in (total, max(0, total - used), used, 0)))
+
+    def _utilisation(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
+        if view.pids is None and self._usage.worked_plainly(self._place(cell)):
+            return NvmlAnswer(Status.NOT_SUPPORTED)  # for how long is not counted: anything less would be wrong
+        share = sum(self._usage.share(user) for user in self._users(view, cell))
+        return messages.values(min(_MOST_PERCENT, share))
+
+    def _processes(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
+        usage, page = self._usage, self._page
+        there = [user for user in self._users(view, cell) if usage.has(user)]
+        return messages.uses([ProcessUse(u.pid, usage.held(u) * page, usage.share(u), self._sampled) for u in there])
+
+    def _meter(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
+        meter = next((read for kind, read in METERS.items() if kind == question.number), None)
+        if meter is None:
+            return NvmlAnswer(Status.NOT_SUPPORTED)
+        return messages.values(meter(lambda register: self._peek(cell, register)))
+
+    def _users(self, view: GpuView, cell: int | None = None) -> list[ContextUser]:
+        place = None if cell is None else self._place(cell)
+        return [
+            user
+            for user in self._views.users()
+            if view.knows(user.pid) and place in (None, (user.place.card, user.place.gpu))
+        ]
+
+    def _peek(self, cell: int, register: str) -> int:
+        return self._server.engine.peek(cell, register)

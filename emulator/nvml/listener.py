@@ -1,0 +1,145 @@
+"""The socket at which programs ask about GPUs. Nobody is waited for: who asks without reading, or what is no question,
+is shown the door."""
+
+import os
+import selectors
+import socket
+import stat
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from ringhil.emulator.files import reason_of
+from ringhil.emulator.nvml.answers import NvmlAnswers
+from ringhil.emulator.nvml.errors import SocketError
+from ringhil.emulator.nvml.messages import REQUEST_SIZE, MessageFault, Question
+from ringhil.emulator.nvml.peer import PeerProcess, peer_of
+
+MOST_CLIENTS = 256
+MOST_OF_ONE = 16  # of one process
+_LONGEST_PATH = 107  # bytes, of a socket's
+
+
+class _Client:
+    def __init__(self, connection: socket.socket, peer: PeerProcess) -> None:
+        self.connection, self.peer = connection, peer
+        self.waits: Question | None = None
+
+
+class NvmlListener:
+    """Listens at `path`, and lets everybody connect: what each is told is decided by who it is. `fileno` can be read
+    from when somebody should be attended to (`attend`). Raises SocketError."""
+
+    def __init__(self, path: Path, answers: NvmlAnswers) -> None:
+        self.path, self._answers = path, answers
+        self._socket = _listening(path)
+        self._inode = path.stat().st_ino
+        self._selector = selectors.EpollSelector()
+        self._selector.register(self._socket, selectors.EVENT_READ)
+        self._clients: dict[int, _Client] = {}
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._selector.fileno()
+
+    def attend(self) -> None:
+        """Take what has come, one question of each."""
+        ready = [key.fd for key, _ in self._selector.select(0)]
+        for descriptor in ready:
+            if descriptor in self._clients:
+                self._hear(self._clients[descriptor])
+        if self._socket.fileno() in ready:  # after those who have gone
+            self._accept()
+
+    def sampled(self) -> None:
+        """There is a sample: some who waited can be answered."""
+        self._answers.sampled()
+        for client in list(self._clients.values()):
+            if client.waits is not None and not self._answers.must_wait(client.waits):
+                question, client.waits = client.waits, None
+                self._selector.register(client.connection, selectors.EVENT_READ)
+                self._tell(client, question)
+
+    def close(self) -> None:
+        """Send all away; the socket goes."""
+        for client in list(self._clients.values()):
+            self._gone(client)
+        self._selector.close()
+        self._socket.close()
+        with suppress(OSError):
+            if self.path.stat().st_ino == self._inode:
+                self.path.unlink()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # it has gone again
+            connection, _ = self._socket.accept()
+            connection.setblocking(False)
+            peer = peer_of(connection)
+            of_it = Counter(client.peer for client in self._clients.values())
+            if peer is None or len(self._clients) >= MOST_CLIENTS or of_it[peer] >= MOST_OF_ONE:
+                connection.close()
+                return
+            self._clients[connection.fileno()] = _Client(connection, peer)
+            self._selector.register(connection, selectors.EVENT_READ)
+
+    def _hear(self, client: _Client) -> None:
+        try:
+            question = Question.unpacked(client.connection.recv(REQUEST_SIZE + 1))
+        except BlockingIOError:
+            return
+        except (OSError, MessageFault):
+            self._gone(client)
+            return
+        if not client.peer.there:  # whoever has the socket now, it isn't the one who has connected
+            self._gone(client)
+        elif self._answers.must_wait(question):
+            client.waits = question
+            self._selector.unregister(client.connection)
+        else:
+            self._tell(client, question)
+
+    def _tell(self, client: _Client, question: Question) -> None:
+        try:
+            client.connection.send(self._answers.answer(client.peer, question).packed())
+        except OSError:  # gone, or it doesn't read
+            self._gone(client)
+
+    def _gone(self, client: _Client) -> None:
+        del self._clients[client.connection.fileno()]
+        if client.waits is None:
+            self._selector.unregister(client.connection)
+        client.connection.close()
+
+
+def _listening(path: Path) -> socket.socket:
+    """A socket there; one that nobody listens at any more is replaced."""
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise SocketError(f"{path}: a socket's path has at most {_LONGEST_PATH} bytes; this one has {len(str(path))}")
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        _clear(path)
+        found.bind(str(path))
+        path.chmod(0o666)
+        found.listen(64)
+        found.setblocking(False)
+    except OSError as error:
+        found.close()
+        raise SocketError(f"{path}: cannot be listened at: {reason_of(error)}") from None
+    except SocketError:
+        found.close()
+        raise
+    return found
+
+
+def _clear(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise SocketError(f"{path}: is there, and no socket")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+            other.settimeout(1)
+            try:
+                other.connect(str(path))
+            except (ConnectionRefusedError, FileNotFoundError):
+                path.unlink()
+            else:
+                raise SocketError(f"{path}: somebody listens there already")

@@ -1,0 +1,31 @@
+"""NVML for a server that is being served."""
+
+from pathlib import Path
+
+from ringhil.emulator.nvml.answers import NvmlAnswers
+from ringhil.emulator.nvml.listener import NvmlListener
+from ringhil.emulator.nvml.usage import PERIOD, UsageSampler
+from ringhil.emulator.nvml.views import ApplicationViews, NoGroups, Views
+from ringhil.emulator.server import LiveServer
+
+_SAMPLES = 6  # in a second of a ring that is paced
+_LEAST = 1000  # cycles between two
+
+
+def nvml_listener(path: Path, server: LiveServer, clock: int | None) -> NvmlListener:
+    """For `server`, which has not started yet; `clock`: cycles of it in a second, None: as fast as it can. Raises
+    SocketError."""
+    views = views_of(server)
+    usage = UsageSampler(server, views, PERIOD if clock is None else max(_LEAST, clock // _SAMPLES))
+    listener = NvmlListener(path, NvmlAnswers(server, views, usage))
+    usage.on_sample = listener.sampled
+    return listener
+
+
+def views_of(server: LiveServer) -> Views:
+    """Of a scenario's applications, where it has some."""
+    sharing = server.scenario.sharing
+    if sharing is None:
+        return NoGroups()
+    places = {name: place for name, (place, _) in server.applications.by_context().items()}
+    return ApplicationViews({each.name: (places[each.name], each.memory) for each in sharing.applications})

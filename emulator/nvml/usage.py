@@ -1,0 +1,125 @@
+"""What contexts hold and have had of their engines, asked of the GPUs again and again, always in the same cycles.
+
+It is asked whether anybody wants to know or not: so a run is the same however often it is looked at.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ringhil.emulator.host.sharing.command import Command, Reply
+from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.nvml.views import ContextUser, Place, Views
+from ringhil.emulator.server import LiveServer
+from ringhil.protocol.wire import Compute, Query
+
+PERIOD = 166_667  # cycles between two samples: of a microsecond, a sixth of a second
+_MANAGER = 0  # the key that fits everywhere
+_PERCENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """Cycles of the engine that a context has had by cycle `at`."""
+
+    at: int
+    cycles: int
+
+
+@dataclass(slots=True)
+class _Round:
+    """What has been answered, and how many are missing."""
+
+    missing: int = 0
+    ran: dict[ContextRef, _Ran] = field(default_factory=dict)
+    held: dict[ContextRef, int] = field(default_factory=dict)
+    units: dict[Place, int] = field(default_factory=dict)
+
+
+class UsageSampler:
+    """`server` has not started yet. It begins when the cards have been counted; `on_sample` is called whenever there is
+    something new to say."""
+
+    def __init__(self, server: LiveServer, views: Views, period: int = PERIOD) -> None:
+        self._server, self._views, self._period = server, views, period
+        self._round = _Round()
+        self._last, self._before = _Round(), _Round()
+        self.samples = 0
+        self.on_sample: Callable[[], None] = lambda: None
+        counted = server.cpu.on_counted
+
+        def begin() -> None:
+            counted()
+            server.kernel.after(1, self._sample)
+
+        server.cpu.on_counted = begin
+
+    @property
+    def begun(self) -> bool:
+        """The cards have been counted, and asked once."""
+        return self.samples > 0
+
+    @property
+    def measured(self) -> bool:
+        """There are two samples to compare."""
+        return self.samples > 1
+
+    def has(self, user: ContextUser) -> bool:
+        """Whether its context is there."""
+        return user.place in self._last.held
+
+    def held(self, user: ContextUser) -> int:
+        """Pages."""
+        return self._last.held.get(user.place, 0)
+
+    def share(self, user: ContextUser) -> int:
+        """Percent of the last period that it had the engine."""
+        now, before = self._last.ran.get(user.place), self._before.ran.get(user.place)
+        if now is None or before is None or now.at <= before.at:
+            return 0
+        ran = now.cycles - before.cycles if now.cycles >= before.cycles else now.cycles  # a new context begins at 0
+        # A turn is counted when it is over, though it may have begun before.
+        return min(_PERCENT, round(_PERCENT * ran / (now.at - before.at)))
+
+    def worked_plainly(self, place: Place) -> bool:
+        """Whether plain work units were done there in the last period: for how long nobody counts."""
+        return self._before.units.get(place) != self._last.units.get(place)
+
+    # ------------------------------------------------------------------------------------------------------- one round
+
+    def _sample(self) -> None:
+        kernel = self._server.kernel
+        kernel.after(self._period, self._sample)
+        if self._round.missing:
+            return  # an answer takes its time: its round is one that lasted longer
+        self._round = _Round()
+        wiring, engine = self._server.wiring, self._server.engine
+        for cell in range(wiring.cells):
+            self._round.units[wiring.place(cell)] = engine.peek(cell, "units_done")
+        for user in self._views.users():
+            self._ask(user.place, Query.RUN_TIME, self._ran)
+            self._ask(user.place, Query.MEMORY, self._holds)
+        if not self._round.missing:
+            self._complete()
+
+    def _ask(self, place: ContextRef, what: Query, take: Callable[[ContextRef, Reply], None]) -> None:
+        self._round.missing += 1
+
+        def then(answer: Reply) -> None:
+            if answer.done:
+                take(place, answer)
+            self._round.missing -= 1
+            if not self._round.missing:
+                self._complete()
+
+        self._server.cpu.driver.ask(place, Command(Compute.QUERY, _MANAGER, what.code), then)
+
+    def _ran(self, place: ContextRef, answer: Reply) -> None:
+        self._round.ran[place] = _Ran(self._server.kernel.now, answer.digest)
+
+    def _holds(self, place: ContextRef, answer: Reply) -> None:
+        self._round.held[place] = answer.high
+
+    def _complete(self) -> None:
+        self._before, self._last = self._last, self._round
+        self.samples += 1
+        self.on_sample()

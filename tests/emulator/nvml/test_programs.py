@@ -1,0 +1,144 @@
+"""Programs that ask NVML, unmodified, see the emulated GPUs; in an application, what it was given."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from .served import HELD, MIB, Monitored
+
+
+def needs(package: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(find_spec(package) is None, reason=f"{package} isn't installed")
+
+
+WHAT_IT_SEES = """
+n.nvmlInit()
+seen = []
+for i in range(n.nvmlDeviceGetCount()):
+    d = n.nvmlDeviceGetHandleByIndex(i)
+    m, v2 = n.nvmlDeviceGetMemoryInfo(d), n.nvmlDeviceGetMemoryInfo(d, version=n.nvmlMemory_v2)
+    assert (m.total, m.free, m.used, 0) == (v2.total, v2.free, v2.used, v2.reserved)
+    for again in (n.nvmlDeviceGetHandleByUUID(n.nvmlDeviceGetUUID(d)),
+                  n.nvmlDeviceGetHandleBySerial(n.nvmlDeviceGetSerial(d)),
+                  n.nvmlDeviceGetHandleByPciBusId(n.nvmlDeviceGetPciInfo(d).busId)):
+        assert n.nvmlDeviceGetIndex(again) == i
+    p = [[x.pid, x.usedGpuMemory, n.nvmlSystemGetProcessName(x.pid)] for x in n.nvmlDeviceGetComputeRunningProcesses(d)]
+    assert p == [[x.pid, x.usedGpuMemory, n.nvmlSystemGetProcessName(x.pid)]
+                 for x in n.nvmlDeviceGetComputeRunningProcesses_v2(d)]
+    busy = n.nvmlDeviceGetUtilizationRates(d)
+    shares = [x.smUtil for x in n.nvmlDeviceGetProcessUtilization(d, 0)] if p else []
+    seen.append([n.nvmlDeviceGetName(d), n.nvmlDeviceGetSerial(d), m.total, m.free, m.used, p, busy.gpu, shares])
+print(json.dumps(seen))
+"""
+SERIALS = ["a.0", "a.1", "a.2", "b.0", "b.1", "b.2"]
+
+
+@needs("pynvml")
+def test_outside_of_applications_a_program_sees_all_gpus(monitored: Monitored) -> None:
+    seen = monitored.python(WHAT_IT_SEES)
+    assert [gpu[1] for gpu in seen] == SERIALS
+    whole = 22528 * MIB
+    for name, serial, *rest in seen:
+        if serial != "b.1":
+            assert (name, rest) == ("ringhil generic", [whole, whole, 0, [], 0, []])
+    name, _, total, free, used, processes, busy, shares = seen[4]
+    assert (name, total, used, free) == ("ringhil H200", whole, sum(HELD.values()) * MIB, whole - used)
+    assert [(memory, called) for _, memory, called in processes] == [(HELD[n] * MIB, n) for n in HELD]
+    # One works half of its time when it is alone, the other a tenth, and they are in each other's way. Samples of
+    # different times may differ.
+    assert 40 <= shares[0] <= 50
+    assert 7 <= shares[1] <= 11
+    assert abs(busy - sum(shares)) <= 3
+
+
+@needs("pynvml")
+def test_in_an_application_a_program_sees_what_that_was_given(monitored: Monitored) -> None:
+    """6 GB of 22, and nobody else: the others may hold what they like."""
+    (gpu,) = monitored.python(WHAT_IT_SEES, name="one")
+    _, serial, total, free, used, ((pid, memory, called),), busy, (share,) = gpu
+    assert (serial, total, free, used) == ("b.1", 6144 * MIB, (6144 - HELD["one"]) * MIB, HELD["one"] * MIB)
+    assert (memory, called) == (HELD["one"] * MIB, "one")
+    assert pid != os.getpid()
+    assert abs(busy - share) <= 2
+    assert 40 <= share <= 50
+    ((_, _, total, _, used, ((_, memory, called),), busy, _),) = monitored.python(WHAT_IT_SEES, name="two")
+    assert (total, used, memory, called) == (4096 * MIB, *[HELD["two"] * MIB] * 2, "two")
+    assert busy <= 11
+
+
+@needs("pynvml")
+def test_the_process_of_an_application_is_the_program_that_is_in_it(monitored: Monitored) -> None:
+    code = """
+n.nvmlInit()
+(p,) = n.nvmlDeviceGetComputeRunningProcesses(n.nvmlDeviceGetHandleByIndex(0))
+print(json.dumps([p.pid, os.getpid()]))
+"""
+    shown, own = monitored.python(code, name="one")
+    assert shown == own
+
+
+@needs("pynvml")
+def test_what_is_not_modelled_is_said_to_be_not_supported(monitored: Monitored) -> None:
+    code = """
+n.nvmlInit()
+d = n.nvmlDeviceGetHandleByIndex(4)
+calls = [(n.nvmlDeviceGetPowerUsage,), (n.nvmlDeviceGetTotalEnergyConsumption,), (n.nvmlDeviceGetTemperature, 0),
+         (n.nvmlDeviceGetFanSpeed,), (n.nvmlDeviceGetClockInfo, 0), (n.nvmlDeviceGetEccMode,)]
+found = []
+for call, *more in calls:
+    try:
+        found.append(call(d, *more))
+    except n.NVMLError as error:
+        found.append(str(error))
+for wrong in (lambda: n.nvmlDeviceGetHandleByIndex(6), lambda: n.nvmlDeviceGetName(None),
+              lambda: n.nvmlDeviceGetHandleByUUID("GPU-0"), lambda: n.nvmlDeviceGetHandleByUUID("x" * 4000),
+              lambda: n.nvmlDeviceGetHandleByPciBusId("0:0"), lambda: n.nvmlSystemGetProcessName(1)):
+    try:
+        found.append(wrong())
+    except n.NVMLError as error:
+        found.append(str(error))
+n.nvmlShutdown()
+try:
+    n.nvmlDeviceGetCount()
+except n.NVMLError as error:
+    found.append(str(error))
+print(json.dumps(found))
+"""
+    wrong = ["Invalid Argument", "Invalid Argument", "Not Found", "Invalid Argument", "Not Found", "Not Found"]
+    assert monitored.python(code) == ["Not Supported"] * 6 + wrong + ["Uninitialized"]
+
+
+@needs("gpustat")
+def test_gpustat_shows_them(monitored: Monitored) -> None:
+    document = json.loads(monitored.run(sys.executable, "-m", "gpustat", "--json").stdout)
+    assert [gpu["memory.used"] for gpu in document["gpus"]] == [0, 0, 0, 0, sum(HELD.values()), 0]
+    done = monitored.run(sys.executable, "-m", "gpustat", "--no-color", "--no-header", name="one")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f" {HELD['one']} /  6144 MB | " in done.stdout
+    assert f"({HELD['one']}M)" in done.stdout
+    assert len(done.stdout.splitlines()) == 1
+
+
+@needs("nvitop")
+def test_nvitop_shows_them(monitored: Monitored) -> None:
+    done = monitored.run(sys.executable, "-m", "nvitop", "--once")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("ringhil generic") == 5
+    assert "9215MiB / 22.00GiB" in done.stdout
+    assert [f"{held}MiB" in done.stdout for held in HELD.values()] == [True, True]
+    done = monitored.run(sys.executable, "-m", "nvitop", "--once", name="two")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{HELD['two']}MiB / 4096MiB" in done.stdout
+    assert "generic" not in done.stdout
+
+
+def test_settings_for_a_shell(monitored: Monitored) -> None:
+    done = subprocess.run(monitored.command()[:-1], capture_output=True, text=True, check=True)
+    shell = subprocess.run(["sh", "-c", f"{done.stdout}\necho $RINGHIL_NVML; ls $LD_LIBRARY_PATH"], capture_output=True)
+    socket, *files = shell.stdout.decode().split()
+    assert socket == str(monitored.socket)
+    assert "libnvidia-ml.so.1" in files

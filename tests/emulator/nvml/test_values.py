@@ -1,0 +1,152 @@
+"""What is told is what the hardware has: against what the applications know of their own work."""
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.nvml.answers import METERS, NvmlAnswers
+from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, Question, Status
+from ringhil.emulator.nvml.peer import PeerProcess, began
+from ringhil.emulator.nvml.serving import views_of
+from ringhil.emulator.nvml.usage import UsageSampler
+from ringhil.emulator.nvml.views import NoGroups
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import LiveServer
+
+PERIOD = 50_000
+ME = PeerProcess(1, 0, began(1) or 0)
+SETTINGS = "settings: {device_memory: 1000, host_latency: 16, firmware_latency: 16, default_slice: 500}"
+SHARED = f"""
+server: {{cards: {{a: {{gpus: 4}}}}, {SETTINGS}}}
+sharing:
+  page: 4
+  applications:
+    one: {{gpu: a.1, memory: 300, steps: 4000000, host: 500, compute: 700}}
+    two: {{gpu: a.1, steps: 4000000, host: 500, compute: 1500, wants: 10}}
+    short: {{gpu: a.2, steps: 3, host: 500, compute: 1500}}
+"""
+
+
+class Asked:
+    """A server at work, and answers about it."""
+
+    def __init__(self, text: str) -> None:
+        self.server = LiveServer(loads(text), cells_library())
+        views = views_of(self.server)
+        self.usage = UsageSampler(self.server, views, PERIOD)
+        self.answers = NvmlAnswers(self.server, views, self.usage)
+        self.usage.on_sample = self.answers.sampled
+        self.server.start()
+
+    def told(self, what: NvmlTopic, gpu: int = 0, number: int = 0) -> NvmlAnswer:
+        return self.answers.answer(ME, Question(what, gpu, number))
+
+    def values(self, what: NvmlTopic, gpu: int) -> tuple[int, ...]:
+        told = self.told(what, gpu)
+        assert told.status is Status.SUCCESS
+        return struct.unpack(f"={told.number}Q", told.data)
+
+    def until_sampled(self) -> None:
+        """Until just after the next one."""
+        samples = self.usage.samples
+        while self.usage.samples == samples:
+            self.server.run_to(self.server.kernel.now + 50)
+
+
+@contextmanager
+def asked(text: str) -> Iterator[Asked]:
+    found = Asked(text)
+    yield found
+    found.server.close_work()
+    found.server.engine.close()
+
+
+def test_shares_are_those_of_the_work_that_was_done() -> None:
+    with asked(SHARED) as it:
+        while it.usage.samples < 3:
+            it.until_sampled()
+        reports: dict[str, TaskReport] = it.server.applications.reports
+        at, before = it.server.kernel.now, {name: report.steps for name, report in reports.items()}
+        it.until_sampled()
+        took = it.server.kernel.now - at
+        want = {
+            name: 100 * (reports[name].steps - before[name]) * work / took
+            for name, work in (("one", 700), ("two", 1500))
+        }
+        found = {user.name: it.usage.share(user) for user in it.answers._views.users()}
+        step = 100 * 1500 / took  # one more or less in the period
+        assert {name: share for name, share in found.items() if name in want} == {
+            name: pytest.approx(share, abs=step + 1) for name, share in want.items()
+        }
+        assert want["one"] > 25
+        assert found["short"] == 0
+        assert it.values(NvmlTopic.UTILISATION, 1) == (pytest.approx(sum(want.values()), abs=2 * step),)
+        # Memory: 90 percent of 300 pages, 10 percent of what there is; who has ended holds nothing.
+        assert it.values(NvmlTopic.MEMORY, 1) == (4_096_000, 4096 * (1000 - 270 - 100), 4096 * 370, 0)
+        assert it.told(NvmlTopic.PROCESSES, 1).number == 2
+        assert it.values(NvmlTopic.MEMORY, 2) == (4_096_000, 4_096_000, 0, 0)
+        assert it.told(NvmlTopic.PROCESSES, 2).number == 0
+
+
+def test_a_run_is_the_same_whether_it_is_asked_about_or_not() -> None:
+    def end(often: bool) -> list[tuple[int, int | None]]:
+        with asked(SHARED) as it:
+            for cycle in range(0, 300_000, 10_000):
+                it.server.run_to(cycle)
+                if often and it.usage.begun:
+                    for gpu in range(4):
+                        it.told(NvmlTopic.MEMORY, gpu)
+                        it.told(NvmlTopic.PROCESSES, gpu)
+            return [(report.steps, report.ended) for report in it.server.applications.reports.values()]
+
+    assert end(True) == end(False)
+
+
+def test_a_gpu_that_the_cpu_has_not_counted_is_lost() -> None:
+    text = f"{SHARED}timeline:\n  - at: 20000\n    fault: dead\n    gpu: a.1\n"
+    with asked(text) as it:
+        it.until_sampled()
+        assert it.told(NvmlTopic.BY_INDEX, number=1).number == 1
+        it.server.run_to(120_000)
+        assert it.told(NvmlTopic.BY_INDEX, number=1).status is Status.GPU_IS_LOST
+        assert it.told(NvmlTopic.MEMORY, 1).status is Status.GPU_IS_LOST
+        assert it.values(NvmlTopic.COUNT, 0) == (4,)
+        assert it.told(NvmlTopic.BY_INDEX, number=2).number == 2
+        assert it.values(NvmlTopic.MEMORY, 2)[0] == 4_096_000
+        samples = it.usage.samples
+        it.server.run_to(300_000)
+        assert it.usage.samples >= samples + 3  # of the others they go on
+
+
+def test_where_plain_work_is_done_nobody_says_how_busy_the_gpu_is() -> None:
+    """Its cycles are not counted, and 0 percent would be wrong. Without any it is right."""
+    text = """
+server: {cards: {a: {gpus: 4}}, settings: {compute_setup: 2000}}
+workload: {units: 100, size: 1024}
+until: 400000
+"""
+    with asked(text) as it:
+        assert isinstance(it.answers._views, NoGroups)
+        while not it.usage.measured:
+            it.until_sampled()
+        assert it.server.engine.peek(1, "units_done") > 10
+        assert it.told(NvmlTopic.UTILISATION, 1).status is Status.NOT_SUPPORTED
+        while not it.server.cpu.finished:
+            it.until_sampled()
+        it.until_sampled()
+        it.until_sampled()
+        assert it.values(NvmlTopic.UTILISATION, 1) == (0,)
+
+
+def test_a_meter_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any register will do."""
+    with asked(SHARED) as it:
+        it.until_sampled()
+        assert it.told(NvmlTopic.METER, 1, Meter.POWER).status is Status.NOT_SUPPORTED
+        monkeypatch.setitem(METERS, Meter.POWER, lambda read: 7 * read("default_slice"))
+        assert struct.unpack("=Q", it.told(NvmlTopic.METER, 1, Meter.POWER).data) == (3500,)
+        assert it.told(NvmlTopic.METER, 1, Meter.ENERGY).status is Status.NOT_SUPPORTED
