@@ -1,5 +1,6 @@
 """Shared by all tests."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -59,3 +60,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.Call
     if report.skipped and os.environ.get(_NO_SKIP) and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although {_NO_SKIP} is set: {report.longrepr}"
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Generator[None, None, None]:
+    """A command that is called in this process writes its log to the standard error of the test that called it: later
+    tests would get its messages, or find it closed."""
+    logger = logging.getLogger("ringhil")
+    before = logger.handlers, logger.propagate, logger.level
+    yield
+    logger.handlers, logger.propagate = before[:2]
+    logger.setLevel(before[2])
