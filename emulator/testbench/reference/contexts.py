@@ -29,7 +29,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ContextCommand:
     """A whole command; `digest` is that of all its bytes."""
 
     asker: Asker
@@ -74,7 +74,7 @@ class Launch:
 
 
 @dataclass
-class Context:
+class ContextState:
     """`last`: the answer of the last command, kept when the context is gone, as is the last launch."""
 
     alive: bool = False
@@ -102,7 +102,7 @@ class Contexts:
     """All of one GPU; `device_memory` in pages, as it is now."""
 
     device_memory: int
-    all: list[Context] = field(default_factory=lambda: [Context(alive=i == 0) for i in range(wire.CONTEXTS)])
+    all: list[ContextState] = field(default_factory=lambda: [ContextState(alive=i == 0) for i in range(wire.CONTEXTS)])
     served: int = wire.CONTEXTS - 1  # whose answer was taken last
     leaving: Launch | None = None  # its end is taken in this cycle
 
@@ -113,7 +113,7 @@ class Contexts:
 
     # ------------------------------------------------------------------------------------------------- commands
 
-    def carry_out(self, command: Command) -> AckStatus | None:
+    def carry_out(self, command: ContextCommand) -> AckStatus | None:
         """A refusal, where no context is concerned. Everything else is remembered in its context."""
         if command.context >= wire.CONTEXTS:
             return AckStatus.NO_CONTEXT
@@ -135,7 +135,7 @@ class Contexts:
         context.last, context.unsaid = Said(command.asker, status, digest, command.length), True
         return None
 
-    def _again(self, context: Context, asker: Asker) -> bool:
+    def _again(self, context: ContextState, asker: Asker) -> bool:
         """Whether it is the last command or the last launch once more; then what was said is said to whoever asks."""
         found = False
         if context.launch and context.launch.known and context.launch.asker.unit == asker.unit:
@@ -147,7 +147,7 @@ class Contexts:
             found = True
         return found
 
-    def _done(self, context: Context, command: Command) -> tuple[ResultStatus, int]:
+    def _done(self, context: ContextState, command: ContextCommand) -> tuple[ResultStatus, int]:
         """Status and digest of a command that reaches its context."""
         if command.compute == Compute.QUERY.code:
             return ResultStatus.DONE, self._told(context, command.amount)
@@ -158,7 +158,7 @@ class Contexts:
             return status, command.digest
         return status, _pair(context.held, context.limit)
 
-    def _told(self, context: Context, asked: int) -> int:
+    def _told(self, context: ContextState, asked: int) -> int:
         """The digest of a query's answer."""
         launch = context.launch
         match asked:
@@ -172,7 +172,7 @@ class Contexts:
                 return _pair(context.launched, launch.left if launch and launch.known else 0)
         return _pair(self.held, self.device_memory)
 
-    def create(self, context: Context, command: Command) -> ResultStatus:
+    def create(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """It is there, and holds nothing; what was said of the one before is still to be said."""
         context.alive, context.key, context.held = True, command.key, 0
         context.run_time = context.switches = context.refused = 0
@@ -180,18 +180,18 @@ class Contexts:
             context.launch.known = False
         return self.configure(context, command)
 
-    def configure(self, context: Context, command: Command) -> ResultStatus:
+    def configure(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """Limit, slice, priority, state."""
         context.limit, context.slice = command.amount, command.slice
         context.priority, context.state = command.priority, command.state
         return ResultStatus.DONE
 
-    def destroy(self, context: Context, command: Command) -> ResultStatus:
+    def destroy(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """Memory is free, a launch is over, it is gone."""
         context.held, context.alive = 0, False
         return self.cancel(context, command)
 
-    def allocate(self, context: Context, command: Command) -> ResultStatus:
+    def allocate(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """All of them or none."""
         if context.held + command.amount > context.limit:
             return ResultStatus.OVER_LIMIT
@@ -200,25 +200,25 @@ class Contexts:
         context.held += command.amount
         return ResultStatus.DONE
 
-    def free(self, context: Context, command: Command) -> ResultStatus:
+    def free(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """All of them or none."""
         if command.amount > context.held:
             return ResultStatus.INVALID
         context.held -= command.amount
         return ResultStatus.DONE
 
-    def copy(self, context: Context, command: Command) -> ResultStatus:
+    def copy(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """To a page that it holds."""
         return ResultStatus.DONE if command.amount < context.held else ResultStatus.INVALID
 
-    def do_launch(self, context: Context, command: Command) -> ResultStatus:
+    def do_launch(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """One at a time."""
         if context.launched or (context.launch and (context.launch.untold or context.launch is self.leaving)):
             return ResultStatus.RUNNING
         context.launch = Launch(command.asker, command.length, command.amount)
         return ResultStatus.STARTED
 
-    def cancel(self, context: Context, _: Command) -> ResultStatus:
+    def cancel(self, context: ContextState, _: ContextCommand) -> ResultStatus:
         """A launch that runs or waits is over."""
         if context.launched:
             over(context, ResultStatus.CANCELLED)
@@ -244,7 +244,7 @@ class Contexts:
         raise LookupError("nothing is to be said")
 
 
-_DOING: dict[int, Callable[[Contexts, Context, Command], ResultStatus]] = {
+_DOING: dict[int, Callable[[Contexts, ContextState, ContextCommand], ResultStatus]] = {
     Compute.CREATE.code: Contexts.create,
     Compute.DESTROY.code: Contexts.destroy,
     Compute.CONFIGURE.code: Contexts.configure,
@@ -256,13 +256,13 @@ _DOING: dict[int, Callable[[Contexts, Context, Command], ResultStatus]] = {
 }
 
 
-def over(context: Context, end: ResultStatus) -> None:
+def over(context: ContextState, end: ResultStatus) -> None:
     """Its launch is over."""
     assert context.launch is not None
     context.launch.end, context.launch.untold = end, True
 
 
-def _behind(command: Command, last: Said | None) -> bool:
+def _behind(command: ContextCommand, last: Said | None) -> bool:
     """Whether a command is older than the last one, or has its number and another key."""
     return last is not None and (
         command.asker.unit == last.asker.unit or (command.asker.unit - last.asker.unit) % _WORD >= _BACK

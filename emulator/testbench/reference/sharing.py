@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.reference.compute import digest
-from ringhil.emulator.testbench.reference.contexts import Asker, Command, Contexts, Said, over
+from ringhil.emulator.testbench.reference.contexts import Asker, ContextCommand, Contexts, Said, over
 from ringhil.emulator.testbench.reference.turns import PLAIN, SLOW, Roster, Turn
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Work
@@ -77,7 +77,7 @@ class SharedEngine:
         self.turns = Roster()
         self._ended: int | None = None  # whose turn was over in the cycle before
         self._parts: dict[int, _Parts] = {}
-        self._command: Command | None = None  # came in the cycle before
+        self._command: ContextCommand | None = None  # came in the cycle before
         self._queue: deque[tuple[Asker, bytes, int]] = deque()
         self._plain: _Plain | None = None
         self._result: Said | None = None
@@ -244,14 +244,14 @@ class SharedEngine:
         self._queue.append((asker, parts.data, work.length))
         return None
 
-    def _carry_out(self, command: Command) -> Said | None:
+    def _carry_out(self, command: ContextCommand) -> Said | None:
         reason = self.contexts.carry_out(command)
         return Said(command.asker, reason) if reason else None
 
 
-def _command(work: Work, asker: Asker, data: bytes) -> Command:
+def _command(work: Work, asker: Asker, data: bytes) -> ContextCommand:
     """What a whole unit commands."""
     key, amount, cycles = (int.from_bytes(data[i : i + 4], "big") for i in (0, 4, 8))
     priority, state = data[12], int.from_bytes(data[13:16], "big")
     told = (key, amount, cycles, priority, state)
-    return Command(asker, work.compute, work.context, *told, work.length, digest(data))
+    return ContextCommand(asker, work.compute, work.context, *told, work.length, digest(data))
