@@ -64,7 +64,7 @@ def test_the_entry_gpu_may_fail_under_them(cells: Library) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_noise_on_a_link_costs_time_only(cells: Library, seed: int) -> None:
     """Commands and answers are lost on their way, and come again."""
-    noise = "  - {at: 9000, fault: link_bit_errors, link: a.3-a.4, rate: 300}\n"
+    noise = "  - {at: 9000, fault: link_bit_errors, link: a.3-a.4, rate: 600}\n"
     outcome, reports, run = played(cells, noise, seed=seed)
     assert outcome.failures == ()
     all_once(reports, "x", "y", "z")
