@@ -51,6 +51,11 @@ def _descriptor(path: Path) -> int | None:
     return int(found[1]) if found else _NAMED.get(str(path))
 
 
+def shown(path: Path) -> str:
+    """Its name in what people are told."""
+    return "stdout" if str(path) == "-" else str(path)
+
+
 def open_stream(path: Path, *, wait: bool = True) -> int:
     """A descriptor to write to what `is_stream`. Waits for somebody to read a FIFO, or, without `wait`, raises
     NobodyReadsError. Raises OSError."""

@@ -103,7 +103,7 @@ class Journalled:
         head = self._document(1, first) if first.endswith("\n") else None
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             wanted = f"wanted is a line with the format {FORMAT!r}"
-            raise JournalError(f"{path}:1: is no live session: found {_begun(first)}; {wanted}")
+            raise JournalError(f"{path}:1: is no recording of a run or a live session: found {_begun(first)}; {wanted}")
         if head.get("version") not in VERSIONS:
             found = head.get("version")
             raise JournalError(f"{path}:1: is version {found!r} of the format; this program reads {_VERSIONS}")

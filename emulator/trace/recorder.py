@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from ringhil.emulator.files import AtomicFile, reason_of
+from ringhil.emulator.files import AtomicFile, reason_of, shown
 
 FORMAT = "ringhil recording"
 VERSION = 1
@@ -53,7 +53,7 @@ class Recorder:
         try:
             self._file = AtomicFile(path)
         except OSError as error:
-            raise RecordingError(f"{path}: cannot be written: {reason_of(error)}") from None
+            raise RecordingError(f"{shown(path)}: cannot be written: {reason_of(error)}") from None
         self._write({"format": FORMAT, "version": VERSION, "name": name, "seed": seed, "rtl": rtl, "gpus": list(gpus)})
 
     def frame(self, seen: Seen) -> None:
@@ -69,7 +69,7 @@ class Recorder:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise RecordingError(f"{self._path}: cannot be written: {reason_of(error)}") from None
+            raise RecordingError(f"{shown(self._path)}: cannot be written: {reason_of(error)}") from None
 
     def commit(self) -> None:
         """The run is over: the file appears."""
@@ -78,7 +78,7 @@ class Recorder:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise RecordingError(f"{self._path}: cannot be written: {reason_of(error)}") from None
+            raise RecordingError(f"{shown(self._path)}: cannot be written: {reason_of(error)}") from None
 
     def __enter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ from ringhil.emulator.campaign.explore.report_maps import Map, by_kinds, by_phas
 from ringhil.emulator.campaign.explore.report_terrain import terrain
 from ringhil.emulator.campaign.explore.rows import StoredCampaign
 from ringhil.emulator.campaign.explore.store import Store
-from ringhil.emulator.files import reason_of, write_whole
+from ringhil.emulator.files import reason_of, shown, write_whole
 from ringhil.emulator.pages import render
 
 MOST_WORST = 20
@@ -35,9 +35,9 @@ def write_report(store: Store, campaign: int, path: Path) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise ExploreError(f"{path}: cannot be written: {reason_of(error)}") from error
+        raise ExploreError(f"{shown(path)}: cannot be written: {reason_of(error)}") from error
     except ValueError as error:
-        raise ExploreError(f"{path}: cannot be written: {error}") from error
+        raise ExploreError(f"{shown(path)}: cannot be written: {error}") from error
 
 
 def report(store: Store, campaign: int) -> str:

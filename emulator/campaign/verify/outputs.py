@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from ringhil.emulator.campaign.verify.discover import VerifyError
-from ringhil.emulator.files import AtomicFile, NobodyReadsError, reason_of
+from ringhil.emulator.files import AtomicFile, NobodyReadsError, reason_of, shown
 
 
 class Output:
@@ -49,4 +49,4 @@ def append(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> VerifyError:
-    return VerifyError(f"{path}: cannot be written: {reason_of(error)}")
+    return VerifyError(f"{shown(path)}: cannot be written: {reason_of(error)}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.build.node_rtl import NODE, OURS
-from ringhil.emulator.files import AtomicFile, reason_of
+from ringhil.emulator.files import AtomicFile, reason_of, shown
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 
@@ -184,4 +184,4 @@ def _cannot_be_written(path: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from error
+        raise click.ClickException(f"{shown(path)}: cannot be written: {reason_of(error)}") from error

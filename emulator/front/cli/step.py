@@ -25,6 +25,7 @@ from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.recording import Recording
 
 _LARGEST = 1 << 20  # bytes of a script
+_STANDARD_INPUT = Path("-")
 
 
 @click.command("step")
@@ -33,7 +34,7 @@ _LARGEST = 1 << 20  # bytes of a script
     "--script",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Commands, one a line.  [default: a screen on a terminal, otherwise from stdin]",
+    help="Commands, one a line; `-` is stdin.  [default: a screen on a terminal, otherwise from stdin]",
 )
 @click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
 @click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
@@ -48,14 +49,16 @@ def command(
     colon, these are the commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
     REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, why count|role|rejected, diff N;
-    inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE.
+    inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE; quit.
     """
     with explained(), ExitStack() as stack:
         choice = firmware_of(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
+        if asked := script == _STANDARD_INPUT:
+            script = None
         text = None if script is None else _text(script)
-        on_screen = text is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        on_screen = text is None and not asked and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         server = None
@@ -86,6 +89,8 @@ def _opened(library: Library) -> Library:
 
 def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json: bool) -> None:
     for number, line in _asked() if text is None else lines(text):
+        if line.strip() in ("quit", "exit"):
+            return
         asked = text is None and sys.stdin.isatty()
         where = "" if asked else f"{script or 'standard input'}:{number}: "
         with _refused(where, go_on=asked):
@@ -113,8 +118,6 @@ def _asked() -> Iterator[tuple[int, str]]:
         if not (line := sys.stdin.readline()):
             return
         number += 1
-        if line.strip() in ("quit", "exit"):
-            return
         yield from ((number, each) for _, each in lines(line))
 
 

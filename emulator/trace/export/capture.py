@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ringhil.emulator.files import AtomicFile, drop, is_stream, open_stream, reason_of
+from ringhil.emulator.files import AtomicFile, drop, is_stream, open_stream, reason_of, shown
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
 from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.recorder import RecordingError
@@ -65,7 +65,7 @@ def written(path: Path) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {reason_of(error)}") from None
+        raise RecordingError(f"{shown(path)}: cannot be written: {reason_of(error)}") from None
 
 
 class _Capture:

@@ -34,6 +34,7 @@ timeline:
 until: 50000
 """
 END = 50_000
+_OTHERS = frozenset({"server", "kernel", "engine", "cpu", "port"})
 
 
 class Whole(SteppedRun):
@@ -53,7 +54,7 @@ def everything(run: Run) -> tuple[int, bytes, Any]:
 def _but_the_run(value: Any) -> Any:
     """What the judge refers to, and how long that has taken, is none of its own."""
     if isinstance(value, dict):
-        return {n: _but_the_run(each) for n, each in value.items() if n not in ("server", "kernel", "engine", "cpu")}
+        return {n: _but_the_run(each) for n, each in value.items() if n not in _OTHERS}
     return [_but_the_run(each) for each in value] if isinstance(value, list) else value
 
 

@@ -228,9 +228,15 @@ def test_a_script_of_a_recording_and_of_a_server_gives_the_same(recorded: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.yaml", "script"]
 
 
-def test_commands_come_from_standard_input(recorded: Path) -> None:
-    words, asked = [*RINGHIL, "step", str(recorded)], "next Counted\nquit\nnext Counted\n"
-    done = subprocess.run(words, input=asked, capture_output=True, text=True, timeout=300, check=False)
+@pytest.mark.parametrize(("script", "end"), [(None, "quit"), ("-", "exit"), ("script", "quit")])
+def test_commands_come_from_standard_input_or_a_script(
+    recorded: Path, tmp_path: Path, script: str | None, end: str
+) -> None:
+    asked = f"next Counted\n{end}\nnext Counted\n"
+    (tmp_path / "script").write_text(asked)
+    words = [*RINGHIL, "step", str(recorded), *(() if script is None else ("--script", script))]
+    given = "" if script == "script" else asked
+    done = subprocess.run(words, input=given, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     assert " a.0 Counted\n" in done.stdout

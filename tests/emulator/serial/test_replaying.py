@@ -392,7 +392,7 @@ def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str)
 
 
 WRONG = {
-    "another format": (where("format", format="ringhil recording"), ":1: is no live session"),
+    "another format": (where("format", format="ringhil recording"), ":1: is no recording of a run or a live session"),
     "a newer version": (where("format", version=5), ":1: is version 5 of the format; this program reads 1, 2, 3, 4"),
     "other RTL": (where("format", rtl="sha256:0"), "was recorded on the RTL sha256:0"),
     "no scenario": (where("format", scenario="server: 3"), ":1: scenario: live:1:9"),
@@ -437,7 +437,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 def test_a_first_line_that_is_none_is_shown(tmp_path: Path, text: str, found: str) -> None:
     (tmp_path / "s").write_text(text)
     wanted = "wanted is a line with the format 'ringhil live session'"
-    assert refusal("replay", tmp_path / "s") == f"ringhil: {tmp_path}/s:1: is no live session: found {found}; {wanted}"
+    says = f"is no recording of a run or a live session: found {found}; {wanted}"
+    assert refusal("replay", tmp_path / "s") == f"ringhil: {tmp_path}/s:1: {says}"
 
 
 @unhurried
