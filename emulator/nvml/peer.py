@@ -44,6 +44,14 @@ def began(pid: int) -> int | None:
     return None if found is None else found[1]
 
 
+def owner(pid: int) -> int | None:
+    """The user whose process it is; None: there is none."""
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+
+
 def lineage(pid: int) -> Iterator[int]:
     """It, its parent, and so on."""
     for _ in range(_MOST):

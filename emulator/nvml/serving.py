@@ -5,7 +5,7 @@ from pathlib import Path
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.listener import NvmlListener
 from ringhil.emulator.nvml.usage import PERIOD, UsageSampler
-from ringhil.emulator.nvml.views import ApplicationViews, NoGroups, Views
+from ringhil.emulator.nvml.views import GroupViews
 from ringhil.emulator.server import LiveServer
 
 _SAMPLES = 6  # in a second of a ring that is paced
@@ -22,10 +22,6 @@ def nvml_listener(path: Path, server: LiveServer, clock: int | None) -> NvmlList
     return listener
 
 
-def views_of(server: LiveServer) -> Views:
-    """Of a scenario's applications, where it has some."""
-    sharing = server.scenario.sharing
-    if sharing is None:
-        return NoGroups()
-    places = {name: place for name, (place, _) in server.applications.by_context().items()}
-    return ApplicationViews({each.name: (places[each.name], each.memory) for each in sharing.applications})
+def views_of(server: LiveServer) -> GroupViews:
+    """Of its applications, and of the groups in which they are."""
+    return GroupViews(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})

@@ -1,13 +1,17 @@
 """Who uses contexts of GPUs, and what each process is told: all, or what it was given (S2)."""
 
+import errno
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.host.sharing.amounts import refused
 from ringhil.emulator.host.sharing.driver import ContextRef
-from ringhil.emulator.nvml.peer import PeerProcess, began, lineage
-
-FIRST_PID = (1 << 22) + 1  # above those of any Linux
+from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
+from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.host.sharing.guests import Guests
+from ringhil.emulator.nvml.peer import PeerProcess, began, lineage, owner
 
 Place = tuple[int, int]  # card and GPU, by number
 
@@ -39,6 +43,17 @@ class GpuView:
         return self.pids is None or pid in self.pids
 
 
+_Place = GroupMember | ProcessGroup
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """A process of this machine; `began` tells it from a later one with the same number."""
+
+    began: int
+    where: _Place
+
+
 ALL = GpuView()
 NOTHING = GpuView(frozenset(), frozenset())
 
@@ -60,65 +75,70 @@ class Views(ABC):
         raise KeyError(name)
 
 
-class NoGroups(Views):
-    """Nobody is in a group: whoever may know is told all."""
+class GroupViews(Views, Guests):
+    """Applications of a server, `places` of their contexts by name, and the groups in which they are. A process of this
+    machine may enter an application; then it, and its children, see what that was given. Or it is moved to a group:
+    then they see what the group is given, and who is in it. Who is in none is told all, if it is trusted."""
 
-    def users(self) -> Sequence[ContextUser]:
-        return ()
-
-    def view_of(self, peer: PeerProcess) -> GpuView:
-        return ALL if peer.trusted else NOTHING
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    pid: int  # while no process of this machine stands for it
-    place: ContextRef
-    memory: int | None
-
-
-class ApplicationViews(Views):
-    """Applications of a scenario: by name, each with its context and its limit in pages. A process of this machine may
-    enter one: then it, and its children, see what that was given. Who is in none is told all, if it is trusted."""
-
-    def __init__(self, given: Mapping[str, tuple[ContextRef, int | None]]) -> None:
-        self._given = {n: _Given(FIRST_PID + i, *what) for i, (n, what) in enumerate(given.items())}
-        self._members: dict[int, tuple[int, str]] = {}  # by pid: when it began, and the application
+    def __init__(self, tree: GroupTree, places: Mapping[str, ContextRef]) -> None:
+        self._tree, self._places = tree, places
+        self._applications = {member.name: member for member in tree.members()}
+        self._members: dict[int, _Joined] = {}  # by pid
         self._standing: dict[str, PeerProcess] = {}  # who stands for an application
+        tree.guests = self
 
     def users(self) -> Sequence[ContextUser]:
-        return [ContextUser(self._pid(name), name, given.place) for name, given in self._given.items()]
+        return [ContextUser(self._pid(name), name, place) for name, place in self._places.items()]
 
     def view_of(self, peer: PeerProcess) -> GpuView:
-        name = self._application(peer)
-        if name is None:
+        where = self._where(peer)
+        if isinstance(where, GroupMember):
+            place = self._places[where.name]
+            limit = self._tree.governor.limit(where)
+            return GpuView(frozenset([(place.card, place.gpu)]), frozenset([self._pid(where.name)]), limit)
+        if where is None or where.parent is None:
             return ALL if peer.trusted else NOTHING
-        given = self._given[name]
-        return GpuView(frozenset([(given.place.card, given.place.gpu)]), frozenset([self._pid(name)]), given.memory)
+        names = [member.name for group in where.inwards() for member in group.members.values()]
+        return GpuView(pids=frozenset(map(self._pid, names)), memory=where.memory_there)
 
     def enter(self, peer: PeerProcess, name: str) -> bool:
-        if name not in self._given:
-            raise KeyError(name)
-        if not peer.trusted or self._application(peer) not in (None, name):
+        application = self._applications[name]
+        if not peer.trusted or self._where(peer) not in (None, self._tree.root, application):
             return False
         self._standing[name] = peer  # the last one does
-        self._add(peer, name)
+        self._add(peer.pid, _Joined(peer.began, application))
         return True
 
-    def _application(self, peer: PeerProcess) -> str | None:
-        """Whose a process is. Once seen it stays so, also when its parents have ended."""
+    def admit(self, pid: int, group: ProcessGroup) -> None:
+        since = began(pid)
+        if since is None:
+            raise refused(errno.ESRCH)
+        if owner(pid) not in (None, os.geteuid()) and os.geteuid() != 0:
+            raise refused(errno.EPERM)
+        self._add(pid, _Joined(since, group))
+
+    def within(self, group: ProcessGroup) -> list[int]:
+        self._forget()
+        return [pid for pid, joined in self._members.items() if joined.where is group and group.parent is not None]
+
+    def _where(self, peer: PeerProcess) -> _Place | None:
+        """Where a process is, by itself or by its parents. Once seen it stays so, also when they have ended."""
         for pid in lineage(peer.pid):
-            since, name = self._members.get(pid, (None, ""))
-            if since is not None and since == began(pid):
+            joined = self._members.get(pid)
+            if joined is not None and joined.began == began(pid):
                 if pid != peer.pid:
-                    self._add(peer, name)
-                return name
+                    self._add(peer.pid, _Joined(peer.began, joined.where))
+                return joined.where
         return None
 
-    def _add(self, peer: PeerProcess, name: str) -> None:
-        self._members = {pid: what for pid, what in self._members.items() if began(pid) == what[0]}
-        self._members[peer.pid] = (peer.began, name)
+    def _add(self, pid: int, joined: _Joined) -> None:
+        self._forget()
+        self._members[pid] = joined
+
+    def _forget(self) -> None:
+        """Those that have ended."""
+        self._members = {pid: joined for pid, joined in self._members.items() if began(pid) == joined.began}
 
     def _pid(self, name: str) -> int:
         standing = self._standing.get(name)
-        return standing.pid if standing is not None and standing.there else self._given[name].pid
+        return self._applications[name].pid if standing is None or not standing.there else standing.pid

@@ -70,7 +70,7 @@ def _set_priority(tree: "GroupTree", group: ProcessGroup, text: str) -> None:
 
 
 def _processes(tree: "GroupTree", group: ProcessGroup, then: Callable[[str], None]) -> None:
-    then("".join(f"{pid}\n" for pid in sorted(group.members)))
+    then("".join(f"{pid}\n" for pid in tree.pids(group)))
 
 
 def _move(tree: "GroupTree", group: ProcessGroup, text: str) -> None:

@@ -170,6 +170,13 @@ class Governor:
                 for place in sorted(member.places, key=lambda place: (place.card, place.gpu, place.context)):
                     yield self._contexts[place]
 
+    def limit(self, member: GroupMember) -> int | None:
+        """Pages of a GPU that a process was told it may have; None: as many as there are."""
+        if member.group.memory_there is None:
+            return None
+        given = [terms.limit for place in member.places if (terms := self._contexts[place].terms) is not None]
+        return min(given, default=member.group.memory_there)
+
     def query(self, contexts: Iterable[Context], queries: Iterable[Query], then: Callable[[list[Reply]], None]) -> None:
         """Ask the GPUs; `then` gets the answers to all queries of the first context, then to those of the next."""
         asked = [(context, query) for context in contexts for query in queries]

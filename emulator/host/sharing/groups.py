@@ -15,6 +15,7 @@ from ringhil.emulator.host.sharing.driver import ContextRef, Driver, Then
 from ringhil.emulator.host.sharing.files import FILES, GroupFile
 from ringhil.emulator.host.sharing.governor import Governor
 from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
+from ringhil.emulator.host.sharing.guests import Guests
 from ringhil.emulator.scenario.sharing import LONGEST_NAME, MOST_DEPTH, MOST_GROUPS
 
 LONGEST_WRITE = 4096  # bytes
@@ -23,12 +24,14 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 
 
 class GroupTree:
-    """The groups of a server's processes, which `join` and `leave`. `gpu_name`: of a card's number and a GPU's."""
+    """The groups of a server's processes, which `join` and `leave`. `gpu_name`: of a card's number and a GPU's.
+    `guests`: processes of this machine; None: there are none."""
 
     def __init__(self, port: CardPort, driver: Driver, units: Units, gpu_name: Callable[[int, int], str]) -> None:
         self.root = ProcessGroup("")
         self.units, self.gpu_name = units, gpu_name
         self.governor = Governor(port, driver, self.root)
+        self.guests: Guests | None = None
         self._members: dict[int, GroupMember] = {}
         self._next_pid = FIRST_PID
         self._groups = 0
@@ -50,6 +53,15 @@ class GroupTree:
     def leave(self, member: GroupMember) -> None:
         """It has ended; what it has of GPUs is given back."""
         self.governor.leave(member, lambda: self._left(member))
+
+    def members(self) -> list[GroupMember]:
+        """All that have joined and not left."""
+        return list(self._members.values())
+
+    def pids(self, group: ProcessGroup) -> list[int]:
+        """Processes in this very group."""
+        guests = [] if self.guests is None else self.guests.within(group)
+        return sorted([*group.members, *guests])
 
     def _left(self, member: GroupMember) -> None:
         del self._members[member.pid]
@@ -90,7 +102,7 @@ class GroupTree:
             raise refused(errno.ENAMETOOLONG)
         if not NAME.fullmatch(name) or name.startswith(("gpu.", "cgroup.")):
             raise refused(errno.EINVAL)
-        if above.members and above.parent is not None:
+        if above.parent is not None and self.pids(above):
             raise refused(errno.EBUSY)
         if above.depth >= MOST_DEPTH or self._groups >= MOST_GROUPS:
             raise refused(errno.ENOSPC)
@@ -104,7 +116,7 @@ class GroupTree:
         group = self.group(path)
         if group.children:
             raise refused(errno.ENOTEMPTY)
-        if group.members or group.parent is None:
+        if group.parent is None or self.pids(group):
             raise refused(errno.EBUSY)
         group.parent.past.add(group.past)
         group.gone = True
@@ -131,12 +143,16 @@ class GroupTree:
 
     def move(self, pid: str, group: ProcessGroup) -> None:
         """A process goes to this group."""
-        member = self._members.get(whole(pid))
-        if member is None:
+        number = whole(pid)
+        member = self._members.get(number)
+        if member is None and self.guests is None:
             raise refused(errno.ESRCH)
         if group.children and group.parent is not None:
             raise refused(errno.EBUSY)
-        self.governor.move(member, group)
+        if member is not None:
+            self.governor.move(member, group)
+        elif self.guests is not None:
+            self.guests.admit(number, group)
 
     # ------------------------------------------------------------------------------------------------------- on a path
 

@@ -1,0 +1,127 @@
+"""Groups of a server, for programs that ask NVML: each process is told what its group is given, as it is now."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.groups.live import LiveGroups
+from ringhil.emulator.groups.mount import GroupMountError, check_mount
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+
+from .served import TEXT, Monitored
+
+TOLD = """
+import json, os, pynvml as n, sys
+n.nvmlInit()
+def told():
+    gpus = [n.nvmlDeviceGetHandleByIndex(i) for i in range(n.nvmlDeviceGetCount())]
+    memory = [n.nvmlDeviceGetMemoryInfo(gpu) for gpu in gpus]
+    there = [each.pid for gpu in gpus for each in n.nvmlDeviceGetComputeRunningProcesses(gpu)]
+    return [[each.total >> 20 for each in memory], [each.used >> 20 for each in memory], there]
+print(json.dumps(told()), flush=True)
+"""
+MANY = [22528] * 6
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("groups")
+    try:
+        check_mount(found)
+    except GroupMountError as error:
+        pytest.skip(str(error))
+    return found
+
+
+@pytest.fixture(scope="module")
+def both(groups: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
+    folder = tmp_path_factory.mktemp("both")
+    with Monitored(folder, TEXT, "--clock", "600000", "--groups", str(groups)) as served:
+        yield served
+        assert served.end(signal.SIGTERM) == (0, "")
+
+
+def shell(both: Monitored, groups: Path, script: str, name: str | None = None) -> list[str]:
+    """`$P` prints what it is told."""
+    command = both.command("bash", "-ec", f'P() {{ "$PYTHON" -c "$TOLD"; }}\n{script}', name=name)
+    done = subprocess.run(
+        command,
+        cwd=groups,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "TOLD": TOLD, "PYTHON": sys.executable},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_process_in_a_group_is_told_what_the_group_is_given(both: Monitored, groups: Path) -> None:
+    """S2's example: 22 GB, of which it was given 6; and its children are told the same, in whatever environment."""
+    lines = shell(
+        both,
+        groups,
+        """
+P | python3 -c 'import json, sys; print(json.load(sys.stdin)[0])'
+mkdir mine
+echo 6G > mine/gpu.memory.max
+echo $$ > mine/cgroup.procs
+P
+env -i LD_LIBRARY_PATH="$LD_LIBRARY_PATH" RINGHIL_NVML="$RINGHIL_NVML" setsid -w "$PYTHON" -c "$TOLD"
+grep -cx $$ mine/cgroup.procs
+rmdir mine 2>&1 || true
+echo 3G > mine/gpu.memory.max
+P
+echo $$ > cgroup.procs
+P | python3 -c 'import json, sys; print(json.load(sys.stdin)[0])'
+rmdir mine
+""",
+    )
+    assert lines[0] == str(MANY)
+    assert lines[1] == lines[2] == str([[6144] * 6, [0] * 6, []])
+    assert lines[3] == "1"
+    assert lines[4].endswith("Device or resource busy")
+    assert lines[5:] == [str([[3072] * 6, [0] * 6, []]), str(MANY)]
+
+
+def test_an_applications_group_is_told_of_its_application_alone(both: Monitored, groups: Path) -> None:
+    (pid,) = (groups / "one" / "cgroup.procs").read_text().split()
+    (told,) = shell(both, groups, "echo $$ > one/cgroup.procs\nP")
+    assert told == str([[6144] * 6, [0, 0, 0, 0, 6144 * 9 // 10, 0], [int(pid)]])
+
+
+def test_an_application_is_told_of_a_limit_as_it_is_now(both: Monitored, groups: Path) -> None:
+    """Of what it had before it holds more."""
+    lines = shell(both, groups, "P\necho 2G > two/gpu.memory.max\nP\necho 4G > two/gpu.memory.max\nP", name="two")
+    found = [line.partition("], [")[0] for line in lines]
+    assert found == ["[[4096", "[[2048", "[[4096"]
+
+
+def test_who_has_ended_is_in_no_group(both: Monitored, groups: Path) -> None:
+    shell(both, groups, "mkdir gone\necho $$ > gone/cgroup.procs")
+    assert (groups / "gone" / "cgroup.procs").read_text() == ""
+    (groups / "gone").rmdir()
+
+
+def test_a_process_that_is_not_there_is_refused(both: Monitored, groups: Path) -> None:
+    done = subprocess.Popen(["true"])
+    done.wait()
+    with pytest.raises(OSError, match=os.strerror(errno.ESRCH)):
+        (groups / "one" / "cgroup.procs").write_text(str(done.pid))
+
+
+def test_without_monitoring_only_applications_are_in_groups() -> None:
+    """It would make no difference to anybody."""
+    run = Run(loads(TEXT), cells_library())
+    run.start()
+    with pytest.raises(OSError, match=os.strerror(errno.ESRCH)):
+        LiveGroups(run).write("one/cgroup.procs", str(os.getpid()))
+    run.close()
