@@ -5,7 +5,7 @@ Generated from here: the constants in `rtl/ringhil_pkg.sv` and the table in docs
 
 from dataclasses import dataclass
 
-from ringhil.protocol.enums import Bits
+from ringhil.protocol.enums import Bits, Coded
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,14 @@ _RW = (
     ("device_memory", 65536, "pages", "memory that all contexts of the compute engine share"),
     ("context_switch", 150, "cycles", "what it costs to go from one context to another, beside its state"),
     ("default_slice", 2000, "cycles", "time slice of a context that names none"),
+    ("run_power", 0, "energy", "units that a cycle takes in which the compute engine runs; 16 bits"),
+    ("idle_power", 0, "energy", "the same of an idle one; 16 bits"),
+    ("low_power", 0, "energy", "the same in low power; 16 bits"),
+    ("off_power", 0, "energy", "the same when it is off; 16 bits"),
+    ("low_after", 0, "cycles", "of rest, until the compute engine goes into low power; 0: never"),
+    ("off_after", 0, "cycles", "of rest, until it goes off, unless contexts hold memory; 0: never"),
+    ("low_wake", 0, "cycles", "that work takes longer which begins in low power; 16 bits"),
+    ("off_wake", 0, "cycles", "the same of work that begins when it is off; 16 bits"),
 )
 
 _RO = (
@@ -74,12 +82,30 @@ _RO = (
     ("memory_held", "pages", "memory that contexts hold"),
 )
 
-REGISTERS: tuple[Register, ...] = tuple(
-    Register(name, address, "rw", reset, unit, doc) for address, (name, reset, unit, doc) in enumerate(_RW)
-) + tuple(Register(name, 0x20 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_RO))
+# They follow time: a GPU that rests reads otherwise from cycle to cycle.
+_LIVE = (
+    ("power_state", "", "of the compute engine, see below; 0: it has no meter"),
+    ("energy_low", "energy", "units that it has taken since reset: bits 31 to 0"),
+    ("energy_high", "energy", "the same: bits 63 to 32"),
+    ("busy_low", "cycles", "that it has run since reset, switches and waking up included: bits 31 to 0"),
+    ("busy_high", "cycles", "the same: bits 63 to 32"),
+)
+
+REGISTERS: tuple[Register, ...] = (
+    tuple(Register(name, address, "rw", reset, unit, doc) for address, (name, reset, unit, doc) in enumerate(_RW))
+    + tuple(Register(name, 0x20 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_RO))
+    + tuple(Register(name, 0x35 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_LIVE))
+)
+
+LIVE = tuple(name for name, _, _ in _LIVE)
 
 # A node whose compute engine has no contexts lacks these: they read 0, and take nothing.
 OF_CONTEXTS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held")
+# The same of one without a meter.
+OF_METER = (
+    *("run_power", "idle_power", "low_power", "off_power", "low_after", "off_after", "low_wake", "off_wake"),
+    *LIVE,
+)
 
 ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
 
@@ -109,6 +135,15 @@ class StatusBit(Bits):
     RESTORING = 1 << 9
     STUCK = 1 << 10
     DEGRADED = 1 << 11
+
+
+class PowerState(Coded):
+    """What the register `power_state` says."""
+
+    RUNNING = "running", 1  # work has it, a switch or waking up included
+    IDLE = "idle", 2
+    LOW = "low", 3
+    OFF = "off", 4
 
 
 class FaultBit(Bits):

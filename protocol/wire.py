@@ -139,6 +139,8 @@ class Query(Coded):
     COUNTS = "counts", 2  # switches to it 32 | commands refused 32
     LAUNCH = "launch", 3  # 1 while it has a launch 32 | cycles left of that 32
     GPU = "gpu", 4  # pages: held by all contexts 32 | there in all 32
+    ENERGY = "energy", 5  # units that the GPU has taken, where it has a meter; otherwise as GPU
+    BUSY = "busy", 6  # cycles that its engine has run, where it has a meter; otherwise as GPU
 
 
 CONTEXTS = 16  # of a compute engine; 0 is that of plain work units

@@ -11,11 +11,14 @@
 // A unit may also be a command to one of the engine's contexts: context_table carries it out, and says what is to be
 // answered. What contexts have launched takes turns with the plain units: slice_scheduler.
 //
-// frozen_i stops everything, arrivals are lost; flush_i empties it.
+// What all that takes of energy, and how long work that begins has to wait for an engine that slept: energy_meter.
+//
+// frozen_i stops everything but the meter, arrivals are lost; flush_i empties it, and the meter keeps what it has.
 module compute_engine
   import ringhil_pkg::*;
 #(
-    parameter int CONTEXTS = MAX_CONTEXTS  // 0: every command is of an unknown kind
+    parameter int CONTEXTS = MAX_CONTEXTS,  // 0: every command is of an unknown kind
+    parameter bit METER = 1'b1
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
@@ -30,6 +33,16 @@ module compute_engine
     input  logic [31:0] device_memory_i,
     input  logic [31:0] context_switch_i,
     input  logic [31:0] default_slice_i,
+    input  logic [15:0] run_power_i,
+    input  logic [15:0] idle_power_i,
+    input  logic [15:0] low_power_i,
+    input  logic [15:0] off_power_i,
+    input  logic [31:0] low_after_i,
+    input  logic [31:0] off_after_i,
+    input  logic [15:0] low_wake_i,
+    input  logic [15:0] off_wake_i,
+    input  logic        metered_i,    // energy_o, busy_cycles_o and power_state_o are looked at
+    input  logic        repowered_i,  // what the meter goes by is written
     input  logic        e_valid_i,
     input  logic        e_sof_i,
     input  logic        e_eof_i,
@@ -53,6 +66,9 @@ module compute_engine
     output logic        done_o,
     output logic        refused_o,
     output logic [31:0] held_o,       // pages that contexts hold
+    output logic [ 2:0] power_state_o,
+    output logic [63:0] energy_o,
+    output logic [63:0] busy_cycles_o,
     output logic        waiting_o,    // wake_at_o counts
     output logic [63:0] wake_at_o,
     output logic        busy_o
@@ -157,6 +173,7 @@ module compute_engine
   );
 
   logic wants, starts, runs, go, timer_waiting;
+  logic [15:0] wake;
   logic [31:0] plain_switch;
   logic [63:0] timer_wake;
   logic [31:0] o_cycles;
@@ -172,6 +189,7 @@ module compute_engine
       .held_i(held),
       .go_i(go),
       .switch_i(plain_switch),
+      .wake_i(wake),
       .length_i(head_length),
       .wants_o(wants),
       .starts_o(starts),
@@ -184,7 +202,7 @@ module compute_engine
   );
 
   // ---------------------------------------------------------------------------------------------------- contexts
-  logic no_context, table_busy, turns_busy, turn_waiting;
+  logic no_context, table_busy, turns_busy, turn_waiting, turn_begins, turn_runs, asks;
   logic [15:0] no_reason;
   logic [63:0] no_unit, turn_wake;
   logic [15:0] no_home, no_attempt;
@@ -204,7 +222,8 @@ module compute_engine
     logic [23:0] turn_state;
     logic [31:0] turn_slice, turn_left, ran, worked;
     context_table #(
-        .CONTEXTS(CONTEXTS)
+        .CONTEXTS(CONTEXTS),
+        .METER(METER)
     ) u_contexts (
         .clk_i,
         .rst_i(clear),
@@ -222,6 +241,9 @@ module compute_engine
         .length_i(length),
         .from_i(e_from_i),
         .digest_i(digest),
+        .asks_o(asks),
+        .energy_i(energy_o),
+        .busy_cycles_i(busy_cycles_o),
         .refuse_o(no_context),
         .reason_o(no_reason),
         .refuse_unit_o(no_unit),
@@ -265,6 +287,7 @@ module compute_engine
         .now_i,
         .switch_i(context_switch_i),
         .default_slice_i,
+        .wake_i(wake),
         .launched_i(launched),
         .priority_i(priorities),
         .turn_o(turn),
@@ -281,6 +304,8 @@ module compute_engine
         .plain_starts_i(starts),
         .plain_go_o(go),
         .plain_switch_o(plain_switch),
+        .begins_o(turn_begins),
+        .runs_o(turn_runs),
         .waiting_o(turn_waiting),
         .wake_at_o(turn_wake),
         .busy_o(turns_busy)
@@ -293,7 +318,43 @@ module compute_engine
     assign {no_context, no_reason, no_unit, no_home, no_attempt, no_card, no_from} = '0;
     assign {a_valid, a_unit, a_digest, a_home, a_attempt, a_status, a_card, a_length, a_cycles, a_from} = '0;
     assign {turn_waiting, turn_wake, table_busy, turns_busy, plain_switch, held_o} = '0;
+    assign {turn_begins, turn_runs, asks} = '0;
     assign go = 1'b1;
+  end
+
+  // ------------------------------------------------------------------------------------------------------- power
+  logic meter_busy;
+  if (METER) begin : g_meter
+    energy_meter u_meter (
+        .clk_i,
+        .rst_i,
+        .now_i,
+        .works_i(runs || turn_runs),
+        .held_i(held_o != 32'h0),
+        .write_i(repowered_i),
+        .look_i(metered_i || asks),
+        .begins_i(starts || turn_begins),
+        .run_power_i,
+        .idle_power_i,
+        .low_power_i,
+        .off_power_i,
+        .low_after_i,
+        .off_after_i,
+        .low_wake_i,
+        .off_wake_i,
+        .busy_o(meter_busy),
+        .state_o(power_state_o),
+        .wake_o(wake),
+        .energy_o,
+        .busy_cycles_o
+    );
+  end else begin : g_no_meter
+    logic unused_meter;
+    assign unused_meter = &{
+      run_power_i, idle_power_i, low_power_i, off_power_i, low_after_i, off_after_i, low_wake_i, off_wake_i, metered_i,
+      repowered_i, turn_begins, turn_runs, asks, runs, starts
+    };
+    assign {meter_busy, power_state_o, wake, energy_o, busy_cycles_o} = '0;
   end
 
   // ----------------------------------------------------------------------------------------------------- outcome
@@ -358,5 +419,5 @@ module compute_engine
   assign refused_o  = (refuse && moving) || no_context;
   assign waiting_o  = timer_waiting || turn_waiting;
   assign wake_at_o  = timer_waiting ? timer_wake : turn_wake;
-  assign busy_o     = timer_busy || outcome_busy || table_busy || turns_busy;
+  assign busy_o     = timer_busy || outcome_busy || table_busy || turns_busy || meter_busy;
 endmodule

@@ -11,7 +11,8 @@
 module context_table
   import ringhil_pkg::*;
 #(
-    parameter int CONTEXTS = MAX_CONTEXTS
+    parameter int CONTEXTS = MAX_CONTEXTS,
+    parameter bit METER = 1'b1              // 0: a query of energy or busy time is one of the GPU's memory
 ) (
     input  logic                            clk_i,
     input  logic                            rst_i,
@@ -30,6 +31,10 @@ module context_table
     input  logic [                    31:0] length_i,
     input  logic [                     1:0] from_i,
     input  logic [                    63:0] digest_i,
+    // The meter: asks_o while a query looks at it.
+    output logic                            asks_o,
+    input  logic [                    63:0] energy_i,
+    input  logic [                    63:0] busy_cycles_i,
     // One that reached no context: the unit is still that of the last command.
     output logic                            refuse_o,
     output logic [                    15:0] reason_o,
@@ -244,8 +249,12 @@ module context_table
         QUERY_LAUNCH: digest = {31'h0, launched_q[at_q], began_q[at_q] ? left_q[at_q] : 32'h0};
         default: digest = {held_q, device_memory_i};
       endcase
+      if (METER && amount_in == QUERY_ENERGY) digest = energy_i;
+      if (METER && amount_in == QUERY_BUSY) digest = busy_cycles_i;
     end
   end
+  assign asks_o = METER && command_q && compute_q == COMPUTE_QUERY
+      && (amount_in == QUERY_ENERGY || amount_in == QUERY_BUSY);
 
   assign refuse_o         = refuse && !frozen_i;
   assign reason_o         = reason;

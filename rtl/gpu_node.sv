@@ -15,7 +15,8 @@ module gpu_node
   import ringhil_pkg::*;
 #(
     parameter bit FAULTS = 1'b1,  // 0: fault_i is not looked at, and what serves faults alone is left out
-    parameter int CONTEXTS = MAX_CONTEXTS  // of the compute engine; 0: it has none, and only plain work units
+    parameter int CONTEXTS = MAX_CONTEXTS,  // of the compute engine; 0: it has none, and only plain work units
+    parameter bit METER = 1'b1  // 0: the compute engine has no power states and no energy meter
 ) (
     input  logic                        clk_i,
     input  logic                        rst_i,
@@ -96,6 +97,11 @@ module gpu_node
   logic [31:0] control, watchdog, heartbeat, allowance, allowance_period, link_restore;
   logic [31:0] compute_setup, compute_per_flit, gpu_restore, device_memory, context_switch, default_slice, memory_held;
   logic [15:0] weight, crossings, exits;
+  logic [15:0] run_power, idle_power, low_power, off_power, low_wake, off_wake;
+  logic [31:0] low_after, off_after;
+  logic [63:0] energy, busy_cycles;
+  logic [ 2:0] power_state;
+  logic metered, repowered;
   logic [7:0] gpu_type, boundary_peer;
   logic [1:0][7:0] rx_bad_count;
   logic unused_ok;
@@ -350,7 +356,8 @@ module gpu_node
   logic [31:0] r_length, r_cycles;
   logic [ 1:0] r_from;
   compute_engine #(
-      .CONTEXTS(CONTEXTS)
+      .CONTEXTS(CONTEXTS),
+      .METER(METER)
   ) u_compute (
       .clk_i,
       .rst_i,
@@ -365,6 +372,16 @@ module gpu_node
       .device_memory_i(device_memory),
       .context_switch_i(context_switch),
       .default_slice_i(default_slice),
+      .run_power_i(run_power),
+      .idle_power_i(idle_power),
+      .low_power_i(low_power),
+      .off_power_i(off_power),
+      .low_after_i(low_after),
+      .off_after_i(off_after),
+      .low_wake_i(low_wake),
+      .off_wake_i(off_wake),
+      .metered_i(metered),
+      .repowered_i(repowered),
       .e_valid_i(e_valid),
       .e_sof_i(e_sof),
       .e_eof_i(e_eof),
@@ -388,6 +405,9 @@ module gpu_node
       .done_o(units_done),
       .refused_o(units_refused),
       .held_o(memory_held),
+      .power_state_o(power_state),
+      .energy_o(energy),
+      .busy_cycles_o(busy_cycles),
       .waiting_o(compute_waiting),
       .wake_at_o(compute_wake),
       .busy_o(compute_busy)
@@ -439,7 +459,8 @@ module gpu_node
   assign status[31:STATUS_DEGRADED+1] = '0;
 
   registers #(
-      .CONTEXTS(CONTEXTS)
+      .CONTEXTS(CONTEXTS),
+      .METER(METER)
   ) u_registers (
       .clk_i,
       .rst_i,
@@ -464,6 +485,11 @@ module gpu_node
       .crossed_i(start[PORT_BOUNDARY]),
       .stalled_i(stalled[2:0]),
       .memory_held_i(memory_held),
+      .power_state_i(power_state),
+      .energy_i(energy),
+      .busy_i(busy_cycles),
+      .metered_o(metered),
+      .repowered_o(repowered),
       .control_o(control),
       .gpu_type_o(gpu_type),
       .weight_o(weight),
@@ -481,6 +507,14 @@ module gpu_node
       .device_memory_o(device_memory),
       .context_switch_o(context_switch),
       .default_slice_o(default_slice),
+      .run_power_o(run_power),
+      .idle_power_o(idle_power),
+      .low_power_o(low_power),
+      .off_power_o(off_power),
+      .low_after_o(low_after),
+      .off_after_o(off_after),
+      .low_wake_o(low_wake),
+      .off_wake_o(off_wake),
       .rx_bad_port1_o(rx_bad_count[0]),
       .rx_bad_port2_o(rx_bad_count[1])
   );

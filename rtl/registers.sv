@@ -3,7 +3,8 @@
 module registers
   import ringhil_pkg::*;
 #(
-    parameter int CONTEXTS = MAX_CONTEXTS  // 0: the settings of contexts aren't there, either
+    parameter int CONTEXTS = MAX_CONTEXTS,  // 0: the settings of contexts aren't there, either
+    parameter bit METER = 1'b1              // 0: nor are those of the energy meter
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
@@ -28,6 +29,11 @@ module registers
     input  logic        crossed_i,
     input  logic [ 2:0] stalled_i,
     input  logic [31:0] memory_held_i,
+    input  logic [ 2:0] power_state_i,
+    input  logic [63:0] energy_i,          // as they are while metered_o is high
+    input  logic [63:0] busy_i,
+    output logic        metered_o,         // one of them is read
+    output logic        repowered_o,       // a setting of the meter is written
     output logic [31:0] control_o,
     output logic [ 7:0] gpu_type_o,
     output logic [15:0] weight_o,
@@ -45,6 +51,14 @@ module registers
     output logic [31:0] device_memory_o,
     output logic [31:0] context_switch_o,
     output logic [31:0] default_slice_o,
+    output logic [15:0] run_power_o,
+    output logic [15:0] idle_power_o,
+    output logic [15:0] low_power_o,
+    output logic [15:0] off_power_o,
+    output logic [31:0] low_after_o,
+    output logic [31:0] off_after_o,
+    output logic [15:0] low_wake_o,
+    output logic [15:0] off_wake_o,
     output logic [ 7:0] rx_bad_port1_o,
     output logic [ 7:0] rx_bad_port2_o
 );
@@ -94,9 +108,22 @@ module registers
       REG_DEVICE_MEMORY: rdata_o = device_memory;
       REG_CONTEXT_SWITCH: rdata_o = context_switch;
       REG_DEFAULT_SLICE: rdata_o = default_slice;
+      REG_RUN_POWER: rdata_o = {16'h0, run_power_o};
+      REG_IDLE_POWER: rdata_o = {16'h0, idle_power_o};
+      REG_LOW_POWER: rdata_o = {16'h0, low_power_o};
+      REG_OFF_POWER: rdata_o = {16'h0, off_power_o};
+      REG_LOW_AFTER: rdata_o = low_after_o;
+      REG_OFF_AFTER: rdata_o = off_after_o;
+      REG_LOW_WAKE: rdata_o = {16'h0, low_wake_o};
+      REG_OFF_WAKE: rdata_o = {16'h0, off_wake_o};
       REG_STATUS: rdata_o = status_i;
       REG_CONTEXTS: rdata_o = 32'(CONTEXTS);
       REG_MEMORY_HELD: rdata_o = memory_held_i;
+      REG_POWER_STATE: rdata_o = {29'h0, power_state_i};
+      REG_ENERGY_LOW: rdata_o = energy_i[31:0];
+      REG_ENERGY_HIGH: rdata_o = energy_i[63:32];
+      REG_BUSY_LOW: rdata_o = busy_i[31:0];
+      REG_BUSY_HIGH: rdata_o = busy_i[63:32];
       default: rdata_o = offset < 8'(COUNTERS) ? count_q[offset[4:0]] : 32'h0;
     endcase
   end
@@ -212,5 +239,47 @@ module registers
     end
   end else begin : g_no_contexts
     assign {device_memory, context_switch, default_slice} = '0;
+  end
+
+  if (METER) begin : g_meter
+    logic [15:0] run_power_q, idle_power_q, low_power_q, off_power_q, low_wake_q, off_wake_q;
+    logic [31:0] low_after_q, off_after_q;
+    assign run_power_o  = run_power_q;
+    assign idle_power_o = idle_power_q;
+    assign low_power_o  = low_power_q;
+    assign off_power_o  = off_power_q;
+    assign low_after_o  = low_after_q;
+    assign off_after_o  = off_after_q;
+    assign low_wake_o   = low_wake_q;
+    assign off_wake_o   = off_wake_q;
+    assign metered_o    = addr_i >= REG_POWER_STATE && addr_i <= REG_BUSY_HIGH;
+    assign repowered_o  = we_i && addr_i >= REG_RUN_POWER && addr_i <= REG_OFF_WAKE;
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        run_power_q  <= RESET_RUN_POWER[15:0];
+        idle_power_q <= RESET_IDLE_POWER[15:0];
+        low_power_q  <= RESET_LOW_POWER[15:0];
+        off_power_q  <= RESET_OFF_POWER[15:0];
+        low_after_q  <= RESET_LOW_AFTER;
+        off_after_q  <= RESET_OFF_AFTER;
+        low_wake_q   <= RESET_LOW_WAKE[15:0];
+        off_wake_q   <= RESET_OFF_WAKE[15:0];
+      end else if (we_i) begin
+        unique case (addr_i)
+          REG_RUN_POWER: run_power_q <= wdata_i[15:0];
+          REG_IDLE_POWER: idle_power_q <= wdata_i[15:0];
+          REG_LOW_POWER: low_power_q <= wdata_i[15:0];
+          REG_OFF_POWER: off_power_q <= wdata_i[15:0];
+          REG_LOW_AFTER: low_after_q <= wdata_i;
+          REG_OFF_AFTER: off_after_q <= wdata_i;
+          REG_LOW_WAKE: low_wake_q <= wdata_i[15:0];
+          REG_OFF_WAKE: off_wake_q <= wdata_i[15:0];
+          default: ;
+        endcase
+      end
+    end
+  end else begin : g_no_meter
+    assign {run_power_o, idle_power_o, low_power_o, off_power_o, low_after_o, off_after_o} = '0;
+    assign {low_wake_o, off_wake_o, metered_o, repowered_o} = '0;
   end
 endmodule

@@ -2,7 +2,8 @@
 //
 // In a round everybody who waits has one turn, the highest priority first, the lowest number among equals. A context's
 // turn is a time slice at most; a unit of plain work is never interrupted, and counts as one turn of context 0. A turn
-// that isn't the same context's as the last one begins with a switch: switch_i cycles and what its state costs. While
+// that isn't the same context's as the last one begins with a switch: switch_i cycles and what its state costs. Before
+// that a turn waits for wake_i cycles, as it is when it begins (begins_o): an engine that slept has to wake up. While
 // slow_i, as it is when the turn begins, a launch comes forward by a quarter of the cycles that it has.
 //
 // While frozen_i nothing moves, but time passes. With no launch anywhere the plain work has the engine as if there were
@@ -19,6 +20,7 @@ module slice_scheduler
     input  logic [                    63:0] now_i,
     input  logic [                    31:0] switch_i,
     input  logic [                    31:0] default_slice_i,
+    input  logic [                    15:0] wake_i,
     input  logic [CONTEXTS-1:0]             launched_i,
     input  logic [CONTEXTS-1:0][       7:0] priority_i,
     // The context whose turn it is: see context_table.
@@ -37,6 +39,8 @@ module slice_scheduler
     input  logic                            plain_starts_i,
     output logic                            plain_go_o,
     output logic [                    31:0] plain_switch_o,  // cycles that a unit which starts now takes longer
+    output logic                            begins_o,
+    output logic                            runs_o,
     output logic                            waiting_o,       // wake_at_o counts
     output logic [                    63:0] wake_at_o,
     output logic                            busy_o
@@ -50,6 +54,7 @@ module slice_scheduler
   logic [31:0] long_q, work_q;
   logic [CONTEXTS-1:0] served_q;
   assign turn_o = turn_q;
+  assign runs_o = run_q;
 
   logic finish;
   assign finish  = run_q && !first_q && now_i >= end_q;
@@ -89,6 +94,7 @@ module slice_scheduler
 
   assign open           = !run_q || finish || stopped;
   assign choose         = any && open && !plain_busy_i && candidates != '0 && next != '0;
+  assign begins_o       = choose;
   assign plain_go_o     = !run_q && (!any || next == '0);
   assign plain_switch_o = last_q == '0 ? 32'h0 : switch_i;
 
@@ -144,7 +150,7 @@ module slice_scheduler
         last_q     <= next;
         switches_q <= next != last_q;
         slow_q     <= slow_i;
-        start_q    <= now_i;
+        start_q    <= now_i + 64'(wake_i);
         served_q   <= (fresh ? CONTEXTS'(0) : served_q) | (CONTEXTS'(1) << next);
       end else if (finish || stopped) run_q <= 1'b0;
       if (first_q && !stopped) begin

@@ -2,9 +2,9 @@
 // they are in the cycle in which it begins, in 32 bits.
 //
 // A unit begins when one is there (ready_i), the last result is out (held_i low) and the engine is free for it (go_i);
-// that is switch_i cycles before the work on it begins, which don't count as its own. finish_o is high once when its time
-// is up; from then on cycles_o is what it took. The product takes two cycles: the time is added up in the first cycle of
-// the work, in which busy_o is high and a unit that costs nothing may already be finished.
+// that is switch_i and wake_i cycles before the work on it begins, which don't count as its own. finish_o is high once
+// when its time is up; from then on cycles_o is what it took. The product takes two cycles: the time is added up in the
+// first cycle of the work, in which busy_o is high and a unit that costs nothing may already be finished.
 // While frozen_i nothing moves, but time passes.
 module work_timer (
     input  logic        clk_i,
@@ -18,6 +18,7 @@ module work_timer (
     input  logic        held_i,
     input  logic        go_i,
     input  logic [31:0] switch_i,
+    input  logic [15:0] wake_i,
     input  logic [31:0] length_i,   // bytes
     output logic        wants_o,    // a unit would begin
     output logic        starts_o,
@@ -59,7 +60,7 @@ module work_timer (
       first_q <= start;
       if (start) begin
         run_q       <= 1'b1;
-        finish_at_q <= now_i + 64'(switch_i);
+        finish_at_q <= now_i + 64'(switch_i) + 64'(wake_i);
         slow_q      <= slow_i;
         setup_q     <= setup_i;
         low_q       <= 32'(flits[15:0]) * 32'(per_flit_i[15:0]);

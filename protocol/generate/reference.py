@@ -74,6 +74,7 @@ def render() -> str:
     out.append("")
     out += _bits("Bits of control", registers.ControlBit.places(), False)
     out += _bits("Bits of status", registers.StatusBit.places(), False)
+    out += _bits("Power states", registers.PowerState.codes(), False)
     out += _bits("Bits of a node's fault port", registers.FaultBit.places(), False)
     out += _bits("Bits of the link channels' fault port", registers.LinkFaultBit.places(), False)
     return "\n".join(out).rstrip() + "\n"

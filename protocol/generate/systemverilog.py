@@ -94,6 +94,7 @@ def render() -> str:
         if register.access == "rw":
             out.append(_const(32, f"RESET_{register.name.upper()}", register.reset))
     out.append("")
+    out += [_const(3, f"POWER_{name.upper()}", value) for name, value in registers.PowerState.codes().items()]
     for prefix, bits in (
         ("CONTROL", registers.ControlBit),
         ("FAULT", registers.FaultBit),

@@ -12,6 +12,7 @@ _NODE = (
     "control_path",
     "data_route",
     "data_switch",
+    "energy_meter",
     "frame_queue",
     "gpu_node",
     "guardian",

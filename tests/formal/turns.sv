@@ -17,6 +17,7 @@ module turns
     input logic [31:0] device_memory_i,
     input logic [31:0] switch_i,
     input logic [31:0] default_slice_i,
+    input logic [15:0] wake_i,
     input logic [31:0] setup_i,
     input logic        command_i,
     input logic [ 7:0] compute_i,
@@ -50,15 +51,15 @@ module turns
       .refuse_from_o(), .launched_o(launched), .priority_o(priorities), .turn_i(turn), .turn_slice_o(slice),
       .turn_state_o(state), .turn_left_o(left), .begun_i(begun), .over_i(over), .ran_i(ran), .worked_i(worked),
       .stop_o(stop), .busy_o(), .valid_o(), .unit_o(), .home_o(), .card_o(), .attempt_o(), .status_o(), .digest_o(),
-      .length_o(), .cycles_o(), .from_o(), .held_o(), .*
+      .length_o(), .cycles_o(), .from_o(), .held_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0), .*
   );
   slice_scheduler #(
       .CONTEXTS(CONTEXTS)
   ) scheduler (
       .launched_i(launched), .priority_i(priorities), .turn_o(turn), .slice_i(slice), .state_i(state), .left_i(left),
       .begun_o(begun), .over_o(over), .ran_o(ran), .worked_o(worked), .stop_i(stop), .plain_waits_i(wants),
-      .plain_busy_i(runs), .plain_starts_i(starts), .plain_go_o(go), .plain_switch_o(plain_switch), .waiting_o(),
-      .wake_at_o(), .busy_o(), .*
+      .plain_busy_i(runs), .plain_starts_i(starts), .plain_go_o(go), .plain_switch_o(plain_switch), .begins_o(),
+      .runs_o(), .waiting_o(), .wake_at_o(), .busy_o(), .*
   );
   // Its setup alone lets a unit take any time.
   work_timer plain (
@@ -88,15 +89,16 @@ module turns
 `endif
   end
 
-  // A turn as it was begun: chosen in chosen_q, switched to until from, over in ends if nobody stops it.
+  // A turn as it was begun: chosen in chosen_q, waking up until awake_q, switched to until from, over in ends if nobody
+  // stops it.
   logic moving, running, first, choose;
   logic [31:0] longest, longest_q, long;
-  logic [63:0] chosen_q, from, ends;
+  logic [63:0] chosen_q, awake_q, from, ends;
   assign moving  = !frozen_i && !rst_i;
   assign running = scheduler.run_q;
   assign first   = scheduler.first_q;
   assign choose  = scheduler.choose && moving;
-  assign from    = !first ? scheduler.start_q : !scheduler.switches_q ? chosen_q : chosen_q + 64'(switch_i) + 64'(state);
+  assign from    = !first ? scheduler.start_q : !scheduler.switches_q ? awake_q : awake_q + 64'(switch_i) + 64'(state);
   assign long    = !first ? scheduler.long_q : scheduler.whole ? scheduler.need : scheduler.slice;
   assign ends   = from + 64'(long);
   always_comb begin
@@ -106,6 +108,7 @@ module turns
   end
   always_ff @(posedge clk_i) begin
     if (choose) chosen_q <= now_i;
+    if (choose) awake_q <= now_i + 64'(wake_i);
     if (moving && first) longest_q <= longest;
   end
 
@@ -162,7 +165,7 @@ module turns
   always_ff @(posedge clk_i) begin
     if (starts) begin
       plain_began_q <= now_i;
-      plain_from_q  <= now_i + 64'(plain_switch);
+      plain_from_q  <= now_i + 64'(plain_switch) + 64'(wake_i);
     end
   end
 
@@ -222,7 +225,8 @@ module turns
       if (runs) assert (!held_q);
       if (running) begin
         assert (turn != 2'd0 && chosen_q < now_i && !scheduler.ended_q);
-        if (first) assert (scheduler.start_q == chosen_q);
+        assert (awake_q >= chosen_q && awake_q - chosen_q < 64'h1 << 16);
+        if (first) assert (scheduler.start_q == awake_q);
         else assert (scheduler.end_q == ends && long <= longest_q && longest_q >= 32'd16);
         if (!first) assert (scheduler.work_q <= left && from - chosen_q < 64'h1 << 33 && chosen_q + 64'h1 < now_i);
       end

@@ -39,7 +39,7 @@ def test_a_uart_of_other_parameters_is_as_clean(parameters: dict[str, int]) -> N
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", "uart", *given]) == ""
 
 
-@pytest.mark.parametrize("parameter", ["CONTEXTS=0", "CONTEXTS=5", "FAULTS=0"])
+@pytest.mark.parametrize("parameter", ["CONTEXTS=0", "CONTEXTS=5", "FAULTS=0", "METER=0"])
 def test_a_node_of_other_parameters_is_as_clean(parameter: str) -> None:
     given = ["--lint-only", "--quiet", "-Wall", "--top-module", "gpu_node", f"-G{parameter}"]
     assert complaints([verilator().binary, *given]) == ""

@@ -23,33 +23,49 @@ from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Post, Send, Stimulus
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Report
+from ringhil.protocol.registers import PowerState
 
-WIDTH = {"gpu_type": 8, "weight": 16, "boundary_peer": 8, "crossings": 16, "exits": 16}  # bits; all others 32
+# Bits; all others have 32.
+WIDTH = {
+    **{"gpu_type": 8, "weight": 16, "boundary_peer": 8, "crossings": 16, "exits": 16},
+    **dict.fromkeys(("run_power", "idle_power", "low_power", "off_power", "low_wake", "off_wake"), 16),
+}
 UNMAPPED = tuple(address for address in range(256) if address not in registers.ADDRESS.values())
+_BY_TIME = ("energy_low", "energy_high", "busy_low", "busy_high")  # rules of power judge them
+_STATES = PowerState.codes().values()
 _SETTINGS = tuple(r.name for r in registers.REGISTERS if r.access == "rw")
 HEALTHY = registers.StatusBit.HEALTHY
-COUNTERS = tuple(r.name for r in registers.REGISTERS if r.access == "ro" and r.name not in ("status", "contexts"))
+COUNTERS = tuple(
+    r.name
+    for r in registers.REGISTERS
+    if r.access == "ro" and r.name not in ("status", "contexts", "power_state") and r.name not in _BY_TIME
+)
 
 
-def _has(contexts: int, register: str) -> bool:
-    """A node with so many contexts has this register."""
-    return contexts > 0 or register not in registers.OF_CONTEXTS
+def _has(observed: Observed, register: str) -> bool:
+    """The node has this register: some come with contexts, some with a meter."""
+    if register in registers.OF_METER:
+        return observed.registers.get("power_state", 0) > 0
+    return observed.registers.get("contexts", 0) > 0 or register not in registers.OF_CONTEXTS
 
 
-def _resets(contexts: int) -> dict[str, int]:
-    """The registers of a node with so many contexts after reset."""
-    return {r.name: r.reset if _has(contexts, r.name) else 0 for r in registers.REGISTERS}
+def _resets(observed: Observed) -> dict[str, int]:
+    """The registers of the node after reset."""
+    return {r.name: r.reset if _has(observed, r.name) else 0 for r in registers.REGISTERS}
 
 
 def _holds(stimulus: Stimulus, observed: Observed) -> dict[str, int]:
     """What each register must hold after the writes, if nothing but writes has happened."""
-    contexts = observed.registers.get("contexts", 0)
-    values = _resets(contexts) | {"status": HEALTHY, "contexts": min(contexts, wire.CONTEXTS)}
+    contexts, state = (observed.registers.get(name, 0) for name in ("contexts", "power_state"))
+    values = _resets(observed) | {"status": HEALTHY, "contexts": min(contexts, wire.CONTEXTS)}
+    values["power_state"] = state if state in _STATES else 0
+    if _has(observed, "power_state"):
+        values |= {name: observed.registers[name] for name in _BY_TIME if name in observed.registers}
     names = {r.address: r for r in registers.REGISTERS}
     for action in stimulus.actions:
         if isinstance(action, Poke):
             address = registers.ADDRESS[action.register] if isinstance(action.register, str) else action.register
-            if address in names and names[address].access == "rw" and _has(contexts, name := names[address].name):
+            if address in names and names[address].access == "rw" and _has(observed, name := names[address].name):
                 values[name] = action.value & (1 << WIDTH.get(name, 32)) - 1
     return values
 
@@ -174,7 +190,12 @@ def _memory(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """All settings stand as they were written, whatever the GPU does; so do the counters."""
     wanted, breaches = _holds(stimulus, observed), []
     for name, value in wanted.items():
-        if name != "status" and name not in COUNTERS and observed.registers[name] != value:
+        if (
+            name != "status"
+            and name not in COUNTERS
+            and name not in registers.LIVE
+            and observed.registers[name] != value
+        ):
             text = f"register {name} is 0x{observed.registers[name]:X} after the GPU's failure, written was 0x{value:X}"
             breaches.append(Breach("registers.memory", stimulus.cycles, text))
     for cycle, value in readings(observed, "memory"):
@@ -208,11 +229,10 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 def reads_back(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """What is read is what was written last, bit by bit; nothing is asked of what the settings bring about."""
-    contexts = observed.registers.get("contexts", 0)
-    held = {name: value for name, value in _resets(contexts).items() if name in _SETTINGS}
+    held = {name: value for name, value in _resets(observed).items() if name in _SETTINGS}
     breaches, peeks = [], iter(observed.peeks)
     for action in stimulus.actions:
-        if isinstance(action, Poke) and action.register in held and _has(contexts, str(action.register)):
+        if isinstance(action, Poke) and action.register in held and _has(observed, str(action.register)):
             held[str(action.register)] = action.value & (1 << WIDTH.get(str(action.register), 32)) - 1
         elif isinstance(action, Peek):
             cycle, name, value = next(peeks)

@@ -72,7 +72,8 @@ public:
         out.wake_at = get<uint64_t>(m_model.wake_at_o, c);
     }
 
-    uint32_t peek(uint32_t c, uint8_t address) {
+    uint32_t peek(uint32_t c, uint64_t now, uint8_t address) {
+        m_model.now_i = now;
         put(m_model.reg_addr_i, c, address);
         put<uint8_t>(m_model.reg_we_i, c, 0);
         m_model.eval();

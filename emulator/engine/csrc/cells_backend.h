@@ -91,8 +91,10 @@ public:
         out.wake_at = m.wake_at_o;
     }
 
-    uint32_t peek(uint32_t cell, uint8_t address) {
+    // As of cycle `now`, which has not been simulated yet: some registers follow time.
+    uint32_t peek(uint32_t cell, uint64_t now, uint8_t address) {
         Vdut& m = *m_models[cell];
+        m.now_i = now;
         m.reg_addr_i = address;
         m.reg_we_i = 0;
         Vdut___024root___eval(m.rootp);  // the clock does not move: only the read path settles

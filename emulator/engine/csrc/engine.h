@@ -76,7 +76,7 @@ public:
 #endif
 
     uint32_t peek(uint32_t cell, uint8_t address) {
-        uint32_t value = m_backend.peek(cell, address);
+        uint32_t value = m_backend.peek(cell, m_now, address);
         // Who is lost while it is read is lost in a cycle, as all others are: what is done before it stays as it is.
         if (!m_outside.peek(cell, m_now, address, value)) m_schedule.activate(cell, m_now);
         return value;

@@ -103,6 +103,8 @@ class Contexts:
 
     device_memory: int
     all: list[ContextState] = field(default_factory=lambda: [ContextState(alive=i == 0) for i in range(wire.CONTEXTS)])
+    energy: int = 0  # of the GPU, by now, and cycles that it has run
+    busy: int = 0
     served: int = wire.CONTEXTS - 1  # whose answer was taken last
     leaving: Launch | None = None  # its end is taken in this cycle
 
@@ -170,6 +172,10 @@ class Contexts:
                 return _pair(context.switches, context.refused)
             case Query.LAUNCH.code:
                 return _pair(context.launched, launch.left if launch and launch.known else 0)
+            case Query.ENERGY.code:
+                return self.energy
+            case Query.BUSY.code:
+                return self.busy
         return _pair(self.held, self.device_memory)
 
     def create(self, context: ContextState, command: ContextCommand) -> ResultStatus:

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.reference.compute import digest
 from ringhil.emulator.testbench.reference.contexts import Asker, ContextCommand, Contexts, Said, over
+from ringhil.emulator.testbench.reference.power import UNMETERED, PowerMeter, PowerSettings
 from ringhil.emulator.testbench.reference.turns import PLAIN, SLOW, Roster, Turn
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Work
+from ringhil.protocol.registers import PowerState
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 QUEUE = 4  # plain units, the one that is being computed included
@@ -29,6 +31,7 @@ class EngineSettings:
     device_memory: int
     context_switch: int
     default_slice: int
+    power: PowerSettings = UNMETERED
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,11 @@ class SharedEngine:
     settings: EngineSettings
     contexts: Contexts = field(init=False)
     turns: Roster = field(init=False)
+    meter: PowerMeter = field(init=False)
+    _wake: int = 0  # cycles that work takes longer which begins in this cycle
 
     def __post_init__(self) -> None:
+        self.meter = PowerMeter(self.settings.power)
         self.empty()
 
     def empty(self) -> None:
@@ -98,6 +104,9 @@ class SharedEngine:
 
     def cycle(self, now: int, state: EngineState, arrived: tuple[Work, int] | None) -> tuple[Said, int] | None:
         """The answer that is taken in this cycle, and how many plain units wait then. `arrived`: a segment, its way."""
+        self.contexts.energy, self.contexts.busy = self.look(now)
+        self._wake = self.settings.power.wake(self.power_state(now))
+        self.meter.until(now + 1, *self.levels())
         if state.out:
             self.empty()
             return None
@@ -127,6 +136,23 @@ class SharedEngine:
         if refusal and not self._refusal:
             self._refusal = refusal
         return (taken, queued) if taken else None
+
+    # ------------------------------------------------------------------------------------------------------ power
+
+    def levels(self) -> tuple[bool, bool]:
+        """Whether it runs in the next cycle, and memory is held."""
+        return self.turns.turn is not None or self._plain is not None, self.contexts.held > 0
+
+    def look(self, now: int) -> tuple[int, int]:
+        """Energy and busy time of all cycles before this one, if nothing has happened since the last."""
+        self.meter.until(now, *self.levels())
+        return self.meter.energy, self.meter.busy
+
+    def power_state(self, now: int) -> PowerState:
+        """In this cycle."""
+        self.look(now)
+        self.meter.settings = self.settings.power
+        return self.meter.state(*self.levels())
 
     # -------------------------------------------------------------------------------------------------- answers
 
@@ -183,11 +209,11 @@ class SharedEngine:
         if chosen is None:
             return
         if chosen != PLAIN:
-            turns.turn = Turn(chosen, now, chosen != turns.last, state.slow)
+            turns.turn = Turn(chosen, now + self._wake, chosen != turns.last, state.slow)
             turns.begin(chosen, waits)
             self._busy = True
         elif free:
-            switch = self.settings.context_switch if turns.last != PLAIN else 0
+            switch = self._wake + (self.settings.context_switch if turns.last != PLAIN else 0)
             self._plain = self._unit(now, switch, state.slow)
             turns.begin(PLAIN, waits)
         else:

@@ -15,7 +15,8 @@ _WORD = 2**32
 
 @dataclass
 class Turn:
-    """One turn of a context, chosen in cycle `chosen`; the rest is known in the next one (`looked`)."""
+    """One turn of a context, which begins in cycle `chosen`, or is chosen before that by a GPU that has to wake up; the
+    rest is known in the next one (`looked`)."""
 
     context: int
     chosen: int

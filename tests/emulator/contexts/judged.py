@@ -2,15 +2,16 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from ringhil.emulator.testbench.reference.contexts import Said
+from ringhil.emulator.testbench.reference.power import PowerSettings
 from ringhil.emulator.testbench.reference.sharing import EngineSettings, EngineState, SharedEngine
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Port, ResultStatus
 
-from .ring import GPU, RING, Flits, Played, Program
+from .ring import GPU, RING, Change, Flits, Played, Program, Reading
 from .ways_in import Segment, segments
 
 _FROZEN = {"hang", "dead"}
@@ -33,14 +34,14 @@ class _States:
         self.played = played
         faults: set[str] = set()
         self.cycles, self.faults = [0], [frozenset(faults)]
-        registers = {**RESET, **program.setup}
+        registers = {**RESET}
         self.settings = [_settings(registers)]
-        for change in sorted(program.changes, key=lambda c: c.cycle + c.register):
+        for cycle, change in _in_order(program):
             if change.register:
                 registers[change.what] = change.value
             else:
                 (faults.add if change.value else faults.discard)(change.what)
-            self.cycles.append(change.cycle + change.register)  # what is written holds from the next cycle on
+            self.cycles.append(cycle)
             self.faults.append(frozenset(faults))
             self.settings.append(_settings(registers))
         self.outs = [0, *(cycle for cycle, _ in played.bypassed)]
@@ -64,6 +65,18 @@ class _States:
         return {*self.cycles, *self.outs}
 
 
+def _in_order(program: Program) -> list[tuple[int, Change]]:
+    """All that is changed, with the cycle from which on it holds. One register is written a cycle, `control` in the
+    first of all, and what is written holds from the next one on."""
+    setup = [Change(1, name, value, register=True) for name, value in program.setup.items()]
+    found, last = [], 0
+    for change in [*setup, *sorted(program.changes, key=lambda c: c.cycle)]:
+        if change.register:
+            last = max(change.cycle, last + 1)
+        found.append((last + 1 if change.register else change.cycle, change))
+    return sorted(found, key=lambda one: one[0])
+
+
 def judge(program: Program, played: Played) -> Verdict:
     """Play the program on the reference, with the segments when they arrived."""
     verdict, states = Verdict(), _States(program, played)
@@ -81,12 +94,15 @@ def _follow(
     verdict: Verdict,
 ) -> str:
     out, held = [*played.out], [(0, 0)]
-    visits = sorted({*arrived, *states.changed()}, reverse=True)
+    readings = {reading.cycle: reading for reading in played.metered}
+    visits = sorted({*arrived, *states.changed(), *readings}, reverse=True)
     free = now = 0
     while True:
         segment = arrived.get(now)
         state = states.at(now, free)
         engine.settings = states.settings_at(now)
+        if now in readings and (wrong := _metered(engine, readings.pop(now))):
+            return f"cycle {now}: {wrong}"
         said = engine.cycle(now, state, (segment.work, segment.port) if segment else None)
         if engine.contexts.held != held[-1][1]:
             held.append((now + 1, engine.contexts.held))
@@ -119,6 +135,12 @@ def _follow(
     return ""
 
 
+def _metered(engine: SharedEngine, reading: Reading) -> str:
+    """How what was read isn't what the meter must say."""
+    expected = Reading(reading.cycle, engine.power_state(reading.cycle).code, *engine.look(reading.cycle))
+    return "" if reading == expected else f"{reading}, and not {expected}"
+
+
 def _differs(frame: Flits, answer: Said, queued: int, now: int, late: int) -> str:
     """How a frame isn't what must be said from cycle `now` on, or up to `late` cycles later."""
     if not 0 <= frame.cycles[0] - now - 1 <= late or frame.port != _OUT[answer.asker.way]:
@@ -141,4 +163,5 @@ RESET = {r.name: r.reset for r in registers.REGISTERS}
 
 def _settings(values: Mapping[str, int]) -> EngineSettings:
     names = ("compute_setup", "compute_per_flit", "device_memory", "context_switch", "default_slice")
-    return EngineSettings(*(values[name] for name in names))
+    power = PowerSettings(**{each.name: values[each.name] for each in fields(PowerSettings)})
+    return EngineSettings(*(values[name] for name in names), power)

@@ -31,6 +31,14 @@ WRITTEN = {
     "default_slice": (0, 19, 64, 300),
     "compute_setup": (0, 1, 32, 200),
     "compute_per_flit": (0, 1, 3),
+    "run_power": (0, 1, 300, 0xFFFF),
+    "idle_power": (0, 1, 50, 0xFFFF),
+    "low_power": (0, 1, 7),
+    "off_power": (0, 1),
+    "low_after": (0, 0, 1, 20, 150),
+    "off_after": (0, 0, 1, 20, 100, 500),
+    "low_wake": (0, 1, 16, 100),
+    "off_wake": (0, 1, 30, 700),
 }
 
 # What often comes next to the same context.
@@ -181,8 +189,9 @@ class Author:
         self.program.sent.append(Sent(cycle, way, tuple(parts)))
 
     def troubles(self, end: int) -> None:
-        """The fault comes and goes; registers are written."""
-        for _ in range(self.random.choice([0, 0, 10])):
+        """The fault comes and goes; registers are written; somebody looks at the meter."""
+        self.program.looks += self.random.sample(range(START, end + 1), 40)
+        for _ in range(self.random.choice([0, 0, 10, 30])):
             name = self.random.choice([*WRITTEN])
             value = self.random.choice(WRITTEN[name])
             self.program.changes.append(Change(self.random.randrange(START, end + 1), name, value, register=True))

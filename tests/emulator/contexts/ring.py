@@ -53,6 +53,16 @@ class Flits:
     cycles: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What the meter's registers said when everything before `cycle` was over."""
+
+    cycle: int
+    state: int
+    energy: int
+    busy: int
+
+
 @dataclass
 class Played:
     """What was seen of a run: frames to GPU and from it; when it was out of the ring, and what it said it holds."""
@@ -62,6 +72,7 @@ class Played:
     bypassed: list[tuple[int, bool]] = field(default_factory=list)
     held: list[tuple[int, int]] = field(default_factory=list)
     arrived: list[tuple[int, int, bytes]] = field(default_factory=list)  # at a CPU link: cycle, GPU, frame
+    metered: list["Reading"] = field(default_factory=list)
     end: int = 0  # cycles in all
     evaluations: int = 0
 
@@ -74,6 +85,7 @@ class Program:
     sent: list[Sent] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     delay: int = 0
+    looks: list[int] = field(default_factory=list)
 
 
 def play(library: Library, program: Program, tail: int, *, skip: bool = True) -> Played:
@@ -88,9 +100,19 @@ def play(library: Library, program: Program, tail: int, *, skip: bool = True) ->
         engine.watch_register(GPU, "memory_held")
         engine.watch_register(GPU, "status", int(BYPASSED))
         todo: list[tuple[int, Callable[[Engine], None]]] = [(s.cycle, _sending(s)) for s in program.sent]
+        readings: list[Reading] = []
+        # Before what is done in the same cycle.
+        todo = [*((cycle, lambda e: readings.append(_reading(e))) for cycle in program.looks), *todo]
         todo = sorted([*todo, *((c.cycle, _changing(c)) for c in program.changes)], key=lambda one: one[0])
         assert todo[0][0] >= START
-        return _played(engine, todo, todo[-1][0] + tail, program.sent)
+        played = _played(engine, todo, todo[-1][0] + tail, program.sent)
+        played.metered = [*readings, _reading(engine)]
+        return played
+
+
+def _reading(engine: Engine) -> Reading:
+    state, *words = (engine.peek(GPU, name) for name in registers.LIVE)
+    return Reading(engine.now, state, words[1] << 32 | words[0], words[3] << 32 | words[2])
 
 
 def _sending(sent: Sent) -> Callable[[Engine], None]:
