@@ -47,7 +47,7 @@ class _Sent:
 
 
 class Ledger:
-    """`views`, `bounds`: by card. `work`: the units, None where there are none. `half`: every so many cycles the CPU
+    """`views`, `bounds`: by card. `wake`: cycles that a unit may wait for a GPU that slept. `work`: the units, None where there are none. `half`: every so many cycles the CPU
     looks whether its cards still report."""
 
     def __init__(
@@ -57,8 +57,10 @@ class Ledger:
         settings: Settings,
         work: WorkUnits | None,
         half: int,
+        wake: int = 0,
     ) -> None:
         self._views, self._settings, self._work, self._half = views, settings, work, half
+        self._wake = wake
         self._units = 0 if work is None else work.units
         self._turns = Turns() if settings.policy == "round_robin" else None
         slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
@@ -122,7 +124,7 @@ class Ledger:
         s = self._settings
         if now == self._barred.get(where, -2) + 1 or now % self._half == 0:
             self._timed_at = now
-        compute = (s.compute_setup + -(-length // 8) * s.compute_per_flit) * (4 if slow else 1)
+        compute = (s.compute_setup + self._wake + -(-length // 8) * s.compute_per_flit) * (4 if slow else 1)
         allowed = self._patience + 4 * (self._free[via] - now) + (s.window + 1) * compute
         others = frozenset((v.number, g) for v in self._views for g in v.members)
         sent = _Sent(

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from ringhil.emulator.judge.applications import ApplicationOutcome
+from ringhil.emulator.judge.power import PowerOutcome
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.scenario import EventAction
 
@@ -132,6 +133,7 @@ class Outcome:
     engine: dict[str, Any] = field(default_factory=dict)
     applications: dict[str, ApplicationOutcome] = field(default_factory=dict)
     switching: SwitchingOutcome | None = None
+    power: dict[str, PowerOutcome] = field(default_factory=dict)
 
     def broken(self, invariant: str) -> tuple[Violation, ...]:
         """What was found of one invariant."""
@@ -169,7 +171,12 @@ class Outcome:
 
     def _tasks_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"applications": self.applications_json()} if self.applications else {}
-        return found | ({"switching": self.switching.to_json()} if self.switching else {})
+        found |= {"switching": self.switching.to_json()} if self.switching else {}
+        return found | ({"power": self.power_json()} if self.power else {})
+
+    def power_json(self) -> dict[str, Any]:
+        """By GPU."""
+        return {gpu: power.to_json() for gpu, power in self.power.items()}
 
     def applications_json(self) -> dict[str, Any]:
         """By name."""

@@ -10,6 +10,7 @@ from ringhil.emulator.judge.invariants import violations
 from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
+from ringhil.emulator.judge.power import power_outcomes
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario
@@ -140,6 +141,7 @@ class Results:
             applications=application_outcomes(
                 scenario.sharing, scenario.server.settings.default_slice, self.applications.reports
             ),
+            power=power_outcomes(scenario.server, self._wiring, self._kernel.engine),
         )
 
 

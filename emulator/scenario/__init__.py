@@ -32,6 +32,7 @@ from ringhil.emulator.scenario.faults import (
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LINE_FAULTS, LineEvent
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
+from ringhil.emulator.scenario.power import GpuPower, power_of
 from ringhil.emulator.scenario.reading import read_text
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.schema import json_schema
@@ -65,6 +66,7 @@ __all__ = [
     "Fault",
     "FaultTarget",
     "Gap",
+    "GpuPower",
     "GpuRef",
     "IsolatedAre",
     "LineEvent",
@@ -97,5 +99,6 @@ __all__ = [
     "loads",
     "loads_variants",
     "longest_delay",
+    "power_of",
     "read_text",
 ]

@@ -34,6 +34,7 @@ from ringhil.emulator.scenario.model_types import (
     TrueOnly,
     Weight,
 )
+from ringhil.emulator.scenario.power import GpuPower
 from ringhil.emulator.scenario.settings import Settings
 from ringhil.protocol.wire import MAX_CARDS, MAX_RING
 
@@ -69,18 +70,18 @@ class BoundaryLink(Part):
     to: Members = Field(description="as many GPUs of another card, in the order in which they are wired")
 
 
-_HINTS = get_type_hints(Settings, include_extras=True)
+def _part(name: str, checked: type[Any]) -> type[Part]:
+    """The dataclass that a checked scenario has, as a part of the file."""
+    hints = get_type_hints(checked, include_extras=True)
+    keys: dict[str, Any] = {field.name: (hints[field.name], field.default) for field in fields(checked)}
+    return create_model(name, __base__=Part, __doc__=checked.__doc__, **keys)
+
 
 if TYPE_CHECKING:
     WrittenSettings = Part
+    WrittenPower = Part
 else:
-    # The dataclass that a checked scenario has, as a part of the file.
-    WrittenSettings = create_model(
-        "Settings",
-        __base__=Part,
-        __doc__=Settings.__doc__,
-        **{field.name: (_HINTS[field.name], field.default) for field in fields(Settings)},
-    )
+    WrittenSettings, WrittenPower = _part("Settings", Settings), _part("Power", GpuPower)
 
 
 class Server(Part):
@@ -91,6 +92,9 @@ class Server(Part):
     settings: WrittenSettings = Field(
         default_factory=lambda: WrittenSettings.model_validate({}),
         description="times and limits of the hardware and firmware",
+    )
+    power: dict[str, WrittenPower] = Field(
+        {}, description="what GPUs take of energy, by GPU type; `default` is for the rest (nothing is metered)"
     )
 
 

@@ -1,9 +1,11 @@
 """A server as a scenario describes it: cards, their rings, the links between them, settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from ringhil.emulator.scenario.names import split_gpu, split_link
+from ringhil.emulator.scenario.power import GpuPower, power_of
 from ringhil.emulator.scenario.settings import Settings
 
 
@@ -119,11 +121,17 @@ class BoundaryLink:
 
 @dataclass(frozen=True)
 class Server:
-    """R1: one CPU and its cards, in the order of the file."""
+    """R1: one CPU and its cards, in the order of the file. `power`: by GPU type."""
 
     cards: tuple[Card, ...]
     boundary_links: tuple[BoundaryLink, ...] = ()
     settings: Settings = field(default_factory=Settings)
+    power: Mapping[str, GpuPower] = field(default_factory=dict)
+
+    @property
+    def longest_wake(self) -> int:
+        """Cycles that work takes longer at most, for a GPU had to wake up."""
+        return max(power_of(self.power, kind).wake for card in self.cards for kind in card.types)
 
     def card(self, name: str) -> Card:
         """Raises KeyError when there is no such card."""

@@ -10,6 +10,7 @@ from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS
 from ringhil.emulator.scenario.flow import flow as _flow
 from ringhil.emulator.scenario.invariants import INVARIANTS
 from ringhil.emulator.scenario.line_faults import LineEvent
+from ringhil.emulator.scenario.power import GpuPower
 from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.settings import Settings
 from ringhil.emulator.scenario.sharing import Sharing
@@ -57,7 +58,12 @@ def _server(server: Server) -> list[str]:
     settings = {name: value for name, value in asdict(server.settings).items() if value != defaults[name]}
     if settings:
         lines.append(f"  settings: {_flow(settings)}")
-    return lines
+    power = {kind: _given(each) for kind, each in server.power.items()}
+    return [*lines, f"  power: {_flow(power)}"] if power else lines
+
+
+def _given(power: GpuPower) -> dict[str, int]:
+    return {name: value for name, value in asdict(power).items() if value}
 
 
 def _card(card: Card) -> dict[str, object]:

@@ -71,7 +71,8 @@ def cpu_config(scenario: Scenario, wiring: Wiring, times: list[Times]) -> CpuCon
     silence = 3 * period + ATTEMPTS * slowest
     across = scenario.workload.across if scenario.workload else 0
     ways = _ways(wiring) if across else {}
-    return CpuConfig(silence, patience, s.window, s.compute_setup, s.compute_per_flit, across, ways, s.policy)
+    setup = s.compute_setup + scenario.server.longest_wake
+    return CpuConfig(silence, patience, s.window, setup, s.compute_per_flit, across, ways, s.policy)
 
 
 def _ways(wiring: Wiring) -> dict[tuple[int, int], frozenset[int]]:

@@ -1,7 +1,9 @@
 """What the registers of all nodes hold when a server is powered up, where that isn't what they hold after reset."""
 
+from dataclasses import asdict
+
 from ringhil.emulator.engine.engine import Engine
-from ringhil.emulator.scenario import Settings
+from ringhil.emulator.scenario import Server, power_of
 from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers, wire
@@ -20,13 +22,15 @@ _FROM_SETTINGS = (
 )
 
 
-def configure(engine: Engine, wiring: Wiring, settings: Settings, times: list[Times]) -> None:
+def configure(engine: Engine, wiring: Wiring, server: Server, times: list[Times]) -> None:
     """Write them."""
+    settings = server.settings
     resets = {register.name: register.reset for register in registers.REGISTERS}
     for number, card in enumerate(wiring.cards):
         for gpu in range(card.gpus):
             cell = wiring.cell(number, gpu)
             values = {name: getattr(settings, name) for name in _FROM_SETTINGS}
+            values |= asdict(power_of(server.power, card.types[gpu]))
             values["gpu_type"] = wire.GpuType.parse(card.types[gpu]).code
             values["weight"] = card.weights[gpu]
             values["allowance_period"] = times[number].allowance_period

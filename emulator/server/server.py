@@ -178,7 +178,7 @@ class LiveServer:
     def start(self) -> None:
         """Power up. No time passes."""
         with self._playing():
-            configure(self.engine, self.wiring, self.scenario.server.settings, self.times)
+            configure(self.engine, self.wiring, self.scenario.server, self.times)
             for event in self.timeline:
                 self.kernel.early(event.at, _Event(self, event))
             for cell, at in self._losses:

@@ -1,5 +1,7 @@
 """The outcome of a run for people: cards, rings, recoveries, work, verdict."""
 
+from collections import Counter
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -8,6 +10,7 @@ from ringhil.emulator.front.cli.picture import ring
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
+from ringhil.protocol.registers import PowerState
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -19,6 +22,8 @@ def show(outcome: Outcome, console: Console) -> None:
     print_table(console, _links(outcome))
     if outcome.recoveries:
         print_table(console, _recoveries(outcome.recoveries))
+    if outcome.power:
+        print_table(console, _power(outcome))
     if outcome.work["units"]:
         console.print(_work(outcome))
     for expected in outcome.expect:
@@ -61,6 +66,20 @@ def _links(outcome: Outcome) -> Table:
     for link in outcome.links:
         name, members = " - ".join(link.cards), ", ".join(link.members)
         shown.add_row(name, members, link.active or "-", str(link.epoch), str(link.elections), f"{link.frames:,}")
+    return shown
+
+
+def _power(outcome: Outcome) -> Table:
+    """What the metered GPUs of each card have taken, and how many are in which state at the end."""
+    states = [state.value for state in PowerState]
+    shown = table("metered GPUs of", "energy", "busy", *states, left=("metered GPUs of",))
+    for name in outcome.cards:
+        gpus = [power for gpu, power in outcome.power.items() if GpuRef.parse(gpu).card == name]
+        if gpus:
+            busy = sum(power.busy for power in gpus) / (len(gpus) * max(1, outcome.cycles))
+            there = Counter(power.state for power in gpus)
+            energy = f"{sum(power.energy for power in gpus):,}"
+            shown.add_row(name, energy, f"{busy:.1%}", *(str(there[state]) for state in states))
     return shown
 
 
