@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ringhil.protocol.registers import ADDRESS, LIVE
+
 HEADER = Path(__file__).resolve().parent / "csrc" / "layout.h"
 
 # Kinds of event.
@@ -174,6 +176,9 @@ def render() -> str:
     kinds = {n: globals()[n] for n in ("FROM_RING", "TO_CPU")}
     constants = "".join(f"constexpr uint8_t {name} = {value};\n" for name, value in kinds.items())
     constants += f"constexpr uint32_t REGISTER = 0x{REGISTER:X};\n"
+    live = [ADDRESS[name] for name in LIVE]
+    assert live == list(range(live[0], live[0] + len(live)))
+    constants += f"constexpr uint8_t FIRST_LIVE = 0x{live[0]:X}, LAST_LIVE = 0x{live[-1]:X};  // registers\n"
     rows = "\n".join(row.render() for row in (EVENT, CHANGE, OBSERVATION, MESSAGE, ENDED, OUTSIDE, DIFFERENCE))
     return f"{_HEAD}{constants}\n{rows}\n}}  // namespace ringhil\n\n#endif\n"
 

@@ -84,7 +84,8 @@ class Conduct:
         self.told = Told(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
-        self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2, server.scenario.server.longest_wake)
+        wake = server.scenario.server.longest_wake
+        self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2, wake)
         self.isolation = Isolation(settings.device_memory)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]

@@ -47,8 +47,8 @@ class _Sent:
 
 
 class Ledger:
-    """`views`, `bounds`: by card. `wake`: cycles that a unit may wait for a GPU that slept. `work`: the units, None where there are none. `half`: every so many cycles the CPU
-    looks whether its cards still report."""
+    """`views`, `bounds`: by card. `work`: the units, None where there are none. `half`: every so many cycles the CPU
+    looks whether its cards still report. `wake`: cycles that a unit may wait for a GPU that slept."""
 
     def __init__(
         self,

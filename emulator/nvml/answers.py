@@ -10,7 +10,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from ringhil.emulator.nvml import messages
-from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
+from ringhil.emulator.nvml.messages import NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
+from ringhil.emulator.nvml.meters import metered
 from ringhil.emulator.nvml.peer import PeerProcess
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import ContextUser, GpuView, Place, Views
@@ -18,12 +19,9 @@ from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import GpuType
 
 _KIB = 1024
-_PAGE = 1024  # KiB, where no file says otherwise
+_PAGE, _CYCLE = 1024, 1000  # KiB and nanoseconds, where no file says otherwise
 _TYPES = {kind.code: kind.value for kind in GpuType}
 _MOST_PERCENT = 100
-
-# Registers that a GPU has a meter in, and what one of them stands for; what isn't here is not supported.
-METERS: dict[Meter, Callable[[Callable[[str], int]], int]] = {}
 
 
 class NvmlAnswers:
@@ -33,6 +31,7 @@ class NvmlAnswers:
         self._server, self._views, self._usage = server, views, usage
         sharing = server.scenario.sharing
         self._page = (sharing.page if sharing is not None else _PAGE) * _KIB
+        self._cycle = sharing.cycle if sharing is not None else _CYCLE
         self._sampled = 0  # microseconds since 1970
         self._of_gpu: dict[NvmlTopic, Callable[[GpuView, int, Question], NvmlAnswer]] = {
             NvmlTopic.GPU: self._gpu,
@@ -142,8 +141,9 @@ class NvmlAnswers:
         return messages.values(*(pages * self._page for pages in (total, max(0, total - used), used, 0)))
 
     def _utilisation(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
-        if view.pids is None and self._usage.worked_plainly(self._place(cell)):
-            return NvmlAnswer(Status.NOT_SUPPORTED)  # for how long is not counted: anything less would be wrong
+        if view.pids is None:
+            busy = self._usage.busy(self._place(cell))
+            return NvmlAnswer(Status.NOT_SUPPORTED) if busy is None else messages.values(busy)
         share = sum(self._usage.share(user) for user in self._users(view, cell))
         return messages.values(min(_MOST_PERCENT, share))
 
@@ -153,10 +153,11 @@ class NvmlAnswers:
         return messages.uses([ProcessUse(u.pid, usage.held(u) * page, usage.share(u), self._sampled) for u in there])
 
     def _meter(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
-        meter = next((read for kind, read in METERS.items() if kind == question.number), None)
-        if meter is None:
+        """For who sees all of the GPU: what it takes tells what others do there."""
+        if view.pids is not None:
             return NvmlAnswer(Status.NOT_SUPPORTED)
-        return messages.values(meter(lambda register: self._peek(cell, register)))
+        found = metered(question.number, lambda register: self._peek(cell, register), self._cycle)
+        return NvmlAnswer(Status.NOT_SUPPORTED) if found is None else messages.values(found)
 
     def _users(self, view: GpuView, cell: int | None = None) -> list[ContextUser]:
         place = None if cell is None else self._place(cell)

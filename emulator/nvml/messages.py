@@ -46,6 +46,7 @@ class Meter(IntEnum):
     POWER = 1  # milliwatt
     ENERGY = 2  # millijoule since power-up
     TEMPERATURE = 3  # degrees Celsius
+    PERFORMANCE = 4  # state: 0, the fastest, to 15
 
 
 class Status(IntEnum):

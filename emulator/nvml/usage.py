@@ -5,9 +5,11 @@ It is asked whether anybody wants to know or not: so a run is the same however o
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from ringhil.emulator.host.sharing.command import Command, Reply
 from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.nvml.meters import busy
 from ringhil.emulator.nvml.views import ContextUser, Place, Views
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import Compute, Query
@@ -32,7 +34,7 @@ class _Round:
     missing: int = 0
     ran: dict[ContextRef, _Ran] = field(default_factory=dict)
     held: dict[ContextRef, int] = field(default_factory=dict)
-    units: dict[Place, int] = field(default_factory=dict)
+    busy: dict[Place, _Ran] = field(default_factory=dict)
 
 
 class UsageSampler:
@@ -80,9 +82,12 @@ class UsageSampler:
         # A turn is counted when it is over, though it may have begun before.
         return min(_PERCENT, round(_PERCENT * ran / (now.at - before.at)))
 
-    def worked_plainly(self, place: Place) -> bool:
-        """Whether plain work units were done there in the last period: for how long nobody counts."""
-        return self._before.units.get(place) != self._last.units.get(place)
+    def busy(self, place: Place) -> int | None:
+        """Percent of the last period in which that engine ran; None: the GPU has no meter."""
+        now, before = self._last.busy.get(place), self._before.busy.get(place)
+        if now is None or before is None or now.at <= before.at:
+            return None
+        return min(_PERCENT, round(_PERCENT * (now.cycles - before.cycles) / (now.at - before.at)))
 
     # ------------------------------------------------------------------------------------------------------- one round
 
@@ -94,7 +99,8 @@ class UsageSampler:
         self._round = _Round()
         wiring, engine = self._server.wiring, self._server.engine
         for cell in range(wiring.cells):
-            self._round.units[wiring.place(cell)] = engine.peek(cell, "units_done")
+            if (ran := busy(partial(engine.peek, cell))) is not None:
+                self._round.busy[wiring.place(cell)] = _Ran(kernel.now, ran)
         for user in self._views.users():
             self._ask(user.place, Query.RUN_TIME, self._ran)
             self._ask(user.place, Query.MEMORY, self._holds)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from ringhil.emulator.scenario import model
 from ringhil.emulator.scenario.marks import Loc, Source
-from ringhil.emulator.scenario.power import ANY_TYPE, GpuPower
+from ringhil.emulator.scenario.power import GpuPower
 from ringhil.emulator.scenario.references import Resolver
 from ringhil.emulator.scenario.settings import Settings
 from ringhil.emulator.scenario.suggest import unknown
@@ -22,16 +22,13 @@ def check_server(source: Source, written: model.Server) -> Server:
         cards=tuple(cards.values()),
         boundary_links=_boundary_links(source, Resolver(source, cards), written.boundary_links),
         settings=_settings(source, written.settings),
-        power=_power(source, written.power),
+        power=_power(written.power),
     )
 
 
-def _power(source: Source, written: Mapping[str, model.WrittenPower]) -> dict[str, GpuPower]:
-    allowed = [*GpuType.codes(), ANY_TYPE]
-    for kind in written:
-        if kind not in allowed:
-            raise source.error(("server", "power", kind), unknown("GPU type", kind, allowed))
-    return {kind: GpuPower(**power.model_dump()) for kind, power in written.items()}
+def _power(written: model.WrittenPowers) -> tuple[tuple[str, GpuPower], ...]:
+    given = written.model_dump(exclude_unset=True)
+    return tuple((kind, GpuPower(**power)) for kind, power in given.items())
 
 
 def _settings(source: Source, written: model.WrittenSettings) -> Settings:

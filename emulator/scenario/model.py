@@ -34,9 +34,9 @@ from ringhil.emulator.scenario.model_types import (
     TrueOnly,
     Weight,
 )
-from ringhil.emulator.scenario.power import GpuPower
+from ringhil.emulator.scenario.power import ANY_TYPE, GpuPower
 from ringhil.emulator.scenario.settings import Settings
-from ringhil.protocol.wire import MAX_CARDS, MAX_RING
+from ringhil.protocol.wire import MAX_CARDS, MAX_RING, GpuType
 
 # Keys that exclude one another, and keys of which at least one is needed.
 WORKLOADS: tuple[Literal["units", "data"], ...] = ("units", "data")
@@ -79,9 +79,16 @@ def _part(name: str, checked: type[Any]) -> type[Part]:
 
 if TYPE_CHECKING:
     WrittenSettings = Part
-    WrittenPower = Part
+    WrittenPowers = Part
 else:
     WrittenSettings, WrittenPower = _part("Settings", Settings), _part("Power", GpuPower)
+    WrittenPowers = create_model(
+        "Powers",
+        __base__=Part,
+        __doc__="By GPU type; `default` is for the rest.",
+        **{kind: (WrittenPower, Field(WrittenPower(), description=f"of {kind} GPUs")) for kind in GpuType.codes()},
+        **{ANY_TYPE: (WrittenPower, Field(WrittenPower(), description="of all others"))},
+    )
 
 
 class Server(Part):
@@ -93,8 +100,8 @@ class Server(Part):
         default_factory=lambda: WrittenSettings.model_validate({}),
         description="times and limits of the hardware and firmware",
     )
-    power: dict[str, WrittenPower] = Field(
-        {}, description="what GPUs take of energy, by GPU type; `default` is for the rest (nothing is metered)"
+    power: WrittenPowers = Field(
+        default_factory=lambda: WrittenPowers.model_validate({}), description="what GPUs take of energy, by GPU type"
     )
 
 

@@ -1,6 +1,6 @@
 """What a GPU of some type takes of energy in each power state, and when it changes them: registers of its meter."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -42,6 +42,7 @@ class GpuPower:
 UNMETERED = GpuPower()
 
 
-def power_of(powers: Mapping[str, GpuPower], gpu_type: str) -> GpuPower:
+def power_of(powers: Iterable[tuple[str, GpuPower]], gpu_type: str) -> GpuPower:
     """That of a type, of which a file may say nothing."""
-    return powers.get(gpu_type, powers.get(ANY_TYPE, UNMETERED))
+    by_type = dict(powers)
+    return by_type.get(gpu_type, by_type.get(ANY_TYPE, UNMETERED))

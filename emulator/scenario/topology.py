@@ -1,6 +1,5 @@
 """A server as a scenario describes it: cards, their rings, the links between them, settings."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -126,7 +125,7 @@ class Server:
     cards: tuple[Card, ...]
     boundary_links: tuple[BoundaryLink, ...] = ()
     settings: Settings = field(default_factory=Settings)
-    power: Mapping[str, GpuPower] = field(default_factory=dict)
+    power: tuple[tuple[str, GpuPower], ...] = ()
 
     @property
     def longest_wake(self) -> int:

@@ -58,7 +58,7 @@ def _server(server: Server) -> list[str]:
     settings = {name: value for name, value in asdict(server.settings).items() if value != defaults[name]}
     if settings:
         lines.append(f"  settings: {_flow(settings)}")
-    power = {kind: _given(each) for kind, each in server.power.items()}
+    power = {kind: _given(each) for kind, each in server.power}
     return [*lines, f"  power: {_flow(power)}"] if power else lines
 
 

@@ -11,6 +11,7 @@ namespace ringhil {
 constexpr uint8_t FROM_RING = 0;
 constexpr uint8_t TO_CPU = 1;
 constexpr uint32_t REGISTER = 0x100;
+constexpr uint8_t FIRST_LIVE = 0x35, LAST_LIVE = 0x39;  // registers
 
 // A frame has arrived.
 struct Event {

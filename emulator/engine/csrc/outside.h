@@ -105,7 +105,10 @@ public:
         if (here(cell)) return true;
         Node* node = find(cell);
         if (!node->line.gone().empty()) return false;
-        node->next[node_loop::IN_REG_ADDR] = node->address = address;
+        node->next[node_loop::IN_REG_ADDR] = address;
+        // One that follows time is read as of this cycle, and not with each answer from now on.
+        if (address >= FIRST_LIVE && address <= LAST_LIVE) put(node->next, node_loop::IN_NOW, now);
+        else node->address = address;
         if (node->next != node->sent) {
             node->ask(node_loop::LOOK);
             if (!node->take_answer()) return false;

@@ -23,7 +23,7 @@ enum rvm_asked {
   RVM_METER
 };
 
-enum rvm_meter { RVM_POWER = 1, RVM_ENERGY, RVM_TEMPERATURE };
+enum rvm_meter { RVM_POWER = 1, RVM_ENERGY, RVM_TEMPERATURE, RVM_PERFORMANCE };
 
 struct rvm_request {
   uint32_t magic, what, gpu, number;

@@ -296,6 +296,18 @@ SHOWN nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, uns
   return NVML_SUCCESS;
 }
 
+SHOWN nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, unsigned int *state) {
+  unsigned long long value;
+  NEEDS(state);
+  MUST(metered(device, RVM_PERFORMANCE, &value));
+  *state = (unsigned int)value;
+  return NVML_SUCCESS;
+}
+
+SHOWN nvmlReturn_t nvmlDeviceGetPowerState(nvmlDevice_t device, unsigned int *state) {
+  return nvmlDeviceGetPerformanceState(device, state);
+}
+
 /* ------------------------------------------------------------------------------------------------------ not modelled */
 
 /* Whatever else it is asked for: the device is looked up all the same. */
@@ -339,13 +351,11 @@ NOTHING(nvmlDeviceGetMinorNumber)
 NOTHING(nvmlDeviceGetNumFans)
 NOTHING(nvmlDeviceGetNvLinkState)
 NOTHING(nvmlDeviceGetPcieThroughput)
-NOTHING(nvmlDeviceGetPerformanceState)
 NOTHING(nvmlDeviceGetPersistenceMode)
 NOTHING(nvmlDeviceGetPowerManagementDefaultLimit)
 NOTHING(nvmlDeviceGetPowerManagementLimit)
 NOTHING(nvmlDeviceGetPowerManagementLimitConstraints)
 NOTHING(nvmlDeviceGetPowerManagementMode)
-NOTHING(nvmlDeviceGetPowerState)
 NOTHING(nvmlDeviceGetTemperatureThreshold)
 NOTHING(nvmlDeviceGetTotalEccErrors)
 NOTHING(nvmlDeviceGetVbiosVersion)

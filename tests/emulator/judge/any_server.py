@@ -6,6 +6,7 @@ may be expected by nobody, so it expects nothing.
 
 import itertools
 import random
+from collections.abc import Mapping
 
 from tests.emulator.server.campaign import parameters
 
@@ -38,7 +39,9 @@ def text(seed: int) -> str:
     settings = _settings(rng, max(sizes.values()))
     if seed >= ALL_SETTINGS:
         settings |= _more_settings(random.Random(-seed))
-    lines.append(f"  settings: {{{', '.join(f'{key}: {value}' for key, value in settings.items())}}}")
+    lines.append(f"  settings: {_flow(settings)}")
+    if seed >= ALL_SETTINGS:
+        lines += _power(random.Random(f"power {seed}"))
     if rng.random() < 0.6:
         across = f", across: {rng.randrange(0, 101)}" if links and settings["records"] != "never" else ""
         lines.append(f"workload: {{units: {rng.randrange(0, 80)}, size: {rng.randrange(1, 900)}{across}}}")
@@ -108,6 +111,22 @@ def _more_settings(rng: random.Random) -> dict[str, int]:
         "compute_per_flit": [1, 4, 40],
     }
     return {name: rng.choice(values) for name, values in most.items() if rng.random() < 0.4}
+
+
+def _power(rng: random.Random) -> list[str]:
+    """GPUs that sleep, and wake up for each unit, in some files."""
+    if rng.random() < 0.6:
+        return []
+    power = {
+        **{name: rng.choice([0, 1, 700, 0xFFFF]) for name in ("run_power", "idle_power", "low_power", "off_power")},
+        **{name: rng.choice([0, 1, 50, 3000]) for name in ("low_after", "off_after")},
+        **{name: rng.choice([0, 1, 900, 20_000]) for name in ("low_wake", "off_wake")},
+    }
+    return [f"  power: {{default: {_flow(power)}}}"]
+
+
+def _flow(values: Mapping[str, object]) -> str:
+    return f"{{{', '.join(f'{key}: {value}' for key, value in values.items())}}}"
 
 
 def _timeline(

@@ -18,7 +18,9 @@ from ringhil.protocol.line import node_loop
 from ringhil.protocol.line.framing import wrap
 from ringhil.protocol.line.node_loop import NodeMessage
 
-SERVER = """server: {cards: {a: {gpus: 4}}}
+SERVER = """server:
+  cards: {a: {gpus: 4}}
+  power: {default: {run_power: 300, idle_power: 20, low_power: 3, low_after: 500, low_wake: 30}}
 workload: {units: 8, size: 100}
 timeline: [{at: 6000, fault: dead, gpu: a.2}, {at: 9000, clear: dead, gpu: a.2}, {at: 9500, fault: slow, gpu: a.3}]
 until: 60000

@@ -19,6 +19,7 @@ TEXT = """
 server:
   cards: {a: {gpus: 3}, b: {gpus: 3, types: {1: H200}}}
   settings: {device_memory: 22528, host_latency: 16, firmware_latency: 16}
+  power: {H200: {run_power: 7000, idle_power: 900}}
 sharing:
   applications:
     one: {gpu: b.1, memory: 6144, steps: 4000000000, host: 2000, compute: 2000}

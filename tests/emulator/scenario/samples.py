@@ -185,6 +185,15 @@ def some_settings(draw: st.DrawFn) -> Document:
 
 
 @st.composite
+def some_power(draw: st.DrawFn) -> Document:
+    short, names = st.integers(0, 0xFFFF), ("run_power", "idle_power", "low_power", "off_power", "low_wake", "off_wake")
+    long = st.integers(0, 0xFFFFFFFF)
+    power = st.fixed_dictionaries({}, optional={**dict.fromkeys(names, short), "low_after": long, "off_after": long})
+    found: Document = draw(st.dictionaries(st.sampled_from(["default", "generic", "H200"]), power, max_size=2))
+    return found
+
+
+@st.composite
 def groups_of(draw: st.DrawFn, depth: int = 0) -> Document:
     """Groups in groups, a few; their names are short ones, of capital letters."""
     found: Document = {}
@@ -231,6 +240,7 @@ def documents(draw: st.DrawFn) -> Document:
         "cards": by_name,
         "boundary_links": draw(boundary_links(by_name)),
         "settings": draw(some_settings()),
+        "power": draw(some_power()),
     }
     across = draw(st.integers(0, 100 if server["boundary_links"] else 0))
     document: Document = {

@@ -45,6 +45,13 @@ def test_every_setting_stands_there_with_its_default() -> None:
     }
 
 
+def test_every_key_of_power_stands_there_with_the_most_that_it_may_be() -> None:
+    schema = json_schema()["$defs"]["Power"]["properties"]
+    assert {name: row[1] for name, row in rows("### `power`").items() if name in schema} == {
+        name: str(key["anyOf"][0]["maximum"]) for name, key in schema.items()
+    }
+
+
 def test_the_page_on_reliability_has_bounds_for_liars_and_for_broken_links() -> None:
     page = (DOCS / "reliability.md").read_text()
     bounds = [set(re.findall(r"`(\w+)`", kinds)) for kinds in re.findall(r"^\| (`.+?) \| C \+", page, re.MULTILINE)]

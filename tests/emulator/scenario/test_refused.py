@@ -78,6 +78,17 @@ WRONG = [
         "GPU type 'H20'; did you mean 'H200'? allowed: gen",
     ),
     ("server: {cards: {a: {gpus: 8, types: {0: §4}}}}", "found 4; allowed is one of generic, T4"),
+    (SERVER + "  power: {§H20: {}}", "server.power: unknown key 'H20'; did you mean 'H200'? allowed: "),
+    (
+        SERVER + "  power: {T4: {run_power: §65536}}",
+        "server.power.T4.run_power: found 65536; allowed is a whole number",
+    ),
+    (
+        SERVER + "  power: {T4: {low_wake: §-1}}",
+        "server.power.T4.low_wake: found -1; allowed is a whole number, 0 .. 65535",
+    ),
+    (SERVER + "  power: {T4: {§running: 1}}", "server.power.T4: unknown key 'running'; "),
+    (SERVER + "  power: §[]", "server.power: found an empty list"),
     ("server: {cards: {a: {gpus: 8, types: {§8: T4}}}}", "types: unknown GPU 8; card a has 0 .. 7"),
     (
         "server: {cards: {a: {gpus: 8, types: {§x: T4}}}}",
