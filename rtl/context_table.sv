@@ -7,7 +7,8 @@
 // and again when it is over.
 //
 // Context 0 is that of plain work units: it can only be asked, with key 0, which is everywhere the key of whoever
-// manages the GPU. Answers are offered one after the other, context by context in turn.
+// manages the GPU. Who has no other key than its own can't change what its context may have. Answers are offered one
+// after the other, context by context in turn.
 module context_table
   import ringhil_pkg::*;
 #(
@@ -206,7 +207,10 @@ module context_table
         decided = 1'b1;
         unique case (compute_q)
           COMPUTE_DESTROY: destroy = 1'b1;
-          COMPUTE_CONFIGURE: configure = 1'b1;
+          COMPUTE_CONFIGURE: begin
+            if (manages) configure = 1'b1;
+            else status = RESULT_INVALID;
+          end
           COMPUTE_ALLOCATE: begin
             if (!fits) status = RESULT_OVER_LIMIT;
             else if (amount_in > available) status = RESULT_NO_MEMORY;

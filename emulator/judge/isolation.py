@@ -14,6 +14,7 @@ from ringhil.protocol.frames import Result, Work
 _CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE, _COPY, _LAUNCH = range(0x10, 0x17)
 _DONE, _OVER_LIMIT, _NO_MEMORY, _INVALID, _, _CANCELLED = range(6)
 _FIRST_UNIT = 1 << 31
+_MANAGER = 0  # the key of whoever manages the GPU
 _Gpu = tuple[int, int]  # card and number
 
 
@@ -22,6 +23,7 @@ class _Command:
     gpu: _Gpu
     context: int
     compute: int
+    key: int
     amount: int
     answered: bool = False
     ended: bool = False
@@ -54,7 +56,7 @@ class Isolation:
         if unit < _FIRST_UNIT or unit in self._commands:
             return
         head = frame[Work.HEAD.size :]
-        command = _Command((card, gpu), context, compute, int.from_bytes(head[4:8]))
+        command = _Command((card, gpu), context, compute, int.from_bytes(head[:4]), int.from_bytes(head[4:8]))
         self._commands[unit] = command
         if compute == _ALLOCATE:
             self._coming[command.gpu] = self._coming.get(command.gpu, 0) + command.amount
@@ -111,6 +113,8 @@ class Isolation:
         if command.compute not in (_CONFIGURE, _ALLOCATE, _FREE, _DESTROY):
             return
         if command.compute == _CONFIGURE:
+            if command.key != _MANAGER:
+                self.memory.append((f"{what} was given {command.amount} pages by who doesn't manage the GPU", now))
             mine.limit = command.amount
         elif command.compute == _ALLOCATE:
             mine.held += command.amount

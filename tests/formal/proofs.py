@@ -208,6 +208,13 @@ PROOFS = (
         slow=True,
     ),
     Proof(
+        "settings",
+        "context_table: what a context may have is changed by whoever manages the GPU alone",
+        ("context_table",),
+        Twin("context_table.sv", "if (manages) configure = 1'b1;", "if (ours) configure = 1'b1;"),
+        slow=True,
+    ),
+    Proof(
         "turns",
         "context_table, slice_scheduler, work_timer: nobody goes on past its slice while another waits",
         ("context_table", "slice_scheduler", "work_timer"),

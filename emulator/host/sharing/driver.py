@@ -2,9 +2,11 @@
 
 Each command is carried out once: a context's commands go out one after the other, the next one when the last one is
 answered, and what isn't answered in time goes out again with the same number, which the GPU knows. A launch is answered
-when the GPU has taken it, so that others may follow, and once more when it is over; that is asked for again, too. When
-its card is counted and a GPU isn't there any more, all that it was asked is lost, and so are its contexts. While nobody
-counts the card, its commands wait: the next entry GPU finds the contexts as they were.
+when the GPU has taken it, so that others may follow, and once more when it is over; that is asked for again, too. A
+launch that was asked for again may reach the GPU behind its end: then the end is still to be told when the next launch
+comes, and the GPU refuses that as `running`; it is asked for under another number. When its card is counted and a GPU
+isn't there any more, all that it was asked is lost, and so are its contexts. While nobody counts the card, its commands
+wait: the next entry GPU finds the contexts as they were.
 """
 
 from collections import deque
@@ -41,6 +43,7 @@ class _Asked:
     then: Then
     unit: int = 0
     attempt: int = 0
+    refused: int = 0  # as running, when nothing runs that anybody waits for
 
 
 @dataclass(slots=True)
@@ -102,8 +105,12 @@ class Driver:
     # ------------------------------------------------------------------------------------------------------ one by one
 
     def _answered(self, line: _Line, asked: _Asked, answer: Reply) -> None:
+        launch = asked.command.compute is Compute.LAUNCH
+        if launch and answer.status is ResultStatus.RUNNING and line.launch is None and asked.refused < _MOST:
+            self._put_off(asked)
+            return
         line.out = None
-        if asked.command.compute is Compute.LAUNCH and answer.status is ResultStatus.STARTED:
+        if launch and answer.status is ResultStatus.STARTED:
             line.launch, asked.attempt = asked, 0
             self._watch(asked)
         else:
@@ -117,10 +124,25 @@ class Driver:
     def _next(self, line: _Line) -> None:
         if line.out is None and line.waiting:
             line.out = asked = line.waiting.popleft()
-            asked.unit = unit_of(self._number)
-            self._number += 1
-            self._asked[asked.unit] = asked
-            self._send(asked)
+            self._send_new(asked)
+
+    def _put_off(self, asked: _Asked) -> None:
+        """Ask for a launch again: at once for the first time, as the end that is in its way leaves next."""
+        del self._asked[asked.unit]
+        delay = self._patience if asked.refused else 1
+        asked.refused += 1
+        self._port.after(delay, partial(self._once_more, asked))
+
+    def _once_more(self, asked: _Asked) -> None:
+        line = self._lines.get(asked.place)
+        if line is not None and line.out is asked:  # its GPU is still there
+            self._send_new(asked)
+
+    def _send_new(self, asked: _Asked) -> None:
+        asked.unit, asked.attempt = unit_of(self._number), 0
+        self._number += 1
+        self._asked[asked.unit] = asked
+        self._send(asked)
 
     # ------------------------------------------------------------------------------------------------------------ wire
 

@@ -38,7 +38,7 @@ class Context:
     """`terms`: those that the GPU has confirmed, None: it isn't there yet. `asked`: those that are on their way.
     `held`: pages, as the GPU has said last. `before`: what it had used when it came into its group. `first`: the
     command that creates it, until it is sent; `later`: what waits for that, or for the end of one that is `leaving`, or
-    may have gone. `configured`: the process wants to hear of it."""
+    may have gone."""
 
     place: ContextRef
     member: GroupMember
@@ -49,7 +49,6 @@ class Context:
     held: int = 0
     before: Used = field(default_factory=Used)
     later: list[tuple[Command, Then]] = field(default_factory=list)
-    configured: Then | None = None
     leaving: bool = False
 
     @property
@@ -112,11 +111,6 @@ class Governor:
                 self._create_again(context, command, then)
             case Compute.DESTROY:
                 self._destroy(context, command, then)
-            case Compute.CONFIGURE if context.configured is None:
-                context.state, context.configured = command.state, then
-                self._settle(_gpu(context.place))
-            case Compute.CONFIGURE:
-                self._port.after(1, partial(then, Reply(AckStatus.BUSY)))
             case _:
                 self._send(context, command, then)
 
@@ -221,7 +215,7 @@ class Governor:
             if context.first is not None:
                 if not lowering:
                     self._create(context, terms)
-            elif terms != context.terms or context.configured is not None:
+            elif terms != context.terms:
                 self._configure(context, terms)
         self._settled(gpu)
 
@@ -277,8 +271,8 @@ class Governor:
             self._pass_on(context, command, then)
 
     def _configure(self, context: Context, terms: Terms) -> None:
-        then, context.configured, context.asked = context.configured, None, terms
-        self._send(context, _on(terms, Compute.CONFIGURE, MANAGER, context.state), then or (lambda reply: None))
+        context.asked = terms
+        self._send(context, _on(terms, Compute.CONFIGURE, MANAGER, context.state), lambda reply: None)
 
     def _send(self, context: Context, command: Command, then: Then) -> None:
         def answered(answer: Reply) -> None:
@@ -294,14 +288,16 @@ class Governor:
         held, compute = context.held, command.compute
         if answer.done and (compute in _HOLDING or (compute is Compute.QUERY and command.amount == Query.MEMORY.code)):
             context.held = answer.high
-        if compute in (Compute.CREATE, Compute.CONFIGURE):
+        # A process may try to configure its context, too: the GPU refuses that, and it says nothing of the terms.
+        given = compute is Compute.CREATE or (compute is Compute.CONFIGURE and command.key == MANAGER)
+        if given:
             if answer.done:
                 context.terms = context.asked
             context.asked = None
         lost = answer.status in (None, AckStatus.NO_CONTEXT)
         if lost or (compute is Compute.DESTROY and answer.done) or (compute is Compute.CREATE and not answer.done):
             self._forget(context)
-        elif context.asked is None and (held != context.held or compute in (Compute.CREATE, Compute.CONFIGURE)):
+        elif context.asked is None and (held != context.held or given):
             self._settle(_gpu(context.place))
 
     def _forget(self, context: Context) -> None:

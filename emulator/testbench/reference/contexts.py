@@ -184,9 +184,13 @@ class Contexts:
         context.run_time = context.switches = context.refused = 0
         if context.launch:
             context.launch.known = False
-        return self.configure(context, command)
+        return self._given(context, command)
 
     def configure(self, context: ContextState, command: ContextCommand) -> ResultStatus:
+        """Whoever manages the GPU says what a context may have, and nobody else."""
+        return self._given(context, command) if command.key == _EVERYBODY else ResultStatus.INVALID
+
+    def _given(self, context: ContextState, command: ContextCommand) -> ResultStatus:
         """Limit, slice, priority, state."""
         context.limit, context.slice = command.amount, command.slice
         context.priority, context.state = command.priority, command.state

@@ -136,6 +136,8 @@ class Author:
         context = self.random.choice(self.contexts if self.random.random() < 0.95 else [0, 15, 16, 300])
         own = self.keys.get(context, 5)
         key = self.random.choice([own] * 10 + [_MANAGER, 7])
+        if compute is Compute.CONFIGURE and key == own and self.unit % 4:  # others may not
+            key = _MANAGER
         if compute is Compute.CREATE and self.random.random() < 0.1:
             key = self.keys[context] = self.random.choice([6, 9])
         return self.order(compute, context, key)

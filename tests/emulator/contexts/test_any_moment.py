@@ -26,8 +26,9 @@ COMMANDS = {
 
 
 def order(unit: int, compute: Compute, context: int, amount: int, priority: int = 0, slice_: int = SLICE) -> Order:
-    """A command with the key of both contexts."""
-    return Order(compute, context, unit, payload(KEY, amount, slice_, priority))
+    """A command with the key of both contexts; who configures one manages the GPU."""
+    key = 0 if compute is Compute.CONFIGURE else KEY
+    return Order(compute, context, unit, payload(key, amount, slice_, priority))
 
 
 def program(compute: Compute, context: int, amount: int, cycle: int, length: int) -> Program:

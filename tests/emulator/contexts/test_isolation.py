@@ -22,15 +22,17 @@ FAR = 10**9
 ATTACKS = {
     "full turns": ((Compute.ALLOCATE, ATTACKER, 1), (Compute.QUERY, ATTACKER, 0), (Compute.LAUNCH, ATTACKER, FAR)),
     "short turns": ((Compute.LAUNCH, ATTACKER, 1), (Compute.CANCEL, ATTACKER, 0)),
-    "memory": ((Compute.ALLOCATE, ATTACKER, 50), (Compute.FREE, ATTACKER, 50), (Compute.CONFIGURE, ATTACKER, 100)),
+    "memory": ((Compute.ALLOCATE, ATTACKER, 50), (Compute.FREE, ATTACKER, 50), (Compute.ALLOCATE, ATTACKER, 51)),
+    "itself": ((Compute.CONFIGURE, ATTACKER, FAR), (Compute.LAUNCH, ATTACKER, FAR), (Compute.ALLOCATE, ATTACKER, 101)),
     "another's": ((Compute.DESTROY, VICTIM, 0), (Compute.CANCEL, VICTIM, 0), (Compute.LAUNCH, 12, 5)),
     "new ones": ((Compute.CREATE, 3, 1), (Compute.CREATE, 4, 1), (Compute.DESTROY, 3, 0), (Compute.DESTROY, 4, 0)),
 }
 
 
 def command(compute: Compute, context: int, unit: int, amount: int, key: int) -> Order:
-    """A command; the attacker's settings are the best that it may have without a longer slice."""
-    return Order(compute, context, unit, payload(key, amount, SLICE, 255 if key == ITS else 0))
+    """A command; the attacker's settings are the best that it may have without a longer slice, for which it asks."""
+    slice_ = FAR if compute is Compute.CONFIGURE else SLICE
+    return Order(compute, context, unit, payload(key, amount, slice_, 255 if key == ITS else 0))
 
 
 def flood(way: Port, first: int, attack: tuple[tuple[Compute, int, int], ...]) -> Sent:

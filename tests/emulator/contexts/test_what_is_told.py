@@ -10,7 +10,7 @@ from ringhil.protocol.wire import AckStatus, Compute, Port, Query, ResultStatus
 from .programs import Order, frames, payload
 from .ring import START, Program, Sent, play
 
-KEY, OTHER, CONTEXT = 5, 7, 3
+MANAGER, KEY, OTHER, CONTEXT = 0, 5, 7, 3
 SETUP = {"heartbeat": 0, "context_switch": 0, "device_memory": 200}
 _STATUS = {**{s.code: s for s in ResultStatus}}
 _REFUSED = {**{s.code: s for s in AckStatus}}
@@ -88,8 +88,26 @@ def test_who_creates_a_context_hears_nothing_of_the_one_before(cells: Library) -
 
 
 def test_configure_tells_the_new_limit(cells: Library) -> None:
-    said = told(cells, (0, order(Compute.CREATE, 1, 100)), (50, order(Compute.CONFIGURE, 2, 30)))
+    said = told(cells, (0, order(Compute.CREATE, 1, 100)), (50, order(Compute.CONFIGURE, 2, 30, key=MANAGER)))
     assert said[1] == (2, ResultStatus.DONE, pages(0, 30), 0)
+
+
+def test_a_context_does_not_give_itself_more(cells: Library) -> None:
+    """Its own key doesn't change what it may have; it is told so, and another is told that it is another's."""
+    said = told(
+        cells,
+        (0, order(Compute.CREATE, 1, 30, slice_=100)),
+        (50, order(Compute.CONFIGURE, 2, 90, slice_=10_000)),
+        (100, order(Compute.CONFIGURE, 3, 90, key=OTHER)),
+        (150, order(Compute.ALLOCATE, 4, 31)),
+        (200, order(Compute.QUERY, 5, Query.COUNTS.code)),
+    )
+    assert said[1:] == [
+        (2, ResultStatus.INVALID, pages(0, 30), 0),
+        (3, AckStatus.FOREIGN, 0, 0),
+        (4, ResultStatus.OVER_LIMIT, pages(0, 30), 0),
+        (5, ResultStatus.DONE, 2, 0),
+    ]
 
 
 def test_what_a_cancelled_launch_lacks_and_what_it_had_are_all_of_it(cells: Library) -> None:

@@ -15,6 +15,7 @@ from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, ResultStatus
 
 MEMORY, LIMIT = 100, 60
+MANAGER, KEY = 0, 1
 GPU = 3
 ROUTE = segments.Route(0, 0, 0, GPU, False, 9, 1)
 
@@ -36,11 +37,12 @@ class Told:
         memory: tuple[int, int],
         status: ResultStatus = ResultStatus.DONE,
         cycles: int = 0,
+        key: int = KEY,
     ) -> None:
         """`memory`: what the answer says that the context holds, and may hold."""
         unit = unit_of(self._number)
         self._number += 1
-        body = Command(compute, 1, amount).payload()
+        body = Command(compute, key, amount).payload()
         for frame in segments.segments(unit, 1, body, ROUTE, compute, context):
             self.judge.sent(frame)
         digest = memory[0] << 32 | memory[1]
@@ -59,7 +61,8 @@ def test_right_answers_are_right() -> None:
     told.ask(2, Compute.ALLOCATE, 40, (40, 60))
     told.ask(2, Compute.FREE, 41, (40, 60), ResultStatus.INVALID)
     told.ask(2, Compute.FREE, 40, (0, 60))
-    told.ask(2, Compute.CONFIGURE, 5, (0, 5))
+    told.ask(2, Compute.CONFIGURE, 90, (0, 60), ResultStatus.INVALID)
+    told.ask(2, Compute.CONFIGURE, 5, (0, 5), key=MANAGER)
     told.ask(2, Compute.ALLOCATE, 6, (0, 5), ResultStatus.OVER_LIMIT)
     told.ask(1, Compute.COPY, 59, (0, 0))
     told.ask(1, Compute.LAUNCH, 500, (0, 0), ResultStatus.STARTED)
@@ -80,7 +83,11 @@ def test_right_answers_are_right() -> None:
         ((2, Compute.ALLOCATE, 49, (0, 60), ResultStatus.NO_MEMORY), "refused 49 pages that the GPU has"),
         ((1, Compute.FREE, 50, (50, 60), ResultStatus.INVALID), "couldn't free 50 pages that it holds"),
         ((1, Compute.FREE, 10, (51, 60)), "says that it holds 51 of 60 pages; it is 41 of 60"),
-        ((1, Compute.CONFIGURE, 70, (51, 60)), "says that it holds 51 of 60 pages; it is 51 of 70"),
+        ((1, Compute.CONFIGURE, 70, (51, 70)), "was given 70 pages by who doesn't manage the GPU"),
+        (
+            (1, Compute.CONFIGURE, 70, (51, 60), ResultStatus.DONE, 0, MANAGER),
+            "says that it holds 51 of 60 pages; it is 51 of 70",
+        ),
         ((1, Compute.DESTROY, 0, (51, 60)), "says that it holds 51 of 60 pages; it is 0 of 60"),
         ((1, Compute.COPY, 51, (0, 0)), "has data in page 51, and holds 51"),
         ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 499), "ended after 499 of 500 cycles"),

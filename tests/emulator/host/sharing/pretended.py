@@ -73,6 +73,8 @@ class Gpus:
             case Compute.DESTROY:
                 del self.contexts[place]
                 return Reply(status)
+            case Compute.CONFIGURE if command.key != 0:
+                status = ResultStatus.INVALID
             case Compute.CONFIGURE:
                 context.limit, context.slice, context.priority = command.amount, command.slice, command.priority
             case Compute.ALLOCATE:

@@ -164,6 +164,16 @@ def test_a_process_has_no_key_but_its_own_and_no_context_but_its_own(host: Host)
     host.tree.ask(host.a, host.places[host.b], Command(Compute.FREE, host.b.pid, 1), host.replies.append)
     host.settle()
     assert [reply.status for reply in host.replies[-2:]] == [AckStatus.FOREIGN] * 2
-    host.ask(host.a, Compute.CONFIGURE)  # what it may have isn't its own to say
+
+
+def test_what_it_may_have_is_not_its_own_to_say(host: Host) -> None:
+    """Also while its group is given less: what the GPU refuses isn't taken for the answer to that."""
+    begun(host)
+    host.ask(host.a, Compute.CONFIGURE)
+    host.write("team/gpu.memory.max", "60K")
+    host.ask(host.a, Compute.ALLOCATE, 31)
+    host.carry_out(host.a)
+    assert len(host.gpus.lines[host.places[host.a]]) == 2
     host.settle()
-    assert (host.replies[-1].done, host.limits()) == (True, [45, 45])
+    assert [reply.status for reply in host.replies[-2:]] == [ResultStatus.INVALID, ResultStatus.OVER_LIMIT]
+    assert host.limits() == [30, 30]

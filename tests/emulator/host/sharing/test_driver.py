@@ -1,0 +1,137 @@
+"""A launch that a GPU refuses as `running`, though nothing runs that anybody waits for: the end of the one before is
+still to be told, once more. No application is told of that, and no step is lost or done twice."""
+
+import heapq
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from ringhil.emulator.card_port import CardPort
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.sharing.command import LOST, Command, Reply
+from ringhil.emulator.host.sharing.driver import ContextRef, Driver
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.firmware.grantor import Grantor
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Result, Work
+from ringhil.protocol.wire import Compute, ResultStatus, Role
+
+GPU, PATIENCE = 2, 100
+STARTED, DONE, RUNNING = ResultStatus.STARTED, ResultStatus.DONE, ResultStatus.RUNNING
+SLOW = """
+server: {{cards: {{a: {{gpus: 4, host_links: [0, 1]}}}}, settings: {{host_latency: 16}}}}
+sharing: {{applications: {{x: {{gpu: a.2, steps: 3, wants: 1, compute: {compute}}}}}}}
+timeline: [{{at: 1, fault: slow, gpu: a.2}}]
+"""
+
+
+class Port(CardPort):
+    """Time passes when a test says so; what is sent is kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 0
+        self.sent: list[Work] = []
+        self._planned: list[tuple[int, int, Callable[[], None]]] = []
+        self._plans = 0
+
+    @property
+    def now(self) -> int:
+        return self.time
+
+    def at(self, cycle: int, act: Callable[[], None]) -> None:
+        self._plans += 1
+        heapq.heappush(self._planned, (cycle, self._plans, act))
+
+    def send(self, cell: int, frames: Sequence[bytes]) -> None:
+        for frame in frames:
+            work = codec.decode(frame, link=False)
+            assert isinstance(work, Work)
+            self.sent.append(work)
+
+    def pass_time(self, cycles: int) -> None:
+        self.time += cycles
+        while self._planned and self._planned[0][0] <= self.time:
+            heapq.heappop(self._planned)[2]()
+
+
+class Desk:
+    """A driver of one card, the other end of which is the test."""
+
+    def __init__(self) -> None:
+        self.port = Port()
+        self.card = CardView("a", 0, 4, (0, 1), (0, 1), Grantor(Role.ENTRY, 1000, 100), members=(0, 1, 2, 3))
+        self.card.granted(0, 1)
+        self.driver = Driver(self.port, [self.card], PATIENCE)
+        self.told: list[Reply] = []
+
+    def launch(self) -> None:
+        self.driver.ask(ContextRef(0, GPU, 3), Command(Compute.LAUNCH, 5, 40), self.told.append)
+
+    def answer(self, status: ResultStatus, unit: int | None = None) -> None:
+        """To the last command, or to an earlier one."""
+        unit = self.port.sent[-1].unit if unit is None else unit
+        self.driver.mail(Result(0, 0, 9, 0, 1, unit, GPU, 1, status.code, 0, 0, 0, 16, 40))
+
+
+def test_it_is_asked_for_again_under_another_number() -> None:
+    desk = Desk()
+    desk.launch()
+    desk.answer(RUNNING)
+    assert not desk.told
+    desk.port.pass_time(1)
+    first, second = (work.unit for work in desk.port.sent)
+    assert second > first
+    desk.answer(RUNNING, first)  # the refusal comes again: it says nothing of the second
+    desk.answer(STARTED)
+    desk.answer(DONE)
+    assert [reply.status for reply in desk.told] == [DONE]
+    desk.port.pass_time(100 * PATIENCE)
+    assert len(desk.port.sent) == 2
+
+
+def test_one_behind_a_launch_that_runs_is_told_so() -> None:
+    desk = Desk()
+    desk.launch()
+    desk.answer(STARTED)
+    desk.launch()
+    desk.answer(RUNNING)
+    assert [reply.status for reply in desk.told] == [RUNNING]
+
+
+def test_it_is_told_in_the_end() -> None:
+    desk = Desk()
+    desk.launch()
+    while not desk.told:
+        desk.answer(RUNNING)
+        desk.port.pass_time(PATIENCE)
+        assert len(desk.port.sent) < 40
+    assert [reply.status for reply in desk.told] == [RUNNING]
+    assert len({work.unit for work in desk.port.sent}) == len(desk.port.sent) > 20
+
+
+def test_its_gpu_may_be_lost_meanwhile() -> None:
+    desk = Desk()
+    desk.launch()
+    desk.answer(RUNNING)
+    desk.card.members = (0, 1, 3)
+    desk.driver.counted(desk.card)
+    desk.port.pass_time(100 * PATIENCE)
+    assert desk.told == [LOST]
+    assert len(desk.port.sent) == 1
+
+
+@pytest.fixture(scope="module")
+def cells() -> Library:
+    return cells_library()
+
+
+@pytest.mark.parametrize("compute", [1274, 1275, 1313])
+def test_a_slow_gpu_does_each_step_once(cells: Library, compute: int) -> None:
+    """A step takes as long as the driver is patient: it asks for it again in the cycles in which its end comes back."""
+    run = Run(loads(SLOW.format(compute=compute)), cells)
+    assert run.run().failures == ()
+    report = run.server.applications.reports["x"]
+    assert (report.failed, report.steps, report.run) == (None, 3, 3 * 4 * compute)
