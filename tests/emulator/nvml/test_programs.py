@@ -87,7 +87,8 @@ def test_what_is_not_modelled_is_said_to_be_not_supported(monitored: Monitored) 
 n.nvmlInit()
 d = n.nvmlDeviceGetHandleByIndex(4)
 calls = [(n.nvmlDeviceGetTemperature, 0), (n.nvmlDeviceGetFanSpeed,),
-         (n.nvmlDeviceGetPcieThroughput, 0), (n.nvmlDeviceGetPersistenceMode,), (n.nvmlDeviceGetClockInfo, 0), (n.nvmlDeviceGetEccMode,)]
+         (n.nvmlDeviceGetPcieThroughput, 0), (n.nvmlDeviceGetPersistenceMode,),
+         (n.nvmlDeviceGetClockInfo, 0), (n.nvmlDeviceGetEccMode,)]
 found = []
 for call, *more in calls:
     try:
