@@ -1,5 +1,7 @@
 """How units of work go out: whole, in order, under the epoch of the entry GPU that they enter by, on the right lane,
-and across other cards where they must. In a closed ring what a GPU answers comes back over the other lane."""
+and across other cards where they must. In a closed ring what a GPU answers comes back over the other lane.
+
+Commands to contexts go the same way, but never across; what they ask for is judged by isolation.py."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,6 +11,8 @@ from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import SEGMENT_BYTES, Flag
+
+_FIRST_COMMAND = 1 << 31  # units below are work
 
 
 class Routes:
@@ -71,11 +75,13 @@ class Routes:
         if entry is None:
             yield f"it enters by card {entered.name}, which has no entry GPU"
             return
-        right = (self._wiring.cell(via, entry), max(own.size, entered.size) + 1, entered.epoch, entry, 0, 0)
+        commands = unit >= _FIRST_COMMAND
+        asks = enters[4:] if commands else (0, 0)
+        right = (self._wiring.cell(via, entry), max(own.size, entered.size) + 1, entered.epoch, entry, *asks)
         if enters != right:
             yield f"cell, TTL, epoch, entry GPU, computation and context are {enters}, must be {right}"
         able = [other.name for other in self._views if other is not own and self._leads(other, card)]
-        across = attempt == 1 and crosses(unit, self._across) and bool(able)
+        across = not commands and attempt == 1 and crosses(unit, self._across) and bool(able)
         if across != (via != card):
             ways = f"{', '.join(able) or 'no card'} has a way there"
             yield f"attempt {attempt} enters by card {entered.name}, for card {own.name}; {ways}"

@@ -10,7 +10,9 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import PartKind, loads
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement
-from ringhil.protocol.wire import Flag
+from ringhil.protocol.wire import Compute, Flag
+
+from .playing import violations
 
 SCENARIO = loads("server: {cards: {a: {gpus: 6}}}\nworkload: {units: 9, size: 8}\nuntil: 2000\n")
 
@@ -69,3 +71,34 @@ def test_nor_is_a_ring_that_has_been_cut_since(run: Run) -> None:
     truth.change((PartKind.LINK, 4), "link_cut", False, "link_cut", 2060)
     judged.answer(answer(2, ccw=False), 2100)
     assert [text for text, _ in judged.wrong if "answered" in text] == []
+
+
+COMMANDS_AND_WORK = """
+seed: 9
+server:
+  cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 3}}
+  boundary_links: [{from: a.2, to: b.1}]
+  settings: {device_memory: 4096}
+workload: {units: 40, size: 700, across: 50}
+sharing:
+  applications:
+    p: {gpu: a.3, steps: 5, compute: 900, input: 900}
+    q: {gpu: b.2, steps: 5, compute: 900}
+timeline:
+  - {at: 7000, fault: dead, gpu: a.0}
+"""
+
+
+def test_commands_beside_work_go_as_they_must() -> None:
+    """They have a computation and a context, and don't go across; neither is said to be wrong."""
+    assert violations(COMMANDS_AND_WORK) == ()
+
+
+def test_a_command_on_the_wrong_lane_is_named(run: Run) -> None:
+    judged = routes(run)
+    (view,) = run.server.cpu.cards
+    sent = segments.segments(1 << 31, 1, bytes(16), segments.Route(0, 0, 0, 2, True, 7, view.epoch), Compute.QUERY, 3)
+    judged.frame(0, next(iter(sent)), 2000)
+    assert [text for text, _ in judged.wrong] == [
+        "unit 2147483648 was sent at cycle 2000: attempt 1 goes counter-clockwise from GPU 0 to GPU 2"
+    ]
