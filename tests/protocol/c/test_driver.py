@@ -9,7 +9,6 @@ from tests.emulator.serial.served import Served
 
 from ringhil.protocol.line.management import LineFault
 
-from . import library as c
 from .applications import GPU, LOST, PATIENCE, ByPython, by_c
 
 SERVER = "server: {cards: {a: {gpus: 5, host_links: [0, 1]}}, settings: {device_memory: 100}}\n"
@@ -19,11 +18,6 @@ OTHERS = ["configure 1 90", "create 1 5", "allocate 3 1", "launch 1 900000", "ca
 END = ["destroy 1", "query 1 0", "allocate 2 50", "destroy 2"]
 ALL = [*MEMORY, *WORK, *OTHERS, *END]
 STEPS = [f"{what} 1 {amount}" for _ in range(30) for what, amount in (("copy", "1 300"), ("launch", 200), ("wait", ""))]
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return c.program("driver", tmp_path_factory.mktemp("driver"), *c.SANITIZED)
 
 
 @pytest.fixture(scope="module")
