@@ -40,7 +40,7 @@ class Isolation:
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
-        self._commands: dict[int, _Command] = {}
+        self._commands: dict[tuple[int, _Gpu], _Command] = {}  # each GPU has numbers of its own
         self._contexts: dict[_Gpu, dict[int, _Context]] = {}
         self._unknown: set[_Gpu] = set()  # there may be contexts that nobody has an account of
         self._coming: dict[_Gpu, int] = {}  # pages asked for, of which nothing has been heard
@@ -53,11 +53,11 @@ class Isolation:
         if frame[0] != Work.KIND or frame[20:22] != b"\0\0":
             return
         _, card, _, _, gpu, _, unit, *_, compute, _, context = Work.HEAD.unpack_from(frame)
-        if unit < _FIRST_UNIT or unit in self._commands:
+        if unit < _FIRST_UNIT or (unit, (card, gpu)) in self._commands:
             return
         head = frame[Work.HEAD.size :]
         command = _Command((card, gpu), context, compute, int.from_bytes(head[:4]), int.from_bytes(head[4:8]))
-        self._commands[unit] = command
+        self._commands[unit, command.gpu] = command
         if compute == _ALLOCATE:
             self._coming[command.gpu] = self._coming.get(command.gpu, 0) + command.amount
 
@@ -68,8 +68,8 @@ class Isolation:
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""
-        command = self._commands.get(result.unit)
-        if command is None or (result.source_card, result.source) != command.gpu:
+        command = self._commands.get((result.unit, (result.source_card, result.source)))
+        if command is None:
             return
         if command.compute == _LAUNCH and result.status in (_DONE, _CANCELLED):
             self._end(command, result, now)

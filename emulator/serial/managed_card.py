@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware
+from ringhil.emulator.host.sharing.command import is_command
+from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware, ToCpu
 from ringhil.emulator.serial.injecting import Injections
 from ringhil.emulator.serial.noise import LineFaults
 from ringhil.emulator.serial.refused import NotDone
@@ -11,23 +12,24 @@ from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import LossOver, Struck
 from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import codec, wire
-from ringhil.protocol.frames import Report
+from ringhil.protocol.frames import Acknowledgement, Frame, Report, Result, Work
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import EventKind, Injection, LineFault, Refusal, Way
 from ringhil.protocol.registers import REGISTERS
-from ringhil.protocol.wire import CensusVerdict, Port
+from ringhil.protocol.wire import CensusVerdict, Compute, Port
 
 _REGISTERS = {register.address: register for register in REGISTERS}
 _PORTS = Port.codes()
 _NONE = CensusVerdict.NONE.code
+_UNIT = slice(12, 16)  # of an answer's bytes
 
 Answer = Callable[[m.Message], None]
-Follower = Callable[[EventKind, m.Message], None]
+Follower = Callable[[int, m.Message], None]
 
 
 class ManagedCard:
     """Card number `card` of `server`, which has not started yet. A follower is told each event of the card, and its
-    kind."""
+    kinds."""
 
     def __init__(self, server: LiveServer, card: int) -> None:
         self._server, self.number = server, card
@@ -120,14 +122,30 @@ class ManagedCard:
         except codec.FrameError as error:
             raise NotDone(Refusal.BAD_VALUE, f"this is no frame: {error}") from None
         if frame.KIND in (kind.code for kind in wire.DATA_KINDS):
-            raise NotDone(Refusal.CANNOT, "frames of the data channel are sent by the CPU and the compute engine alone")
-        self._server.kernel.send_mail(cell, request.port, request.frame)
+            self._pass_on(request, frame)
+        else:
+            self._server.kernel.send_mail(cell, request.port, request.frame)
+
+    def _pass_on(self, request: m.SendRequest, frame: Frame) -> None:
+        """A command to a context, or a part of one: whoever sends it is a driver, beside that of the CPU's own."""
+        if not isinstance(frame, Work) or frame.compute == Compute.DIGEST.code or not is_command(frame.unit):
+            text = "of the data channel only commands to contexts are sent for others, numbered from 0x80000000"
+            raise NotDone(Refusal.CANNOT, text)
+        if request.port != Port.CPU.code:
+            raise NotDone(Refusal.BAD_VALUE, f"port {request.port}: allowed for a command is {Port.CPU.code}")
+        if {frame.card, frame.source_card} != {self.number}:
+            cards = f"card {frame.card}, by way of card {frame.source_card}"
+            raise NotDone(Refusal.BAD_VALUE, f"{cards}: allowed for a command is this card's number, {self.number}")
+        view = self._server.cpu.cards[self.number]
+        if view.entry != request.gpu:
+            raise NotDone(Refusal.NO_ENTRY_GPU, f"GPU {request.gpu} is not the entry GPU now")
+        self._server.cpu.driver.pass_on(view, request.frame)
 
     # ---------------------------------------------------------------------------------------------- events
 
-    def _tell(self, kind: EventKind, event: m.Message) -> None:
+    def _tell(self, kinds: int, event: m.Message) -> None:
         for follower in self.followers:
-            follower(kind, event)
+            follower(kinds, event)
 
     def _frame(self, seen: FrameSeen) -> None:
         gpu = seen.cell - self._first
@@ -136,7 +154,8 @@ class ManagedCard:
         if self.followers:
             way = Way.parse(seen.WAY)
             event = m.FrameEvent(0, gpu, seen.port, way.code, int(seen.bad), seen.cycle, seen.frame)
-            self._tell(EventKind.FRAMES, event)
+            answers = isinstance(seen, ToCpu) and _answers_a_command(seen.frame)
+            self._tell(EventKind.FRAMES | EventKind.ANSWERS if answers else EventKind.FRAMES, event)
         if isinstance(seen, FromFirmware) and seen.frame[:1] == bytes([Report.KIND]):
             report = codec.decode(seen.frame, check=False)
             assert isinstance(report, Report)
@@ -194,6 +213,10 @@ class ManagedCard:
 
     def _loss_over(self, over: LossOver) -> None:
         self._injections.over("keepalive_loss", over.cell - self._first)
+
+
+def _answers_a_command(frame: bytes) -> bool:
+    return frame[0] in (Result.KIND, Acknowledgement.KIND) and is_command(int.from_bytes(frame[_UNIT]))
 
 
 _Census = m.CensusReply | m.CountEvent | m.LastCensusReply

@@ -258,9 +258,9 @@ class ManagementPort:
 
     # ---------------------------------------------------------------------------------------------- events
 
-    def _follow(self, kind: EventKind, event: m.Message) -> None:
-        self._typist.follow(kind, event)
-        if not self._events & kind:
+    def _follow(self, kinds: int, event: m.Message) -> None:
+        self._typist.follow(kinds, event)
+        if not self._events & kinds:
             return
         if self._untold or self._has_no_room:
             self.counts.missed += 1

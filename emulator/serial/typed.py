@@ -27,7 +27,7 @@ from ringhil.emulator.serial.words import (
 )
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
-from ringhil.protocol.line.management import EventKind, Injection, LineFault
+from ringhil.protocol.line.management import Injection, LineFault
 from ringhil.protocol.wire import Port
 
 _LONGEST = 200  # bytes of a line
@@ -107,9 +107,9 @@ class Typist:
             return None
         return self._fresh or end >= 2
 
-    def follow(self, kind: EventKind, event: m.Message) -> None:
+    def follow(self, kinds: int, event: m.Message) -> None:
         """Something has happened."""
-        if self.present and self.watched & kind:
+        if self.present and self.watched & kinds:
             self._print(" ".join(f"{key}={value}" for key, value in told(event).items()))
 
     def _leave(self, *, between: bool) -> bytes:

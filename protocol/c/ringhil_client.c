@@ -27,8 +27,7 @@ uint16_t rh_next_id(struct rh_client *client) {
     return client->id;
 }
 
-/* One byte. RH_OK: perhaps a message, of which an event has been told; its length otherwise. */
-static enum rh_status hear(struct rh_client *client, int restart, size_t *length) {
+enum rh_status rh_hear(struct rh_client *client, int restart, size_t *length) {
     uint8_t byte = 0;
     int got = client->line.read(client->line.context, &byte, restart);
     *length = 0;
@@ -63,7 +62,7 @@ enum rh_status rh_ask(struct rh_client *client, const uint8_t *request, size_t l
         if (!client->line.write(client->line.context, client->out, wrapped))
             return RH_GONE;
         for (int restart = 1; status == RH_OK; restart = 0) {
-            status = hear(client, restart, reply_length);
+            status = rh_hear(client, restart, reply_length);
             if (*reply_length && rh_id(client->receiver.buffer, *reply_length) == id) {
                 *reply = client->receiver.buffer;
                 return answered(client, rh_type(request, length), *reply_length);
@@ -79,7 +78,7 @@ enum rh_status rh_listen(struct rh_client *client) {
     enum rh_status status = RH_OK;
     for (int restart = 1; status == RH_OK; restart = 0) {
         size_t length = 0;
-        status = hear(client, restart, &length);
+        status = rh_hear(client, restart, &length);
     }
     return status == RH_SILENT ? RH_OK : status;
 }

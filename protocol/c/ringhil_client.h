@@ -51,6 +51,8 @@ uint16_t rh_next_id(struct rh_client *client);
 /* Ask, and wait for the answer, which stands in `in` until the next byte. */
 enum rh_status rh_ask(struct rh_client *client, const uint8_t *request, size_t length, const uint8_t **reply,
                       size_t *reply_length);
+/* One byte. RH_OK: perhaps a message, of which an event has been told; its length otherwise. */
+enum rh_status rh_hear(struct rh_client *client, int restart, size_t *length);
 /* Listen for events until nothing has come in time. */
 enum rh_status rh_listen(struct rh_client *client);
 

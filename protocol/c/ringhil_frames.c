@@ -231,3 +231,129 @@ int rhw_unpack_report(struct rhw_report *m, const uint8_t *in, size_t length) {
     m->sets_length = length - 56u;
     return 1;
 }
+
+size_t rhw_pack_work(const struct rhw_work *m, uint8_t *out, size_t room) {
+    if (room < 32u || m->payload_length > (room - 32u) || m->payload_length > (RH_LONGEST - 32u))
+        return 0;
+    out = put(out, 20u, 1);
+    out = put(out, m->card, 1);
+    out = put(out, m->flags, 2);
+    out = put(out, m->ttl, 2);
+    out = put(out, m->destination, 2);
+    out = put(out, m->epoch, 4);
+    out = put(out, m->unit, 4);
+    out = put(out, m->source, 2);
+    out = put(out, m->attempt, 2);
+    out = put(out, m->segment, 2);
+    out = put(out, m->segment_bytes, 2);
+    out = put(out, m->length, 4);
+    out = put(out, m->compute, 1);
+    out = put(out, m->source_card, 1);
+    out = put(out, m->context, 2);
+    if (m->payload_length)
+        memcpy(out, m->payload, m->payload_length);
+    return 32u + m->payload_length;
+}
+
+int rhw_unpack_work(struct rhw_work *m, const uint8_t *in, size_t length) {
+    if (length < 32u || in[0] != 20u)
+        return 0;
+    in += 1;
+    m->card = (uint8_t)get(&in, 1);
+    m->flags = (uint16_t)get(&in, 2);
+    m->ttl = (uint16_t)get(&in, 2);
+    m->destination = (uint16_t)get(&in, 2);
+    m->epoch = (uint32_t)get(&in, 4);
+    m->unit = (uint32_t)get(&in, 4);
+    m->source = (uint16_t)get(&in, 2);
+    m->attempt = (uint16_t)get(&in, 2);
+    m->segment = (uint16_t)get(&in, 2);
+    m->segment_bytes = (uint16_t)get(&in, 2);
+    m->length = (uint32_t)get(&in, 4);
+    m->compute = (uint8_t)get(&in, 1);
+    m->source_card = (uint8_t)get(&in, 1);
+    m->context = (uint16_t)get(&in, 2);
+    m->payload = in;
+    m->payload_length = length - 32u;
+    return 1;
+}
+
+size_t rhw_pack_result(const struct rhw_result *m, uint8_t *out, size_t room) {
+    if (room < 40u)
+        return 0;
+    out = put(out, 21u, 1);
+    out = put(out, m->card, 1);
+    out = put(out, m->flags, 2);
+    out = put(out, m->ttl, 2);
+    out = put(out, m->destination, 2);
+    out = put(out, m->epoch, 4);
+    out = put(out, m->unit, 4);
+    out = put(out, m->source, 2);
+    out = put(out, m->attempt, 2);
+    out = put(out, m->status, 2);
+    out = put(out, m->source_card, 1);
+    out = put(out, m->queued, 1);
+    out = put(out, m->digest, 8);
+    out = put(out, m->length, 4);
+    out = put(out, m->cycles, 4);
+    return 40u;
+}
+
+int rhw_unpack_result(struct rhw_result *m, const uint8_t *in, size_t length) {
+    if (length != 40u || in[0] != 21u)
+        return 0;
+    in += 1;
+    m->card = (uint8_t)get(&in, 1);
+    m->flags = (uint16_t)get(&in, 2);
+    m->ttl = (uint16_t)get(&in, 2);
+    m->destination = (uint16_t)get(&in, 2);
+    m->epoch = (uint32_t)get(&in, 4);
+    m->unit = (uint32_t)get(&in, 4);
+    m->source = (uint16_t)get(&in, 2);
+    m->attempt = (uint16_t)get(&in, 2);
+    m->status = (uint16_t)get(&in, 2);
+    m->source_card = (uint8_t)get(&in, 1);
+    m->queued = (uint8_t)get(&in, 1);
+    m->digest = (uint64_t)get(&in, 8);
+    m->length = (uint32_t)get(&in, 4);
+    m->cycles = (uint32_t)get(&in, 4);
+    (void)in;
+    return 1;
+}
+
+size_t rhw_pack_acknowledgement(const struct rhw_acknowledgement *m, uint8_t *out, size_t room) {
+    if (room < 24u)
+        return 0;
+    out = put(out, 22u, 1);
+    out = put(out, m->card, 1);
+    out = put(out, m->flags, 2);
+    out = put(out, m->ttl, 2);
+    out = put(out, m->destination, 2);
+    out = put(out, m->epoch, 4);
+    out = put(out, m->unit, 4);
+    out = put(out, m->source, 2);
+    out = put(out, m->attempt, 2);
+    out = put(out, m->status, 2);
+    out = put(out, m->source_card, 1);
+    out = put(out, m->queued, 1);
+    return 24u;
+}
+
+int rhw_unpack_acknowledgement(struct rhw_acknowledgement *m, const uint8_t *in, size_t length) {
+    if (length != 24u || in[0] != 22u)
+        return 0;
+    in += 1;
+    m->card = (uint8_t)get(&in, 1);
+    m->flags = (uint16_t)get(&in, 2);
+    m->ttl = (uint16_t)get(&in, 2);
+    m->destination = (uint16_t)get(&in, 2);
+    m->epoch = (uint32_t)get(&in, 4);
+    m->unit = (uint32_t)get(&in, 4);
+    m->source = (uint16_t)get(&in, 2);
+    m->attempt = (uint16_t)get(&in, 2);
+    m->status = (uint16_t)get(&in, 2);
+    m->source_card = (uint8_t)get(&in, 1);
+    m->queued = (uint8_t)get(&in, 1);
+    (void)in;
+    return 1;
+}

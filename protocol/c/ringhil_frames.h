@@ -22,6 +22,8 @@ extern "C" {
 #define RHW_MAX_RING 1024u /* GPUs of a card */
 #define RHW_NO_CARD 0xFFu
 #define RHW_NO_HOLDER 0xFFFFFFFFu
+#define RHW_CONTEXTS 16u /* of a compute engine */
+#define RHW_SEGMENT 256u /* bytes of a work unit in a frame */
 #define RHW_OVERFLOW 0x8000u /* in `record_limit` */
 
 /* What a frame is for. The high nibble is the version of the wire format. */
@@ -77,6 +79,52 @@ enum rhw_verdict {
     RHW_VERDICT_RING = 1,
     RHW_VERDICT_SINGLE = 2,
     RHW_VERDICT_ARMS = 3,
+};
+
+/* What a work unit asks of the compute engine: a digest of its bytes, or a command to one of its contexts. */
+enum rhw_compute {
+    RHW_COMPUTE_DIGEST = 0,
+    RHW_COMPUTE_CREATE = 16,
+    RHW_COMPUTE_DESTROY = 17,
+    RHW_COMPUTE_CONFIGURE = 18,
+    RHW_COMPUTE_ALLOCATE = 19,
+    RHW_COMPUTE_FREE = 20,
+    RHW_COMPUTE_COPY = 21,
+    RHW_COMPUTE_LAUNCH = 22,
+    RHW_COMPUTE_CANCEL = 23,
+    RHW_COMPUTE_QUERY = 24,
+};
+
+/* What a query asks a context for: the digest of its answer. */
+enum rhw_query {
+    RHW_QUERY_MEMORY = 0,
+    RHW_QUERY_RUN_TIME = 1,
+    RHW_QUERY_COUNTS = 2,
+    RHW_QUERY_LAUNCH = 3,
+    RHW_QUERY_GPU = 4,
+    RHW_QUERY_ENERGY = 5,
+    RHW_QUERY_BUSY = 6,
+};
+
+/* Why a GPU refuses a work unit. The last three: a command that reached no context. */
+enum rhw_refusal {
+    RHW_REFUSAL_BUSY = 1,
+    RHW_REFUSAL_INCOMPLETE = 2,
+    RHW_REFUSAL_UNKNOWN_KIND = 3,
+    RHW_REFUSAL_NO_CONTEXT = 4,
+    RHW_REFUSAL_FOREIGN = 5,
+    RHW_REFUSAL_EXISTS = 6,
+};
+
+/* Status of a result. All but the first are a context's. */
+enum rhw_answer {
+    RHW_ANSWER_DONE = 0,
+    RHW_ANSWER_OVER_LIMIT = 1,
+    RHW_ANSWER_NO_MEMORY = 2,
+    RHW_ANSWER_INVALID = 3,
+    RHW_ANSWER_RUNNING = 4,
+    RHW_ANSWER_CANCELLED = 5,
+    RHW_ANSWER_STARTED = 6,
 };
 
 /* Flags of a frame; those in `MUTABLE_FLAGS` may be set by a hop. */
@@ -216,6 +264,62 @@ struct rhw_report {
 };
 size_t rhw_pack_report(const struct rhw_report *m, uint8_t *out, size_t room);
 int rhw_unpack_report(struct rhw_report *m, const uint8_t *in, size_t length);
+
+struct rhw_work {
+    uint8_t card;
+    uint16_t flags;
+    uint16_t ttl;
+    uint16_t destination;
+    uint32_t epoch;
+    uint32_t unit;
+    uint16_t source;
+    uint16_t attempt;
+    uint16_t segment;
+    uint16_t segment_bytes;
+    uint32_t length;
+    uint8_t compute;
+    uint8_t source_card;
+    uint16_t context;
+    const uint8_t *payload;
+    size_t payload_length;
+};
+size_t rhw_pack_work(const struct rhw_work *m, uint8_t *out, size_t room);
+int rhw_unpack_work(struct rhw_work *m, const uint8_t *in, size_t length);
+
+struct rhw_result {
+    uint8_t card;
+    uint16_t flags;
+    uint16_t ttl;
+    uint16_t destination;
+    uint32_t epoch;
+    uint32_t unit;
+    uint16_t source;
+    uint16_t attempt;
+    uint16_t status;
+    uint8_t source_card;
+    uint8_t queued;
+    uint64_t digest;
+    uint32_t length;
+    uint32_t cycles;
+};
+size_t rhw_pack_result(const struct rhw_result *m, uint8_t *out, size_t room);
+int rhw_unpack_result(struct rhw_result *m, const uint8_t *in, size_t length);
+
+struct rhw_acknowledgement {
+    uint8_t card;
+    uint16_t flags;
+    uint16_t ttl;
+    uint16_t destination;
+    uint32_t epoch;
+    uint32_t unit;
+    uint16_t source;
+    uint16_t attempt;
+    uint16_t status;
+    uint8_t source_card;
+    uint8_t queued;
+};
+size_t rhw_pack_acknowledgement(const struct rhw_acknowledgement *m, uint8_t *out, size_t room);
+int rhw_unpack_acknowledgement(struct rhw_acknowledgement *m, const uint8_t *in, size_t length);
 
 #ifdef __cplusplus
 }

@@ -113,6 +113,7 @@ enum rh_injection {
 #define RH_EVENTS_ROLES 0x0002u
 #define RH_EVENTS_COUNTS 0x0004u
 #define RH_EVENTS_FAULTS 0x0008u
+#define RH_EVENTS_ANSWERS 0x0010u
 
 /* Registers of a node, by name: docs/protocol.md. */
 enum rh_register {

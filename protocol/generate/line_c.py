@@ -1,7 +1,7 @@
 """Writes messages for C, from the construct definitions: structs, and functions that pack and unpack them.
 
 `ringhil_messages`: those of a management port; `ringhil_firmware_messages`: those of the firmware loop;
-`ringhil_frames`: those frames of the ring that firmware makes and reads.
+`ringhil_frames`: those frames of the ring that firmware, or a driver, makes and reads.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,6 +23,8 @@ _NAMES = {
     "MemberState": "STATE",
     "MemberFlag": "MEMBER",
     "CensusVerdict": "VERDICT",
+    "AckStatus": "REFUSAL",
+    "ResultStatus": "ANSWER",
     "GpuState": "GPU",
     "RecordFlag": "RECORD",
     "LeaseEnd": "END",
@@ -31,7 +33,7 @@ _NAMES = {
     "StatusBit": "STATUS",
 }
 _TRAILER = 8  # bytes of a frame's two CRCs
-_FRAMES = ("statistics", "keepalive", "election", "report")
+_FRAMES = ("statistics", "keepalive", "election", "report", "work", "result", "acknowledgement")
 
 
 @dataclass(frozen=True)
@@ -219,6 +221,8 @@ FRAMES = CFile(
         f"#define RHW_MAX_RING {wire.MAX_RING}u /* GPUs of a card */",
         f"#define RHW_NO_CARD 0x{wire.NO_CARD:02X}u",
         f"#define RHW_NO_HOLDER 0x{wire.NO_HOLDER:08X}u",
+        f"#define RHW_CONTEXTS {wire.CONTEXTS}u /* of a compute engine */",
+        f"#define RHW_SEGMENT {wire.SEGMENT_BYTES}u /* bytes of a work unit in a frame */",
         f"#define RHW_OVERFLOW 0x{wire.OVERFLOW:04X}u /* in `record_limit` */",
     ),
     words=(
@@ -229,6 +233,10 @@ FRAMES = CFile(
         wire.MemberState,
         wire.Operation,
         wire.CensusVerdict,
+        wire.Compute,
+        wire.Query,
+        wire.AckStatus,
+        wire.ResultStatus,
     ),
     bits=(wire.Flag, wire.RecordFlag, wire.MemberFlag, registers.ControlBit, registers.StatusBit),
     structs=tuple(_frames()),

@@ -52,7 +52,8 @@ and gets the same answer, a census that is under way its one answer. Other bytes
 
 A client is told of events of the kinds that it subscribed to last, each once, in the order of their cycles. Frames are
 those that the firmware of a GPU takes from its mailbox and puts there, and those that the CPU does; so a census is seen
-from its first message to its report, and whatever is sent by `send`. An event that finds no room is left out, and
+from its first message to its report, and whatever is sent by `send`. Of these, answers are the results and refusals of
+[commands to contexts](contexts.md) that the CPU is brought. An event that finds no room is left out, and
 counted by `missed_event` when there is room again, which may be behind the end of a subscription. However much there is
 to be told, requests are answered in between.
 
@@ -60,12 +61,15 @@ A card that injects [faults](scenarios.md#timeline) does what each of them is ab
 one, it refuses to begin it again, to end one that isn't set or is for good (hardware that is lost), and values that it
 doesn't take. A GPU that is elected is told with the epoch that its censuses have.
 
+Whoever sends commands to contexts is a driver: it numbers them, from 0x80000000 up, and waits for their answers. They
+are sent, by port 2, to the GPU that is the entry GPU now; any other is refused with `no_entry_gpu`.
+
 A card refuses what is wrong before it does any of it. It refuses a type that it doesn't know with `unknown_type`, one
 that its capabilities leave out with `cannot`. Each GPU of the ring has registers of its own, those of
 [the map](protocol.md#register-map-of-a-node); a read shows what they are now.
 
-A later minor version only adds types, and fields at the end of the fixed part of `hello_reply`. A later major version
-keeps `hello`, and the first two bytes behind the id of `hello_reply`, as they are here.
+A later minor version only adds types, kinds of events, and fields at the end of the fixed part of `hello_reply`. A
+later major version keeps `hello`, and the first two bytes behind the id of `hello_reply`, as they are here.
 """
 _TABLES: Words = (
     ("Capabilities of a card", management.Capability),

@@ -9,8 +9,8 @@ begins
 and may end with one field of any length, which reaches to the end of the message. `id` is the client's to choose, and 0
 in an event. Times are cycles of the ring's clock since power-up.
 
-A later minor version only adds types, and fields at the end of the fixed part of `hello_reply`; a later major version
-keeps `hello` and the first three bytes of `hello_reply`'s body as they are.
+A later minor version only adds types, kinds of events, and fields at the end of the fixed part of `hello_reply`; a
+later major version keeps `hello` and the first three bytes of `hello_reply`'s body as they are.
 """
 
 from construct import Const, Enum, FlagsEnum, GreedyBytes, GreedyRange, Int8ub, Int16ub, Int32ub, Int64ub, Struct
@@ -72,6 +72,7 @@ class EventKind(Bits):
     ROLES = 0x0002
     COUNTS = 0x0004
     FAULTS = 0x0008
+    ANSWERS = 0x0010  # those of the frames that answer commands to contexts of GPUs
 
 
 class Refusal(Coded):
@@ -191,7 +192,9 @@ MESSAGES = {
         Type.SEND,
         _GPU,
         "port" / Enum(Int8ub, **Port.codes()) * "of its mailbox",
-        "frame" / GreedyBytes * "whole; its link CRC is written anew. It goes out as if the GPU's firmware had sent it",
+        "frame"
+        / GreedyBytes
+        * "whole; its link CRC is written anew. It goes out as if the GPU's firmware sent it, a command as the CPU's",
     ),
     Type.SEND_REPLY: _message(Type.SEND_REPLY, _NOW),
     Type.SUBSCRIBE: _message(Type.SUBSCRIBE, "events" / FlagsEnum(Int16ub, **EventKind.codes())),

@@ -19,7 +19,7 @@ from ringhil.emulator.host import segments
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.command import LOST, Command, Reply, answer_of, unit_of
 from ringhil.protocol.frames import Acknowledgement, Result
-from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
+from ringhil.protocol.wire import FLIT_BYTES, AckStatus, Compute, ResultStatus
 
 Then = Callable[[Reply], None]
 _MORE = 8  # times as long as the first attempt may one take at most
@@ -92,6 +92,12 @@ class Driver:
                 self._end(asked, LOST if answer.status is AckStatus.NO_CONTEXT else answer)
         elif answer.status not in _AGAIN:
             self._answered(line, asked, answer)
+
+    def pass_on(self, card: CardView, frame: bytes) -> None:
+        """Send a command of somebody else's, or a part of one, to a card with an entry GPU; the answer is theirs."""
+        assert card.cell is not None
+        self._port.send(card.cell, [frame])
+        card.link_free_at = max(card.link_free_at, self._port.now) + len(frame) // FLIT_BYTES
 
     def counted(self, card: CardView) -> None:
         """These are its members now: the contexts of others are lost."""

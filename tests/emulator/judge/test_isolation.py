@@ -103,6 +103,17 @@ def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> Non
     assert f"of GPU {GPU}, card 0" in text
 
 
+def test_each_gpu_has_numbers_of_its_own() -> None:
+    """Two drivers may give the same number to commands to different GPUs."""
+    told = Told()
+    for frame in segments.segments(
+        unit_of(2), 1, Command(Compute.ALLOCATE, 1, 9).payload(), replace(ROUTE, gpu=GPU + 1), Compute.ALLOCATE, 1
+    ):
+        told.judge.sent(frame)
+    told.ask(1, Compute.ALLOCATE, 61, (61, LIMIT))
+    assert len(told.found) == 1
+
+
 def test_after_a_fault_of_the_gpu_nothing_is_known() -> None:
     told = Told()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))

@@ -63,9 +63,17 @@ def test_the_example_of_the_page_is_built(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_example_of_the_driver_is_built(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sharing.md").read_text()
+    example = tmp_path / "example.c"
+    example.write_text(page.split("```c\n")[1].split("```")[0])
+    done = c.compile_c(*c.STRICT, f"-I{c.INCLUDE}", "-c", example, "-o", tmp_path / "example.o")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_cpp_takes_its_headers(tmp_path: Path) -> None:
     program = tmp_path / "x.cpp"
-    program.write_text('#include "ringhil_client.h"\nint main() { return rh_id(0, 0); }\n')
+    program.write_text('#include "ringhil_driver.h"\nint main() { return rh_id(0, 0); }\n')
     done = c.compile_c("-x", "c++", "-Wall", "-Werror", f"-I{c.INCLUDE}", "-fsyntax-only", program)
     assert (done.returncode, done.stderr) == (0, "")
 

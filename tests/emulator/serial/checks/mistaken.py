@@ -626,7 +626,7 @@ class Subscribing(Honest):
 
     def asked(self, request: bytes) -> list[bytes]:
         found = request_of(request)
-        if isinstance(found, m.SubscribeRequest) and found.events < 16:
+        if isinstance(found, m.SubscribeRequest) and found.events <= sum(EventKind):
             self.memory[found.id] = found.events
             return [encode(replace(found, events=self.instead(found.events)))]
         return [request]
