@@ -110,6 +110,7 @@ class Conduct:
         listen(TakenIn, self._taken_in)
         listen(FromCpu, self._from_cpu)
         self._works = work is not None
+        self._tasks = server.scenario.sharing is not None or server.scenario.switching is not None
         if work is not None:
             listen(SharedOut, self._shared_out)
 
@@ -395,7 +396,8 @@ class Conduct:
         """The run is over. `horizon`: the cycle up to which it is played even if all work is done; None: it ends when
         its file says so."""
         now = self._kernel.now
-        if horizon is not None and self._done_at is not None and now > max(horizon, self._done_at):
+        alone = not self._tasks  # they may have more to do than the work
+        if horizon is not None and self._done_at is not None and alone and now > max(horizon, self._done_at):
             self._lingered.append((f"the run went on to cycle {now}; all work was done at {self._done_at}", now))
         self.grants.finish(now)
         self.holding.finish(self._seats, now)
