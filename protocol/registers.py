@@ -80,6 +80,7 @@ _RO = (
     ("stalled", "frames", "data frames dropped because the way to another card stayed blocked"),
     ("contexts", "", "contexts of the compute engine, that of plain work units included; 0: it has none"),
     ("memory_held", "pages", "memory that contexts hold"),
+    ("turn", "bits", "who has the compute engine now: see below"),
 )
 
 # They follow time: a GPU that rests reads otherwise from cycle to cycle.
@@ -100,7 +101,7 @@ REGISTERS: tuple[Register, ...] = (
 LIVE = tuple(name for name, _, _ in _LIVE)
 
 # A node whose compute engine has no contexts lacks these: they read 0, and take nothing.
-OF_CONTEXTS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held")
+OF_CONTEXTS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held", "turn")
 # The same of one without a meter.
 OF_METER = (
     *("run_power", "idle_power", "low_power", "off_power", "low_after", "off_after", "low_wake", "off_wake"),
@@ -144,6 +145,16 @@ class PowerState(Coded):
     IDLE = "idle", 2
     LOW = "low", 3
     OFF = "off", 4
+
+
+class TurnBit(Bits):
+    """Bits of the register `turn`; below them, in 8 bits, the context."""
+
+    TAKEN = 1 << 8  # somebody has the engine
+    SWITCHING = 1 << 9  # it has not begun to work for the context yet
+
+
+TURN_CONTEXT = 0xFF  # of the register `turn`, while the engine is taken
 
 
 class FaultBit(Bits):

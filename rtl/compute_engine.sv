@@ -69,6 +69,7 @@ module compute_engine
     output logic [ 2:0] power_state_o,
     output logic [63:0] energy_o,
     output logic [63:0] busy_cycles_o,
+    output logic [ 9:0] turn_o,       // who has the engine, as the register `turn` has it
     output logic        waiting_o,    // wake_at_o counts
     output logic [63:0] wake_at_o,
     output logic        busy_o
@@ -308,7 +309,8 @@ module compute_engine
         .runs_o(turn_runs),
         .waiting_o(turn_waiting),
         .wake_at_o(turn_wake),
-        .busy_o(turns_busy)
+        .busy_o(turns_busy),
+        .shown_o(turn_o)
     );
   end else begin : g_no_contexts
     logic unused_ok;
@@ -317,8 +319,8 @@ module compute_engine
     };
     assign {no_context, no_reason, no_unit, no_home, no_attempt, no_card, no_from} = '0;
     assign {a_valid, a_unit, a_digest, a_home, a_attempt, a_status, a_card, a_length, a_cycles, a_from} = '0;
-    assign {turn_waiting, turn_wake, table_busy, turns_busy, plain_switch, held_o} = '0;
     assign {turn_begins, turn_runs, asks} = '0;
+    assign {turn_waiting, turn_wake, table_busy, turns_busy, plain_switch, held_o, turn_o} = '0;
     assign go = 1'b1;
   end
 
@@ -418,6 +420,6 @@ module compute_engine
   assign done_o     = finish && moving;
   assign refused_o  = (refuse && moving) || no_context;
   assign waiting_o  = timer_waiting || turn_waiting;
-  assign wake_at_o  = timer_waiting ? timer_wake : turn_wake;
   assign busy_o     = timer_busy || outcome_busy || table_busy || turns_busy || meter_busy;
+  assign wake_at_o  = turn_waiting ? turn_wake : timer_wake;  // of a unit: its switch is over before it is
 endmodule

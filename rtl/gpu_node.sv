@@ -102,6 +102,7 @@ module gpu_node
   logic [63:0] energy, busy_cycles;
   logic [ 2:0] power_state;
   logic metered, repowered;
+  logic [9:0] turn;
   logic [7:0] gpu_type, boundary_peer;
   logic [1:0][7:0] rx_bad_count;
   logic unused_ok;
@@ -408,6 +409,7 @@ module gpu_node
       .power_state_o(power_state),
       .energy_o(energy),
       .busy_cycles_o(busy_cycles),
+      .turn_o(turn),
       .waiting_o(compute_waiting),
       .wake_at_o(compute_wake),
       .busy_o(compute_busy)
@@ -490,6 +492,7 @@ module gpu_node
       .busy_i(busy_cycles),
       .metered_o(metered),
       .repowered_o(repowered),
+      .turn_i(turn),
       .control_o(control),
       .gpu_type_o(gpu_type),
       .weight_o(weight),

@@ -34,6 +34,7 @@ module registers
     input  logic [63:0] busy_i,
     output logic        metered_o,         // one of them is read
     output logic        repowered_o,       // a setting of the meter is written
+    input  logic [ 9:0] turn_i,
     output logic [31:0] control_o,
     output logic [ 7:0] gpu_type_o,
     output logic [15:0] weight_o,
@@ -124,6 +125,7 @@ module registers
       REG_ENERGY_HIGH: rdata_o = energy_i[63:32];
       REG_BUSY_LOW: rdata_o = busy_i[31:0];
       REG_BUSY_HIGH: rdata_o = busy_i[63:32];
+      REG_TURN: rdata_o = {22'h0, turn_i};
       default: rdata_o = offset < 8'(COUNTERS) ? count_q[offset[4:0]] : 32'h0;
     endcase
   end

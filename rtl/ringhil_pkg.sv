@@ -120,6 +120,7 @@ package ringhil_pkg;
   localparam logic [7:0] REG_STALLED = 8'h31;
   localparam logic [7:0] REG_CONTEXTS = 8'h32;
   localparam logic [7:0] REG_MEMORY_HELD = 8'h33;
+  localparam logic [7:0] REG_TURN = 8'h34;
   localparam logic [7:0] REG_POWER_STATE = 8'h35;
   localparam logic [7:0] REG_ENERGY_LOW = 8'h36;
   localparam logic [7:0] REG_ENERGY_HIGH = 8'h37;
@@ -197,6 +198,8 @@ package ringhil_pkg;
   localparam int STATUS_RESTORING = 9;
   localparam int STATUS_STUCK = 10;
   localparam int STATUS_DEGRADED = 11;
+  localparam int TURN_TAKEN = 8;
+  localparam int TURN_SWITCHING = 9;
   localparam int FAULT_PORT_WIDTH = 16;
 
   // Places in a node's vectors: ports, lanes, and the ways on which the data channel brings a frame.

@@ -6,6 +6,9 @@
 // that a turn waits for wake_i cycles, as it is when it begins (begins_o): an engine that slept has to wake up. While
 // slow_i, as it is when the turn begins, a launch comes forward by a quarter of the cycles that it has.
 //
+// shown_o says who has the engine, from the cycle after the turn was chosen until its last one; switching from there on
+// until the switch is over, which is shown for one cycle at least. It follows from registers alone.
+//
 // While frozen_i nothing moves, but time passes. With no launch anywhere the plain work has the engine as if there were
 // no contexts.
 module slice_scheduler
@@ -43,12 +46,13 @@ module slice_scheduler
     output logic                            runs_o,
     output logic                            waiting_o,       // wake_at_o counts
     output logic [                    63:0] wake_at_o,
-    output logic                            busy_o
+    output logic                            busy_o,
+    output logic [                     9:0] shown_o          // as the register `turn` has it
 );
   localparam int WIDTH = $clog2(CONTEXTS);
 
   // A turn: first_q in its first cycle, in which the context's settings are looked at; then until end_q.
-  logic run_q, first_q, slow_q, switches_q, ended_q, stopped;
+  logic run_q, first_q, slow_q, switches_q, switching_q, ended_q, stopped;
   logic [WIDTH-1:0] turn_q, last_q;
   logic [63:0] start_q, end_q;
   logic [31:0] long_q, work_q;
@@ -120,8 +124,15 @@ module slice_scheduler
 
   assign begun_o   = first_q && switches_q && !frozen_i;
   assign over_o    = (finish || stopped) && !frozen_i;
-  assign waiting_o = run_q && !first_q && !frozen_i;
-  assign wake_at_o = end_q;
+  // The end of a switch is shown in its cycle; start_q is that of a unit of plain work, too.
+  assign waiting_o = ((run_q && !first_q) || (plain_busy_i && switching_q)) && !frozen_i;
+  assign wake_at_o = switching_q ? start_q : end_q;
+  always @* begin
+    shown_o                 = '0;
+    shown_o[WIDTH-1:0]      = run_q ? turn_q : '0;
+    shown_o[TURN_TAKEN]     = run_q || plain_busy_i;
+    shown_o[TURN_SWITCHING] = switching_q;
+  end
   assign busy_o    = (choose || first_q || ended_q) && !frozen_i;
   always @* begin
     ran_o    = long_q;
@@ -141,14 +152,17 @@ module slice_scheduler
       turn_q   <= '0;
       last_q   <= '0;
       served_q <= '0;
+      switching_q <= 1'b0;
     end else if (!frozen_i) begin
       first_q <= choose;
+      if (now_i >= work_from || finish || stopped) switching_q <= 1'b0;
       ended_q <= finish && !choose;  // a unit of plain work is next
       if (choose) begin
         run_q      <= 1'b1;
         turn_q     <= next;
         last_q     <= next;
         switches_q <= next != last_q;
+        switching_q <= next != last_q;
         slow_q     <= slow_i;
         start_q    <= now_i + 64'(wake_i);
         served_q   <= (fresh ? CONTEXTS'(0) : served_q) | (CONTEXTS'(1) << next);
@@ -161,6 +175,8 @@ module slice_scheduler
       end
       if (plain_starts_i) begin
         last_q      <= '0;
+        start_q     <= now_i + 64'(plain_switch_o) + 64'(wake_i);
+        switching_q <= last_q != '0;
         served_q    <= (fresh ? CONTEXTS'(0) : served_q) | CONTEXTS'(1);
       end
     end

@@ -25,6 +25,7 @@ from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
 from ringhil.emulator.judge.switchover import SwitchOvers
 from ringhil.emulator.judge.told import Told
+from ringhil.emulator.judge.turn_watch import TurnWatch
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.judge.weighing import Weighing
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
@@ -86,7 +87,7 @@ class Conduct:
         work = server.cpu.workload
         wake = server.scenario.server.longest_wake
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2, wake)
-        self.isolation = Isolation(settings.device_memory)
+        self.isolation, self.turns = Isolation(settings.device_memory), TurnWatch(server)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -103,12 +104,13 @@ class Conduct:
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
         listen(Struck, self._struck)
-        listen(Flapped, lambda o: self.isolation.struck((o.card, o.gpu)))
+        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu)))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
         listen(FromCpu, self._from_cpu)
         self._works = work is not None
+        self._tasks = server.scenario.sharing is not None or server.scenario.switching is not None
         if work is not None:
             listen(SharedOut, self._shared_out)
 
@@ -322,6 +324,7 @@ class Conduct:
         if isinstance(answer, Ask):
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
         self.isolation.sent(o.frame)
+        self.turns.sent(o.frame, o.cycle)
         if not self._works:
             return
         self.ledger.frame(o.frame, o.cycle)
@@ -330,7 +333,11 @@ class Conduct:
     def _struck(self, o: Struck) -> None:
         self.weighing.struck(o.event, o.cycle)
         if isinstance(o.event.target, GpuRef):
-            self.isolation.struck((self._wiring.number(o.event.target.card), o.event.target.index))
+            self._gpu_struck((self._wiring.number(o.event.target.card), o.event.target.index))
+
+    def _gpu_struck(self, gpu: tuple[int, int]) -> None:
+        self.isolation.struck(gpu)
+        self.turns.struck(gpu)
 
     def _shared_out(self, o: SharedOut) -> None:
         self.ledger.split(o.shares)
@@ -349,6 +356,7 @@ class Conduct:
             message = _decoded(o.frame)
         if isinstance(message, Result):
             self.isolation.answered(message, o.cycle)
+            self.turns.answered(message, o.cycle)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:
                 self._done_at = o.cycle if work.completed == work.units else None
@@ -388,7 +396,8 @@ class Conduct:
         """The run is over. `horizon`: the cycle up to which it is played even if all work is done; None: it ends when
         its file says so."""
         now = self._kernel.now
-        if horizon is not None and self._done_at is not None and now > max(horizon, self._done_at):
+        alone = not self._tasks  # they may have more to do than the work
+        if horizon is not None and self._done_at is not None and alone and now > max(horizon, self._done_at):
             self._lingered.append((f"the run went on to cycle {now}; all work was done at {self._done_at}", now))
         self.grants.finish(now)
         self.holding.finish(self._seats, now)
@@ -398,6 +407,7 @@ class Conduct:
         self.gossip.finish(now)
         self.exits.finish(now)
         self.fence.finish(now)
+        self.turns.finish(now)
         self.ledger.finish(now)
 
 

@@ -9,6 +9,7 @@ from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
+from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import Expectation, GpuRef, LinkRef, When
 
@@ -27,8 +28,15 @@ class _Item:
 class _Findings:
     """What the CPU knows, for checks; cards by their names."""
 
-    def __init__(self, cpu: Cpu, results: Results, differs: Callable[[int], str | None], ledger: Ledger) -> None:
-        self.work, self._ledger = cpu.work, ledger
+    def __init__(
+        self,
+        cpu: Cpu,
+        results: Results,
+        differs: Callable[[int], str | None],
+        ledger: Ledger,
+        switching: Callable[[], SwitchingOutcome | None],
+    ) -> None:
+        self.work, self._ledger, self.switching = cpu.work, ledger, switching
         self._cards, self._results, self._differs = {card.name: card for card in cpu.cards}, results, differs
 
     def card(self, name: str) -> CardView:
@@ -57,7 +65,7 @@ class _Findings:
 
 
 class Expectations:
-    """`differs` says what of the CPU's view of a card, by number, isn't true."""
+    """`differs` says what of the CPU's view of a card, by number, isn't true; `switching` how tasks have fared."""
 
     def __init__(
         self,
@@ -67,11 +75,12 @@ class Expectations:
         results: Results,
         differs: Callable[[int], str | None],
         ledger: Ledger,
+        switching: Callable[[], SwitchingOutcome | None],
     ) -> None:
         names = tuple(card.name for card in cpu.cards)
         self._items = [_Item(i, e, uncounted=_awaited(e, names)) for i, e in enumerate(items)]
         self._kernel, self._cpu = kernel, cpu
-        self._findings = _Findings(cpu, results, differs, ledger)
+        self._findings = _Findings(cpu, results, differs, ledger, switching)
         for item in self._items:
             for cycle in _cycles(item.expectation):
                 kernel.remind(cycle, _Look(self, item))

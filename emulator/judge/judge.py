@@ -63,7 +63,13 @@ class Judge:
         listen(LossOver, self._loss_over)
         self.conduct = Conduct(server, self.watch, self.bounds, self._switchovers)
         self.expectations = Expectations(
-            server.scenario.expect, kernel, cpu, self.results, self.watch.differs, self.conduct.ledger
+            server.scenario.expect,
+            kernel,
+            cpu,
+            self.results,
+            self.watch.differs,
+            self.conduct.ledger,
+            self._switching,
         )
 
     # ------------------------------------------------------------------------------------------- what is observed

@@ -70,6 +70,11 @@ class SwitchingOutcome:
     held: dict[str, tuple[tuple[float, int], ...]]
     broken: tuple[str, ...]
 
+    @property
+    def refused(self) -> int:
+        """Requests that could not be served."""
+        return sum(request.failed for request in self.requests)
+
     def to_json(self) -> dict[str, Any]:
         """As `ringhil switch --json` has it."""
         return asdict(self)

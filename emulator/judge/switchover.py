@@ -16,8 +16,8 @@ from ringhil.emulator.server import LiveServer
 from ringhil.protocol import registers
 
 _BIT = registers.StatusBit.codes()
-_BYPASSED = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
-_WATCHED = _BYPASSED | _BIT["wrap_port1"] | _BIT["wrap_port2"]
+BYPASSED = _BIT["bypass_cw"] | _BIT["bypass_ccw"]
+STATUS_WATCHED = BYPASSED | _BIT["wrap_port1"] | _BIT["wrap_port2"]
 
 
 @dataclass
@@ -38,14 +38,14 @@ class _Awaited:
             # A GPU that lets nothing through has the links on both its sides taken for cut.
             turned = [seen[0] & _BIT["wrap_port2"], seen[1] & _BIT["wrap_port1"]]
             return all(turned) if self.state in (CUT, BLOCKED) else not any(turned)
-        return {OK: seen[0] & _BYPASSED == 0, OUT: seen[0] & _BYPASSED == _BYPASSED}[self.state]
+        return {OK: seen[0] & BYPASSED == 0, OUT: seen[0] & BYPASSED == BYPASSED}[self.state]
 
     def begun(self) -> bool:
         """One end of a link is in use, or one lane leads through the GPU."""
         seen = [self.status[cell] for cell in self.cells]
         if len(seen) == 2:
             return not (seen[0] & _BIT["wrap_port2"] and seen[1] & _BIT["wrap_port1"])
-        return seen[0] & _BYPASSED != _BYPASSED
+        return seen[0] & BYPASSED != BYPASSED
 
 
 class SwitchOvers:
@@ -67,7 +67,7 @@ class SwitchOvers:
         if state == OK and not awaited.begun():
             awaited.not_before = now + self._waits(card, opened)
         for cell in cells:
-            self._server.engine.watch_register(cell, "status", _WATCHED)
+            self._server.engine.watch_register(cell, "status", STATUS_WATCHED)
         self._awaited.append(awaited)
         self._look(awaited, now)
 
@@ -90,6 +90,8 @@ class SwitchOvers:
         return (cell(card, number),)
 
     def _changed(self, o: RegisterChanged) -> None:
+        if o.address != registers.ADDRESS["status"]:
+            return
         for awaited in self._awaited.copy():
             if o.cell in awaited.status:
                 awaited.status[o.cell] = o.value
@@ -113,4 +115,4 @@ class SwitchOvers:
         if over:
             self._awaited.remove(awaited)
             for cell in awaited.cells:
-                self._server.engine.watch_register(cell, "status", _WATCHED, on=False)
+                self._server.engine.watch_register(cell, "status", STATUS_WATCHED, on=False)

@@ -49,7 +49,9 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         timeline=check_timeline(source, resolver, written.timeline),
         lines=check_lines(source, [card.name for card in server.cards], written.timeline),
         until=written.until,
-        expect=ExpectChecker(source, resolver, workload, sharing).all(written.expect),
+        expect=ExpectChecker(source, resolver, workload, sharing, switches=written.switching is not None).all(
+            written.expect
+        ),
         invariants=frozenset(name for name in INVARIANTS if getattr(written.invariants, name)),
     )
 

@@ -20,11 +20,17 @@ class ExpectChecker:
     """Checks the entries of `expect` against the rest of the file; every method raises ScenarioError."""
 
     def __init__(
-        self, source: Source, resolver: Resolver, workload: Workload | None, sharing: Sharing | None = None
+        self,
+        source: Source,
+        resolver: Resolver,
+        workload: Workload | None,
+        sharing: Sharing | None = None,
+        *,
+        switches: bool = False,
     ) -> None:
         self.source = source
         names = [application.name for application in sharing.applications] if sharing else []
-        self._reader = Reader(source, resolver, workload, names)
+        self._reader = Reader(source, resolver, workload, names, switches)
 
     def all(self, written: Sequence[model.Expectation]) -> tuple[Expectation, ...]:
         return tuple(self._one(("expect", n), entry) for n, entry in enumerate(written))

@@ -249,6 +249,11 @@ class Invariants(Part):
         description="no context holds more memory than it may, all together not more than the GPU has, "
         "and none is refused what it may have",
     )
+    slice_kept: bool = Field(
+        True,
+        description="no context has a GPU's engine past its slice while another waits; "
+        "rounds, priorities and switches are as they must be",
+    )
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
     lease_terms: bool = Field(
         True,

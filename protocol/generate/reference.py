@@ -75,6 +75,7 @@ def render() -> str:
     out += _bits("Bits of control", registers.ControlBit.places(), False)
     out += _bits("Bits of status", registers.StatusBit.places(), False)
     out += _bits("Power states", registers.PowerState.codes(), False)
+    out += _bits("Bits of turn (0 to 7: the context)", registers.TurnBit.places(), False)
     out += _bits("Bits of a node's fault port", registers.FaultBit.places(), False)
     out += _bits("Bits of the link channels' fault port", registers.LinkFaultBit.places(), False)
     return "\n".join(out).rstrip() + "\n"

@@ -101,6 +101,7 @@ def render() -> str:
         ("LINK_FAULT", registers.LinkFaultBit),
         ("LINK", wire.LinkBit),
         ("STATUS", registers.StatusBit),
+        ("TURN", registers.TurnBit),
     ):
         out += [f"  localparam int {prefix}_{name.upper()} = {place};" for name, place in bits.places().items()]
     out.append(f"  localparam int FAULT_PORT_WIDTH = {registers.FAULT_PORT_WIDTH};")

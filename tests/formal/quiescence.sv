@@ -71,6 +71,13 @@ module quiescence
   // Plain work and contexts take turns, so one of both names the cycle to wake at.
   always_comb
     if (started_q) assert (!(dut.u_compute.u_timer.run_q && dut.u_compute.g_contexts.u_turns.run_q));
+  // What is looked at first is over first (proof `turns`).
+  always_comb begin
+    if (dut.u_compute.g_contexts.u_turns.run_q && !dut.u_compute.g_contexts.u_turns.first_q)
+      assume (dut.u_compute.g_contexts.u_turns.start_q <= dut.u_compute.g_contexts.u_turns.end_q);
+    if (dut.u_compute.u_timer.run_q && dut.u_compute.g_contexts.u_turns.switching_q)
+      assume (dut.u_compute.g_contexts.u_turns.start_q <= dut.u_compute.u_timer.finish_at_q);
+  end
   for (genvar d = 0; d < 2; d++) begin : g_pointers
     logic [7:0] held, read;
     assign held = dut.u_control.g_lane[d].u_lane.wr_q - dut.u_control.g_lane[d].u_lane.base_q;

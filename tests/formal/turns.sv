@@ -59,7 +59,7 @@ module turns
       .launched_i(launched), .priority_i(priorities), .turn_o(turn), .slice_i(slice), .state_i(state), .left_i(left),
       .begun_o(begun), .over_o(over), .ran_o(ran), .worked_o(worked), .stop_i(stop), .plain_waits_i(wants),
       .plain_busy_i(runs), .plain_starts_i(starts), .plain_go_o(go), .plain_switch_o(plain_switch), .begins_o(),
-      .runs_o(), .waiting_o(), .wake_at_o(), .busy_o(), .*
+      .runs_o(), .waiting_o(), .wake_at_o(), .busy_o(), .shown_o(), .*
   );
   // Its setup alone lets a unit take any time.
   work_timer plain (
@@ -221,6 +221,21 @@ module turns
       assert (!first || running);
       assert (!plain.first_q || runs);
       assert ((dut.launched_q & ~dut.alive_q) == '0);
+      // What is shown: a turn or a unit, and its switch until the cycle in which somebody looks.
+      assert (scheduler.shown_o == {scheduler.switching_q, running || runs, running ? 8'(turn) : 8'h0});
+      assert (!scheduler.switching_q || running || runs);
+      if (runs && scheduler.switching_q) begin
+        assert (scheduler.start_q <= plain.finish_at_q && scheduler.start_q < 64'h1 << 61);
+        if (plain.first_q) assert (plain.finish_at_q == scheduler.start_q);
+      end
+      if (running && !first) assert (scheduler.start_q <= scheduler.end_q);
+      if (running && scheduler.switching_q) assert (scheduler.switches_q);
+`ifdef COUNTED
+      if (first) assert (scheduler.switching_q == scheduler.switches_q);
+      if (runs && scheduler.switching_q) assert (scheduler.start_q == plain_from_q);
+      if (busy && scheduler.switching_q) assert (now_i <= mine || now_i == began + 64'h1);
+      if (busy && !scheduler.switching_q) assert (now_i > mine);
+`endif
       if (running || scheduler.ended_q) assert (scheduler.served_q[turn] && turn == scheduler.last_q);
       if (runs) assert (!held_q);
       if (running) begin

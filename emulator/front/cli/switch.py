@@ -1,7 +1,6 @@
 """`ringhil switch`: tasks that follow one another on a GPU, by each policy (W7)."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.files import is_stream, reason_of, write_whole
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
 from ringhil.emulator.front.cli.switch_page import page
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
@@ -62,8 +61,7 @@ def command(
     if sizes:
         raise click.UsageError("--size is for --from-onnx")
     console = terminal.beside(as_json, html=html)
-    if html is not None and not is_stream(html) and (html.is_dir() or not os.access(html.parent, os.W_OK)):
-        raise click.ClickException(f"{html}: cannot be written; name a file in a folder that can be written to")
+    must_be_writable(html)
     with explained():
         scenario = _scenario(file, seed)
         with terminal.building() as progress:
@@ -172,8 +170,4 @@ def _write(path: Path, scenario: Scenario, outcomes: dict[str, SwitchingOutcome]
     names = ", ".join(request.task for request in switching.requests[:20])
     what = f"One after the other on {switching.gpus[0]}: {names}. Link: {switching.link / 1000:g} GB/s."
     preset = None if switching.first_preset is None else switching.first_preset * _MIB
-    text = page(scenario.name, what, _COLUMNS, _rows(outcomes), outcomes, preset)
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
+    write_page(path, page(scenario.name, what, _COLUMNS, _rows(outcomes), outcomes, preset))

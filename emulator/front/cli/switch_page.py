@@ -1,31 +1,18 @@
 """Tasks that follow one another, as a page: what each policy costs, what was done when, and what memory was held."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.pages import render
+from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
 
 COLOURS = {"start": "#b9a7d6", "prepare": "#e0a030", "run": "#2a9d5a", "clean": "#8a8f98"}
-_WIDTH, _LEFT, _LANE, _HALF = 1200, 150, 26, 11
+_LANE, _HALF = 26, 11
 _MEMORY, _BELOW = 90, 20
-_TICKS = 8
 _CLOSE = 6  # switches that are shown from nearby
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """Milliseconds to places in the picture."""
-
-    begin: float
-    end: float
-
-    def x(self, ms: float) -> float:
-        inside = min(max(ms, self.begin), self.end)
-        return round(_LEFT + (inside - self.begin) * (_WIDTH - _LEFT) / max(1e-9, self.end - self.begin), 2)
 
 
 def page(
@@ -46,7 +33,7 @@ def page(
     )
 
 
-def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, _Scale]]:
+def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, Scale]]:
     """All of it, from shortly before the first launch on: what comes before it is the same for all. Then the first of
     the switches, each from shortly before the end of one execution to the end of the next."""
     served = [request for request in outcome.requests if request.ended_ms is not None]
@@ -54,27 +41,26 @@ def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, _Scale]]:
     ends = [request.ended_ms for request in served if request.ended_ms is not None]
     first, last = min(begins, default=0.0), max(ends, default=1.0)
     margin = max(1.0, 0.04 * (last - first))
-    yield outcome.policy, _Scale(max(0.0, first - margin), last + margin)
+    yield outcome.policy, Scale(max(0.0, first - margin), last + margin)
     for before, after in pairwise(served[: _CLOSE + 1]):
         assert before.ended_ms is not None
         assert after.ended_ms is not None
         around = max(1.0, 0.4 * (after.ended_ms - before.ended_ms))
         title = f"{outcome.policy}: from {before.task} to {after.task}"
-        yield title, _Scale(max(0.0, before.ended_ms - around), after.ended_ms + 0.2 * around)
+        yield title, Scale(max(0.0, before.ended_ms - around), after.ended_ms + 0.2 * around)
 
 
-def _chart(outcome: SwitchingOutcome, scale: _Scale, title: str, preset: int | None) -> dict[str, Any]:
+def _chart(outcome: SwitchingOutcome, scale: Scale, title: str, preset: int | None) -> dict[str, Any]:
     height = _LANE * len(outcome.requests)
     most = max(outcome.memory, preset or 0, 1)
     top = height + 8
-    ticks = [scale.begin + (scale.end - scale.begin) * step / _TICKS for step in range(1, _TICKS)]
     return {
         "title": title,
         "note": f"{scale.begin:,.1f} to {scale.end:,.1f} ms after the cards have been counted",
-        "width": _WIDTH,
-        "left": _LEFT,
+        "width": WIDTH,
+        "left": LEFT,
         "height": top + _MEMORY + _BELOW,
-        "ticks": [{"x": scale.x(at), "text": f"{at:,.1f} ms"} for at in ticks],
+        "ticks": scale.ticks(),
         "lanes": [{"y": _LANE * n, "text": f"{n}: {request.task}"} for n, request in enumerate(outcome.requests)],
         "bars": _bars(outcome, scale),
         "memory": _memory(outcome, scale, top, most),
@@ -84,7 +70,7 @@ def _chart(outcome: SwitchingOutcome, scale: _Scale, title: str, preset: int | N
     }
 
 
-def _bars(outcome: SwitchingOutcome, scale: _Scale) -> list[dict[str, Any]]:
+def _bars(outcome: SwitchingOutcome, scale: Scale) -> list[dict[str, Any]]:
     """Runs are in the upper half of a request's lane, what goes on beside them in the lower one."""
     bars = []
     for phase in outcome.phases:
@@ -106,7 +92,7 @@ def _bars(outcome: SwitchingOutcome, scale: _Scale) -> list[dict[str, Any]]:
     return bars
 
 
-def _memory(outcome: SwitchingOutcome, scale: _Scale, top: int, most: int) -> str:
+def _memory(outcome: SwitchingOutcome, scale: Scale, top: int, most: int) -> str:
     """All GPUs together, as steps."""
     levels = dict.fromkeys(outcome.held, 0)
     changes = sorted((at, gpu, held) for gpu, points in outcome.held.items() for at, held in points)

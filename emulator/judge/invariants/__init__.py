@@ -16,6 +16,7 @@ from ringhil.emulator.judge.invariants.rightly_counted import RightlyCounted
 from ringhil.emulator.judge.invariants.rightly_named import RightlyNamed
 from ringhil.emulator.judge.invariants.rightly_resent import RightlyResent
 from ringhil.emulator.judge.invariants.rightly_told import RightlyTold
+from ringhil.emulator.judge.invariants.slice_kept import SliceKept
 from ringhil.emulator.judge.invariants.steady_pace import SteadyPace
 from ringhil.emulator.judge.invariants.work_once import WorkOnce
 from ringhil.emulator.judge.invariants.wrong_count import WrongCount
@@ -34,6 +35,7 @@ ALL: tuple[type[Invariant], ...] = (
     RightlyNamed,
     WorkOnce,
     MemoryIsolated,
+    SliceKept,
     RightlyResent,
     RightlyCounted,
     RightlyTold,

@@ -15,6 +15,7 @@ from ringhil.emulator.scenario.expect.reachable import ReachableIs
 from ringhil.emulator.scenario.expect.shares import ShareIs
 from ringhil.emulator.scenario.expect.stranded import StrandedAre
 from ringhil.emulator.scenario.expect.suspects import SuspectsAre
+from ringhil.emulator.scenario.expect.switching import SwitchingIs
 from ringhil.emulator.scenario.expect.truth import TruthIs
 from ringhil.emulator.scenario.expect.work import WorkIs
 
@@ -32,6 +33,7 @@ CHECKS: tuple[type[Check], ...] = (
     ShareIs,
     WorkIs,
     ApplicationIs,
+    SwitchingIs,
     FencingIs,
     ReachableIs,
     TruthIs,
@@ -55,6 +57,7 @@ __all__ = [
     "ShareIs",
     "StrandedAre",
     "SuspectsAre",
+    "SwitchingIs",
     "TruthIs",
     "WorkIs",
 ]

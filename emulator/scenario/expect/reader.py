@@ -17,6 +17,7 @@ class Reader:
     resolver: Resolver
     workload: Workload | None
     applications: Sequence[str] = ()
+    switches: bool = False  # tasks follow one another
 
     def indices(self, loc: Loc, card: Card, indices: Sequence[int]) -> tuple[int, ...]:
         """Indices of GPUs of a card, each once; ascending. Raises ScenarioError."""

@@ -14,7 +14,7 @@ from ringhil.emulator.testbench.reference.power import UNMETERED, PowerMeter, Po
 from ringhil.emulator.testbench.reference.turns import PLAIN, SLOW, Roster, Turn
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Work
-from ringhil.protocol.registers import PowerState
+from ringhil.protocol.registers import PowerState, TurnBit
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 QUEUE = 4  # plain units, the one that is being computed included
@@ -58,7 +58,7 @@ class _Parts:
 class _Plain:
     """The oldest plain unit while it is computed."""
 
-    began: int
+    start: int  # of the work on it: its switch is over
     end: int
     cycles: int
 
@@ -86,9 +86,18 @@ class SharedEngine:
         self._command: ContextCommand | None = None  # came in the cycle before
         self._queue: deque[tuple[Asker, bytes, int]] = deque()
         self._plain: _Plain | None = None
+        self._switching = False  # the engine has not begun to work for whose turn it is
         self._result: Said | None = None
         self._refusal: Said | None = None
         self._busy = True  # the next cycle matters
+
+    @property
+    def shown(self) -> int:
+        """The register `turn`, as it reads in the cycle after the last one."""
+        if self.turns.turn is None and self._plain is None:
+            return 0
+        context = self.turns.turn.context if self.turns.turn else PLAIN
+        return context | TurnBit.TAKEN | (TurnBit.SWITCHING if self._switching else 0)
 
     # ------------------------------------------------------------------------------------------------------ time
 
@@ -100,6 +109,7 @@ class SharedEngine:
             return now + 1
         ends = [self._plain.end] if self._plain else []
         ends += [self.turns.turn.end] if self.turns.turn else []
+        ends += [self._works_from()] if self._switching else []
         return max(min(ends), now + 1) if ends else None
 
     def cycle(self, now: int, state: EngineState, arrived: tuple[Work, int] | None) -> tuple[Said, int] | None:
@@ -167,6 +177,12 @@ class SharedEngine:
 
     # ------------------------------------------------------------------------------------------------- the engine
 
+    def _works_from(self) -> int:
+        """The last cycle of the switch."""
+        one = self.turns.turn or self._plain
+        assert one
+        return one.start
+
     def _first(self) -> tuple[int, int, int] | None:
         """State, slice and cycles left of the context whose turn is in its first cycle."""
         turn = self.turns.turn
@@ -193,12 +209,16 @@ class SharedEngine:
             if first:
                 self.contexts.all[turn.context].switches += turn.switches
                 turn.look(self.settings.context_switch, *first)
+            self._switching &= now < turn.start
             if finished or withdrawn:
                 self._turn_over(turn, now, withdrawn)
                 turns.turn, self._busy, ended = None, True, turn.context if finished else None
+                self._switching = False
                 if not self.contexts.all[turn.context].launched:
                     waiting.discard(turn.context)
         runs = self._plain is not None
+        if self._plain:
+            self._switching &= now < self._plain.start
         self._plain_over(now)
         if turns.turn or runs:
             return
@@ -210,11 +230,13 @@ class SharedEngine:
             return
         if chosen != PLAIN:
             turns.turn = Turn(chosen, now + self._wake, chosen != turns.last, state.slow)
+            self._switching = turns.turn.switches
             turns.begin(chosen, waits)
             self._busy = True
         elif free:
             switch = self._wake + (self.settings.context_switch if turns.last != PLAIN else 0)
             self._plain = self._unit(now, switch, state.slow)
+            self._switching = turns.last != PLAIN
             turns.begin(PLAIN, waits)
         else:
             self._ended, self._busy = ended, True
@@ -233,7 +255,7 @@ class SharedEngine:
         length = self._queue[0][2]
         cycles = self.settings.setup + -(-length // wire.FLIT_BYTES) * self.settings.per_flit
         cycles *= SLOW if slow else 1
-        return _Plain(now, now + max(switch + cycles, 1), cycles)
+        return _Plain(now + switch, now + max(switch + cycles, 1), cycles)
 
     def _plain_over(self, now: int) -> None:
         if self._plain and now >= self._plain.end:

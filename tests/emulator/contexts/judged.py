@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import zip_longest
 
 from ringhil.emulator.testbench.reference.contexts import Said
 from ringhil.emulator.testbench.reference.power import PowerSettings
@@ -93,9 +94,9 @@ def _follow(
     arrived: dict[int, Segment],
     verdict: Verdict,
 ) -> str:
-    out, held = [*played.out], [(0, 0)]
     readings = {reading.cycle: reading for reading in played.metered}
     visits = sorted({*arrived, *states.changed(), *readings}, reverse=True)
+    out, held, turns = [*played.out], [(0, 0)], [(0, 0)]
     free = now = 0
     while True:
         segment = arrived.get(now)
@@ -106,6 +107,8 @@ def _follow(
         said = engine.cycle(now, state, (segment.work, segment.port) if segment else None)
         if engine.contexts.held != held[-1][1]:
             held.append((now + 1, engine.contexts.held))
+        if engine.shown != turns[-1][1]:
+            turns.append((now + 1, engine.shown))
         if said:
             answer, queued = said
             verdict.answers.append((now, answer))
@@ -132,6 +135,10 @@ def _follow(
         return f"cycle {out[0].cycles[0]}: {codec.decode(out[0].data, link=False)} is said, and nothing should be"
     if held[1:] != played.held:
         return f"memory_held: {played.held}, and not {held[1:]}"
+    seen = [change for change in played.turns if change[0] <= now]
+    if turns[1:] != seen:
+        first = next(pair for pair in zip_longest(seen, turns[1:]) if pair[0] != pair[1])
+        return f"turn: {first[0]}, and not {first[1]}"
     return ""
 
 

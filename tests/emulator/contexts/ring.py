@@ -65,12 +65,14 @@ class Reading:
 
 @dataclass
 class Played:
-    """What was seen of a run: frames to GPU and from it; when it was out of the ring, and what it said it holds."""
+    """What was seen of a run: frames to GPU and from it; when it was out of the ring, what it said it holds, and who
+    has its engine."""
 
     into: dict[Port, list[Flits]] = field(default_factory=dict)
     out: list[Flits] = field(default_factory=list)
     bypassed: list[tuple[int, bool]] = field(default_factory=list)
     held: list[tuple[int, int]] = field(default_factory=list)
+    turns: list[tuple[int, int]] = field(default_factory=list)
     arrived: list[tuple[int, int, bytes]] = field(default_factory=list)  # at a CPU link: cycle, GPU, frame
     metered: list["Reading"] = field(default_factory=list)
     end: int = 0  # cycles in all
@@ -98,6 +100,7 @@ def play(library: Library, program: Program, tail: int, *, skip: bool = True) ->
         for cell, link in _SENDERS.values():
             engine.set_delay(cell, link, program.delay)
         engine.watch_register(GPU, "memory_held")
+        engine.watch_register(GPU, "turn")
         engine.watch_register(GPU, "status", int(BYPASSED))
         todo: list[tuple[int, Callable[[Engine], None]]] = [(s.cycle, _sending(s)) for s in program.sent]
         readings: list[Reading] = []
@@ -141,9 +144,12 @@ def _played(engine: Engine, todo: list[tuple[int, Callable[[Engine], None]]], en
             wire_out = wires.setdefault(port, _Wire(port))
             played.out += wire_out.frames(data[:, GPU, port], ctl[:, GPU, port], start)
         for row in engine.observations():
-            held = int(row["address"]) == registers.ADDRESS["memory_held"]
-            kept = played.held if held else played.bypassed
-            kept.append((int(row["cycle"]), int(row["value"]) if held else bool(row["value"])))  # type: ignore[arg-type]
+            cycle, value = int(row["cycle"]), int(row["value"])
+            if row["address"] == registers.ADDRESS["status"]:
+                played.bypassed.append((cycle, bool(value)))
+            else:
+                kept = played.held if row["address"] == registers.ADDRESS["memory_held"] else played.turns
+                kept.append((cycle, value))
         events = engine.events()
         for row in events.table[events.table["kind"] == TO_CPU]:
             assert not row["bad"]

@@ -19,7 +19,7 @@ from .test_commands import answers, command, head, started
 
 GPUS = 5
 # What a node without contexts hasn't.
-REGISTERS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held")
+REGISTERS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held", "turn")
 
 pytestmark = pytest.mark.slow(part="engine")
 

@@ -147,3 +147,12 @@ def hasty(self: Driver, line: object, asked: object, answer: Reply) -> None:
     line.out = None  # type: ignore[attr-defined]
     self._end(asked, replace(answer, status=ResultStatus.DONE))  # type: ignore[arg-type]
     self._next(line)  # type: ignore[arg-type]
+
+
+def test_plain_work_beside_applications_is_judged_as_ever() -> None:
+    """Commands aren't units of work, and the run goes on when that is done."""
+    text = FILE.replace("steps: 3, compute: 900", "steps: 9, host: 9000, compute: 900, memory: 100")
+    outcome = Run(loads(text + "workload: {units: 40, size: 256}\n"), cells_library()).run()
+    assert outcome.failures == ()
+    assert outcome.work["completed"] == 40
+    assert not any(each.failed for each in outcome.applications.values())

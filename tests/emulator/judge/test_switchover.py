@@ -4,8 +4,9 @@ import pytest
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.scenario import loads
-from ringhil.protocol.registers import StatusBit
+from ringhil.protocol.registers import ADDRESS, StatusBit
 
 SERVER = "server: {cards: {a: {gpus: 4}}}\nuntil: 12000\ntimeline:\n  - {at: 6000, fault: "
 BYPASSED = StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW
@@ -29,3 +30,17 @@ def test_it_is_noted_as_looking_in_every_cycle_finds_it(event: str, gpu: int, bi
         assert looked.kernel.now < 12_000
     assert recovery.switched == looked.kernel.now
     looked.close()
+
+
+def test_what_another_register_reads_is_no_status() -> None:
+    """Somebody may watch other registers of a GPU that is to leave the ring."""
+    run = Run(
+        loads("server: {cards: {a: {gpus: 4}}}\ntimeline: [{at: 10300, fault: dead, gpu: a.3}]\n"), cells_library()
+    )
+    run.start()
+    run.run_to(10_301)
+    (awaited,) = run.judge._switchovers._awaited
+    before = dict(awaited.status)
+    run.observations.tell(RegisterChanged(10_301, 3, ADDRESS["memory_held"], 3))
+    assert awaited.status == before
+    run.close()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,44 @@ def test_sixteen_on_one_gpu_are_one_too_many(tmp_path: Path) -> None:
 
 def test_a_file_without_applications_is_refused() -> None:
     assert "there is no 'sharing'" in refusal("share", EXAMPLES / "one-card.yaml")
+
+
+PAGE = """server: {cards: {a: {gpus: 3}}, settings: {device_memory: 400, context_switch: 20, default_slice: 100}}
+workload: {units: 9, size: 64}
+sharing:
+  applications:
+    x: {gpu: a.1, steps: 9, compute: 400, memory: 100}
+    y: {gpu: a.1, steps: 9, compute: 400, memory: 200}
+    z: {gpu: a.2, steps: 1, compute: 400}
+"""
+
+
+def test_its_page_has_all_that_the_registers_showed(tmp_path: Path) -> None:
+    """Use and memory of each GPU, turns with their switches; the same file is the same page."""
+    (tmp_path / "s.yaml").write_text(PAGE)
+    for name in ("p.html", "q.html"):
+        done = ringhil("share", "s.yaml", "--html", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "p.html").read_text()
+    assert text == (tmp_path / "q.html").read_text()
+    pictures = [ET.fromstring(found) for found in re.findall(r'<svg class="chart".*?</svg>', text, re.S)]
+    assert len(pictures) == 2 * 2  # of each GPU: all of it, and some turns
+    use, close, other, alone = pictures
+    assert [title.text for title in use.iter("title")] == ["plain work", "x", "y"]
+    assert [title.text for title in other.iter("title")] == ["plain work", "z"]
+    *_, memory = use.iter("path")
+    levels = {float(point.split()[1]) for point in memory.attrib["d"][1:].rstrip("Z").split("L")}
+    bottom = max(levels)
+    assert bottom - min(levels) == pytest.approx(90 * (90 + 180) / 400, abs=0.01)  # nine tenths of 300 pages of 400
+    bars = [(rect, (rect.find("title").text or "").partition(":")[0]) for rect in close.iter("rect")]  # type: ignore[union-attr]
+    whose = [title for _, title in bars]
+    assert {"turn of x", "turn of y", "switch to x", "switch to y"} <= {*whose}
+    for rect, _ in bars:
+        assert 150 <= float(rect.attrib["x"]) < float(rect.attrib["x"]) + float(rect.attrib["width"]) <= 1201
+    assert "switch to z" in ET.tostring(alone, encoding="unicode")
+
+
+def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(GOOD)
+    assert "no/p.html: cannot be written" in refusal("share", "s.yaml", "--html", "no/p.html", cwd=tmp_path)
+    assert "both write to standard output" in refusal("share", "s.yaml", "--json", "--html", "-", cwd=tmp_path)

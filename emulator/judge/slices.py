@@ -1,0 +1,187 @@
+"""Whether turns on a GPU's engine are as docs/contexts.md says, from what its register `turn` shows (S5).
+
+Nobody goes on past its slice while another surely waits; in a round each has one turn, in order of priority; a switch
+takes as long as is said, and the engine stands still for nobody who waits. Where the register and the commands leave it
+open what had to be, nothing is said: of plain work nobody knows whether it waits, and two turns of one context without
+a pause look like one. After a fault of the GPU nothing is known until its contexts are created anew.
+"""
+
+from ringhil.emulator.judge.turn_orders import SHORTEST, Orders, TurnOrders
+from ringhil.protocol.frames import Result
+
+_CONTEXTS = 16
+_TAKEN, _SWITCHING, _CONTEXT = 0x100, 0x200, 0xFF
+_NEXT = 1  # cycles after a turn in which a unit of plain work may still follow it
+_IDLE = 4  # cycles between two turns at most
+_PLAIN = 0
+
+
+class Slices:
+    """Of one GPU, `name`. Cycles: `switch` from one context to another; `wake`: what one that slept needs at most."""
+
+    def __init__(self, name: str, switch: int, default_slice: int, wake: int = 0) -> None:
+        self._name, self._switch, self._wake = name, switch, wake
+        self._woke = 0  # cycles that this turn may have waited for the engine to wake up
+        self.orders = TurnOrders(default_slice)
+        self.wrong: list[tuple[str, int]] = []
+        # Who had a turn in this round: for sure, and perhaps. None: nobody knows who had the last turn of all.
+        self._surely, self._perhaps = set[int](), set[int]()
+        self._last: int | None = _PLAIN
+        self._now: int | None = None  # who has the engine
+        self._began = self._works = 0
+        self._switches = False
+        self._ended: int | None = None  # whose turn was over of itself, in cycle
+        self._over = 0
+        self._known = True
+
+    def struck(self) -> None:
+        """A fault of this GPU begins or ends, or it has left the ring."""
+        self.orders.forget()
+        self._surely, self._perhaps = set(), {*range(_CONTEXTS)}
+        self._now = self._last = self._ended = None
+        self._known = False
+
+    def answered(self, result: Result, now: int) -> None:
+        """The CPU has taken a result in."""
+        self.orders.answered(result, now)
+
+    def changed(self, value: int, now: int) -> None:
+        """The register reads so from cycle `now` on."""
+        context = value & _CONTEXT
+        if self._now is not None:
+            if self._switches and value & _TAKEN and not value & _SWITCHING and context == self._now:
+                self._switches, self._works = False, now
+                self._switched(now, over=True)
+                return
+            self._end(now)
+        if value & _TAKEN:
+            self._begin(context, bool(value & _SWITCHING), now)
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        if self._now is not None and self._now != _PLAIN:
+            self._too_long(self._now, now)
+        elif self._now is None:
+            self._stood_still(now)
+
+    # --------------------------------------------------------------------------------------------------------- turns
+
+    def _begin(self, context: int, switches: bool, now: int) -> None:
+        self._stood_still(now)
+        self._woke = self._wake if now > self._over else 0
+        if now - self._over > _NEXT:
+            self._ended = None
+        if self._last is not None and switches != (context != self._last):
+            done = "switches to itself" if switches else "has the engine without a switch"
+            self._tell(f"context {context} {done}; context {self._last} had it before", now)
+        self._in_turn(context, now)
+        self._now = self._last = context
+        self._began = self._works = now
+        self._switches, self._known = switches, True
+
+    def _in_turn(self, context: int, now: int) -> None:
+        """Whether nobody else was next; and who has had a turn in this round, now."""
+        contexts = self.orders.contexts
+        mine = contexts.get(context)
+        if context in self._surely:  # a round begins with it
+            for other, orders in contexts.items():
+                since = orders.waits_from() if other != context else None
+                if since is None or since >= now:
+                    continue
+                if other not in self._perhaps:
+                    self._tell(f"context {context} has a second turn in a round; context {other} waits for one", now)
+                elif context == self._ended:
+                    self._tell(f"context {context} goes on after its slice; context {other} waits", now)
+                elif other != self._ended and self._before(other, orders, context, mine, now):
+                    self._tell(f"a round begins with context {context}; context {other} was next", now)
+            self._surely, self._perhaps = {context}, {context}
+        elif context in self._perhaps:
+            self._surely = {context}
+        else:
+            for other, orders in contexts.items():
+                since = None if other == context or other in self._perhaps else orders.waits_from()
+                if since is not None and since < now and self._before(other, orders, context, mine, now):
+                    self._tell(f"context {context} has a turn; context {other} was next", now)
+            self._surely.add(context)
+            self._perhaps.add(context)
+
+    @staticmethod
+    def _before(other: int, orders: Orders, context: int, mine: Orders | None, now: int) -> bool:
+        """Whether the other one surely has precedence."""
+        theirs = min(each.priority for each in orders.within(now - 1, now))
+        if context == _PLAIN:
+            return theirs > 0
+        if mine is None:
+            return False
+        ours = max(each.priority for each in mine.within(now - 1, now))
+        return theirs > ours or (theirs == ours and other < context)
+
+    def _end(self, now: int) -> None:
+        context = self._now
+        assert context is not None
+        if self._switches:
+            self._switched(now, over=False)
+            self._works = now
+        self._now, self._over, self._ended = None, now, None
+        orders = self.orders.contexts.get(context)
+        if orders is None:
+            return
+        self._too_long(context, now)
+        slices = [each.slice for each in orders.within(self._began, now)]
+        ran = now - self._works
+        most = ran + (self._works == self._began + 1)  # that cycle of a switch may not have been one
+        if ran > max(slices) + self._woke:  # it had several turns, alone
+            self._surely, self._perhaps = {context}, {context}
+        elif most > min(slices):
+            self._surely = {context}
+            self._perhaps.add(context)
+        if orders.launch is not None:
+            orders.launch.had += most
+            orders.launch.free = now
+            self._ended = context
+
+    # ------------------------------------------------------------------------------------------------------- lengths
+
+    def _too_long(self, context: int, now: int) -> None:
+        """Past its slice, while another one waited."""
+        orders = self.orders.contexts.get(context)
+        if orders is None or self._switches:
+            return
+        allowed = None
+        for other, others in self.orders.contexts.items():
+            since = others.waits_from() if other != context else None
+            if since is None or now - max(since, self._works) <= SHORTEST:
+                continue
+            if allowed is None:
+                allowed = self._woke + max(each.slice for each in orders.within(self._began, now))
+            ran = now - max(since, self._works)
+            if ran > allowed:
+                self._tell(
+                    f"context {context} went on for {ran} cycles while context {other} waited, not {allowed}", now
+                )
+
+    def _switched(self, now: int, *, over: bool) -> None:
+        """A switch that is over has had its length; one that was withdrawn no more than that."""
+        context, took = self._now, now - self._began
+        if context == _PLAIN:
+            allowed = [max(1, self._switch)]
+        else:
+            orders = self.orders.contexts.get(context or 0)
+            if orders is None:
+                return
+            allowed = [max(1, self._switch + each.state) for each in orders.within(self._began - 1, self._began + 1)]
+        fits = any(0 <= took - each <= self._woke for each in allowed) if over else took <= max(allowed) + self._woke
+        if not fits:
+            self._tell(f"the switch to context {context} took {took} cycles, not {allowed[-1]}", now)
+
+    def _stood_still(self, now: int) -> None:
+        if not self._known:
+            return
+        for other, orders in self.orders.contexts.items():
+            since = orders.waits_from()
+            if since is not None and now - max(since, self._over) > _IDLE:
+                idle = now - max(since, self._over)
+                self._tell(f"nobody had the engine for {idle} cycles while context {other} waited", now)
+
+    def _tell(self, text: str, now: int) -> None:
+        self.wrong.append((f"{self._name}: {text}", now))

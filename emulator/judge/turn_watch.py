@@ -1,0 +1,78 @@
+"""Who has the engine of which GPU, at every change, as the hardware's register says; told to whoever judges slices."""
+
+from collections.abc import Callable
+from itertools import chain
+
+from ringhil.emulator.judge.slices import Slices
+from ringhil.emulator.judge.switchover import BYPASSED, STATUS_WATCHED
+from ringhil.emulator.kernel.observations import RegisterChanged
+from ringhil.emulator.scenario import GpuRef, Scenario
+from ringhil.emulator.server import LiveServer
+from ringhil.protocol.frames import Result, Work
+from ringhil.protocol.registers import ADDRESS
+
+_TURN, _STATUS = ADDRESS["turn"], ADDRESS["status"]
+_FIRST_UNIT = 1 << 31
+_Gpu = tuple[int, int]  # card and number
+
+
+def gpus_with_contexts(scenario: Scenario) -> tuple[GpuRef, ...]:
+    """Those on which tasks of the file run."""
+    shared = (each.gpu for each in scenario.sharing.applications) if scenario.sharing else ()
+    return tuple(dict.fromkeys(chain(shared, scenario.switching.gpus if scenario.switching else ())))
+
+
+class TurnWatch:
+    """Make it before the server is started. It is told of commands, answers and faults, as `Isolation` is."""
+
+    def __init__(self, server: LiveServer) -> None:
+        wiring, settings = server.wiring, server.scenario.server.settings
+        wake = server.scenario.server.longest_wake
+        self._gpus: dict[_Gpu, Slices] = {}
+        self._changed: dict[int, Callable[[int, int], None]] = {}  # by cell
+        self._slices: dict[int, Slices] = {}
+        for gpu in gpus_with_contexts(server.scenario):
+            cell = wiring.cell_of(gpu)
+            slices = Slices(str(gpu), settings.context_switch, settings.default_slice, wake)
+            self._gpus[wiring.place(cell)] = self._slices[cell] = slices
+            self._changed[cell] = slices.changed
+            server.engine.watch_register(cell, "turn")
+            server.engine.watch_register(cell, "status", STATUS_WATCHED)
+        if self._gpus:
+            server.observations.listen(RegisterChanged, self._seen)
+
+    def _seen(self, o: RegisterChanged) -> None:
+        if o.address == _TURN:
+            self._changed[o.cell](o.value, o.cycle)
+        elif o.address == _STATUS and o.cell in self._slices and o.value & BYPASSED:
+            self._slices[o.cell].struck()  # out of the ring it loses its contexts
+
+    def sent(self, frame: bytes, now: int) -> None:
+        """The CPU sends a frame; of a command only the first segment is looked at."""
+        if not self._gpus or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+            return
+        _, card, _, _, gpu, _, unit, *_, compute, _, context = Work.HEAD.unpack_from(frame)
+        slices = self._gpus.get((card, gpu))
+        if slices is not None and unit >= _FIRST_UNIT:
+            slices.orders.sent(unit, compute, context, frame, now)
+
+    def answered(self, result: Result, now: int) -> None:
+        """The CPU has taken a result in."""
+        slices = self._gpus.get((result.source_card, result.source))
+        if slices is not None:
+            slices.answered(result, now)
+
+    def struck(self, gpu: _Gpu) -> None:
+        """A fault of this GPU begins or ends."""
+        if gpu in self._gpus:
+            self._gpus[gpu].struck()
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        for slices in self._gpus.values():
+            slices.finish(now)
+
+    @property
+    def wrong(self) -> list[tuple[str, int]]:
+        """Turns that are not as they must be, and when."""
+        return sorted((found for slices in self._gpus.values() for found in slices.wrong), key=lambda found: found[1])

@@ -1,0 +1,104 @@
+"""What tasks that follow one another on a GPU may cost, by policy."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
+
+from ringhil.emulator.scenario.expect.check import Check, Findings
+from ringhil.emulator.scenario.expect.reader import Reader
+from ringhil.emulator.scenario.marks import Loc
+from ringhil.emulator.scenario.model_types import Number, Part
+from ringhil.emulator.scenario.suggest import listing
+from ringhil.emulator.scenario.switching import MIB, SwitchPolicyName
+
+LIMITS = ("overhead", "utilisation", "memory", "failed")
+_UNITS = {"overhead": "at most {} us", "utilisation": "at least {} %", "memory": "at most {} MiB", "failed": "{}"}
+_US, _PERCENT = 1000, 100  # of a millisecond, of a whole
+
+
+class SwitchingLimits(Part):
+    """At least one of them."""
+
+    overhead: Number | None = Field(None, description="microseconds at most that a switch costs on the average")
+    utilisation: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        None, description="percent at least of the time in which the GPU worked for a task"
+    )
+    memory: Number | None = Field(None, description="MiB that were held on a GPU at most: the first preset value, say")
+    failed: Number | None = Field(None, description="requests that could not be served")
+
+
+class Policies(Part):
+    """At least one of them."""
+
+    pipelined: SwitchingLimits | None = Field(None, description="limits for `pipelined`")
+    pipeswitch: SwitchingLimits | None = Field(None, description="limits for `pipeswitch`")
+    stop_start: SwitchingLimits | None = Field(None, description="limits for `stop_start`")
+    resident: SwitchingLimits | None = Field(None, description="limits for `resident`")
+
+
+@dataclass(frozen=True)
+class SwitchingIs(Check):
+    """One policy, where it is the one that is played; None: not checked."""
+
+    KEY: ClassVar[str] = "switching"
+    FIELD: ClassVar[tuple[Any, Any]] = (
+        Policies | None,
+        Field(None, description="policy to what it may cost, where it is played"),
+    )
+
+    policy: SwitchPolicyName
+    overhead: int | None
+    utilisation: int | None
+    memory: int | None
+    failed: int | None
+
+    @classmethod
+    def read(cls, reader: Reader, loc: Loc, written: Policies) -> Iterator[Self]:
+        """Of each policy, where there are tasks."""
+        if not reader.switches:
+            raise reader.source.error(loc, "there is no 'switching' in the file; it is about its tasks", key=True)
+        given = [(policy, getattr(written, policy)) for policy in SwitchPolicyName]
+        if all(limits is None for _, limits in given):
+            raise reader.source.error(loc, f"nothing to check; allowed: {listing(SwitchPolicyName)}")
+        for policy, limits in given:
+            if limits is None:
+                continue
+            check = cls(policy, limits.overhead, limits.utilisation, limits.memory, limits.failed)
+            if not check.given:
+                raise reader.source.error((*loc, policy), f"nothing to check; allowed: {listing(LIMITS)}")
+            yield check
+
+    @property
+    def given(self) -> dict[str, int]:
+        """What is checked."""
+        return {name: value for name, value in asdict(self).items() if name != "policy" and value is not None}
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name} {_UNITS[name].format(value)}" for name, value in self.given.items())
+        return f"switching by {self.policy}: {said}"
+
+    def write(self, entry: dict[str, Any]) -> None:
+        """Each policy once."""
+        by_policy = entry.setdefault(self.KEY, {})
+        if str(self.policy) in by_policy:
+            raise ValueError(f"two checks about {self.policy} in one expectation")
+        by_policy[str(self.policy)] = self.given
+
+    def differs(self, found: Findings) -> str | None:
+        """What is beyond its limit, as it was measured up to now; what can't be told yet is."""
+        it = found.switching()
+        if it is None or it.policy != self.policy:
+            return None
+        wrong = []
+        if self.overhead is not None and (it.overhead_ms is None or it.overhead_ms * _US > self.overhead):
+            wrong.append("overhead " + ("unknown" if it.overhead_ms is None else f"{it.overhead_ms * _US:.0f} us"))
+        if self.utilisation is not None and (it.utilisation or 0) * _PERCENT < self.utilisation:
+            said = "unknown" if it.utilisation is None else f"{it.utilisation * _PERCENT:.2f} %"
+            wrong.append(f"utilisation {said}")
+        if self.memory is not None and it.memory > self.memory * MIB:
+            wrong.append(f"memory {it.memory / MIB:g} MiB")
+        if self.failed is not None and it.refused != self.failed:
+            wrong.append(f"failed {it.refused}")
+        return ", ".join(wrong) or None

@@ -1,0 +1,59 @@
+"""`expect: switching`: it holds where it is so, for the policy that is played, and in no other run."""
+
+import pytest
+from tests.emulator.scenario.samples import refused
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.scenario import dumps, loads
+
+from .playing import play
+
+FILE = """
+server: {cards: {a: {gpus: 3}}}
+switching:
+  gpu: a.1
+  tasks: {x: {layers: [{name: l, weights: 5000000, operations: 9000000000000}], environment: 5}}
+  requests: [{task: x}, {task: x}]
+"""
+
+
+def judged(limits: str) -> Outcome:
+    text = f"{FILE}expect: [{{end: true, switching: {limits}}}]\n"
+    scenario = loads(text)
+    assert loads(dumps(scenario)).expect[0].checks == scenario.expect[0].checks
+    return play(scenario, cells_library())
+
+
+@pytest.mark.parametrize("policy", ["pipelined", "stop_start"])
+def test_it_holds_where_it_is_so(policy: str) -> None:
+    """Only of the policy that is played."""
+    found = judged(f"{{{policy}: {{overhead: 0, utilisation: 100, memory: 1, failed: 1}}}}").expect[0]
+    assert found.ok == (policy != "pipelined")
+    if not found.ok:
+        overhead, utilisation, memory, failed = found.found.split(", ")
+        assert (overhead.split()[0], utilisation.split()[0], failed) == ("overhead", "utilisation", "failed 0")
+        limits = [int(text.split()[1].partition(".")[0]) for text in (overhead, utilisation, memory)]
+        most = f"overhead: {limits[0] + 1}, utilisation: {limits[1]}, memory: {limits[2] + 1}, failed: 0"
+        assert judged(f"{{{policy}: {{{most}}}}}").expect[0].ok
+        for less in (f"overhead: {limits[0] - 1}", f"utilisation: {limits[1] + 1}", f"memory: {limits[2] - 1}"):
+            assert not judged(f"{{{policy}: {{{less}}}}}").expect[0].ok
+
+
+def test_before_a_switch_is_over_its_cost_is_not_known() -> None:
+    text = FILE + "until: 6000\nexpect: [{end: true, switching: {pipelined: {overhead: 9, utilisation: 1}}}]\n"
+    assert play(loads(text), cells_library()).expect[0].found == "overhead unknown, utilisation unknown"
+
+
+@pytest.mark.parametrize(
+    ("file", "check", "says"),
+    [
+        (FILE, "switching: {pipelined: §{}}", "nothing to check; allowed: overhead, utilisation, memory, failed"),
+        (FILE, "switching: {§quick: {failed: 0}}", "unknown key 'quick'"),
+        (FILE, "switching: §{}", "nothing to check; allowed: pipelined, pipeswitch, stop_start, resident"),
+        (FILE, "switching: {pipelined: {utilisation: §101}}", "101"),
+        (FILE.split("switching")[0], "§switching: {pipelined: {failed: 0}}", "there is no 'switching' in the file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(file: str, check: str, says: str) -> None:
+    assert says in str(refused(f"{file}expect: [{{end: true, {check}}}]\n"))

@@ -1,0 +1,187 @@
+"""`slice_kept` finds mistakes of the hardware that shares an engine, and nothing else does; right turns are right."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.judge.slices import Slices
+from ringhil.emulator.scenario import loads
+from ringhil.protocol.frames import Result, Work
+from ringhil.protocol.wire import Compute, ResultStatus
+
+from .playing import play, violations
+
+# All name their slices, so the default one is free to say which mistake is made.
+FILE = """
+server:
+  cards: {{a: {{gpus: 3}}}}
+  settings: {{default_slice: {mistake}, context_switch: 20}}
+sharing:
+  applications:
+    x: {{gpu: a.2, steps: 3, host: 100, compute: 3000, memory: 9000, slice: 200}}
+    y: {{gpu: a.2, steps: 4, host: 500, compute: 2000, memory: 9000, slice: 160, priority: 1}}
+    z: {{gpu: a.2, steps: 3, host: 300, compute: 3000, memory: 9000, slice: 240, state: 30}}
+"""
+NONE, TOO_LONG, NO_PRIORITY, NO_ROUNDS, GOES_ON, NO_SWITCH = range(1000, 1006)
+_IS = "default_slice_i == 32'd"
+TWINS = {
+    "slice = slice_i == 32'h0 ?": f"slice = {_IS}{TOO_LONG} ? slice_i << 1 : slice_i == 32'h0 ?",
+    "priority_i[i] >= highest)": f"(priority_i[i] >= highest || {_IS}{NO_PRIORITY}))",
+    "candidates = waits & ~served_q;": f"candidates = waits & ~({_IS}{NO_ROUNDS} ? '0 : served_q);",
+    "ended = finish || ended_q ?": f"ended = (finish || ended_q) && !({_IS}{GOES_ON}) ?",
+    "if (switches_q) work_from": f"if (switches_q && !({_IS}{NO_SWITCH})) work_from",
+}
+FOUND = {
+    TOO_LONG: "context 2 went on for 320 cycles while context 1 waited, not 160",
+    NO_PRIORITY: "context 2 was next",
+    NO_ROUNDS: "context 2 went on for 2000 cycles while context 1 waited, not 160",
+    GOES_ON: " went on for ",
+    NO_SWITCH: "took 1 cycles, not ",
+}
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A scheduler with a mistake for each of some default slices."""
+    folder = Path(shutil.copytree(RTL, tmp_path_factory.mktemp("slices") / "rtl"))
+    file = folder / "slice_scheduler.sv"
+    text = file.read_text(encoding="utf-8")
+    for old, new in TWINS.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
+    return cells_library(folder)
+
+
+def test_without_a_mistake_nothing_is_found(mistaken: Library) -> None:
+    assert violations(FILE.format(mistake=NONE)) == ()
+    assert play(loads(FILE.format(mistake=NONE)), mistaken).violations == ()
+
+
+@pytest.mark.parametrize(("mistake", "says"), FOUND.items())
+def test_a_mistake_is_found_by_it_alone(mistaken: Library, mistake: int, says: str) -> None:
+    found = play(loads(FILE.format(mistake=mistake)), mistaken).violations
+    assert {each.invariant for each in found} == {"slice_kept"}
+    assert any(says in each.text for each in found), found
+
+
+def any_sharing(seed: int) -> str:
+    """Applications on one GPU or two, some in a group, with plain work and faults beside them."""
+    rng = random.Random(f"sharing {seed}")
+    applications = []
+    for name in "uvwxyz"[: rng.randint(2, 6)]:
+        more = f", priority: {rng.choice([0, 0, 1, 9])}, state: {rng.choice([0, 0, 7, 100])}"
+        more += rng.choice(["", f", slice: {rng.choice([16, 100, 333, 3000])}"])
+        more += rng.choice(["", ", group: team"]) + rng.choice(["", f", start: {rng.randrange(9000)}"])
+        work = (
+            f"steps: {rng.randint(1, 6)}, host: {rng.choice([0, 50, 700])}, compute: {rng.choice([1, 90, 800, 5000])}"
+        )
+        gpu = rng.choice(["a.2", "a.2", "a.0"])
+        applications.append(f"    {name}: {{gpu: {gpu}, {work}, memory: {rng.randint(1, 9000)}{more}}}")
+    events = []
+    for gpu in rng.sample(["a.1", "a.2"], rng.choice([0, 0, 1, 2])):
+        fault = rng.choice(["dead", "hang", "slow", "corrupt"])
+        at = rng.randrange(9000, 30000)
+        events += [f"{{at: {at}, fault: {fault}, gpu: {gpu}}}", f"{{at: {at + 15000}, clear: {fault}, gpu: {gpu}}}"]
+    settings = f"default_slice: {rng.choice([16, 200, 2000])}, context_switch: {rng.choice([0, 1, 20, 150])}"
+    lines = [
+        "server:",
+        "  cards: {a: {gpus: 4, host_links: [0, 1]}}",
+        f"  settings: {{{settings}}}",
+        "sharing:",
+        "  groups: {team: {memory: 9000, slice: 400, priority: 3}}",
+        "  applications:",
+        *applications,
+        *([f"workload: {{units: {rng.randint(1, 300)}, size: 256}}"] if rng.random() < 0.4 else []),
+        *([f"timeline: [{', '.join(events)}]"] if events else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_run_of_a_right_file_breaks_it(seed: int) -> None:
+    text = any_sharing(seed)
+    found = [each for each in play(loads(text), cells_library()).violations if each.invariant == "slice_kept"]
+    assert found == [], text
+
+
+# ------------------------------------------------------------------------------------------ what the register shows
+
+TAKEN, SWITCHING = 0x100, 0x200
+SWITCH, SLICE = 10, 100
+LONG = 10_000
+
+
+class Shown:
+    """A GPU with three contexts, the last one with a higher priority, that have launched something; and its turns."""
+
+    def __init__(self, launched: tuple[int, ...] = (1, 2, 3)) -> None:
+        self.judge, self._unit = Slices("a.1", SWITCH, 2000), 1 << 31
+        for context in (1, 2, 3):
+            self.ask(context, Compute.CREATE, 5, ResultStatus.DONE, SLICE, context == 3)
+        for context in launched:
+            self.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED)
+
+    def ask(
+        self, context: int, compute: Compute, amount: int, status: ResultStatus, slice_: int = 0, priority: int = 0
+    ) -> None:
+        self._unit += 1
+        head = b"".join(value.to_bytes(4, "big") for value in (1, amount, slice_, priority << 24))
+        frame = bytes(Work.HEAD.size) + head
+        self.judge.orders.sent(self._unit, compute.code, context, frame, 0)
+        self.judge.answered(Result(0, 0, 9, 0, 1, self._unit, 1, 1, status.code, 0, 0, 0, 16, 0), 0)
+
+    def turns(self, *turns: tuple[int, int, int], now: int = 1) -> list[str]:
+        """Contexts, and for how long each is switched to and works; 0 cycles of work: nobody has the engine."""
+        for context, switch, works in turns:
+            if switch:
+                self.judge.changed(context | TAKEN | SWITCHING, now)
+            if works:
+                self.judge.changed(context | TAKEN, now + switch)
+            else:
+                self.judge.changed(0, now)
+            now += switch + works
+        self.judge.changed(0, now)
+        self.judge.finish(now)
+        return [text for text, _ in self.judge.wrong]
+
+
+ROUND = ((3, SWITCH, SLICE), (1, SWITCH, SLICE), (2, SWITCH, SLICE))
+
+
+def test_rounds_are_right() -> None:
+    assert Shown().turns(*ROUND, *ROUND) == []
+    assert Shown(()).turns((1, SWITCH, 5), (0, SWITCH, 900), (2, SWITCH, 900), (2, 0, 5)) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "says"),
+    [
+        ([(1, SWITCH, SLICE)], "context 1 has a turn; context 3 was next"),
+        ([*ROUND, (1, SWITCH, SLICE)], "a round begins with context 1; context 3 was next"),
+        ([(3, SWITCH, SLICE + 1)], "context 3 went on for 101 cycles while context 1 waited, not 100"),
+        ([*ROUND[:2], (3, SWITCH, SLICE)], "context 3 has a second turn in a round; context 2 waits for one"),
+        ([(3, SWITCH - 1, SLICE)], "the switch to context 3 took 9 cycles, not 10"),
+        ([(3, 0, SLICE)], "context 3 has the engine without a switch; context 0 had it before"),
+    ],
+)
+def test_each_wrong_turn_is_told(turns: list[tuple[int, int, int]], says: str) -> None:
+    assert f"a.1: {says}" in Shown().turns(*turns)
+
+
+def test_an_engine_that_stands_still_is_told() -> None:
+    shown = Shown((1,))
+    shown.judge.finish(30)
+    assert shown.judge.wrong == [("a.1: nobody had the engine for 30 cycles while context 1 waited", 30)]
+
+
+def test_what_is_withdrawn_or_lost_waits_no_more() -> None:
+    shown = Shown((1, 2))
+    shown.ask(2, Compute.CANCEL, 0, ResultStatus.DONE)
+    assert shown.turns((1, SWITCH, 5 * SLICE)) == []
+    shown = Shown()
+    shown.judge.struck()
+    assert shown.turns((2, SWITCH, 5 * SLICE)) == []
