@@ -13,7 +13,7 @@ from ringhil.protocol.frames import Result, Work
 # As docs/contexts.md has them: the judge shares no tables with what it judges.
 _CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE, _COPY, _LAUNCH = range(0x10, 0x17)
 _DONE, _OVER_LIMIT, _NO_MEMORY, _INVALID, _, _CANCELLED = range(6)
-_FIRST_UNIT = 1 << 31
+FIRST_COMMAND = 1 << 31  # units below are work
 _MANAGER = 0  # the key of whoever manages the GPU
 _Gpu = tuple[int, int]  # card and number
 
@@ -53,7 +53,7 @@ class Isolation:
         if frame[0] != Work.KIND or frame[20:22] != b"\0\0":
             return
         _, card, _, _, gpu, _, unit, *_, compute, _, context = Work.HEAD.unpack_from(frame)
-        if unit < _FIRST_UNIT or (unit, (card, gpu)) in self._commands:
+        if unit < FIRST_COMMAND or (unit, (card, gpu)) in self._commands:
             return
         head = frame[Work.HEAD.size :]
         command = _Command((card, gpu), context, compute, int.from_bytes(head[:4]), int.from_bytes(head[4:8]))

@@ -4,8 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ringhil.emulator.engine.engine import Engine
-from ringhil.emulator.scenario import GpuPower, power_of
-from ringhil.emulator.scenario import Server as WiredServer
+from ringhil.emulator.scenario import GpuPower, Server, power_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.registers import PowerState
 
@@ -26,7 +25,7 @@ class PowerOutcome:
         return asdict(self)
 
 
-def power_outcomes(server: WiredServer, wiring: Wiring, engine: Engine) -> dict[str, PowerOutcome]:
+def power_outcomes(server: Server, wiring: Wiring, engine: Engine) -> dict[str, PowerOutcome]:
     """By name, of those GPUs of whose type the file says something."""
     found = {}
     for number, card in enumerate(server.cards):

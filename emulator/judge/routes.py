@@ -6,13 +6,12 @@ Commands to contexts go the same way, but never across; what they ask for is jud
 from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.isolation import FIRST_COMMAND
 from ringhil.emulator.judge.oracle import crosses
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import SEGMENT_BYTES, Flag
-
-_FIRST_COMMAND = 1 << 31  # units below are work
 
 
 class Routes:
@@ -75,7 +74,7 @@ class Routes:
         if entry is None:
             yield f"it enters by card {entered.name}, which has no entry GPU"
             return
-        commands = unit >= _FIRST_COMMAND
+        commands = unit >= FIRST_COMMAND
         asks = enters[4:] if commands else (0, 0)
         right = (self._wiring.cell(via, entry), max(own.size, entered.size) + 1, entered.epoch, entry, *asks)
         if enters != right:

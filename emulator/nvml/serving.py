@@ -5,7 +5,7 @@ from pathlib import Path
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.listener import NvmlListener
 from ringhil.emulator.nvml.usage import PERIOD, UsageSampler
-from ringhil.emulator.nvml.views import GroupViews
+from ringhil.emulator.nvml.views import Views
 from ringhil.emulator.server import LiveServer
 
 _SAMPLES = 6  # in a second of a ring that is paced
@@ -22,6 +22,6 @@ def nvml_listener(path: Path, server: LiveServer, clock: int | None) -> NvmlList
     return listener
 
 
-def views_of(server: LiveServer) -> GroupViews:
+def views_of(server: LiveServer) -> Views:
     """Of its applications, and of the groups in which they are."""
-    return GroupViews(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})
+    return Views(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})

@@ -2,7 +2,6 @@
 
 import errno
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,24 +57,7 @@ ALL = GpuView()
 NOTHING = GpuView(frozenset(), frozenset())
 
 
-class Views(ABC):
-    """The seam between a server's processes, in whatever groups they are, and those who ask about them."""
-
-    @abstractmethod
-    def users(self) -> Sequence[ContextUser]:
-        """All of them."""
-
-    @abstractmethod
-    def view_of(self, peer: PeerProcess) -> GpuView:
-        """What that process is told."""
-
-    def enter(self, peer: PeerProcess, name: str) -> bool:
-        """The process, and its children from now on, belong to `name`; whether that may be. Raises KeyError: there is
-        no such thing."""
-        raise KeyError(name)
-
-
-class GroupViews(Views, Guests):
+class Views(Guests):
     """Applications of a server, `places` of their contexts by name, and the groups in which they are. A process of this
     machine may enter an application; then it, and its children, see what that was given. Or it is moved to a group:
     then they see what the group is given, and who is in it. Who is in none is told all, if it is trusted."""
@@ -88,9 +70,11 @@ class GroupViews(Views, Guests):
         tree.guests = self
 
     def users(self) -> Sequence[ContextUser]:
+        """Who uses a context."""
         return [ContextUser(self._pid(name), name, place) for name, place in self._places.items()]
 
     def view_of(self, peer: PeerProcess) -> GpuView:
+        """What that process is told."""
         where = self._where(peer)
         if isinstance(where, GroupMember):
             place = self._places[where.name]
@@ -102,6 +86,8 @@ class GroupViews(Views, Guests):
         return GpuView(pids=frozenset(map(self._pid, names)), memory=where.memory_there)
 
     def enter(self, peer: PeerProcess, name: str) -> bool:
+        """The process, and its children from now on, belong to application `name`; whether that may be. Raises
+        KeyError: there is no such thing."""
         application = self._applications[name]
         if not peer.trusted or self._where(peer) not in (None, self._tree.root, application):
             return False

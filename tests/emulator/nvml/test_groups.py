@@ -14,7 +14,9 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.groups.live import LiveGroups
 from ringhil.emulator.groups.mount import GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.nvml.serving import views_of
 from ringhil.emulator.scenario import loads
+from ringhil.emulator.server import LiveServer
 
 from .served import TEXT, Monitored
 
@@ -116,6 +118,23 @@ def test_a_process_that_is_not_there_is_refused(both: Monitored, groups: Path) -
     done.wait()
     with pytest.raises(OSError, match=os.strerror(errno.ESRCH)):
         (groups / "one" / "cgroup.procs").write_text(str(done.pid))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may run something as somebody else")
+def test_a_server_moves_processes_of_its_own_user_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = LiveServer(loads(TEXT), cells_library())
+    views, group = views_of(server), server.process_groups.mkdir("some")
+    with subprocess.Popen(["sleep", "60"], user=65534) as theirs:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        with pytest.raises(OSError, match=os.strerror(errno.EPERM)):
+            views.admit(theirs.pid, group)
+        assert views.within(group) == []
+        monkeypatch.setattr(os, "geteuid", lambda: 65534)
+        views.admit(theirs.pid, group)
+        assert views.within(group) == [theirs.pid]
+        theirs.kill()
+    server.close_work()
+    server.engine.close()
 
 
 def test_without_monitoring_only_applications_are_in_groups() -> None:

@@ -53,7 +53,7 @@ os.wait()
 
 def test_nobody_goes_from_one_application_to_another(monitored: Monitored) -> None:
     done = monitored.run(*monitored.command("true", name="two"), name="one")
-    why = "two: not for a process of another user, or one that is in another application"
+    why = "two: not for a process of another user, or one that is in another application or group"
     assert (done.returncode, done.stderr) == (2, f"ringhil: {monitored.socket}: {why}\n")
 
 
