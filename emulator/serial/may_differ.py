@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Capability
-from ringhil.protocol.registers import ADDRESS, REGISTERS
+from ringhil.protocol.registers import ADDRESS, LIVE, REGISTERS
 
 _COUNTED = ("frames", "events", "units")  # units of registers that count
 
@@ -43,7 +43,7 @@ MAY_DIFFER = (
     Declared(
         "counters",
         "they count since power-up, and more has happened to one of them",
-        registers=_COUNTERS,
+        registers=(*_COUNTERS, *LIVE),
     ),
     Declared(
         "history",

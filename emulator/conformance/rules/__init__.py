@@ -30,6 +30,7 @@ _MODULES = (
     "begins",
     "briefly",
     "fields",
+    "power",
     "everything",
 )
 

@@ -134,7 +134,8 @@ module node_bench
     boundary_tx_ctl_o, mrx0_data_o, mrx0_ctl_o, mrx1_data_o, mrx1_ctl_o, mrx2_data_o, mrx2_ctl_o, mrx3_data_o,
     mrx3_ctl_o
   };
-  assign answer = {mtx_ready_o, reg_rdata_o};
+  // Some registers follow time.
+  assign answer = {mtx_ready_o, reg_addr_i >= REG_POWER_STATE && reg_addr_i <= REG_BUSY_HIGH ? 32'h0 : reg_rdata_o};
   assign levels = {
     fault_i, p1_rx_ctl_i[7:6], p2_rx_ctl_i[7:6], host_rx_ctl_i[7:6], boundary_rx_ctl_i[7:6]
   };

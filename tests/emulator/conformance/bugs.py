@@ -104,6 +104,28 @@ BUGS = (
         ("compute.moment",),
     ),
     Bug(
+        "the cycle of a write is counted twice",
+        "energy_meter.sv",
+        "since_q  <= now_i + 64'(write_i);",
+        "since_q  <= now_i;",
+        ("power.states",),
+    ),
+    Bug(
+        "a cycle is lost whenever work ends",
+        "energy_meter.sv",
+        "ran   = now_i - since_q;",
+        "ran   = now_i - since_q - 64'(!works_i);",
+        ("power.time", "power.wake"),
+        30,
+    ),
+    Bug(
+        "nobody wakes the GPU up",
+        "work_timer.sv",
+        "+ 64'(switch_i) + 64'(wake_i);",
+        "+ 64'(switch_i);",
+        ("power.wake",),
+    ),
+    Bug(
         "a card shares a stream with a way in",
         "work_streams.sv",
         "5'(WAYS) + {1'b0, data_i[19:16]}",

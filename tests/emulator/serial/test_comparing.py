@@ -46,7 +46,7 @@ def test_the_emulator_is_equal_to_itself_over_tcp(served: Served, tmp_path: Path
     reads = 4 * len(REGISTERS)
     assert done.stdout.startswith(f"equal: {reads + 11} requests, ")
     assert f" times {reads + 7}, " in done.stdout
-    assert " counters 68, " in done.stdout  # 17 of each GPU
+    assert " counters 88, " in done.stdout  # 22 of each GPU
     with CardClient.open(port, timeout=20) as card:
         card.write(2, "weight", 9)
     done = ringhil("card", "--timeout", 20, port, "compare", "server.yaml", "--json", cwd=tmp_path)
