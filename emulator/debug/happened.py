@@ -5,7 +5,8 @@ from dataclasses import fields
 from typing import Any
 
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FirmwareSaid
+from ringhil.emulator.judge.turn_watch import gpus_with_contexts
+from ringhil.emulator.kernel.observations import FirmwareSaid, RegisterChanged
 from ringhil.emulator.scenario import EventAction
 from ringhil.emulator.scenario.faults import PARAMETERS, PartKind
 from ringhil.emulator.scenario.writer import event_entry
@@ -31,8 +32,11 @@ from ringhil.firmware.observations import (
     Rejected,
     Suspected,
 )
+from ringhil.protocol.registers import ADDRESS, TURN_CONTEXT, TurnBit
 
 Tell = Callable[[int, int | None, str, dict[str, Any]], None]  # cycle, cell, kind, fields
+
+TURN, MEMORY_HELD = "Turn", "MemoryHeld"  # what registers of shared GPUs say
 
 _OF_FIRMWARE = (Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected, Suspected)
 _ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLost, SharedOut)
@@ -48,6 +52,8 @@ KINDS: dict[str, frozenset[str]] = {
     **{kind.__name__: frozenset({_told(each.name) for each in fields(kind)} | {"card"}) for kind in _OF_FIRMWARE},
     **{kind.__name__: frozenset(each.name for each in fields(kind)) for kind in _ITSELF},
     "Struck": frozenset({"at", "count", *map(str, EventAction), *map(str, PartKind), *PARAMETERS}),
+    TURN: frozenset({"context", "switching"}),
+    MEMORY_HELD: frozenset({"pages"}),
 }
 
 
@@ -68,11 +74,35 @@ def tell_all(run: Run, tell: Tell) -> None:
     def struck(seen: Struck) -> None:
         tell(seen.cycle, None, "Struck", event_entry(seen.event))
 
+    cells = {run.server.wiring.cell_of(gpu) for gpu in gpus_with_contexts(run.server.scenario)}
+
+    def register(seen: RegisterChanged) -> None:
+        if seen.cell in cells and seen.address in _REGISTERS:
+            kind, said = _REGISTERS[seen.address]
+            tell(seen.cycle, seen.cell, kind, said(seen.value))
+
+    for cell in cells:
+        run.engine.watch_register(cell, "turn")
+        run.engine.watch_register(cell, "memory_held")
+    if cells:
+        run.observations.listen(RegisterChanged, register)
     for kind in _ITSELF:
         run.observations.listen(kind, itself)
     run.observations.listen(FirmwareSaid, firmware)
     run.observations.listen(CpuSaid, cpu)
     run.observations.listen(Struck, struck)
+
+
+def _turn(value: int) -> dict[str, Any]:
+    """No context: nobody has the engine."""
+    context = value & TURN_CONTEXT if value & TurnBit.TAKEN else None
+    return {"context": context, "switching": bool(value & TurnBit.SWITCHING)}
+
+
+_REGISTERS: dict[int, tuple[str, Callable[[int], dict[str, Any]]]] = {
+    ADDRESS["turn"]: (TURN, _turn),
+    ADDRESS["memory_held"]: (MEMORY_HELD, lambda pages: {"pages": pages}),
+}
 
 
 def _fields(seen: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Runs the engine up to the next thing that Python has to do, does it, and so on."""
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from ringhil.emulator.card_port import CardPort, Mail, ignore
@@ -129,21 +130,29 @@ class Kernel(CardPort):
         events = self.engine.run(limit, lookahead=self._lookahead)
         if self._advanced:
             self.observations.tell(Advanced(self.engine.now))
-        if self.engine.observed:
-            for cycle, cell, _, value, address in self.engine.observations().tolist():
-                self.observations.tell(RegisterChanged(cycle, cell, address, value))
+        changes = deque(self.engine.observations().tolist() if self.engine.observed else ())
         if self.engine.differing:
             self.tell_differences()
         if events.raw:
-            self._hand_over(events)
+            self._hand_over(events, changes)
+        self._tell_changes(changes)
         if self.engine.lost != len(self._lost):  # in this very cycle: what has come before is told first
             for node in self.engine.outside():
                 if node.lost and node.cell not in self._lost:
                     self._lost.add(node.cell)
                     self.on_lost(node.cell, node.lost)
 
-    def _hand_over(self, events: Events) -> None:
+    def _tell_changes(self, changes: deque[tuple[int, ...]], until: int = FOREVER) -> None:
+        """Of registers, those up to this cycle; which they leave."""
+        while changes and changes[0][0] <= until:
+            cycle, cell, _, value, address = changes.popleft()
+            self.observations.tell(RegisterChanged(cycle, cell, address, value))
+
+    def _hand_over(self, events: Events, changes: deque[tuple[int, ...]]) -> None:
+        """Frames, and changes that were before the last of them: all in the order of time, so that it makes no
+        difference in how many runs the engine has come here."""
         for cycle, cell, kind, port, bad, _, offset, length in events:
+            self._tell_changes(changes, cycle)
             frame = bytes(events.buffer[offset : offset + length])
             ring = kind == FROM_RING
             if self._to_firmware if ring else self._to_cpu:

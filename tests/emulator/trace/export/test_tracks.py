@@ -15,8 +15,13 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 from tests.command import ringhil
 from tests.emulator.debug.test_questions import recorded
 
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.memory_watch import MemoryWatch
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.judge.turn_log import ShownTurn, TurnLog
+from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.export import write_tracks
-from ringhil.emulator.trace.export.perfetto import COUNTER, INSTANT, PerfettoWriter
+from ringhil.emulator.trace.export.perfetto import COUNTER, END, INSTANT, PerfettoWriter
 from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.identity import header, identity
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
@@ -190,3 +195,46 @@ def test_a_count_that_makes_no_sense_is_told(path: Path, tmp_path: Path) -> None
     assert done.returncode == 2
     assert "is damaged: event" in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+SHARED = """
+seed: 3
+server:
+  cards: {a: {gpus: 4, host_links: [0, 1]}}
+  settings: {device_memory: 4096, default_slice: 700, context_switch: 150}
+workload: {units: 30, size: 500}
+sharing:
+  applications:
+    p: {gpu: a.2, steps: 6, compute: 1500, memory: 900}
+    q: {gpu: a.2, steps: 6, compute: 1100, memory: 300}
+    r: {gpu: a.1, steps: 4, compute: 900}
+"""
+
+
+def test_turns_and_memory_of_shared_gpus_are_those_of_the_run(tmp_path: Path) -> None:
+    """The run is watched a second time, at the registers themselves."""
+    run = Run(loads(SHARED), cells_library())
+    gpus = tuple(dict.fromkeys(each.gpu for each in run.scenario.sharing.applications))
+    turns, memory = TurnLog(run.server, gpus), MemoryWatch(run.server, gpus)
+    assert not run.run().failures
+    with Recording(recorded(tmp_path / "r", SHARED)) as recording:
+        found = exported(recording, tmp_path)
+    for gpu, took, held in zip(map(str, gpus), turns.turns, memory.changes, strict=True):
+        engine = [each for each in found if each["track"] == ("card a", gpu, "engine")]
+        slices = [(a["name"], a["time"], b["time"]) for a, b in batched(engine)]
+        wanted = [piece for turn in took for piece in pieces(turn)]
+        assert len(wanted) > 10
+        assert slices == wanted
+        counted = [each for each in found if each["track"] == ("card a", gpu, "memory held")]
+        assert [(each["time"], each["value"]) for each in counted] == list(held)
+    assert {name for name, *_ in slices} >= {"context 3", "switch to context 3"}
+
+
+def pieces(turn: ShownTurn) -> list[tuple[str, int, int]]:
+    switch = [(f"switch to context {turn.context}", turn.began, turn.works)] if turn.works > turn.began else []
+    return [*switch, (f"context {turn.context}", turn.works, turn.ended)]
+
+
+def batched(engine: list[Event]) -> Iterator[tuple[Event, Event]]:
+    assert [each["kind"] for each in engine] == [schema.TrackEvent.TYPE_SLICE_BEGIN, END] * (len(engine) // 2)
+    return zip(engine[::2], engine[1::2], strict=True)
