@@ -104,7 +104,7 @@ class Conduct:
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
         listen(Struck, self._struck)
-        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu)))
+        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
@@ -323,7 +323,7 @@ class Conduct:
         answer = read(o.frame)
         if isinstance(answer, Ask):
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
-        self.isolation.sent(o.frame)
+        self.isolation.sent(o.frame, o.cycle)
         self.turns.sent(o.frame, o.cycle)
         if not self._works:
             return
@@ -333,10 +333,11 @@ class Conduct:
     def _struck(self, o: Struck) -> None:
         self.weighing.struck(o.event, o.cycle)
         if isinstance(o.event.target, GpuRef):
-            self._gpu_struck((self._wiring.number(o.event.target.card), o.event.target.index))
+            gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
+            self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)
 
-    def _gpu_struck(self, gpu: tuple[int, int]) -> None:
-        self.isolation.struck(gpu)
+    def _gpu_struck(self, gpu: tuple[int, int], now: int, *, slow: bool | None = None) -> None:
+        self.isolation.struck(gpu, now, slow=slow)
         self.turns.struck(gpu)
 
     def _shared_out(self, o: SharedOut) -> None:
