@@ -44,3 +44,11 @@ class RunEvidence:
             asked = self.applications.finished and report.failed is None
             if asked and isolation.known((place.card, place.gpu)) and report.run != happened:
                 yield name, report.run, happened
+
+    def unreasonable(self) -> Iterator[tuple[str, str]]:
+        """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
+        for name, (place, report) in self.applications.by_context().items():
+            if report.failed is not None and not self.conduct.one_by_one.excused(
+                (place.card, place.gpu, place.context)
+            ):
+                yield name, report.failed

@@ -15,6 +15,9 @@ class WorkOnce(Invariant):
         work, acceptance = self.evidence.cpu.work, self.evidence.acceptance
         yield from first(acceptance.wrong, "results that should not have counted")
         yield from first(self.evidence.conduct.isolation.launches, "launches that didn't have what they asked for")
+        yield from first(self.evidence.conduct.one_by_one.wrong, "commands that were not asked for until answered")
+        for name, why in self.evidence.unreasonable():
+            yield f"{name} has failed ({why}), and no GPU has given it a reason", None
         for name, said, happened in self.evidence.launched():
             yield f"{name} says that it has done {said} steps; {happened} of its launches were done", None
         for name, told, happened in self.evidence.miscounted():
