@@ -25,6 +25,7 @@ from ringhil.emulator.judge.rounds import Rounds
 from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
 from ringhil.emulator.judge.switchover import SwitchOvers
+from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.told import Told
 from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
 from ringhil.emulator.judge.watch import Watch
@@ -91,6 +92,7 @@ class Conduct:
         self.isolation, self.turns = Isolation(settings.device_memory), TurnWatch(server)
         self._server = server
         self.one_by_one = OneByOne(server.cpu.cards, _places(server))
+        self.terms = _terms(server)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -328,6 +330,7 @@ class Conduct:
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
         self.isolation.sent(o.frame, o.cycle)
         self.one_by_one.sent(o.frame, o.cycle)
+        self.terms.sent(o.frame, o.cycle)
         self.turns.sent(o.frame, o.cycle)
         if not self._works:
             return
@@ -337,6 +340,7 @@ class Conduct:
     def _struck(self, o: Struck) -> None:
         if o.event.kind == "duplicate_id":
             self.one_by_one.struck(None)
+            self.terms.lost(None)
         self.weighing.struck(o.event, o.cycle)
         if isinstance(o.event.target, GpuRef):
             gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
@@ -345,6 +349,7 @@ class Conduct:
     def _gpu_struck(self, gpu: tuple[int, int], now: int, *, slow: bool | None = None) -> None:
         self.isolation.struck(gpu, now, slow=slow)
         self.one_by_one.struck(gpu)
+        self.terms.lost(gpu)
         self.turns.struck(gpu)
 
     def _shared_out(self, o: SharedOut) -> None:
@@ -364,8 +369,10 @@ class Conduct:
             message = _decoded(o.frame)
         if isinstance(message, Result | Acknowledgement):
             self.one_by_one.heard(message, o.cycle)
+            self.terms.heard(message, o.cycle)
         elif o.frame[0] == Report.KIND and not o.bad and not fenced:
             self.one_by_one.counted(self._wiring.place(o.cell)[0], o.cycle)
+            self.terms.counted(self._cpu.cards[self._wiring.place(o.cell)[0]])
         if isinstance(message, Result):
             self.isolation.answered(message, o.cycle)
             self.turns.answered(message, o.cycle)
@@ -420,9 +427,17 @@ class Conduct:
         self.exits.finish(now)
         self.fence.finish(now)
         self.turns.finish(now)
+        self.terms.finish(now)
         tasks_ended = self._server.applications.finished and self._server.switching.finished
         self.one_by_one.finish(now, ended=tasks_ended)
         self.ledger.finish(now)
+
+
+def _terms(server: LiveServer) -> TermsWatch:
+    sharing, wiring = server.scenario.sharing, server.wiring
+    used = {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
+    gpus = {a.name: wiring.place(wiring.cell_of(a.gpu)) for a in (sharing.applications if sharing else ())}
+    return TermsWatch(sharing, server.process_groups, used, gpus)
 
 
 def _places(server: LiveServer) -> list[tuple[int, int, int]]:
