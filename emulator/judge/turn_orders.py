@@ -27,7 +27,7 @@ class Setting:
 
 
 @dataclass(slots=True)
-class Launch:
+class OpenLaunch:
     """`started`: when the GPU had said so; `had`: cycles of the engine at most since it was sent."""
 
     unit: int
@@ -42,7 +42,7 @@ class Orders:
     """Of one context."""
 
     settings: list[Setting]
-    launch: Launch | None = None
+    launch: OpenLaunch | None = None
 
     def within(self, begin: int, end: int) -> list[Setting]:
         """Those that may hold at some time between these cycles. What was before is forgotten."""
@@ -101,7 +101,7 @@ class TurnOrders:
         elif compute in (_CANCEL, _DESTROY):
             orders.launch = None
         elif compute == _LAUNCH and (orders.launch is None or orders.launch.had >= orders.launch.amount):
-            orders.launch = Launch(unit, amount)
+            orders.launch = OpenLaunch(unit, amount)
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""

@@ -164,7 +164,9 @@ print(json.dumps(found))
 def test_what_a_gpu_takes_is_told_to_those_who_see_all_of_it(monitored: Monitored) -> None:
     found = monitored.python(ENERGY)
     power, state, energy = found[4]
-    assert (power, state) in ((700_000, 0), (90_000, 8))
-    assert energy > 0
+    while not energy:  # a millijoule takes some 11,000 cycles of it
+        power, state, energy = monitored.python(ENERGY)[4]
+    assert power in (700_000, 90_000)
+    assert state in (0, 8)  # it is asked later: the GPU may have begun to run, or ended
     assert found[0] == [None, 8, None]
     assert monitored.python(ENERGY, name="one") == [[None, None, None]]
