@@ -7,6 +7,7 @@ it. When nothing is under way on a GPU, its contexts have what a fair division g
 fault, or wasn't found by a census, memory isn't judged: it isn't known who is there.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,8 +20,8 @@ from ringhil.protocol.frames import Acknowledgement, Result, Work
 
 # As docs/contexts.md has them: the judge shares no tables with what it judges.
 _CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE = range(0x10, 0x15)
-_LAUNCH = 0x16
-_DONE, _STARTED = 0, 6
+_OF_MEMORY = (_CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE)
+_DONE = 0
 _REACHED_NOBODY = (1, 2)  # refused, and asked for again
 _UNLIMITED = (1 << 32) - 1
 _FIRST_COMMAND = 1 << 31
@@ -81,7 +82,7 @@ class TermsWatch:
         self._commands: dict[tuple[_Place, int], _Command] = {}  # that aren't answered, by unit
         self._new: list[_Sent] = []
         self._unknown: set[_Gpu] = set()
-        self._busy: dict[_Gpu, bool] = {}  # something has happened since its division was looked at
+        self._busy = defaultdict[_Gpu, bool](bool)  # something has happened since its division was looked at
         self._now = 0
         self.terms: list[tuple[str, int]] = []
         self.memory: list[tuple[str, int]] = []
@@ -118,7 +119,7 @@ class TermsWatch:
         key, limit, cycles = (int.from_bytes(frame[at + n : at + n + 4]) for n in (0, 4, 8))
         terms = compute == _CREATE or (compute == _CONFIGURE and key == _MANAGER)
         self._commands[place, unit] = _Command(place, compute, limit, terms)
-        self._busy[place[:2]] = True
+        self._busy[place[:2]] |= compute in _OF_MEMORY
         if terms:
             self._given(context, cycles, frame[at + 12], int.from_bytes(frame[at + 13 : at + 16]), now)
             self._new.append(_Sent(place, limit, now))
@@ -153,7 +154,7 @@ class TermsWatch:
 
     def _answered(self, command: _Command, message: Result | Acknowledgement, *, done: bool) -> None:
         context = self._contexts[command.place]
-        self._busy[command.place[:2]] = True
+        self._busy[command.place[:2]] |= command.compute in _OF_MEMORY
         if done and isinstance(message, Result) and command.compute in (_CREATE, _CONFIGURE, _ALLOCATE, _FREE):
             context.held = message.digest >> 32
         if command.terms:
