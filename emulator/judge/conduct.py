@@ -18,14 +18,16 @@ from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.mail import Ask, cut_short, read
 from ringhil.emulator.judge.noise import NoisyLinks
+from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.pace import Pace
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.rounds import Rounds
 from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
 from ringhil.emulator.judge.switchover import SwitchOvers
+from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.told import Told
-from ringhil.emulator.judge.turn_watch import TurnWatch
+from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.judge.weighing import Weighing
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
@@ -53,7 +55,7 @@ from ringhil.firmware.observations import (
 )
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics
-from ringhil.protocol.wire import Operation, Port, Role
+from ringhil.protocol.wire import CONTEXTS, Operation, Port, Role
 
 _ELECTIONS = (Keepalive.KIND, Election.KIND)
 _UPLINKS = (Port.CPU.code, Port.BOUNDARY.code)
@@ -88,6 +90,9 @@ class Conduct:
         wake = server.scenario.server.longest_wake
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2, wake)
         self.isolation, self.turns = Isolation(settings.device_memory), TurnWatch(server)
+        self._server = server
+        self.one_by_one = OneByOne(server.cpu.cards, _places(server))
+        self.terms = _terms(server)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -104,7 +109,7 @@ class Conduct:
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
         listen(Struck, self._struck)
-        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu)))
+        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
@@ -323,7 +328,9 @@ class Conduct:
         answer = read(o.frame)
         if isinstance(answer, Ask):
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
-        self.isolation.sent(o.frame)
+        self.isolation.sent(o.frame, o.cycle)
+        self.one_by_one.sent(o.frame, o.cycle)
+        self.terms.sent(o.frame, o.cycle)
         self.turns.sent(o.frame, o.cycle)
         if not self._works:
             return
@@ -331,12 +338,18 @@ class Conduct:
         self.routes.frame(o.cell, o.frame, o.cycle)
 
     def _struck(self, o: Struck) -> None:
+        if o.event.kind == "duplicate_id":
+            self.one_by_one.struck(None)
+            self.terms.lost(None)
         self.weighing.struck(o.event, o.cycle)
         if isinstance(o.event.target, GpuRef):
-            self._gpu_struck((self._wiring.number(o.event.target.card), o.event.target.index))
+            gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
+            self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)
 
-    def _gpu_struck(self, gpu: tuple[int, int]) -> None:
-        self.isolation.struck(gpu)
+    def _gpu_struck(self, gpu: tuple[int, int], now: int, *, slow: bool | None = None) -> None:
+        self.isolation.struck(gpu, now, slow=slow)
+        self.one_by_one.struck(gpu)
+        self.terms.lost(gpu)
         self.turns.struck(gpu)
 
     def _shared_out(self, o: SharedOut) -> None:
@@ -354,6 +367,12 @@ class Conduct:
         message = None
         if not o.bad and not fenced and o.frame[0] in (Result.KIND, Acknowledgement.KIND):
             message = _decoded(o.frame)
+        if isinstance(message, Result | Acknowledgement):
+            self.one_by_one.heard(message, o.cycle)
+            self.terms.heard(message, o.cycle)
+        elif o.frame[0] == Report.KIND and not o.bad and not fenced:
+            self.one_by_one.counted(self._wiring.place(o.cell)[0], o.cycle)
+            self.terms.counted(self._cpu.cards[self._wiring.place(o.cell)[0]])
         if isinstance(message, Result):
             self.isolation.answered(message, o.cycle)
             self.turns.answered(message, o.cycle)
@@ -408,7 +427,27 @@ class Conduct:
         self.exits.finish(now)
         self.fence.finish(now)
         self.turns.finish(now)
+        self.terms.finish(now)
+        tasks_ended = self._server.applications.finished and self._server.switching.finished
+        self.one_by_one.finish(now, ended=tasks_ended)
         self.ledger.finish(now)
+
+
+def _terms(server: LiveServer) -> TermsWatch:
+    sharing, wiring = server.scenario.sharing, server.wiring
+    used = {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
+    gpus = {a.name: wiring.place(wiring.cell_of(a.gpu)) for a in (sharing.applications if sharing else ())}
+    return TermsWatch(sharing, server.process_groups, used, gpus)
+
+
+def _places(server: LiveServer) -> list[tuple[int, int, int]]:
+    """Contexts of the file's tasks: card, GPU, number."""
+    shared = (place for place, _ in server.applications.by_context().values())
+    places = [(place.card, place.gpu, place.context) for place in shared]
+    if server.scenario.switching is not None:
+        cells = map(server.wiring.cell_of, gpus_with_contexts(server.scenario))
+        places += [(*server.wiring.place(cell), context) for cell in cells for context in range(1, CONTEXTS)]
+    return places
 
 
 def _decoded(frame: bytes) -> object:

@@ -19,6 +19,7 @@ from ringhil.emulator.judge.recount import Recount
 from ringhil.emulator.judge.turns import Turns
 from ringhil.emulator.scenario import Settings
 from ringhil.protocol.frames import Acknowledgement, Result, Work
+from ringhil.protocol.wire import FLIT_BYTES
 
 STRIKES, BARRED = 3, 20_000  # wrong results in a row, and the cycles without work after them
 _MOST = 8  # times the time of a first attempt
@@ -104,13 +105,16 @@ class Ledger:
     # ------------------------------------------------------------------------------------------------- what is seen
 
     def frame(self, frame: bytes, now: int) -> None:
-        """The CPU sends a frame to a GPU; only the first one of a unit is of interest."""
-        if frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+        """The CPU sends a frame to a GPU; of a unit of work only the first one is of interest."""
+        if frame[0] != Work.KIND:
+            return
+        _, card, _, _, gpu, _, unit, _, attempt, segment, _, length, compute, via, _ = Work.HEAD.unpack_from(frame)
+        if segment and not compute:
             return
         self._look(now)
-        _, card, _, _, gpu, _, unit, _, attempt, _, _, length, compute, via, _ = Work.HEAD.unpack_from(frame)
-        if compute:
-            return  # a command: judged by isolation.py
+        if compute:  # a command, judged by isolation.py: what comes behind it on the link leaves later
+            self._free[via] = max(self._free[via], now) + len(frame) // FLIT_BYTES
+            return
         where = (card, gpu)
         self.count.crossed += via != card
         self._since_split[where] = self._since_split.get(where, 0) + 1

@@ -1,13 +1,15 @@
 """How the tasks that followed one another on a GPU fared, in the units of the file (W7)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport
+from ringhil.emulator.judge.presets import off_presets
 from ringhil.emulator.scenario import SwitchPolicyName, TaskSwitching
+from ringhil.emulator.scenario.switching import MIB
 
 _MS = 10**6  # nanoseconds
 _KIB = 1024  # bytes
@@ -138,7 +140,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             gpu: tuple((time(cycle), pages * page) for cycle, pages in changes)
             for gpu, changes in zip(gpus, evidence.held, strict=True)
         },
-        broken=tuple(_broken(switching.policy, evidence)),
+        broken=(*_broken(switching.policy, evidence), *_off_presets(switching, evidence)),
     )
 
 
@@ -179,6 +181,12 @@ def _utilisation(reports: Sequence[RequestReport]) -> float | None:
     if not begins or not ends:
         return None
     return round(sum(report.ran for report in reports) / max(1, max(ends) - min(begins)), 6)
+
+
+def _off_presets(switching: TaskSwitching, evidence: SwitchingEvidence) -> Iterator[str]:
+    if switching.policy is SwitchPolicyName.PIPELINED:
+        second = switching.pages(switching.second_preset * MIB)
+        yield from off_presets(evidence.plan, evidence.spans, second, switching.left)
 
 
 def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:

@@ -242,17 +242,17 @@ class Invariants(Part):
     work_once: bool = Field(
         True,
         description="every work unit is done, its result accepted once, and right; an application's launches are done "
-        "whole, and as many as it says",
+        "whole, as many as it says and in no more cycles; each command is asked for until it is answered",
     )
     memory_isolated: bool = Field(
         True,
-        description="no context holds more memory than it may, all together not more than the GPU has, "
-        "and none is refused what it may have",
+        description="no context holds more memory than it may, all together not more than the GPU has, none is refused "
+        "what it may have, and each may have its part of its groups' memory",
     )
     slice_kept: bool = Field(
         True,
-        description="no context has a GPU's engine past its slice while another waits; "
-        "rounds, priorities and switches are as they must be",
+        description="no context has a GPU's engine past its slice while another waits; rounds, priorities and "
+        "switches are as they must be; slices and priorities are those that the groups allow",
     )
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
     lease_terms: bool = Field(

@@ -32,6 +32,7 @@ class GroupTree:
         self.units, self.gpu_name = units, gpu_name
         self.governor = Governor(port, driver, self.root)
         self.guests: Guests | None = None
+        self.on_changed: Callable[[], None] = lambda: None  # somebody has written to a file
         self._members: dict[int, GroupMember] = {}
         self._next_pid = FIRST_PID
         self._groups = 0
@@ -139,6 +140,7 @@ class GroupTree:
         if len(text) > LONGEST_WRITE:
             raise refused(errno.EINVAL)
         file.write(self, group, text.strip())
+        self.on_changed()
         self.governor.changed(then)
 
     def move(self, pid: str, group: ProcessGroup) -> None:

@@ -34,3 +34,21 @@ class RunEvidence:
             happened = self.conduct.isolation.ended.get(((place.card, place.gpu), place.context), 0)
             if not 0 <= happened - report.steps <= (report.failed is not None):
                 yield name, report.steps, happened
+
+    def miscounted(self) -> Iterator[tuple[str, int, int]]:
+        """Applications whose own account of their time on the GPU isn't what their launches had: name, said, happened.
+        Of one whose GPU was hit, or that has failed, it isn't known."""
+        isolation = self.conduct.isolation
+        for name, (place, report) in self.applications.by_context().items():
+            happened = isolation.ran.get(((place.card, place.gpu), place.context), 0)
+            asked = self.applications.finished and report.failed is None
+            if asked and isolation.known((place.card, place.gpu)) and report.run != happened:
+                yield name, report.run, happened
+
+    def unreasonable(self) -> Iterator[tuple[str, str]]:
+        """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
+        for name, (place, report) in self.applications.by_context().items():
+            if report.failed is not None and not self.conduct.one_by_one.excused(
+                (place.card, place.gpu, place.context)
+            ):
+                yield name, report.failed

@@ -13,3 +13,4 @@ class MemoryIsolated(Invariant):
     def broken(self) -> Iterator[Broken]:
         """The first one, and how many there are."""
         yield from first(self.evidence.conduct.isolation.memory, "answers of contexts about their memory")
+        yield from first(self.evidence.conduct.terms.memory, "limits that are not what a group's memory allows")

@@ -14,9 +14,14 @@ class WorkOnce(Invariant):
         """Lost, done twice, wrong."""
         work, acceptance = self.evidence.cpu.work, self.evidence.acceptance
         yield from first(acceptance.wrong, "results that should not have counted")
-        yield from first(self.evidence.conduct.isolation.launches, "launches that ended before their work was done")
+        yield from first(self.evidence.conduct.isolation.launches, "launches that didn't have what they asked for")
+        yield from first(self.evidence.conduct.one_by_one.wrong, "commands that were not asked for until answered")
+        for name, why in self.evidence.unreasonable():
+            yield f"{name} has failed ({why}), and no GPU has given it a reason", None
         for name, said, happened in self.evidence.launched():
             yield f"{name} says that it has done {said} steps; {happened} of its launches were done", None
+        for name, told, happened in self.evidence.miscounted():
+            yield f"{name} says that it had the GPU for {told} cycles; its launches had {happened}", None
         if work.completed != work.units and self.evidence.watch.undoable() is None:
             yield f"{work.units - work.completed} of {work.units} work units were not done", None
         if work.duplicated:

@@ -17,6 +17,7 @@ from ringhil.protocol.wire import Compute, ResultStatus
 MEMORY, LIMIT = 100, 60
 MANAGER, KEY = 0, 1
 GPU = 3
+RUN_TIME = 1
 ROUTE = segments.Route(0, 0, 0, GPU, False, 9, 1)
 
 
@@ -92,6 +93,8 @@ def test_right_answers_are_right() -> None:
         ((1, Compute.COPY, 51, (0, 0)), "has data in page 51, and holds 51"),
         ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 499), "ended after 499 of 500 cycles"),
         ((1, Compute.LAUNCH, 500, (0, 1), ResultStatus.DONE, 500), "ended after 500 of 500 cycles"),
+        ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 501), "had 501 cycles of the engine; it asked for 500"),
+        ((1, Compute.QUERY, RUN_TIME, (0, 1)), "says that it ran for 1 cycles; it was 0"),
     ],
 )
 def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> None:
@@ -124,6 +127,22 @@ def test_after_a_fault_of_the_gpu_nothing_is_known() -> None:
     assert told.found == []
 
 
+def test_a_slow_gpu_takes_four_times_as_many_cycles() -> None:
+    """One that becomes slow, or is well again, in the course of a launch takes any number in between."""
+    told = Told()
+    told.judge.struck((0, GPU), -1, slow=True)
+    told.ask(1, Compute.CREATE, 5, (0, 5))
+    told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=2000)
+    told.ask(1, Compute.QUERY, RUN_TIME, (0, 2000))
+    assert told.found == []
+    told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=500)
+    assert told.found == [f"a launch of context 1 of GPU {GPU}, card 0 ended after 500 of 2000 cycles"]
+    told = Told()
+    told.judge.struck((0, GPU), 0, slow=True)
+    told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=1200)
+    assert told.found == []
+
+
 FILE = """
 server: {cards: {a: {gpus: 3}}}
 sharing: {applications: {x: {gpu: a.2, steps: 3, compute: 900}, y: {gpu: a.1, steps: 3, compute: 900}}}
@@ -140,6 +159,19 @@ def test_a_launch_that_a_program_hears_of_twice_is_named(monkeypatch: pytest.Mon
     monkeypatch.setattr(Driver, "_answered", hasty)
     found = failures()
     assert any("says that it has done 3 steps; " in text for text in found), found
+
+
+def test_a_program_that_is_told_too_much_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reply, "done", property(lambda self: self.status is ResultStatus.DONE and longer(self)))
+    found = failures()
+    assert "x says that it had the GPU for 2701 cycles; its launches had 2700" in found, found
+
+
+def longer(answer: Reply) -> bool:
+    """Adds a cycle to what is about as long as all launches."""
+    if answer.digest == 3 * 900:
+        object.__setattr__(answer, "digest", answer.digest + 1)
+    return True
 
 
 def hasty(self: Driver, line: object, asked: object, answer: Reply) -> None:

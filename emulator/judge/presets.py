@@ -1,0 +1,84 @@
+"""Whether tasks are prepared and computed beside one another only as the preset values allow (docs/switching.md, W2 to
+W5), from what was seen to be done when.
+
+The next task's first subtask is prepared when few enough of the current task's are left, and none of them asks for more
+than the second preset value. It runs as soon as it is ready where both together stay within that value, else as soon as
+the current task is over; nothing else of it runs before that. A phase that ends and one that begins in the same cycle
+are not beside one another.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, SwitchPhase
+
+
+def off_presets(plan: SwitchPlan, spans: Sequence[PhaseSpan], second: int, left: int) -> Iterator[str]:
+    """What is not as the preset values want it. `second`: pages; `left`: subtasks."""
+    for gpu in sorted({span.gpu for span in spans}):
+        mine = [span for span in spans if span.gpu == gpu and not span.lost]
+        numbers = sorted({span.request for span in mine})
+        for before, after in pairwise(numbers):
+            yield from _Pair(plan, mine, before, after, second, left).wrong()
+
+
+class _Pair:
+    """Two requests that follow one another on a GPU."""
+
+    def __init__(
+        self, plan: SwitchPlan, spans: Sequence[PhaseSpan], before: int, after: int, second: int, left: int
+    ) -> None:
+        self._tasks = {wanted.number: wanted.task for wanted in plan.requests}
+        self._before, self._after, self._second, self._left = before, after, second, left
+        self._current = sorted(
+            (s for s in spans if s.request == before and s.phase is SwitchPhase.RUN), key=lambda s: (s.began, s.ended)
+        )
+        task = self._tasks[before]
+        self._whole = len(self._current) == task.steps * len(task.subtasks)
+        mine = [s for s in spans if s.request == after]
+        prepared = (s for s in mine if s.phase is SwitchPhase.PREPARE and s.part == 0)
+        self._prepared = min(prepared, key=lambda s: s.began, default=None)
+        self._runs = sorted((s for s in mine if s.phase is SwitchPhase.RUN), key=lambda s: (s.began, s.ended))
+
+    def _pages(self, span: PhaseSpan) -> int:
+        return self._tasks[span.request].subtasks[span.part or 0].pages
+
+    def wrong(self) -> Iterator[str]:
+        """What a run shows of the current task is needed whole: it may have been cut short, or have lost its GPU."""
+        ready = self._prepared
+        if not self._whole or ready is None:
+            return
+        over = self._current[-1].ended
+        there = [span for span in self._current if span.ended > ready.began]
+        name = f"the first subtask of request {self._after} was prepared at cycle {ready.began}"
+        if there and len(there) >= self._left:
+            yield f"{name}, when {len(there)} of request {self._before} were left; it is to be fewer than {self._left}"
+        large = next((span for span in there if self._pages(span) > self._second), None)
+        if large is not None:
+            pages = self._pages(large)
+            yield f"{name}, before one of {pages} pages was over; the second preset value is {self._second}"
+        if self._runs:
+            yield from self._run(self._runs[0], ready, over)
+        for span in self._runs[1:]:
+            if span.began < over:
+                what = f"subtask {span.part} of request {self._after} ran at cycle {span.began}"
+                yield f"{what}; request {self._before} was not over before {over}"
+
+    def _run(self, first: PhaseSpan, ready: PhaseSpan, over: int) -> Iterator[str]:
+        beside = [span for span in self._current if span.began <= ready.ended <= span.ended]
+        beside = beside or [span for span in self._current if span.began > ready.ended][:1]
+        sums = [self._pages(first) + self._pages(span) for span in beside]
+        allowed = set[int]()
+        if ready.ended >= over or any(each <= self._second for each in sums):
+            allowed.add(ready.ended)
+        if ready.ended < over and any(each > self._second for each in sums):
+            allowed.add(over)
+        if first.began in allowed:
+            return
+        what = f"request {self._after} was ready at cycle {ready.ended}, and ran from cycle {first.began} on"
+        if first.began < over:
+            with_it = f"beside one with which it asks for {max(sums)} pages"
+            yield f"{what}, {with_it}; the second preset value is {self._second}"
+        else:
+            yield f"{what}; it could at cycle {min(allowed)}"

@@ -1,0 +1,271 @@
+"""What contexts of applications are given: the least slice and priority of the groups around each, and its part of the
+memory (docs/groups.md, S1).
+
+Read off the commands that create and configure them. Which groups there are is what the file says, until somebody
+writes to a group: then what is written there. A limit rises only when those of all others in each group leave room for
+it. When nothing is under way on a GPU, its contexts have what a fair division gives them. Of a GPU that was hit by a
+fault, or wasn't found by a census, memory isn't judged: it isn't known who is there.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.sharing.group import ProcessGroup
+from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
+from ringhil.emulator.scenario import Sharing
+from ringhil.protocol.frames import Acknowledgement, Result, Work
+
+# As docs/contexts.md has them: the judge shares no tables with what it judges.
+_CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE = range(0x10, 0x15)
+_OF_MEMORY = (_CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE)
+_DONE = 0
+_REACHED_NOBODY = (1, 2)  # refused, and asked for again
+_UNLIMITED = (1 << 32) - 1
+_FIRST_COMMAND = 1 << 31
+_MANAGER = 0
+_Gpu = tuple[int, int]  # card and number
+_Place = tuple[int, int, int]  # card, number and context
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """By somebody around a context, from within to without; the key says who."""
+
+    around: tuple[tuple[int, int | None], ...]  # key and memory
+    slice: int
+    priority: int
+
+
+@dataclass(slots=True)
+class _Context:
+    """`limits`: those that it may have now, `asked` is the last one."""
+
+    name: str
+    state: int
+    allowed: list[_Given]  # since the last command that has given it something
+    held: int = 0
+    limit: int | None = None  # None: it isn't there
+    asked: int | None = None
+
+    @property
+    def most(self) -> int:
+        return max(self.limit or 0, self.asked or 0)
+
+
+@dataclass(slots=True)
+class _Command:
+    place: _Place
+    compute: int
+    limit: int
+    terms: bool
+
+
+@dataclass(slots=True)
+class _Sent:
+    place: _Place
+    limit: int
+    at: int
+
+
+class TermsWatch:
+    """`sharing`: of the file; None: there are no applications. `places`: by application, the context that it uses, and
+    `gpus` the GPU that the file names."""
+
+    def __init__(
+        self, sharing: Sharing | None, tree: GroupTree, places: Mapping[str, _Place], gpus: Mapping[str, _Gpu]
+    ) -> None:
+        self._tree = tree
+        self._contexts: dict[_Place, _Context] = {}
+        self._commands: dict[tuple[_Place, int], _Command] = {}  # that aren't answered, by unit
+        self._new: list[_Sent] = []
+        self._unknown: set[_Gpu] = set()
+        self._busy = defaultdict[_Gpu, bool](bool)  # something has happened since its division was looked at
+        self._now = 0
+        self.terms: list[tuple[str, int]] = []
+        self.memory: list[tuple[str, int]] = []
+        for application in sharing.applications if sharing else ():
+            name, place = application.name, places[application.name]
+            if place[:2] != gpus[name] or place in self._contexts:
+                self.terms.append((f"{name} uses context {place[2]} of GPU {place[1]}, card {place[0]}", 0))
+            assert sharing is not None
+            self._contexts[place] = _Context(name, application.state, [_of_file(sharing, name)])
+        if self._contexts:
+            tree.on_changed = self._changed
+
+    def _changed(self) -> None:
+        """Somebody has written to a group; the GPUs are told next."""
+        self._busy.clear()
+        groups = {member.name: member.group for member in self._tree.members()}
+        for context in self._contexts.values():
+            if context.name in groups:
+                context.allowed.append(_of_tree(groups[context.name]))
+
+    # ------------------------------------------------------------------------------------------------- what is seen
+
+    def sent(self, frame: bytes, now: int) -> None:
+        """The CPU sends a frame; of a command only the first segment is looked at."""
+        if not self._contexts or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+            return
+        _, card, _, _, gpu, _, unit, *_, compute, _, number = Work.HEAD.unpack_from(frame)
+        place = (card, gpu, number)
+        context = self._contexts.get(place)
+        if unit < _FIRST_COMMAND or context is None or (place, unit) in self._commands:
+            return
+        self._look(now)
+        at = Work.HEAD.size
+        key, limit, cycles = (int.from_bytes(frame[at + n : at + n + 4]) for n in (0, 4, 8))
+        terms = compute == _CREATE or (compute == _CONFIGURE and key == _MANAGER)
+        self._commands[place, unit] = _Command(place, compute, limit, terms)
+        self._busy[place[:2]] |= compute in _OF_MEMORY
+        if terms:
+            self._given(context, cycles, frame[at + 12], int.from_bytes(frame[at + 13 : at + 16]), now)
+            self._new.append(_Sent(place, limit, now))
+
+    def _given(self, context: _Context, cycles: int, priority: int, state: int, now: int) -> None:
+        last = context.allowed[-1]
+        for what, said, right in (
+            ("slice", cycles, [each.slice for each in context.allowed]),
+            ("priority", priority, [each.priority for each in context.allowed]),
+            ("state", state, [context.state]),
+        ):
+            if said not in right:
+                self.terms.append((f"{context.name} was given {what} {said}; it may have {right[-1]}", now))
+        context.allowed = [last]
+
+    def heard(self, message: Result | Acknowledgement, now: int) -> None:
+        """The CPU has taken in what a GPU has answered."""
+        if not self._contexts:
+            return
+        self._look(now)
+        found = [
+            key
+            for key in self._commands
+            if key[1] == message.unit and key[0][:2] == (message.source_card, message.source)
+        ]
+        refused = isinstance(message, Acknowledgement)
+        for key in found:
+            if refused and message.status in _REACHED_NOBODY:
+                continue
+            self._answered(self._commands.pop(key), message, done=not refused and message.status == _DONE)
+        self._judge_new()
+
+    def _answered(self, command: _Command, message: Result | Acknowledgement, *, done: bool) -> None:
+        context = self._contexts[command.place]
+        self._busy[command.place[:2]] |= command.compute in _OF_MEMORY
+        if done and isinstance(message, Result) and command.compute in (_CREATE, _CONFIGURE, _ALLOCATE, _FREE):
+            context.held = message.digest >> 32
+        if command.terms:
+            if done:
+                context.limit = command.limit
+            if context.asked == command.limit:
+                context.asked = None
+        if command.compute == _DESTROY or (command.compute == _CREATE and not done):
+            context.limit, context.held = None, 0
+
+    def lost(self, gpu: _Gpu | None) -> None:
+        """A fault of this GPU begins or ends, or it isn't found; None: any of them may be."""
+        self._unknown.update(place[:2] for place in self._contexts if gpu is None or place[:2] == gpu)
+
+    def counted(self, card: CardView) -> None:
+        """The CPU has taken in a report of this card, and knows who is there."""
+        for place in self._contexts if card.members else ():
+            if place[0] == card.number and place[1] not in card.members:
+                self._unknown.add(place[:2])
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        self._look(now + 1)
+
+    # -------------------------------------------------------------------------------------------------------- memory
+
+    def _look(self, now: int) -> None:
+        if now <= self._now:
+            return
+        self._now = now
+        self._judge_new()
+        for gpu, busy in self._busy.items():
+            waits = any(command.place[:2] == gpu for command in self._commands.values())
+            if busy and not waits and gpu not in self._unknown:
+                self._busy[gpu] = False
+                self._divided(gpu, now)
+
+    def _on(self, gpu: _Gpu) -> dict[_Place, _Context]:
+        return {place: context for place, context in self._contexts.items() if place[:2] == gpu}
+
+    def _judge_new(self) -> None:
+        """What was sent goes with the answer that is told after it."""
+        new, self._new = self._new, []
+        before = {sent.place: self._contexts[sent.place].most for sent in new}
+        for sent in new:
+            self._contexts[sent.place].asked = sent.limit
+        for sent in new:
+            context, gpu = self._contexts[sent.place], sent.place[:2]
+            given = context.allowed[-1]
+            least = min((memory for _, memory in given.around if memory is not None), default=_UNLIMITED)
+            if sent.limit > max(least, context.held):
+                self.memory.append((f"{context.name} was given {sent.limit} pages; it may have {least}", sent.at))
+            elif gpu not in self._unknown and sent.limit > before[sent.place]:
+                self._leaves_room(context, given, gpu, sent.at)
+
+    def _leaves_room(self, context: _Context, given: _Given, gpu: _Gpu, now: int) -> None:
+        others = self._on(gpu).values()
+        for key, memory in given.around:
+            if memory is None:
+                continue
+            mine = [each for each in others if any(key == other for other, _ in each.allowed[-1].around)]
+            most, held = sum(each.most for each in mine), sum(each.held for each in mine)
+            if most > max(memory, held):
+                text = f"{context.name} was given {context.asked} pages while its group may come to hold {most}"
+                self.memory.append((f"{text}, and may have {memory}", now))
+
+    def _divided(self, gpu: _Gpu, now: int) -> None:
+        there = {place: each for place, each in self._on(gpu).items() if each.limit is not None}
+        root, groups = Sharer(), dict[int, Sharer]()
+        for place, context in there.items():
+            inner = Sharer(held=context.held, name=place[2])
+            for key, memory in context.allowed[-1].around:
+                known = key in groups
+                group = groups.setdefault(key, Sharer(memory))
+                group.inside.append(inner)
+                if known:
+                    break
+                inner = group
+            else:
+                root.inside.append(inner)
+        shares = fair_shares(root)
+        for place, context in there.items():
+            share, deep = shares[place[2]], len(context.allowed[-1].around)
+            limit = context.limit
+            assert limit is not None
+            right = limit == _UNLIMITED if share is None else abs(limit - share) < 1 + deep
+            if not right:
+                part = "as much as there is" if share is None else f"{int(share)}"
+                self.memory.append((f"{context.name} has a limit of {limit} pages; its part is {part}", now))
+
+
+def _of_file(sharing: Sharing, name: str) -> _Given:
+    """As the file says. Keys: the numbers of the groups; each application's own group has one behind them."""
+    number, one = next((n, each) for n, each in enumerate(sharing.applications) if each.name == name)
+    inner = [(n, g) for n, g in enumerate(sharing.groups) if f"{one.group}/".startswith(f"{g.path}/")]
+    inner.sort(key=lambda each: -len(each[1].path))
+    slices = [each for each in (one.slice, *(group.slice for _, group in inner)) if each]
+    levels = [one.priority or None, *(group.priority for _, group in inner)]
+    around = ((len(sharing.groups) + number, one.memory), *((n, group.memory) for n, group in inner))
+    given = [each for each in levels if each is not None]
+    return _Given(around, min(slices, default=0), min(given, default=0))
+
+
+def _of_tree(group: ProcessGroup) -> _Given:
+    """As was written; keys: the groups themselves."""
+    chain = list[ProcessGroup]()
+    at: ProcessGroup | None = group
+    while at is not None and at.parent is not None:
+        chain.append(at)
+        at = at.parent
+    slices = [each.slice for each in chain if each.slice is not None]
+    levels = [each.priority for each in chain if each.priority is not None]
+    around = tuple((-id(each), each.memory) for each in chain)
+    return _Given(around, min(slices, default=0), min(levels, default=0))

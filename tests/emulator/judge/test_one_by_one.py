@@ -1,0 +1,128 @@
+"""A command that has reached nobody is asked for again, and the next one waits for its answer; else it is told."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ringhil.emulator.host import segments
+from ringhil.emulator.host.sharing import driver
+from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
+from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.judge.one_by_one import OneByOne
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
+
+from .playing import assert_named
+
+GPU = 3
+WHAT = f"a command to context 1 of GPU {GPU}, card 0"
+
+
+class Asked:
+    """Commands to one context, and what is answered."""
+
+    def __init__(self) -> None:
+        self.view = SimpleNamespace(members=(1, GPU))
+        self.judge = OneByOne([self.view], [(0, GPU, 1)])  # type: ignore[list-item]
+
+    def send(self, number: int, now: int, attempt: int = 1, compute: Compute = Compute.ALLOCATE) -> None:
+        route = segments.Route(0, 0, 0, GPU, False, 9, 1)
+        for frame in segments.segments(unit_of(number), attempt, Command(compute, 1, 5).payload(), route, compute, 1):
+            self.judge.sent(frame, now)
+
+    def answer(self, number: int, now: int, status: ResultStatus = ResultStatus.DONE) -> None:
+        self.judge.heard(Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, status.code, 0, 0, 0, 16, 0), now)
+
+    def refuse(self, number: int, now: int, reason: AckStatus) -> None:
+        self.judge.heard(Acknowledgement(0, 0, 9, 0, 1, unit_of(number), GPU, 1, reason.code, 0, 0), now)
+
+    def told(self, *, ended: bool = True) -> list[str]:
+        self.judge.finish(1000, ended=ended)
+        return [text for text, _ in self.judge.wrong]
+
+
+def test_what_is_asked_until_it_is_answered_is_right() -> None:
+    asked = Asked()
+    asked.send(0, 5)
+    asked.refuse(0, 20, AckStatus.INCOMPLETE)
+    asked.send(0, 90, attempt=2)
+    asked.send(1, 120)  # the answer is told after what follows from it
+    asked.answer(0, 120)
+    asked.send(2, 150, compute=Compute.LAUNCH)
+    asked.answer(1, 150)
+    asked.answer(2, 190, ResultStatus.STARTED)
+    asked.send(3, 200)
+    asked.send(2, 300, attempt=1, compute=Compute.LAUNCH)  # is it over?
+    asked.answer(2, 310)
+    asked.answer(3, 320)
+    assert asked.told() == []
+
+
+@pytest.mark.parametrize("reason", [AckStatus.BUSY, AckStatus.INCOMPLETE])
+def test_what_has_reached_nobody_and_is_given_up_is_told(reason: AckStatus) -> None:
+    for at in (20, 30):  # the next one follows from the refusal, or comes later
+        asked = Asked()
+        asked.send(0, 5)
+        if at == 20:
+            asked.send(1, at)
+        asked.refuse(0, 20, reason)
+        if at > 20:
+            asked.send(1, at)
+        assert asked.told() == [f"{WHAT} was {reason.value}, and was not asked for again"]
+    asked = Asked()
+    asked.send(0, 5)
+    asked.refuse(0, 20, reason)
+    assert asked.told(ended=False) == []
+    assert asked.told() == [f"{WHAT} was {reason.value}, and was not asked for again"]
+
+
+def test_what_is_not_waited_for_is_told() -> None:
+    asked = Asked()
+    asked.send(0, 5)
+    asked.send(1, 6)
+    assert asked.told() == [f"{WHAT} was not waited for"]
+
+
+def test_what_a_lost_gpu_was_asked_is_lost() -> None:
+    asked = Asked()
+    asked.send(0, 5)
+    asked.refuse(0, 20, AckStatus.BUSY)
+    asked.view.members = (1,)
+    asked.judge.counted(0, 30)
+    asked.view.members = (1, GPU)
+    asked.judge.counted(0, 60)
+    asked.send(1, 70)
+    assert asked.judge.excused((0, GPU, 1))
+    assert asked.told() == []
+
+
+# Copies of several segments, over a link that loses some.
+NOISY = """
+seed: 5
+server: {cards: {a: {gpus: 5, host_links: [0, 1]}}}
+sharing: {applications: {x: {gpu: a.3, steps: 30, host: 100, compute: 900, input: 3000, memory: 100}}}
+timeline: [{at: 5000, fault: link_bit_errors, link: a.3-a.4, rate: 200}]
+"""
+
+
+def no_more_than_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(driver, "_AGAIN", (AckStatus.BUSY,))
+
+
+def test_a_driver_that_gives_up_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_named(no_more_than_once, NOISY, "work_once", "was incomplete, and was not asked for again", monkeypatch)
+
+
+def test_an_application_that_fails_for_no_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(patch: pytest.MonkeyPatch) -> None:
+        mail = Driver.mail
+
+        def lost(self: Driver, message: Result | Acknowledgement) -> None:
+            asked = self._asked.get(message.unit)
+            if asked is not None and asked.command.compute is Compute.COPY:
+                asked.then, then = (lambda reply: then(Reply(None))), asked.then
+            mail(self, message)
+
+        patch.setattr(Driver, "mail", lost)
+
+    assert_named(spoil, NOISY, "work_once", "and no GPU has given it a reason", monkeypatch)

@@ -1,0 +1,70 @@
+"""Tasks are prepared and computed beside one another as the preset values allow; else it is told."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.sharing.switching import rules
+from ringhil.emulator.scenario import loads
+
+from .playing import play
+
+LAYER = "{{name: l{}, weights: {}000000, operations: {}000000000}}"
+FILE = """
+server: {{cards: {{a: {{gpus: 4}}}}, settings: {{device_memory: 8000, context_switch: 14, default_slice: 500}}}}
+switching:
+  gpu: a.2
+  second_preset: {second}
+  left: {left}
+  tasks:
+    one: {{layers: [{one}], subtasks: 4, kind: training, steps: 2}}
+    two: {{layers: [{two}], subtasks: 2}}
+  requests: [{{task: one}}, {{task: two}}, {{task: one}}]
+"""
+
+
+# Pages of the subtasks: 573, 191, 382 and 191; 144 and 96. The first one of the second task is ready while one of 573
+# is computed.
+ONE = ", ".join(LAYER.format(n, weights, 200) for n, weights in enumerate((300, 100, 200, 100)))
+TWO = ", ".join(LAYER.format(n, weights, 900) for n, weights in enumerate((150, 100)))
+
+
+def failures(second: int) -> tuple[str, ...]:
+    text = FILE.format(left=5, second=second, one=ONE, two=TWO)
+    return play(loads(text), cells_library()).failures
+
+
+def always(*of: object) -> bool:
+    return True
+
+
+def never(*of: object) -> bool:
+    return False
+
+
+def larger(request: int, running: int, second: int) -> bool:
+    """Takes the first preset value for the second one."""
+    return request + running <= 8000
+
+
+def none(*of: object) -> tuple[int, ...]:
+    return ()
+
+
+@pytest.mark.parametrize(
+    ("second", "rule", "mistake", "says"),
+    [
+        (600, "may_run_beside", larger, "beside one with which it asks for 717 pages; the second preset value is 600"),
+        (2000, "may_run_beside", never, "it could at cycle"),
+        (500, "marked", none, "before one of 573 pages was over; the second preset value is 500"),
+        (2000, "is_near_its_end", always, "were left; it is to be fewer than 5"),
+    ],
+)
+def test_a_wrong_step_is_named(
+    monkeypatch: pytest.MonkeyPatch, second: int, rule: str, mistake: Callable[..., object], says: str
+) -> None:
+    assert failures(second) == ()
+    monkeypatch.setattr(rules, rule, mistake)
+    found = failures(second)
+    assert any(says in each for each in found), found
