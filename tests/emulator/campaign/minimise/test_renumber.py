@@ -1,5 +1,10 @@
 """When GPUs are left out, everything that names a GPU or a link says the same of the ring that is left."""
 
+import re
+from collections.abc import Callable
+
+import pytest
+
 from ringhil.emulator.campaign.minimise.renumber import renumbered
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.scenario.expect import CHECKS
@@ -39,9 +44,23 @@ expect:
 """
 
 
-def test_names_and_numbers_are_those_of_the_ring_that_is_left() -> None:
-    whole, wanted = loads(WHOLE), loads(LESS)
-    assert {type(check) for item in whole.expect for check in item.checks} == set(CHECKS)
+def switching(text: str) -> str:
+    """The same with tasks that follow one another in place of those that share."""
+    gpu = re.search(r"sharing: .*gpu: (a\.\d)", text)
+    assert gpu is not None
+    task = "{layers: [{name: l, weights: 9, operations: 9}]}"
+    text = text.replace("applications: {x: {steps: 3}}", "switching: {pipelined: {failed: 0}}")
+    return re.sub("sharing: .*", f"switching: {{gpu: {gpu[1]}, tasks: {{t: {task}}}, requests: [{{task: t}}]}}", text)
+
+
+def test_each_check_is_renumbered() -> None:
+    every = (*loads(WHOLE).expect, *loads(switching(WHOLE)).expect)
+    assert {type(check) for item in every for check in item.checks} == set(CHECKS)
+
+
+@pytest.mark.parametrize("tasks", [str, switching])
+def test_names_and_numbers_are_those_of_the_ring_that_is_left(tasks: Callable[[str], str]) -> None:
+    whole, wanted = loads(tasks(WHOLE)), loads(tasks(LESS))
     less = renumbered(whole, {"a": (0, 1, 3, 4, 5), "b": (0, 2)})
     assert [item.checks for item in less.expect] == [item.checks for item in wanted.expect]
     assert [(event.at, event.where) for event in less.timeline] == [
@@ -49,3 +68,4 @@ def test_names_and_numbers_are_those_of_the_ring_that_is_left() -> None:
     ]
     assert less.server == wanted.server
     assert less.sharing == wanted.sharing
+    assert less.switching == wanted.switching
