@@ -20,7 +20,7 @@ pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
 _NO_SKIP = "RINGHIL_NO_SKIP"
 
 # The same examples in every run, or a commit could fail for what another has done; `make soak` draws new ones.
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=40)
 settings.register_profile("new", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("same")
 

@@ -85,7 +85,7 @@ PARTS = (
     Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
     Part("coverage", "what cocotb reaches of rtl/", 10, command=("-m", "benchmarks.coverage")),
     Part(
-        "benches", "what rtl check reaches; cocotb, explore, verify, clusters find the same; noisy lines; fuzzing", 8, 6
+        "benches", "what rtl check reaches; cocotb, explore, verify, clusters find the same; noisy lines; fuzzing", 8, 8
     ),
     Part("recovery", "tables of docs/reliability.md, fewer runs", 5, command=("-m", "benchmarks.recovery", "50", "1")),
 )

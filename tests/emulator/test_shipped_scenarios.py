@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.emulator.judge.playing import play
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.scenario import (
@@ -174,7 +175,7 @@ def test_the_faults_are_those_of_the_row(file: Path) -> None:
 # ------------------------------------------------------------------------------------------- what they come to
 
 
-@pytest.mark.parametrize("file", FILES, ids=name)
+@pytest.mark.parametrize("file", sampled(FILES, "scenarios", 2), ids=name)
 def test_the_first_and_last_variant_pass_and_mean_it(file: Path, library: Library) -> None:
     passes_and_means_it(file, sorted({0, len(variants(file)) - 1}), library)
 
@@ -185,7 +186,7 @@ def test_every_variant_passes_and_means_it(file: Path, library: Library) -> None
     passes_and_means_it(file, range(len(variants(file))), library)
 
 
-@pytest.mark.parametrize("file", FILES, ids=name)
+@pytest.mark.parametrize("file", sampled(FILES, "scenarios", 3), ids=name)
 def test_without_its_faults_a_file_fails(file: Path, library: Library) -> None:
     """Unless its head says that nothing changes."""
     scenario = variants(file)[0].scenario

@@ -27,7 +27,8 @@ def test_bridge(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_bridge", "hil_bridge", ECHO, simulator=simulator, **QUICK)
 
 
-@both
+@slow
+@each
 def test_a_gpu_behind_it_and_one_beside_it(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_bridge_node", "bridge_beside_cell", BESIDE, simulator=simulator, **QUICK)
 

@@ -274,6 +274,7 @@ def test_every_fault_of_the_port_has_a_rule_of_its_own() -> None:
     assert {a.name for a in actions if isinstance(a, Fault)} == registers.FaultBit.codes().keys()
 
 
+@pytest.mark.slow(part="bugs")
 def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     node = rtl / "gpu_node.sv"

@@ -125,6 +125,7 @@ def test_a_directory_without_rtl_is_refused(tmp_path: Path) -> None:
         measure(POINTS, tmp_path / "no")
 
 
+@pytest.mark.slow(part="benches")
 def test_a_real_run(counted: tuple[Path, Path]) -> None:
     """No remote fault is ever played, and the carrier never goes away in READY."""
     hdl = measure(merge(read(path) for path in counted), RTL)

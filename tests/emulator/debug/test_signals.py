@@ -39,6 +39,7 @@ def session(tmp_path: Path, opened: Library) -> Iterator[DebugSession]:
         yield found
 
 
+@pytest.mark.slow(part="benches")
 def test_at_any_moment_signals_are_what_registers_and_links_say(session: DebugSession) -> None:
     """To and fro: a register read by its address is the flip-flop of its name, and the time is that of the cycle."""
     rng = random.Random(1)

@@ -147,9 +147,8 @@ FORGOTTEN: dict[Callable[[Engine], None], str] = {
 }
 
 
-@pytest.mark.parametrize(
-    "timer", [computing, pytest.param(muted, marks=pytest.mark.slow(part="engine"))], ids=("computing", "muted")
-)
+@pytest.mark.slow(part="engine")
+@pytest.mark.parametrize("timer", [computing, muted], ids=("computing", "muted"))
 def test_a_timer_that_is_not_announced_is_found_out(timer: Callable[[Engine], None], tmp_path: Path) -> None:
     rtl = tmp_path / "rtl"
     shutil.copytree(RTL, rtl)

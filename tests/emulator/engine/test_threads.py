@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library, card_library, cells_library, inside_library
@@ -17,7 +18,7 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
 }
 
 
-@pytest.mark.parametrize("which", LIBRARIES)
+@pytest.mark.parametrize("which", sampled(LIBRARIES, "engine", 3))
 def test_none_begins(which: str, tmp_path: Path) -> None:
     library = LIBRARIES[which]()
     before = sorted(Path("/proc/self/task").iterdir())

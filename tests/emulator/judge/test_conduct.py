@@ -328,6 +328,7 @@ def test_a_hop_is_known_by_rounds_without_work_since_the_last_election(library: 
     run.close()
 
 
+@pytest.mark.slow(part="alarms")
 @unhurried
 @given(st.lists(st.integers(1, 30_000), max_size=8, unique=True), st.booleans())
 def test_a_count_that_is_asked_for_is_no_mistake(cycles: list[int], cut: bool) -> None:

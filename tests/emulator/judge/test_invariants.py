@@ -278,6 +278,7 @@ def _replace(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.slow(part="bugs")
 def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immortal: Library) -> None:
     """At whichever cycle its origin dies: if the message is left on the ring it is found, once, by name; and where its
     TTL ends it nothing is."""

@@ -22,6 +22,7 @@ def assert_all_pass(library: Library, seeds: range) -> None:
         assert outcome.failures == (), f"seed {seed}\n{text(seed)}"
 
 
+@pytest.mark.slow(part="alarms")
 def test_some_files(library: Library) -> None:
     assert_all_pass(library, range(FEW // 2))
     assert_all_pass(library, range(ALL_SETTINGS, ALL_SETTINGS + FEW // 2))

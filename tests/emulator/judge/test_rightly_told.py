@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host import handing_out, segments
@@ -147,7 +148,7 @@ def says_once(
 AFTER = 2  # the first messages come from who has just been powered up
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", sampled(SAID, "bugs", 2))
 def test_a_wrong_field_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     matches, field = SAID[name]
 

@@ -58,11 +58,13 @@ def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return cells_library(folder)
 
 
+@pytest.mark.slow(part="bugs")
 def test_without_a_mistake_nothing_is_found(mistaken: Library) -> None:
     assert violations(FILE.format(mistake=NONE)) == ()
     assert play(loads(FILE.format(mistake=NONE)), mistaken).violations == ()
 
 
+@pytest.mark.slow(part="bugs")
 @pytest.mark.parametrize(("mistake", "says"), FOUND.items())
 def test_a_mistake_is_found_by_it_alone(mistaken: Library, mistake: int, says: str) -> None:
     found = play(loads(FILE.format(mistake=mistake)), mistaken).violations

@@ -60,10 +60,17 @@ def outcome(server: str, *options: str) -> tuple[dict[str, object], str]:
     return document, done.stderr
 
 
-OPTIONS = [(), ("--listen", "tcp://127.0.0.1:0"), ("--listen", "rfc2217://127.0.0.1:0"), ("--uart",)]
+OPTIONS = [
+    (),
+    ("--listen", "tcp://127.0.0.1:0"),
+    ("--listen", "rfc2217://127.0.0.1:0"),
+    pytest.param(("--uart",), marks=pytest.mark.slow(part="outside")),
+]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [*OPTIONS, pytest.param(("--uart",), marks=pytest.mark.slow(part="outside"))], ids=" ".join
+)
 def test_a_run_is_the_same_with_a_gpu_outside(server: str, options: tuple[str, ...]) -> None:
     with Bridge(*options) as bridge:
         assert outcome(server, "--node", f"a.2={bridge.port}") == outcome(server)
@@ -116,6 +123,7 @@ def test_a_run_that_lost_its_board_is_played_again_without_it(server: str, tmp_p
     lost_and_again(server, tmp_path, "a.2", requests // 3)
 
 
+@pytest.mark.slow(part="outside")
 def test_a_run_whose_board_did_otherwise_can_not_be(server: str) -> None:
     with BridgeLine(requests=200, back=Liar(1, 2, groups=(10,))) as line:
         _, said = outcome(server, "--node", f"a.2={line.path}")
@@ -130,6 +138,7 @@ def test_so_is_one_that_lost_it_at_any_request(server: str, tmp_path: Path) -> N
         lost_and_again(server, tmp_path, "a.0", requests)
 
 
+@pytest.mark.slow(part="outside")
 def test_a_board_that_does_otherwise_is_told_of(server: str, tmp_path: Path) -> None:
     """Another RTL than that of the run: its restore time is counted otherwise."""
     rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))

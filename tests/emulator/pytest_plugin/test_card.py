@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.emulator.serial.served import Served
 from tests.protocol.c import library as c
+from tests.sampled import sampled
 
 PAGE = (Path(__file__).parents[3] / "docs" / "hil.md").read_text()
 SECTION = PAGE.split("## Tests that run on both", 1)[1].split("\n## ", 1)[0]
@@ -112,8 +113,7 @@ def _eight(pytester: pytest.Pytester) -> Path:
     return pytester.path / "eight.yaml"
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow(part="benches"))])
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(("named", "workers"), sampled([(False, 0), (True, 0), (False, 2), (True, 2)], "benches", 4))
 def test_each_test_has_a_card_of_its_own_the_same_every_time(
     pytester: pytest.Pytester, named: bool, workers: int
 ) -> None:
@@ -161,6 +161,7 @@ def test_two(card):
 """
 
 
+@pytest.mark.slow(part="benches")
 def test_what_a_test_leaves_on_a_card_that_stays(pytester: pytest.Pytester, url: str) -> None:
     """Registers; but no subscription, no events, no fault, and an open port."""
     ran = Ran(pytester, KEPT, f"--card={url}", PATIENT)
@@ -224,6 +225,7 @@ def test_a_port_that_fails_one_test_is_opened_again(
     assert len(processes.read_text().split()) == 3
 
 
+@pytest.mark.slow(part="benches")
 def test_a_run_is_recorded_and_replayed_without_the_card(pytester: pytest.Pytester, url: str, tmp_path: Path) -> None:
     session = tmp_path / "session.jsonl"
     ran = Ran(pytester, EXAMPLE + TIMES, f"--card={url}", PATIENT, f"--card-record={session}")
@@ -244,15 +246,27 @@ def test_a_run_is_recorded_and_replayed_without_the_card(pytester: pytest.Pytest
 
 @pytest.mark.parametrize(
     ("options", "setting", "said"),
-    [
-        (["--card=/dev/nothing"], "", "--card /dev/nothing: cannot be opened: No such file or directory"),
-        (["--card=emulated:///no.yaml"], "", "--card emulated:///no.yaml: cannot be opened: no.yaml: cannot be read: "),
-        (["--card=nix://x"], "", "--card nix://x: cannot be opened: "),
-        (["--card=replay://test_it.py"], "", "--card replay://test_it.py: test_it.py, line 1: found "),
-        (["--card=loop://", "--card-timeout=0.01"], "", "--card loop://: no answer to hello in 4 tries of 0.01 s: "),
-        ([], "no.yaml", "ringhil_card_server no.yaml: cannot be opened: "),
-        ([], "four.yaml#z", "ringhil_card_server four.yaml#z: cannot be opened: "),
-    ],
+    sampled(
+        [
+            (["--card=/dev/nothing"], "", "--card /dev/nothing: cannot be opened: No such file or directory"),
+            (
+                ["--card=emulated:///no.yaml"],
+                "",
+                "--card emulated:///no.yaml: cannot be opened: no.yaml: cannot be read: ",
+            ),
+            (["--card=nix://x"], "", "--card nix://x: cannot be opened: "),
+            (["--card=replay://test_it.py"], "", "--card replay://test_it.py: test_it.py, line 1: found "),
+            (
+                ["--card=loop://", "--card-timeout=0.01"],
+                "",
+                "--card loop://: no answer to hello in 4 tries of 0.01 s: ",
+            ),
+            ([], "no.yaml", "ringhil_card_server no.yaml: cannot be opened: "),
+            ([], "four.yaml#z", "ringhil_card_server four.yaml#z: cannot be opened: "),
+        ],
+        "benches",
+        3,
+    ),
 )
 def test_a_card_that_is_not_there_is_one_line(
     pytester: pytest.Pytester, options: list[str], setting: str, said: str
@@ -306,17 +320,24 @@ def test_an_unknown_capability_is_one_line(pytester: pytest.Pytester, words: str
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [
-        (["--card-record=x"], "--card-record: an emulated card is new for each test"),
-        (["--card-record=x", "--card=emulated:///eight.yaml"], "--card-record: an emulated card is new for each test"),
-        (
-            ["--card-record=no/x", "--card=loop://"],
-            "--card loop://: no/x: cannot be written: No such file or directory",
-        ),
-        (["--card-baud=9"], "found '9'; allowed is a whole number from 50 to 100000000"),
-        (["--card-timeout=nan"], "found 'nan'; allowed are 0.001 to 3600 seconds"),
-        (["--card-timeout=x"], "found 'x'; allowed are 0.001 to 3600 seconds"),
-    ],
+    sampled(
+        [
+            (["--card-record=x"], "--card-record: an emulated card is new for each test"),
+            (
+                ["--card-record=x", "--card=emulated:///eight.yaml"],
+                "--card-record: an emulated card is new for each test",
+            ),
+            (
+                ["--card-record=no/x", "--card=loop://"],
+                "--card loop://: no/x: cannot be written: No such file or directory",
+            ),
+            (["--card-baud=9"], "found '9'; allowed is a whole number from 50 to 100000000"),
+            (["--card-timeout=nan"], "found 'nan'; allowed are 0.001 to 3600 seconds"),
+            (["--card-timeout=x"], "found 'x'; allowed are 0.001 to 3600 seconds"),
+        ],
+        "benches",
+        4,
+    ),
 )
 def test_options_that_can_not_be(pytester: pytest.Pytester, options: list[str], said: str) -> None:
     ran = Ran(pytester, EXAMPLE, *options)
@@ -325,6 +346,7 @@ def test_options_that_can_not_be(pytester: pytest.Pytester, options: list[str], 
     assert not (pytester.path / "x").exists()
 
 
+@pytest.mark.slow(part="benches")
 def test_a_card_fixture_of_ones_own_is_left_alone(pytester: pytest.Pytester) -> None:
     text = "import pytest\n@pytest.fixture\ndef card(): return 'queen'\ndef test_it(card): assert card == 'queen'\n"
     assert Ran(pytester, text).outcomes == {"passed": 1}

@@ -6,6 +6,7 @@ All of it runs in `make soak`: 500 cycles for each fault, 50 for each ordered pa
 from itertools import product
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome
@@ -80,7 +81,7 @@ def test_what_has_failed_once(library: Library, kinds: tuple[str, ...], seed: in
     play(library, kinds, range(seed, seed + 1))
 
 
-@pytest.mark.parametrize("eighth", range(8))
+@pytest.mark.parametrize("eighth", sampled(range(8), "pairs", 4))
 def test_a_sample_of_pairs(library: Library, eighth: int) -> None:
     chosen = PAIRS[::SAMPLE]
     for number in range(eighth, len(chosen), 8):

@@ -191,7 +191,7 @@ def cycles(library: Library) -> range:
     return range(third.sent_at - 5, third.at + 5)
 
 
-EVERY = 13  # so many-th cycle, from another one on at each place
+EVERY = 29  # so many-th cycle, from another one on at each place
 PLACES = [(kind, gpu) for kind in (*SILENT, *LIARS) for gpu in range(1, SIZE)]
 PLACES += [("link_cut", link) for link in range(SIZE)]
 

@@ -10,6 +10,7 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.workload import Generated
@@ -183,7 +184,7 @@ def expected() -> list[int]:
     return all_digests()
 
 
-SEEDS = [*range(40), *(pytest.param(seed, marks=pytest.mark.slow(part="work")) for seed in range(40, 200))]
+SEEDS = sampled(range(200), "work", 9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

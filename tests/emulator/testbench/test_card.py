@@ -12,7 +12,8 @@ from ringhil.emulator.testbench.build import HDL
 from ringhil.emulator.testbench.card import CardBench
 
 
-@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.slow(part="benches"))])
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_card(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")

@@ -57,8 +57,8 @@ def same_as_ours(file: Path, numbers: list[int], made: Maker) -> None:
 @pytest.mark.parametrize(
     "file",
     [
-        *(EXAMPLES[0], *FILES[::16]),
-        *(pytest.param(file, marks=pytest.mark.slow(part="benches")) for file in EXAMPLES[1:]),
+        *FILES[::16],
+        *(pytest.param(file, marks=pytest.mark.slow(part="benches")) for file in EXAMPLES),
     ],
     ids=lambda file: file.stem,
 )
@@ -72,6 +72,7 @@ def test_every_variant_that_is_shipped_is_the_same(file: Path, made: Maker) -> N
     same_as_ours(file, list(range(len(load_variants(file)))), made)
 
 
+@pytest.mark.slow(part="outside")
 def test_the_command_line_takes_a_library(tmp_path: Path) -> None:
     path = library.built(tmp_path)
     file = str(EXAMPLES[0])

@@ -73,6 +73,7 @@ def check_recording(path: Path, program: str, seed: int, after_messages: int | N
     assert_replays(path)
 
 
+@pytest.mark.slow(part="outside")
 def test_a_recording_replays_is_stepped_and_branches_without_its_board(tmp_path: Path, program: str) -> None:
     check_recording(tmp_path / "session", program, 1)
     assert_stepped(tmp_path / "session", 1)

@@ -58,6 +58,7 @@ def run(folder: Path, *arguments: str, rtl: Path | None) -> "subprocess.Complete
     )
 
 
+@pytest.mark.slow(part="bugs")
 def test_only_the_cut_is_left(shrunk: Shrunk) -> None:
     assert shrunk.failure.startswith("bounded_recovery: ")
     assert [event.kind for event in shrunk.scenario.timeline] == ["link_cut"]
@@ -65,6 +66,7 @@ def test_only_the_cut_is_left(shrunk: Shrunk) -> None:
     assert shrunk.scenario.workload is None
 
 
+@pytest.mark.slow(part="bugs")
 def test_the_test_fails_on_the_broken_design_and_passes_on_the_sound_one(
     shrunk: Shrunk, library: Library, broken: Path, tmp_path: Path
 ) -> None:
@@ -77,6 +79,7 @@ def test_the_test_fails_on_the_broken_design_and_passes_on_the_sound_one(
     assert passes.returncode == 0, passes.stdout
 
 
+@pytest.mark.slow(part="bugs")
 def test_the_command_replays_it(shrunk: Shrunk, library: Library, broken: Path, tmp_path: Path) -> None:
     written = write_reproduction(tmp_path, shrunk, rtl=library.rtl)
     program, *arguments = written.command.split()
@@ -85,6 +88,7 @@ def test_the_command_replays_it(shrunk: Shrunk, library: Library, broken: Path, 
     assert ringhil(*arguments, cwd=tmp_path, env=environment(None)).returncode == 0
 
 
+@pytest.mark.slow(part="bugs")
 def test_the_files_say_what_they_are_and_nothing_of_this_machine(
     shrunk: Shrunk, library: Library, tmp_path: Path
 ) -> None:
@@ -120,6 +124,7 @@ def test_any_name_makes_files_that_can_be_read(name: str, tmp_path: Path) -> Non
     compile(written.test_file.read_text(), written.test_file.name, "exec")
 
 
+@pytest.mark.slow(part="bugs")
 def test_faults_do_not_move_into_the_power_up(library: Library, shrunk: Shrunk) -> None:
     fails = fails_in(library)
     there = fails(loads(CUT))

@@ -108,6 +108,7 @@ def test_files_are_tests_and_failures_name_file_and_line(pytester: pytest.Pytest
     assert str(good["rtl"]).startswith("sha256:")
 
 
+@pytest.mark.slow(part="benches")
 def test_one_variant_is_chosen_by_its_node_id(pytester: pytest.Pytester) -> None:
     write(pytester, test_sweep=SWEEP)
     found, text = outcomes(pytester, "-v", "test_sweep.yaml::play[gpu=a.3,at=3000]", "--ringhil-scenario-seed=8")
@@ -125,6 +126,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow(part="benches")
 def test_other_peoples_files_are_left_alone(pytester: pytest.Pytester) -> None:
     write(pytester, **OTHERS)
     (pytester.path / "test_data.json").write_text('{"server": {"cards": {}}}')
