@@ -43,6 +43,7 @@ class _Asked:
     then: Then
     unit: int = 0
     attempt: int = 0
+    heard: int = 0  # the attempt after which its GPU last said that a launch is under way
     refused: int = 0  # as running, when nothing runs that anybody waits for
 
 
@@ -87,7 +88,9 @@ class Driver:
             return
         line = self._lines[asked.place]
         if asked is line.launch:
-            if answer.status is not ResultStatus.STARTED:
+            if answer.status is ResultStatus.STARTED:
+                asked.heard = asked.attempt
+            else:
                 line.launch = None
                 self._end(asked, LOST if answer.status is AckStatus.NO_CONTEXT else answer)
         elif answer.status not in _AGAIN:
@@ -117,7 +120,7 @@ class Driver:
             return
         line.out = None
         if launch and answer.status is ResultStatus.STARTED:
-            line.launch, asked.attempt = asked, 0
+            line.launch, asked.attempt, asked.heard = asked, 0, 0
             self._watch(asked)
         else:
             self._end(asked, answer)
@@ -145,7 +148,7 @@ class Driver:
             self._send_new(asked)
 
     def _send_new(self, asked: _Asked) -> None:
-        asked.unit, asked.attempt = unit_of(self._number), 0
+        asked.unit, asked.attempt, asked.heard = unit_of(self._number), 0, 0
         self._number += 1
         self._asked[asked.unit] = asked
         self._send(asked)
@@ -182,9 +185,8 @@ class Driver:
     def _look(self, asked: _Asked, attempt: int) -> None:
         if self._asked.get(asked.unit) is not asked or asked.attempt != attempt:
             return
-        line, card = self._lines[asked.place], self._cards[asked.place.card]
-        runs = asked is line.launch and card.reachable  # it says no more until it is over
-        if attempt < _MOST or runs:
+        line = self._lines[asked.place]
+        if attempt - asked.heard < _MOST:
             self._send(asked)
         elif asked is line.launch:
             line.launch = None

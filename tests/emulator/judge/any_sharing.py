@@ -162,7 +162,7 @@ def _timeline(rng: random.Random, size: int, rather: Sequence[str], first: int) 
             continue
         used.add(f"{kind} {where}")
         lines.append(f"  - {{at: {at}, fault: {kind}, {where}{parameters(kind, rng, losses=6)}}}")
-        if kind not in ("dead", "hang") or rng.random() < 0.7:  # of the others some keep tasks waiting for ever
+        if kind not in ("dead", "hang") or rng.random() < 0.7:  # with others tasks wait for millions of cycles
             lines.append(f"  - {{at: {at + rng.choice([50, 900, 9000, 30000])}, clear: {kind}, {where}}}")
         at += rng.choice([0, rng.randrange(1, 100), rng.randrange(100, 30_000)])
     return ["timeline:", *lines] if lines else []

@@ -112,6 +112,23 @@ def test_it_is_told_in_the_end() -> None:
     assert len({work.unit for work in desk.port.sent}) == len(desk.port.sent) > 20
 
 
+def test_who_says_no_more_that_it_runs_is_lost_though_its_card_is_counted() -> None:
+    """A GPU that answers to another one's number is still a member, say. Else an application would wait for ever."""
+    desk = Desk()
+    desk.launch()
+    desk.answer(STARTED)
+    for _ in range(100):  # as long as it says so
+        desk.port.pass_time(50 * PATIENCE)
+        desk.answer(STARTED)
+    assert not desk.told
+    sent = len(desk.port.sent)
+    assert sent > 100
+    for _ in range(100):
+        desk.port.pass_time(50 * PATIENCE)
+    assert desk.told == [LOST]
+    assert len(desk.port.sent) == sent + 30
+
+
 def test_its_gpu_may_be_lost_meanwhile() -> None:
     desk = Desk()
     desk.launch()
