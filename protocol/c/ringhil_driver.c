@@ -41,8 +41,11 @@ static void answered(struct rh_driver *driver, uint8_t card, uint16_t gpu, uint3
             continue;
         if (each->out.waits && each->out.unit == unit)
             hear_of(&each->out, answer);
-        else if (each->launch.waits && each->launch.unit == unit && !is(answer, RHW_ANSWER_STARTED))
-            hear_of(&each->launch, answer);
+        else if (each->launch.waits && each->launch.unit == unit) {
+            each->launch.heard = 1;
+            if (!is(answer, RHW_ANSWER_STARTED))
+                hear_of(&each->launch, answer);
+        }
     }
 }
 
@@ -98,7 +101,7 @@ enum rh_status rh_driver_start(struct rh_driver *driver, const char *name) {
 }
 
 void rh_attach(struct rh_driver *driver, struct rh_context *context, uint16_t gpu, uint8_t number, uint32_t key) {
-    static const struct rh_asked nothing = {0, 0, 0, 0, 0, 0, {0, 0, 0, 0}};
+    static const struct rh_asked nothing = {0, 0, 0, 0, 0, 0, 0, {0, 0, 0, 0}};
     context->gpu = gpu;
     context->number = number;
     context->key = key;
@@ -367,13 +370,14 @@ enum rh_told rh_wait(struct rh_driver *driver, struct rh_context *context, struc
     if (!launch->waits)
         return RH_TOLD_WRONG;
     pack_head(&payload, context->key, launch->amount, 0);
-    /* A GPU that is counted says no more until it is over, however long that takes. */
+    /* A GPU that says so may have it as long as it takes. */
     for (unsigned unheard = 0; !launch->answered && !context->lost && unheard < driver->tries;) {
         if (!listen_for(driver, launch) || (!launch->answered && !send_command(driver, context, launch, &payload))) {
             end = RH_TOLD_LINE;
             break;
         }
-        unheard = driver->counted && is_counted(driver, context->gpu) ? 0 : unheard + 1u;
+        unheard = launch->heard ? 0 : unheard + 1u;
+        launch->heard = 0;
     }
     if (end == RH_TOLD_LINE)
         return end; /* it may be waited for again */

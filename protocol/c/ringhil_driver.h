@@ -46,7 +46,7 @@ struct rh_settings {
 struct rh_asked {
     uint32_t unit, amount;
     uint16_t attempt;
-    uint8_t compute, waits, answered;
+    uint8_t compute, waits, answered, heard; /* heard: a launch is under way, its GPU has said */
     struct rh_answer answer;
 };
 

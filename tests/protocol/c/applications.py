@@ -17,10 +17,12 @@ _ANSWERS, _REFUSALS = ({s.code: s.value for s in kind} for kind in (ResultStatus
 LOST = ("lost", 0, 0)
 
 
-def by_c(program: Path, port: str, script: list[str], gpu: int = GPU) -> tuple[list[Said], int]:
+def by_c(
+    program: Path, port: str, script: list[str], gpu: int = GPU, patience: int = PATIENCE
+) -> tuple[list[Said], int]:
     """What became of each command, and how often one had to go out again."""
-    command = [program, port, str(gpu), str(PATIENCE)]
-    done = subprocess.run(command, input="\n".join(script), capture_output=True, text=True, timeout=60, check=False)
+    command = [program, port, str(gpu), str(patience)]
+    done = subprocess.run(command, input="\n".join(script), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return [_said(line.split()) for line in done.stdout.splitlines()], int(done.stderr.split()[-1])
 

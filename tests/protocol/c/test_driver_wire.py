@@ -12,7 +12,7 @@ from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Way
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
-from .applications import GPU, by_c
+from .applications import GPU, LOST, by_c
 from .pretended_card import NOW, SIZE, PretendedCard, event
 
 STARTED, DONE, RUNNING = ResultStatus.STARTED, ResultStatus.DONE, ResultStatus.RUNNING
@@ -53,6 +53,14 @@ def test_a_launch_behind_an_end_that_is_told_again_goes_out_under_another_number
     assert [work.unit - FIRST for work in card.commands] == [0, 16, 32]
     assert said[-1] == ("done", 7, 3)
     assert resent == 0
+
+
+def test_a_gpu_that_says_no_more_that_a_launch_is_under_way_is_given_up(program: Path) -> None:
+    """Also while it is counted: after 30 attempts."""
+    with PretendedCard(lambda work, number: [event(work, STARTED)] if number < 40 else []) as card:
+        said, resent = by_c(program, card.port, ["launch 1 40", "wait 1"], patience=60)
+    assert said[1] == LOST
+    assert len(card.commands) == 40 + 30 == resent + 1
 
 
 def test_an_end_that_is_lost_is_asked_for_again(program: Path) -> None:
