@@ -94,6 +94,7 @@ def test_a_character_of_several_bytes_moves_nothing() -> None:
     assert found.diff(text) == "@@ -1 +1 @@\n-" + text[:-1] + "\n+" + found.applied(text)[:-1]
 
 
+@pytest.mark.slow(part="benches")
 def test_every_mutant_of_the_sources_is_python_and_another_text() -> None:
     texts = sources()
     every = [m for file, text in texts.items() for m in mutants(file, text)]

@@ -138,6 +138,7 @@ def broken_rtl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return rtl
 
 
+@pytest.mark.slow(part="bugs")
 def test_a_broken_rule_leaves_stimulus_waves_and_reports(broken_rtl: Path, tmp_path: Path) -> None:
     out, junit = tmp_path / "out", tmp_path / "node.xml"
     rules = ["--rule", "control.count", "--rule", "control.home"]

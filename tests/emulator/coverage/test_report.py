@@ -38,6 +38,7 @@ def report(counted: tuple[Path, Path], tmp_path: Path) -> CoverageReport:
     return CoverageReport(measure(merge(map(read, counted)), RTL, [waiver]), found.functional)
 
 
+@pytest.mark.slow(part="benches")
 def test_the_page_stands_alone(report: CoverageReport, tmp_path: Path) -> None:
     write(report, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()

@@ -54,6 +54,7 @@ def events(asked: list[bytes]) -> int:
     return sum(request[0] in TIMED for request in asked[:-1])
 
 
+@pytest.mark.slow(part="outside")
 def test_some_boards_in_trouble() -> None:
     assert {lost(number) for number in SAMPLE} == {False, True}
 

@@ -58,6 +58,7 @@ def lost(number: int, *, pty: bool = False) -> bool:
     return True
 
 
+@pytest.mark.slow(part="outside")
 def test_some_nodes_in_trouble() -> None:
     assert {lost(number) for number in SAMPLE} == {False, True}
 

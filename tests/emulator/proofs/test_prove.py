@@ -103,6 +103,7 @@ def test_what_is_not_judged_never_passes() -> None:
     assert verdict("proved", "holds") == "pass"
 
 
+@pytest.mark.slow(part="benches")
 @needs_tools
 def test_out_of_time_is_not_judged(tmp_path: Path) -> None:
     done = run("--only", "registers", "--timeout", 1, "--out", tmp_path / "out", "--json")

@@ -97,6 +97,7 @@ def test_the_setting_names_a_server(pytester: pytest.Pytester) -> None:
     assert "found a 4" in Ran(pytester, HOW_MANY).text
 
 
+@pytest.mark.slow(part="benches")
 def test_the_setting_names_a_card_of_a_server_from_the_root(pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("my servers")
     (folder / "four.yaml").write_text(FOUR)
@@ -186,6 +187,7 @@ def test_name(card): assert card.info.name == "a card in C"
 """
 
 
+@pytest.mark.slow(part="benches")
 def test_a_card_that_can_not(pytester: pytest.Pytester, device: tuple[str, Path]) -> None:
     ran = Ran(pytester, CAN, f"--card={device[0]}", PATIENT)
     assert ran.outcomes == {"passed": 2, "skipped": 3}

@@ -49,6 +49,7 @@ class Line:
             self.wire.advance()
 
 
+@pytest.mark.slow(part="benches")
 @given(st.binary(min_size=1, max_size=40), st.integers(1, 500))
 def test_bytes_pass_both_ways_unchanged_at_their_speed(data: bytes, step: int) -> None:
     line = Line()
@@ -128,6 +129,7 @@ def test_a_client_over_an_emulated_line(tmp_path: Path) -> None:
     assert "4 of 4 GPUs work" in done.stdout
 
 
+@pytest.mark.slow(part="benches")
 def test_a_served_pty_is_heard_at_its_speed_alone(tmp_path: Path) -> None:
     served = Served(tmp_path, ONE, "--clock", "1000000", "--baud", "57600", "--uart")
     pty = served.ports["a"][0]

@@ -139,6 +139,7 @@ def test_a_session_replays_to_identical_bytes_and_the_same_verdict(tmp_path: Pat
     check(tmp_path / "session", 1000 * seed)
 
 
+@pytest.mark.slow(part="benches")
 def test_a_session_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
     """The card says what its clock is, and leaves out events for which the line has no room."""
     run, seen, path = Run(loads(SERVER), cells_library()), FramesSeen(), tmp_path / "session"

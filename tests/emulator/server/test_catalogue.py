@@ -156,6 +156,7 @@ def test_cuts_on_both_sides_of_the_entry_gpu_leave_it_alone(library: Library) ->
     assert outcome.cards["a"].stranded == tuple(f"a.{gpu}" for gpu in range(1, 8))
 
 
+@pytest.mark.slow(part="work")
 def test_the_entry_gpu_dies_with_its_message_in_flight(library: Library) -> None:
     """At every cycle of a round: the orphan is gone, the new entry GPU counts, one result."""
     for at in range(20_140, 20_300, 7):

@@ -180,7 +180,9 @@ def test_also_when_all_fail_in_the_same_way(library: Library, size: int, kind: s
         check(ring, dict.fromkeys(gpus, kind))
 
 
-@pytest.mark.parametrize(("size", "sets"), [(16, 200), (64, 60), (256, 16), (1024, 4)])
+@pytest.mark.parametrize(
+    ("size", "sets"), [(16, 200), (64, 60), (256, 16), pytest.param(1024, 4, marks=pytest.mark.slow(part="engine"))]
+)
 def test_large_rings_with_random_failures(library: Library, size: int, sets: int) -> None:
     ring, rng = Ring(library, size), random.Random(size)
     for n in range(sets):

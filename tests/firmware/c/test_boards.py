@@ -235,7 +235,8 @@ def recorded(path: Path, text: str, firmware: FirmwareChoice) -> None:
     firmware.close()
 
 
-@pytest.mark.parametrize("pieces", [pytest.param(None, marks=pytest.mark.slow(part="benches")), 60])
+@pytest.mark.slow(part="outside")
+@pytest.mark.parametrize("pieces", [None, 60])
 def test_a_recorded_run_replays_and_is_stepped_without_its_board(port: str, tmp_path: Path, pieces: int | None) -> None:
     """Also when the board is pulled out on the way."""
     path, whole = tmp_path / "r", loads(RING_OF_8.replace("expect:", "# expect:").replace("  - {by", "  # - {by"))

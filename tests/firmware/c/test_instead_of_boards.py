@@ -34,6 +34,7 @@ def test_firmware_that_does_otherwise_than_the_board_did_differs(recorded: Path)
     assert done.stdout.endswith(", a.1 from_firmware keepalive: multiplier is 2, recorded 3\n")
 
 
+@pytest.mark.slow(part="outside")
 def test_firmware_that_does_what_the_board_did_is_identical(recorded: Path, tmp_path: Path) -> None:
     mine = library.built(tmp_path / "built")
     for firmware in ("ringhil.firmware.boot:our_program", str(mine)):

@@ -33,6 +33,7 @@ def nothing_fails(folder: Path, server: str, *arguments: str) -> int:
     return played
 
 
+@pytest.mark.slow(part="explore")
 @pytest.mark.parametrize("server", [RING, TWO_CARDS], ids=["one card", "two cards"])
 def test_a_few(tmp_path: Path, server: str) -> None:
     assert nothing_fails(tmp_path, server, "--random", "100", "--seed", "7") == 101

@@ -78,6 +78,7 @@ def test_exactly_the_faults_that_matter_are_left(scenario: Scenario) -> None:
     assert shrunk.failure == "late"
 
 
+@pytest.mark.slow(part="bugs")
 @unhurried
 @given(scenarios(), st.integers(0, 99), st.integers(1, 4))
 def test_whatever_fails_shrinking_keeps_its_promises(scenario: Scenario, salt: int, share: int) -> None:

@@ -241,6 +241,7 @@ def test_a_search_takes_a_condition_or_a_text(recorded: Path, session: DebugSess
     looking_at(recorded, does)
 
 
+@pytest.mark.slow(part="benches")
 def test_the_command_line_does_what_a_script_does(recorded: Path, session: DebugSession) -> None:
     commands = Commands(session)
 

@@ -31,6 +31,7 @@ def test_a_slow_line_is_no_broken_rule(tmp_path: Path) -> None:
     assert [finding.kept for finding in found] == [Kept.PASS, Kept.PASS], found
 
 
+@pytest.mark.slow(part="benches")
 def test_a_line_that_is_full_of_events_answers_requests(tmp_path: Path) -> None:
     """There is more to be told than the line can carry, at every moment."""
     (tmp_path / "server.yaml").write_text(ONE)

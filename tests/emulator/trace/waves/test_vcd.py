@@ -183,6 +183,7 @@ def by_hand(vcd: Path) -> dict[str, list[tuple[int, str]]]:
     return found
 
 
+@pytest.mark.slow(part="benches")
 def test_a_file_of_verilator(real: Path, tmp_path: Path) -> None:
     convert(real, tmp_path / "w.fst", shell="")
     waves = fst(tmp_path / "w.fst")
