@@ -65,7 +65,10 @@ class Space:
     """The cases of `plan` on a server; `rounds` has for each card the round that its faults strike in."""
 
     def __init__(self, server: Server, rounds: Mapping[str, Round], plan: Plan) -> None:
-        self._server, self._rounds, self._plan = server, rounds, plan
+        self._server, self._plan = server, plan
+        self._rounds = rounds
+        if plan.window is not None:
+            self._rounds = {card: Round(each.start, each.start + plan.window) for card, each in rounds.items()}
         settings = server.settings
         impossible = set() if longest_delay(server) > 0 else {"link_delay"}
         impossible |= {"babble"} if settings.allowance > settings.most_allowance else set()

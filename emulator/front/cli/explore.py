@@ -17,7 +17,7 @@ from ringhil.emulator.campaign.explore.document import document
 from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
-from ringhil.emulator.campaign.explore.plan import DEPTHS, PARTS, Plan
+from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.files import is_stream
@@ -128,6 +128,12 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed of the random schedules."
 )
 @click.option("--after", type=click.IntRange(0, 10**12), default=0, metavar="CYCLE", help="Strike from this cycle on.")
+@click.option(
+    "--window",
+    type=click.IntRange(1, MOST_WINDOW),
+    metavar="CYCLES",
+    help="Phases of so many cycles instead: of a switch of tasks, say.",
+)
 @click.option(
     "--rounds",
     type=click.IntRange(0, 1000),
@@ -255,6 +261,7 @@ def _plan(scenario: Scenario, options: dict[str, Any]) -> Plan:
         gap=options["gap"],
         random=options["drawn"],
         seed=options["seed"],
+        window=options["window"],
     )
     least = min(DEPTHS[part] for part in plan.parts)
     if plan.depth < least:  # nothing but the case without a fault would be played, and pass

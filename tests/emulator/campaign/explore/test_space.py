@@ -33,6 +33,7 @@ PLANS = st.builds(
     random=st.integers(0, 30),
     parts=st.lists(st.sampled_from(PARTS), unique=True).map(tuple),
     seed=st.integers(0, 2**32 - 1),
+    window=st.one_of(st.none(), st.integers(1, 2000)),
 ).filter(lambda plan: plan.depth <= max(2, len(plan.spots(SERVER))))
 
 
@@ -54,6 +55,19 @@ def test_every_case_can_be_written_to_a_file_that_means_the_same(plan: Plan, num
     scenario = loads(text)
     assert scenario.timeline == case.schedule.events
     assert loads(dumps(scenario)).timeline == case.schedule.events
+
+
+def test_in_a_window_they_strike_in_all_of_it_from_the_beginning_of_a_round_on() -> None:
+    cases = list(space(kinds=("dead",), phases=5, lasts=(None,), window=4000))[1:]
+    for card, begins in (("a", 1000), ("b", 1010)):
+        at = {case.schedule.events[0].at for case in cases if case.place.startswith(f"{card}.")}
+        assert at == {begins + phase for phase in (0, 1000, 2000, 3000, 4000)}
+
+
+@pytest.mark.parametrize("window", [0, 10**9 + 1])
+def test_a_window_has_its_limits(window: int) -> None:
+    with pytest.raises(ExploreError, match=f"--window: {window}; 1 .. 1000000000 is allowed"):
+        Plan(window=window)
 
 
 def test_single_faults_strike_everywhere_in_every_cycle_of_a_round() -> None:
