@@ -18,7 +18,7 @@ from tests.emulator.debug.test_questions import recorded
 from tests.protocol.strategies import KINDS, built, quick, valid
 
 from ringhil.emulator.debug.happened import KINDS as KINDS_OF_EVENTS
-from ringhil.emulator.trace.export import write_capture, write_json_lines
+from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
 from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
 from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessage, Recording, RecordingWriter
@@ -225,6 +225,17 @@ def test_what_went_wrong_is_a_comment_and_nothing_else_is(tmp_path: Path) -> Non
     commented = {kind for kind in KINDS_OF_EVENTS if f'{kind}: {{"marked":"{kind}"}}'.encode() in data}
     wrong = {"Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost"}
     assert commented == wrong | {"Struck", "LossOver"}
+
+
+def test_a_gpu_that_an_event_speaks_of_has_its_name(tmp_path: Path) -> None:
+    about = About(ringhil="1", rtl="0", name="n", scenario="server: {}\n", firmware=[], nodes=[])
+    with RecordingWriter(tmp_path / "r", about, ["a.0", "b.0", "b.1"]) as writer:
+        writer.event(1, None, "Flapped", {"card": 1, "gpu": 1, "failed": True})
+    with Recording(tmp_path / "r") as recording:
+        write_capture(recording, tmp_path / "x.pcapng")
+        write_tracks(recording, tmp_path / "x.perfetto")
+    assert b'"gpu":"b.1"' in (tmp_path / "x.pcapng").read_bytes()
+    assert (tmp_path / "x.perfetto").read_bytes().count(b"b.1") == 2  # its track, and the event
 
 
 def test_blocks_are_those_of_the_format(recording: Recording, tmp_path: Path) -> None:
