@@ -23,8 +23,9 @@ from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
 from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessage, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
-from ringhil.protocol import capture, wire
+from ringhil.protocol import capture, codec, wire
 from ringhil.protocol.fields import fixed_fields
+from ringhil.protocol.frames import Work
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
@@ -189,6 +190,24 @@ def test_any_frame_is_dissected_as_construct_parses_it(
         assert known(fields) == parsed(frame)
         payload = told(packet["ringhil"], {}).get("ringhil.work.payload", [""])[0]
         assert bytes.fromhex(payload.replace(":", "")) == wire.FRAMES["work"].parse(frame).payload if payload else True
+
+
+@needs_tshark
+@pytest.mark.parametrize("command", wire.Compute, ids=str)
+def test_commands_to_contexts_have_their_names(tmp_path: Path, command: wire.Compute) -> None:
+    assert TSHARK is not None
+    file = tmp_path / "command.pcapng"
+    work = Work(
+        card=0, flags=0, ttl=4, destination=2, epoch=1, unit=1, source=0, attempt=1, segment=0, segment_bytes=16,
+        length=16, compute=command.code, source_card=0, context=1, payload=bytes(16),
+    )  # fmt: skip
+    with file.open("wb") as out:
+        writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
+        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0)
+        writer.packet(writer.interface("a.0 from_cpu cw", ""), 0, head + codec.encode(work))
+    words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", file, "-O", "ringhil"]
+    found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert f"compute: {command} ({command.code})" in found
 
 
 @needs_tshark
