@@ -205,7 +205,7 @@ def test_commands_to_contexts_have_their_names(tmp_path: Path, command: wire.Com
         writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
         head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0)
         writer.packet(writer.interface("a.0 from_cpu cw", ""), 0, head + codec.encode(work))
-    words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", file, "-O", "ringhil"]
+    words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", str(file), "-O", "ringhil"]
     found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
     assert f"compute: {command} ({command.code})" in found
 
