@@ -301,7 +301,7 @@ Work = Struct(
     "segment" / Int16ub,  # 0, 1, 2 ... of this unit
     "segment_bytes" / Int16ub,
     "length" / Int32ub,  # bytes of the whole unit
-    "compute" / Int8ub,  # see Compute; 0: a digest
+    "compute" / Enum(Int8ub, **Compute.codes()),
     "source_card" / Int8ub,  # the card of `source`
     "context" / Int16ub,  # a command's: which of the engine's contexts it is for
     "payload" / Bytes((this.segment_bytes + 7) // 8 * 8),  # padded with zeros to whole flits

@@ -58,7 +58,9 @@ def command(
         if asked := script == _STANDARD_INPUT:
             script = None
         text = None if script is None else _text(script)
-        on_screen = text is None and not asked and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        # The screen is drawn on standard error.
+        terminals = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        on_screen = text is None and not asked and not as_json and terminals
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         server = None

@@ -109,7 +109,7 @@ class _Capture:
         card, gpu = (NOWHERE, NOWHERE) if told.cell is None else self._places[told.cell]
         found = CaptureFlag.REJECTED if told.kind == "Rejected" else 0
         head = HEADER.pack(VERSION, SeenAs.EVENT.code, 0, found, card, gpu, told.number, told.cycle)
-        text = json.dumps({"kind": told.kind, **told.said}, separators=(",", ":"))
+        text = json.dumps({"kind": told.kind, **self._recording.said(told)}, separators=(",", ":"))
         comment = f"{told.kind}: {told.fields}" if told.kind in _COMMENTED else ""
         self._writer.packet(self._interface(told.cell, SeenAs.EVENT.code, 0), told.cycle, head + text.encode(), comment)
 

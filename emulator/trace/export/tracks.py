@@ -85,7 +85,7 @@ class _Tracks:
         self._writer.event(INSTANT, self._track(*at), told.cycle, name, about, flow_of(told.frame))
 
     def _event(self, told: RecordedEvent) -> None:
-        fields = told.said
+        fields = self._recording.said(told)
         about = {name: _plain(value) for name, value in fields.items() if value is not None}
         about["number"] = told.number
         if told.cell is None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.emulator.debug.test_questions import CARD, recorded
 from tests.emulator.scenario.samples import unhurried
 
+from ringhil.emulator.debug.changes import fault
 from ringhil.emulator.debug.commands import Commands
 from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.processes import DebugError
@@ -146,6 +147,13 @@ def test_what_cannot_be_is_refused(trunk: Path, line: str, says: str) -> None:
         Commands(session).do(line)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_what_the_file_sets_in_the_same_cycle_can_be_cleared(trunk: Path) -> None:
+    with DebugSession(trunk, cells_library()) as session:
+        assert fault(session.scenario, 9000, "{clear: slow, gpu: a.4}").cycle == 9000
+        with pytest.raises(DebugError, match=r"slow is not active at a\.4 in cycle 8,999"):
+            fault(session.scenario, 8999, "{clear: slow, gpu: a.4}")
 
 
 def test_a_branch_clears_what_its_file_or_another_branch_has_set(trunk: Path, tmp_path: Path) -> None:

@@ -88,6 +88,15 @@ def test_every_moment_is_that_of_a_run_that_went_on(past: Past) -> None:
     run.close()
 
 
+def test_just_before_a_moment_that_is_kept(past: Past) -> None:
+    past.seek(12_000)
+    for kept in past.moments[1:]:
+        past.seek(kept - 1)
+        assert past.ask("all")[0] == kept - 1
+        with past.aside(kept - 1) as moment:
+            assert moment.ask("all")[0] == kept - 1
+
+
 def test_to_look_changes_nothing(past: Past) -> None:
     past.seek(12_000)
     for gpu in ("a.0", "b.2"):

@@ -106,6 +106,17 @@ def test_a_servers_file_opens_at_once_and_nothing_is_left(terminal: RealTerminal
 
 
 @tmux
+def test_where_standard_error_is_a_file_it_does_commands(terminal: RealTerminal, tmp_path: Path) -> None:
+    """The screen is drawn there: nobody would see it."""
+    record_run(tmp_path / "r", loads(SERVER), cells_library())
+    terminal.type(f"cd {tmp_path}; {_command('r')} 2> said; echo code $?")
+    terminal.type("next Struck")
+    terminal.see(lambda shown: "cycle 9000 a.3 Struck" in shown)
+    terminal.type("quit")
+    terminal.see(lambda shown: "code 0" in shown)
+
+
+@tmux
 def test_what_cannot_be_shown_is_one_line(terminal: RealTerminal, tmp_path: Path) -> None:
     (tmp_path / "none.yaml").write_text("server: {}\n")
     said = refusal("step", tmp_path / "none.yaml")

@@ -18,13 +18,14 @@ from tests.emulator.debug.test_questions import recorded
 from tests.protocol.strategies import KINDS, built, quick, valid
 
 from ringhil.emulator.debug.happened import KINDS as KINDS_OF_EVENTS
-from ringhil.emulator.trace.export import write_capture, write_json_lines
+from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
 from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
 from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessage, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
-from ringhil.protocol import capture, wire
+from ringhil.protocol import capture, codec, wire
 from ringhil.protocol.fields import fixed_fields
+from ringhil.protocol.frames import Work
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
@@ -192,6 +193,24 @@ def test_any_frame_is_dissected_as_construct_parses_it(
 
 
 @needs_tshark
+@pytest.mark.parametrize("command", wire.Compute, ids=str)
+def test_commands_to_contexts_have_their_names(tmp_path: Path, command: wire.Compute) -> None:
+    assert TSHARK is not None
+    file = tmp_path / "command.pcapng"
+    work = Work(
+        card=0, flags=0, ttl=4, destination=2, epoch=1, unit=1, source=0, attempt=1, segment=0, segment_bytes=16,
+        length=16, compute=command.code, source_card=0, context=1, payload=bytes(16),
+    )  # fmt: skip
+    with file.open("wb") as out:
+        writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
+        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0)
+        writer.packet(writer.interface("a.0 from_cpu cw", ""), 0, head + codec.encode(work))
+    words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", str(file), "-O", "ringhil"]
+    found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert f"compute: {command} ({command.code})" in found
+
+
+@needs_tshark
 @pytest.mark.parametrize("cut", [1, 9, 23, 25, 40, 60])
 def test_a_frame_that_ends_too_early_is_told_and_nothing_breaks(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "short.pcapng"
@@ -225,6 +244,17 @@ def test_what_went_wrong_is_a_comment_and_nothing_else_is(tmp_path: Path) -> Non
     commented = {kind for kind in KINDS_OF_EVENTS if f'{kind}: {{"marked":"{kind}"}}'.encode() in data}
     wrong = {"Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost"}
     assert commented == wrong | {"Struck", "LossOver"}
+
+
+def test_a_gpu_that_an_event_speaks_of_has_its_name(tmp_path: Path) -> None:
+    about = About(ringhil="1", rtl="0", name="n", scenario="server: {}\n", firmware=[], nodes=[])
+    with RecordingWriter(tmp_path / "r", about, ["a.0", "b.0", "b.1"]) as writer:
+        writer.event(1, None, "Flapped", {"card": 1, "gpu": 1, "failed": True})
+    with Recording(tmp_path / "r") as recording:
+        write_capture(recording, tmp_path / "x.pcapng")
+        write_tracks(recording, tmp_path / "x.perfetto")
+    assert b'"gpu":"b.1"' in (tmp_path / "x.pcapng").read_bytes()
+    assert (tmp_path / "x.perfetto").read_bytes().count(b"b.1") == 2  # its track, and the event
 
 
 def test_blocks_are_those_of_the_format(recording: Recording, tmp_path: Path) -> None:
