@@ -10,7 +10,7 @@ from ringhil.emulator.debug.happened import KINDS
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.told import NO_FRAME, Told, gpus_there, said
+from ringhil.emulator.debug.told import COMMANDS, NO_FRAME, OF_COMMANDS, Told, gpus_there, said
 from ringhil.emulator.documents import printable
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -23,7 +23,7 @@ Document = dict[str, Any]
 MESSAGES = {kind.__name__.lower(): [each.name for each in fields(kind)] for kind in BY_KIND.values()}
 NAMES = frozenset(
     {"number", "cycle", "gpu", "kind", "way", "port", "bad", *(name for names in MESSAGES.values() for name in names)}
-    | {name for names in KINDS.values() for name in names}
+    | {*OF_COMMANDS, *(name for names in KINDS.values() for name in names)}
 )
 _MOST = 2000  # letters of a line
 _MOST_BREAKS = 100
@@ -32,12 +32,13 @@ _WATCHED = 1 << 20  # cycles, unless the line says how many
 
 
 def values(gpus: Sequence[str]) -> dict[str, Values]:
-    """What `kind`, `way` and `gpu` may be in a condition."""
-    kinds, ways = [*MESSAGES, *KINDS, NO_FRAME], [*WAYS]
+    """What `kind`, `way`, `gpu` and `command` may be in a condition."""
+    kinds, ways, commands = [*MESSAGES, *KINDS, NO_FRAME], [*WAYS], [*COMMANDS.values()]
     return {
         "kind": Values(kinds, ", ".join(kinds)),
         "way": Values(ways, ", ".join(ways)),
         "gpu": Values(gpus, gpus_there(gpus)),
+        "command": Values(commands, ", ".join(commands)),
     }
 
 

@@ -1,5 +1,6 @@
 """What a recording holds, in words."""
 
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -8,6 +9,8 @@ from ringhil.emulator.documents import printable
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec
+from ringhil.protocol.frames import Work
+from ringhil.protocol.wire import Compute
 
 Told = RecordedMessage | RecordedEvent
 
@@ -21,6 +24,8 @@ _TELLING = (
     "attempt",
     "status",
     "operation",
+    "command",
+    "amount",
     "count",
     "members",
     "role",
@@ -34,13 +39,31 @@ _TELLING = (
 )
 
 
+# A work unit that is a command to a context has these fields, too: see `wire.Command`.
+OF_COMMANDS = ("command", "key", "amount", "slice", "priority", "state")
+COMMANDS = {each.code: str(each) for each in Compute if each is not Compute.DIGEST}
+_COMMAND = struct.Struct(">IIII")
+
+
 def decoded(frame: bytes) -> tuple[str, dict[str, Any]]:
     """Name and fields of a frame; of one that is none, its bytes."""
     try:
         found = codec.decode(frame, link=False)  # the link puts its CRC in later, or has checked it already
     except codec.FrameError as error:
         return NO_FRAME, {"bytes": frame.hex(), "why": str(error)}
-    return type(found).__name__.lower(), {each.name: getattr(found, each.name) for each in fields(found)}
+    about = {each.name: getattr(found, each.name) for each in fields(found)}
+    if isinstance(found, Work):
+        about |= _command(found)
+    return type(found).__name__.lower(), about
+
+
+def _command(work: Work) -> dict[str, Any]:
+    """The first segment of a command says what it is; empty: it is none."""
+    if work.compute not in COMMANDS or work.segment or work.segment_bytes < _COMMAND.size:
+        return {}
+    key, amount, time, last = _COMMAND.unpack_from(work.payload)
+    values = (COMMANDS[work.compute], key, amount, time, last >> 24, last & 0xFFFFFF)
+    return dict(zip(OF_COMMANDS, values, strict=True))
 
 
 def gpus_there(gpus: Iterable[str]) -> str:
