@@ -46,7 +46,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def both(groups: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
     folder = tmp_path_factory.mktemp("both")
-    with Monitored(folder, TEXT, "--clock", "600000", "--groups", str(groups)) as served:
+    with Monitored(folder, TEXT, "--clock", "200000", "--groups", str(groups)) as served:
         yield served
         assert served.end(signal.SIGTERM) == (0, "")
 
