@@ -722,7 +722,7 @@ def test_no_such_port_is_one_line(tmp_path: Path) -> None:
 def test_something_else_at_the_other_end_is_named() -> None:
     ours, theirs = os.openpty()
     os.write(ours, b"login: ")
-    said = refusal("card", "--timeout", "0.05", os.ttyname(theirs), "info")
+    said = refusal("card", "--timeout", "0.5", os.ttyname(theirs), "info")
     os.close(ours)
     os.close(theirs)
-    assert said.startswith("ringhil: no answer to hello in 4 tries of 0.05 s: ")
+    assert said.startswith("ringhil: no answer to hello in 4 tries of 0.5 s: ")
