@@ -4,12 +4,14 @@ acts on the run."""
 from collections.abc import Sequence
 
 from ringhil.emulator.judge.announcing import Announcing
+from ringhil.emulator.judge.asked_steps import AskedSteps
 from ringhil.emulator.judge.beginning import Beginning
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.fence import Fence
+from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.hold_offs import HoldOffs
@@ -24,6 +26,7 @@ from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.rounds import Rounds
 from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
+from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.switchover import SwitchOvers
 from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.told import Told
@@ -92,7 +95,10 @@ class Conduct:
         self.isolation, self.turns = Isolation(settings.device_memory), TurnWatch(server)
         self._server = server
         self.one_by_one = OneByOne(server.cpu.cards, _places(server))
+        self.given_back = GivenBack(server.cpu.cards, _places(server))
+        self.served = Served(server.switching.plan, self.given_back.is_lost)
         self.terms = _terms(server)
+        self.steps = AskedSteps(server.scenario.sharing, _used(server), server.cpu.cards, self.pace.silence)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -331,6 +337,9 @@ class Conduct:
         self.isolation.sent(o.frame, o.cycle)
         self.one_by_one.sent(o.frame, o.cycle)
         self.terms.sent(o.frame, o.cycle)
+        self.steps.sent(o.frame, o.cycle)
+        self.given_back.sent(o.frame)
+        self.served.sent(o.frame, o.cycle)
         self.turns.sent(o.frame, o.cycle)
         if not self._works:
             return
@@ -341,6 +350,7 @@ class Conduct:
         if o.event.kind == "duplicate_id":
             self.one_by_one.struck(None)
             self.terms.lost(None)
+            self.given_back.lost(None)
         self.weighing.struck(o.event, o.cycle)
         if isinstance(o.event.target, GpuRef):
             gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
@@ -350,6 +360,7 @@ class Conduct:
         self.isolation.struck(gpu, now, slow=slow)
         self.one_by_one.struck(gpu)
         self.terms.lost(gpu)
+        self.given_back.lost(gpu)
         self.turns.struck(gpu)
 
     def _shared_out(self, o: SharedOut) -> None:
@@ -358,6 +369,7 @@ class Conduct:
 
     def _taken_in(self, o: TakenIn) -> None:
         self.beginning.look(o.cycle)
+        self.steps.look(o.cycle)
         work = self._cpu.work
         booked, fenced = work.completed - self._completed, work.fenced - self._fenced
         self._completed, self._fenced = work.completed, work.fenced
@@ -370,11 +382,15 @@ class Conduct:
         if isinstance(message, Result | Acknowledgement):
             self.one_by_one.heard(message, o.cycle)
             self.terms.heard(message, o.cycle)
+            self.steps.heard(message, o.cycle)
+            self.given_back.heard(message)
         elif o.frame[0] == Report.KIND and not o.bad and not fenced:
             self.one_by_one.counted(self._wiring.place(o.cell)[0], o.cycle)
+            self.given_back.counted(self._wiring.place(o.cell)[0])
             self.terms.counted(self._cpu.cards[self._wiring.place(o.cell)[0]])
         if isinstance(message, Result):
             self.isolation.answered(message, o.cycle)
+            self.served.heard(message)
             self.turns.answered(message, o.cycle)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:
@@ -430,14 +446,21 @@ class Conduct:
         self.terms.finish(now)
         tasks_ended = self._server.applications.finished and self._server.switching.finished
         self.one_by_one.finish(now, ended=tasks_ended)
+        self.given_back.finish(now, ended=tasks_ended)
+        reports = {name: report for name, (_, report) in self._server.applications.by_context().items()}
+        self.steps.finish(reports, self.one_by_one.excused, now)
         self.ledger.finish(now)
 
 
 def _terms(server: LiveServer) -> TermsWatch:
     sharing, wiring = server.scenario.sharing, server.wiring
-    used = {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
     gpus = {a.name: wiring.place(wiring.cell_of(a.gpu)) for a in (sharing.applications if sharing else ())}
-    return TermsWatch(sharing, server.process_groups, used, gpus)
+    return TermsWatch(sharing, server.process_groups, _used(server), gpus)
+
+
+def _used(server: LiveServer) -> dict[str, tuple[int, int, int]]:
+    """By application, its context: card, GPU, number."""
+    return {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
 
 
 def _places(server: LiveServer) -> list[tuple[int, int, int]]:

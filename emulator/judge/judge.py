@@ -189,4 +189,5 @@ class Judge:
         whole = self._server.scenario.until is None
         held = self._memory.changes
         seen = SwitchingEvidence(service.plan, service.reports, service.spans, held, service.since, whole)
-        return switching_outcome(switching, seen)
+        found = switching_outcome(switching, seen)
+        return replace(found, broken=(*found.broken, *self.conduct.served.wrong(service.reports, service.spans)))

@@ -1,0 +1,115 @@
+"""Where requests are served, and whether all of a model was brought there (docs/switching.md): the GPUs in the order of
+the file, the next one when those before it are lost; each part is there before it is computed.
+
+Read off commands and answers, but for which request was served where and when a phase of it was: that the CPU says.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.scenario import SwitchPolicyName
+from ringhil.protocol.frames import Result, Work
+
+# As docs/contexts.md has them: the judge shares no tables with what it judges.
+_ALLOCATE, _COPY = 0x13, 0x15
+_DONE, _OVER_LIMIT, _NO_MEMORY = 0, 1, 2
+_FIRST_COMMAND = 1 << 31
+_HEAD_BYTES = 16  # of a command, before what a copy brings
+_CONTEXTS = 15  # of a GPU, for tasks
+_Gpu = tuple[int, int]  # card and number
+
+
+class Served:
+    """`is_lost`: whether anything was seen that may have cost a GPU its contexts."""
+
+    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[_Gpu], bool]) -> None:
+        self._plan, self._is_lost = plan, is_lost
+        self._asked: dict[tuple[_Gpu, int], int] = {}  # copies by unit: bytes
+        self._copied = Counter[_Gpu]()
+        self._refused = False  # memory, to anybody
+        self._early: dict[_Gpu, tuple[_Gpu, int]] = {}  # GPUs that are used before one is lost, and since when
+        self._wrong: list[str] = []
+
+    def sent(self, frame: bytes, now: int) -> None:
+        """The CPU sends a frame; of a command only the first segment is looked at."""
+        if self._plan is None or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+            return
+        _, card, _, _, gpu, _, unit, _, _, _, _, length, compute, _, _ = Work.HEAD.unpack_from(frame)
+        place = (card, gpu)
+        self._look(now)
+        if unit < _FIRST_COMMAND:
+            return
+        if compute == _COPY:
+            self._asked[place, unit] = length - _HEAD_BYTES
+        gpus = self._plan.gpus
+        before = gpus[: gpus.index(place)] if place in gpus else gpus
+        well = next((each for each in before if not self._is_lost(each)), None)
+        if well is not None:
+            self._early.setdefault(place, (well, now))
+
+    def _look(self, now: int) -> None:
+        """That a GPU isn't found any more is told after what the CPU does with it."""
+        for gpu, (well, at) in [*self._early.items()]:
+            if at < now:
+                del self._early[gpu]
+                if not self._is_lost(well) and not self._wrong:
+                    what = f"GPU {gpu[1]}, card {gpu[0]}, is used"
+                    self._wrong.append(f"cycle {at}: {what}; GPU {well[1]}, card {well[0]}, is not lost")
+
+    def heard(self, result: Result) -> None:
+        """The CPU has taken in what a GPU has answered."""
+        gpu = (result.source_card, result.source)
+        size = self._asked.pop((gpu, result.unit), None)
+        if size is not None and result.status == _DONE:
+            self._copied[gpu] += size
+        self._refused |= result.status in (_OVER_LIMIT, _NO_MEMORY)
+
+    def wrong(self, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
+        """What is not as it must be."""
+        plan = self._plan
+        if plan is None:
+            return
+        yield from self._wrong
+        yield from self._failed(plan, reports)
+        yield from self._brought(plan, reports)
+        yield from _ready(plan, spans)
+
+    def _failed(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
+        enough = len({wanted.task.name for wanted in plan.requests}) < _CONTEXTS
+        left = [gpu for gpu in plan.gpus if not self._is_lost(gpu)]
+        for number, report in enumerate(reports):
+            if report.failed is not None and left and not self._refused and enough:
+                why = f"GPU {left[0][1]}, card {left[0][0]}, is not lost, and has refused nothing"
+                yield f"request {number} ({report.task}) has failed ({report.failed}); {why}"
+
+    def _brought(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
+        for number, gpu in enumerate(plan.gpus):
+            served = [w.task for w, r in zip(plan.requests, reports, strict=True) if r.gpu == number]
+            if plan.policy == SwitchPolicyName.RESIDENT:
+                served = list({task.name: task for task in served}.values())
+            needed = sum(task.whole.data for task in served)
+            if self._copied[gpu] < needed:
+                what = f"{self._copied[gpu]} bytes were copied to GPU {gpu[1]}, card {gpu[0]}"
+                yield f"{what}; what was served there takes {needed}"
+
+
+def _ready(plan: SwitchPlan, spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    """A part is computed for the first time when it is there."""
+    ready: dict[tuple[int, int, int | None], int] = {}
+    if plan.policy == SwitchPolicyName.RESIDENT:
+        return
+    for span in spans:
+        if span.phase is SwitchPhase.PREPARE and not span.lost:
+            ready[span.gpu, span.request, span.part] = span.ended
+    for span in spans:
+        key = (span.gpu, span.request, span.part)
+        if span.phase is not SwitchPhase.RUN or span.lost:
+            continue
+        if span.part is None and plan.policy == SwitchPolicyName.PIPESWITCH:
+            continue  # a whole step, behind the first one
+        if key not in ready or span.began < ready[key]:
+            what = "" if span.part is None else f"part {span.part} of "
+            yield f"cycle {span.began}: {what}request {span.request} is computed before it is there"
+            return

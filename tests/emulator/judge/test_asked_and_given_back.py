@@ -1,0 +1,184 @@
+"""Applications ask for what their file says and give everything back; requests are served on the GPUs of the file, in
+their order, with all of their model; else it is told."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.sharing import applications
+from ringhil.emulator.host.sharing.applications import Applications
+from ringhil.emulator.host.sharing.governor import Governor
+from ringhil.emulator.host.sharing.process import Program
+from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch
+from ringhil.emulator.host.sharing.switching.policy import Slot
+from ringhil.emulator.host.sharing.switching.service import SwitchService
+from ringhil.emulator.host.sharing.switching.strands import Strand
+from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.scenario import loads
+
+from .playing import assert_named, play, violations
+
+SHARED = """
+seed: 3
+server:
+  cards: {a: {gpus: 4, host_links: [0, 1]}}
+  settings: {device_memory: 3000, context_switch: 20, default_slice: 1000}
+sharing:
+  applications:
+    x: {gpu: a.2, steps: 3, host: 300, compute: 900, input: 2000, wants: 90}
+    y: {gpu: a.3, steps: 2, host: 0, compute: 1700, memory: 700, start: 900}
+    z: {gpu: a.3, steps: 2, host: 90, compute: 700, memory: 700, again: true}
+"""
+
+Mistake = Callable[[pytest.MonkeyPatch], None]
+
+
+def other(**wrong: object) -> Mistake:
+    """A task's program takes something else for what its file says."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        def program(task: TrainingTask, key: int, report: TaskReport, around: Surroundings) -> Program:
+            return training(replace(task, **wrong), key, report, around)  # type: ignore[arg-type]
+
+        patch.setattr(applications, "training", program)
+
+    return mistake
+
+
+def at_once(patch: pytest.MonkeyPatch) -> None:
+    def begin(self: Applications) -> None:
+        for process in self._processes.values():
+            process.start()
+
+    patch.setattr(Applications, "begin", begin)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "says"),
+    [
+        (other(input=1000), "x copies 1000 bytes in a step; its file says 2000"),
+        (other(input=0), "x copies nothing in a step; its file says 2000 bytes"),
+        (other(compute=450), "z computes 450 cycles in a step; its file says 700"),
+        (other(host=10), "x works on the CPU for 10 cycles in a step; its file says 300"),
+        (other(steps=1), "x has done 1 steps; its file says 3"),
+        (other(wants=45), "x takes 1350 of the 3000 pages that it is told of; it wants 2700"),
+        (other(piece=999), "asks for 999 pages at a time; its file says 256"),
+        (other(again=False), "z ends while x has steps to do"),
+        (at_once, "y begins after 0 cycles; its file says 900"),
+    ],
+)
+def test_what_an_application_asks_for_is_what_its_file_says(
+    monkeypatch: pytest.MonkeyPatch, mistake: Mistake, says: str
+) -> None:
+    assert_named(mistake, SHARED, "work_once", says, monkeypatch)
+
+
+def test_what_an_application_says_of_its_memory_is_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert violations(SHARED) == ()
+    leave = Governor.leave
+
+    def more(self: Governor, member: object, then: Callable[[], None]) -> None:
+        for report in reports:
+            report.memory += 1
+            report.told += 1
+        leave(self, member, then)  # type: ignore[arg-type]
+
+    reports: list[TaskReport] = []
+
+    def program(task: TrainingTask, key: int, report: TaskReport, around: Surroundings) -> Program:
+        reports.append(report)
+        return training(task, key, report, around)
+
+    monkeypatch.setattr(applications, "training", program)
+    monkeypatch.setattr(Governor, "leave", more)
+    found = [each.text for each in play(loads(SHARED), cells_library()).broken("work_once")]
+    assert any("x says that it was told of" in text for text in found), found
+    assert any("x says that it has held" in text for text in found), found
+
+
+SWITCHED = """
+server: {cards: {a: {gpus: 4}}, settings: {device_memory: 8000, context_switch: 14, default_slice: 500}}
+switching:
+  gpu: [a.2, a.1]
+  policy: POLICY
+  tasks:
+    one: {layers: [{name: a, weights: 30000000, operations: 20000000000},
+      {name: b, weights: 90000000, operations: 20000000000}], subtasks: 2, clean: 500, environment: 20}
+  requests: [{task: one}, {task: one}]
+timeline: [{at: 9000, fault: dead, gpu: a.2}]
+"""
+PIPELINED, PIPESWITCH = (SWITCHED.replace("POLICY", policy) for policy in ("pipelined", "pipeswitch"))
+
+
+def keeps(patch: pytest.MonkeyPatch) -> None:
+    def destroy(self: Slot) -> Strand:
+        self.held = 0
+        yield from ()
+
+    patch.setattr(Slot, "destroy", destroy)
+
+
+def test_a_context_that_is_kept_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    says = "was not destroyed when its task had ended"
+    assert_named(keeps, PIPELINED, "memory_isolated", says, monkeypatch)
+
+
+def half(patch: pytest.MonkeyPatch) -> None:
+    copy = Slot.copy
+    patch.setattr(Slot, "copy", lambda self, size, piece: copy(self, size // 2, piece))
+
+
+def last_first(patch: pytest.MonkeyPatch) -> None:
+    begin = SwitchService._begin_on
+    patch.setattr(SwitchService, "_begin_on", lambda self, plan: begin(self, replace(plan, gpus=plan.gpus[::-1])))
+
+
+def gives_up(patch: pytest.MonkeyPatch) -> None:
+    def lost(self: SwitchService) -> None:
+        for report in self.reports:
+            report.failed = "the GPU was lost, and there is no other"
+
+    patch.setattr(SwitchService, "_lost", lost)
+
+
+def early(patch: pytest.MonkeyPatch) -> None:
+    def bring(self: PipeSwitch, request: int, sizes: list[int]) -> Strand:
+        self._arrived = len(sizes)
+        return arrives(self, request, sizes)
+
+    arrives = PipeSwitch._bring
+    patch.setattr(PipeSwitch, "_bring", bring)
+
+
+def counts_on(patch: pytest.MonkeyPatch) -> None:
+    lost = SwitchService._lost
+
+    def keeps_account(self: SwitchService) -> None:
+        ran = [report.ran for report in self.reports]
+        lost(self)
+        for report, had in zip(self.reports, ran, strict=True):
+            report.ran += had + 1
+
+    patch.setattr(SwitchService, "_lost", keeps_account)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "text", "says"),
+    [
+        (half, PIPELINED, "bytes were copied to GPU 1, card 0; what was served there takes"),
+        (last_first, PIPELINED, "GPU 1, card 0, is used; GPU 2, card 0, is not lost"),
+        (gives_up, PIPELINED, "GPU 1, card 0, is not lost, and has refused nothing"),
+        (early, PIPESWITCH, "is computed before it is there"),
+        (counts_on, PIPELINED, "cycles of the engine; its launches had"),
+    ],
+)
+def test_a_request_that_is_served_otherwise_is_told(
+    monkeypatch: pytest.MonkeyPatch, mistake: Mistake, text: str, says: str
+) -> None:
+    assert violations(text) == ()
+    mistake(monkeypatch)
+    outcome = play(loads(text), cells_library())
+    assert outcome.switching is not None
+    assert any(says in each for each in outcome.switching.broken), outcome.switching.broken
