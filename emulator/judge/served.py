@@ -75,6 +75,7 @@ class Served:
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
         yield from _ready(plan, spans)
+        yield from _told(reports, spans)
 
     def _failed(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
         enough = len({wanted.task.name for wanted in plan.requests}) < _CONTEXTS
@@ -113,3 +114,12 @@ def _ready(plan: SwitchPlan, spans: Sequence[PhaseSpan]) -> Iterator[str]:
             what = "" if span.part is None else f"part {span.part} of "
             yield f"cycle {span.began}: {what}request {span.request} is computed before it is there"
             return
+
+
+def _told(reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    """A report says what the launches had."""
+    for number, report in enumerate(reports):
+        had = sum(s.cycles for s in spans if s.request == number and s.gpu == report.gpu and not s.lost)
+        if report.ended is not None and report.ran != had:
+            name = f"request {number} ({report.task})"
+            yield f"{name} says that it had {report.ran} cycles of the engine; its launches had {had}"

@@ -205,8 +205,4 @@ def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
         needed = wanted.task.steps * wanted.task.whole.cycles
         if report.ended is not None and report.ran < needed:
             found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")
-        runs = (s for s in evidence.spans if s.request == wanted.number and s.gpu == report.gpu and not s.lost)
-        had = sum(span.cycles for span in runs)
-        if report.ended is not None and report.ran != had:
-            found.append(f"{name} says that it had {report.ran} cycles of the engine; its launches had {had}")
     return found
