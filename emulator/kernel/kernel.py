@@ -130,12 +130,13 @@ class Kernel(CardPort):
         events = self.engine.run(limit, lookahead=self._lookahead)
         if self._advanced:
             self.observations.tell(Advanced(self.engine.now))
-        changes = deque(self.engine.observations().tolist() if self.engine.observed else ())
+        changes = deque(self.engine.observations().tolist()) if self.engine.observed else None
         if self.engine.differing:
             self.tell_differences()
         if events.raw:
             self._hand_over(events, changes)
-        self._tell_changes(changes)
+        if changes:
+            self._tell_changes(changes)
         if self.engine.lost != len(self._lost):  # in this very cycle: what has come before is told first
             for node in self.engine.outside():
                 if node.lost and node.cell not in self._lost:
@@ -143,16 +144,17 @@ class Kernel(CardPort):
                     self.on_lost(node.cell, node.lost)
 
     def _tell_changes(self, changes: deque[tuple[int, ...]], until: int = FOREVER) -> None:
-        """Of registers, those up to this cycle; which they leave."""
+        """Tell of registers that changed up to this cycle, and take those changes out."""
         while changes and changes[0][0] <= until:
             cycle, cell, _, value, address = changes.popleft()
             self.observations.tell(RegisterChanged(cycle, cell, address, value))
 
-    def _hand_over(self, events: Events, changes: deque[tuple[int, ...]]) -> None:
+    def _hand_over(self, events: Events, changes: deque[tuple[int, ...]] | None) -> None:
         """Frames, and changes that were before the last of them: all in the order of time, so that it makes no
         difference in how many runs the engine has come here."""
         for cycle, cell, kind, port, bad, _, offset, length in events:
-            self._tell_changes(changes, cycle)
+            if changes:
+                self._tell_changes(changes, cycle)
             frame = bytes(events.buffer[offset : offset + length])
             ring = kind == FROM_RING
             if self._to_firmware if ring else self._to_cpu:

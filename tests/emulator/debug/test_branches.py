@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -274,3 +275,32 @@ def test_a_branch_before_the_first_message_has_all_of_them(trunk: Path, tmp_path
         assert next(branch.all()).number == 1
         found = RunReplay(branch, cells_library()).run()
     assert (found.difference, found.complete) == (None, True)
+
+
+SHARED = """
+seed: 3
+server: {cards: {a: {gpus: 4}}, settings: {device_memory: 4096, default_slice: 700, context_switch: 150}}
+sharing:
+  applications:
+    p: {gpu: a.2, steps: 6, compute: 1500, memory: 900}
+    q: {gpu: a.2, steps: 6, compute: 1100, memory: 300}
+"""
+
+
+def test_where_a_turn_comes_right_behind_a_message_it_makes_no_difference_to_stop_in_between(tmp_path: Path) -> None:
+    """The engine runs a little further than to a message, and so far only when it is stopped there."""
+    library = cells_library()
+    recorded(tmp_path / "r", SHARED)
+    with Recording(tmp_path / "r") as recording:
+        told = list(recording.all())
+    close = [
+        (one.cycle, other.cycle)
+        for one, other in pairwise(told)
+        if 0 < abs(one.cycle - other.cycle) < 8 and "Turn" in (one.kind, other.kind) and one.kind != other.kind
+    ]
+    assert len(close) > 5
+    for number, cycles in enumerate(close[:5]):
+        with DebugSession(tmp_path / "r", library) as session:
+            session.go(min(cycles) + 1)
+            session.go(max(cycles) + 2)
+            assert session.branch(tmp_path / f"b{number}") == "pass"
