@@ -31,7 +31,7 @@ def dispensable(cycles: Sequence[int], present: int, end: int = 0) -> int:
     farthest = end // _NEIGHBOURHOOD or max(cycles[-1], present)
 
     def worth(place: int) -> float:
-        after = cycles[place + 1] if place + 1 < len(cycles) else max(present, cycles[place]) + NEAR
+        after = cycles[place + 1] if place + 1 < len(cycles) else max(end, present, cycles[place]) + NEAR
         return (after - cycles[place - 1]) / (min(abs(present - cycles[place]), farthest) + NEAR)
 
     return min(range(1, len(cycles)), key=worth)

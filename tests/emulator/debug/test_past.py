@@ -290,6 +290,20 @@ def test_of_a_known_run_far_ones_stay_at_even_distances() -> None:
     assert len([cycle for cycle in cycles if abs(cycle - present) <= 60_000]) > 20
 
 
+@pytest.mark.parametrize("most", [SPREAD, 128])
+def test_from_everywhere_one_is_near_whoever_looked_where_before(most: int) -> None:
+    """Also from the end of the run, where nothing follows on the last one."""
+    end, dice, cycles, present = 10_000_000, random.Random(1), [0], 0
+    for target in [end, *(dice.randrange(end) for _ in range(200))]:
+        nearest = max(cycle for cycle in cycles if cycle <= target)
+        start = present if nearest <= present <= target else nearest
+        cycles = sorted({*cycles, start, *on_the_way(start, target, end)})
+        present = target
+        while len(cycles) > most:
+            cycles.pop(dispensable(cycles, present, end))
+        assert max(after - before for before, after in pairwise([*cycles, end])) <= 3 * end // SPREAD
+
+
 def test_far_ones_go_first() -> None:
     """Of moments at equal distances, those far from the present become fewer; near it all stay."""
     cycles = list(range(0, 100_000, 1000))

@@ -1,13 +1,16 @@
 """What takes minutes to find in a log: which hop, which loss, which message, which census. Each is a command or two."""
 
 import json
+import random
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from benchmarks.stepping import questions, server
 from tests.command import ringhil
 
 from ringhil.emulator.debug.commands import Commands, in_words
@@ -155,6 +158,23 @@ def test_the_first_message_that_differs_between_two_recordings(opened: Opened, t
         commands.do("compare nothing")
     slow = Commands(opened(CARD.replace("6,", "7,") % ""))
     assert "differs" in slow.do(f"compare {other}")
+
+
+@pytest.mark.slow(part="benches")
+def test_each_takes_less_than_a_second_wherever_one_was_before(tmp_path: Path) -> None:
+    """64 GPUs, a million cycles; first at many places, so that of moments only those are left that stay."""
+    path, dice = recorded(tmp_path / "r", server(1_000_000)), random.Random(1)
+    with DebugSession(path, cells_library(), memory=256 << 20) as session:
+        for cycle in [session.recording.last_cycle, *(dice.randrange(1_000_000) for _ in range(60))]:
+            session.go(cycle)
+            session.registers("a.3")
+        for name, ask in questions(session, path).items():
+            seconds = []
+            for _ in range(3):  # the machine may be busy with something else
+                began = time.monotonic()
+                ask()
+                seconds.append(time.monotonic() - began)
+            assert min(seconds) < 1, name
 
 
 def test_what_differs_between_two_moments(opened: Opened) -> None:
