@@ -144,6 +144,7 @@ class Query(Coded):
 
 
 CONTEXTS = 16  # of a compute engine; 0 is that of plain work units
+FIRST_COMMAND = 1 << 31  # units below are work
 COMMAND_FLITS = 2  # payload of a command before its data
 
 

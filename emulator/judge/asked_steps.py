@@ -11,26 +11,18 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Place, SeenCommand
 from ringhil.emulator.scenario import Application, Sharing
-from ringhil.protocol.frames import Acknowledgement, Result, Work
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import Compute, Query, ResultStatus
 
-# As docs/contexts.md has them: the judge shares no tables with what it judges.
-_CREATE, _ALLOCATE, _COPY, _LAUNCH, _QUERY = 0x10, 0x13, 0x15, 0x16, 0x18
-_MEMORY, _RUN_TIME = 0, 1  # what a query asks for
-_NOT_OF_THE_GPU = (0, 1, 2, 3, 5, 6)
-_DONE, _RUNNING, _STARTED = 0, 4, 6
-_REACHED_NOBODY = (1, 2)  # refused, and asked for again
-_FIRST_COMMAND = 1 << 31
-_MANAGER = 0
-_HEAD_BYTES = 16  # of a command, before what a copy brings
+_NOT_OF_THE_GPU = [each.code for each in Query if each is not Query.GPU]
 _LOW = (1 << 32) - 1
-_Place = tuple[int, int, int]  # card, number and context
 
 
 @dataclass(slots=True)
 class _Asked:
-    compute: int
-    amount: int
+    command: SeenCommand
     refused: bool = False  # a launch that is asked for under another number
 
 
@@ -45,7 +37,6 @@ class _Task:
     held: int = 0
     asked: dict[int, _Asked] = field(default_factory=dict)  # what isn't answered, by unit
     last: _Asked | None = None
-    last_unit: int = 0
     answered: int = 0
     begun: bool = False  # the GPU part of a step
     copied: bool = False  # in this step
@@ -68,7 +59,7 @@ class AskedSteps:
     been counted."""
 
     def __init__(
-        self, sharing: Sharing | None, places: Mapping[str, _Place], views: Sequence[CardView], silence: int
+        self, sharing: Sharing | None, places: Mapping[str, Place], views: Sequence[CardView], silence: int
     ) -> None:
         self._tasks = {places[each.name]: _Task(each) for each in (sharing.applications if sharing else ())}
         self._views, self._begins, self._known = views, silence, False
@@ -80,48 +71,43 @@ class AskedSteps:
             self._known = True
             self._begins = min(self._begins, now)
 
-    def sent(self, frame: bytes, now: int) -> None:
-        """The CPU sends a frame; of a command only the first segment is looked at, and only once."""
-        if not self._tasks or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command; it is looked at only once."""
+        task = self._tasks.get(command.place)
+        if task is None or (task.last is not None and command.unit <= task.last.command.unit):
             return
-        _, card, _, _, gpu, _, unit, _, _, _, _, length, compute, _, context = Work.HEAD.unpack_from(frame)
-        task = self._tasks.get((card, gpu, context))
-        if task is None or unit <= max(task.last_unit, _FIRST_COMMAND - 1):
-            return
-        at = Work.HEAD.size
-        key, amount = (int.from_bytes(frame[at + n : at + n + 4]) for n in (0, 4))
-        if compute == _CREATE and task.created is None:
+        compute, amount = command.compute, command.amount
+        if compute is Compute.CREATE and task.created is None:
             task.created = now
-        if key == _MANAGER:
+        if command.key == MANAGER:
             return
         before = task.last
-        if before is not None and not before.refused and task.last_unit in task.asked:
+        if before is not None and not before.refused and before.command.unit in task.asked:
             # An answer is told after what the CPU does with it.
             task.answered = now
-            if before.compute == _LAUNCH:
+            if before.command.compute is Compute.LAUNCH:
                 task.begun = task.copied = False
-        task.last = task.asked[unit] = _Asked(compute, amount)
-        task.last_unit = unit
-        if compute in (_COPY, _LAUNCH):
-            self._step(task, compute, amount, length - _HEAD_BYTES, now)
-        elif compute == _ALLOCATE and amount > task.file.piece:
+        task.last = task.asked[command.unit] = _Asked(command)
+        if compute in (Compute.COPY, Compute.LAUNCH):
+            self._step(task, command, now)
+        elif compute is Compute.ALLOCATE and amount > task.file.piece:
             self._tell(task, f"asks for {amount} pages at a time; its file says {task.file.piece}", now)
-        elif compute == _QUERY and amount == _RUN_TIME and task.ended is None:
+        elif compute is Compute.QUERY and amount == Query.RUN_TIME.code and task.ended is None:
             task.ended = now
 
-    def _step(self, task: _Task, compute: int, amount: int, size: int, now: int) -> None:
+    def _step(self, task: _Task, command: SeenCommand, now: int) -> None:
         file = task.file
         if not task.begun and now < task.answered + file.host:
             worked = now - task.answered
             self._tell(task, f"works on the CPU for {worked} cycles in a step; its file says {file.host}", now)
         task.begun = True
-        if compute == _COPY:
+        if command.compute is Compute.COPY:
             task.copied = True
-            if size != file.input:
-                self._tell(task, f"copies {size} bytes in a step; its file says {file.input}", now)
+            if command.data_bytes != file.input:
+                self._tell(task, f"copies {command.data_bytes} bytes in a step; its file says {file.input}", now)
             return
-        if amount != file.compute:
-            self._tell(task, f"computes {amount} cycles in a step; its file says {file.compute}", now)
+        if command.amount != file.compute:
+            self._tell(task, f"computes {command.amount} cycles in a step; its file says {file.compute}", now)
         if file.input and not task.copied:
             self._tell(task, f"copies nothing in a step; its file says {file.input} bytes", now)
 
@@ -136,32 +122,35 @@ class AskedSteps:
                 self._answered(task, asked, message, now)
 
     def _answered(self, task: _Task, asked: _Asked, message: Result | Acknowledgement, now: int) -> None:
-        if isinstance(message, Acknowledgement) and message.status in _REACHED_NOBODY:
+        if isinstance(message, Acknowledgement) and message.status in REACHED_NOBODY:
             return
-        if isinstance(message, Result) and asked.compute == _LAUNCH and message.status == _STARTED:
+        launch = asked.command.compute is Compute.LAUNCH
+        if isinstance(message, Result) and launch and message.status == ResultStatus.STARTED.code:
             return
         del task.asked[message.unit]
         task.answered = now
         if not isinstance(message, Result):
             return
-        if asked.compute == _LAUNCH and message.status == _RUNNING:
+        if launch and message.status == ResultStatus.RUNNING.code:
             asked.refused = True
-        elif message.status == _DONE:
+        elif message.status == ResultStatus.DONE.code:
             self._done(task, asked, message.digest, now)
 
     def _done(self, task: _Task, asked: _Asked, digest: int, now: int) -> None:
-        if asked.compute == _QUERY and (asked.amount == _MEMORY or asked.amount not in _NOT_OF_THE_GPU):
-            task.there.setdefault(asked.amount == _MEMORY, digest & _LOW)
-        elif asked.compute == _ALLOCATE:
-            task.held += asked.amount
-        elif asked.compute == _LAUNCH:
+        compute, amount = asked.command.compute, asked.command.amount
+        memory = amount == Query.MEMORY.code
+        if compute is Compute.QUERY and (memory or amount not in _NOT_OF_THE_GPU):
+            task.there.setdefault(memory, digest & _LOW)
+        elif compute is Compute.ALLOCATE:
+            task.held += amount
+        elif compute is Compute.LAUNCH:
             task.done.append(now)
             if task.last is asked:
                 task.begun = task.copied = False
 
     # ------------------------------------------------------------------------------------------------------ the end
 
-    def finish(self, reports: Mapping[str, TaskReport], excused: Callable[[_Place], bool], now: int) -> None:
+    def finish(self, reports: Mapping[str, TaskReport], excused: Callable[[Place], bool], now: int) -> None:
         """The run is over. `reports`: what the applications say themselves; `excused`: whether the one there has a
         reason to end early."""
         for place, task in self._tasks.items():

@@ -7,6 +7,7 @@ from ringhil.emulator.judge.announcing import Announcing
 from ringhil.emulator.judge.asked_steps import AskedSteps
 from ringhil.emulator.judge.beginning import Beginning
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.commands_seen import Place, SeenCommand, seen_command
 from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
@@ -57,7 +58,7 @@ from ringhil.firmware.observations import (
     Suspected,
 )
 from ringhil.protocol import codec
-from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics
+from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics, Work
 from ringhil.protocol.wire import CONTEXTS, Operation, Port, Role
 
 _ELECTIONS = (Keepalive.KIND, Election.KIND)
@@ -334,17 +335,24 @@ class Conduct:
         answer = read(o.frame)
         if isinstance(answer, Ask):
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
-        self.isolation.sent(o.frame, o.cycle)
-        self.one_by_one.sent(o.frame, o.cycle)
-        self.terms.sent(o.frame, o.cycle)
-        self.steps.sent(o.frame, o.cycle)
-        self.given_back.sent(o.frame)
-        self.served.sent(o.frame, o.cycle)
-        self.turns.sent(o.frame, o.cycle)
+        command = seen_command(o.frame)
+        if command is not None:
+            self._command_sent(command, o.cycle)
+        elif o.frame[0] == Work.KIND:
+            self.served.look(o.cycle)
         if not self._works:
             return
         self.ledger.frame(o.frame, o.cycle)
         self.routes.frame(o.cell, o.frame, o.cycle)
+
+    def _command_sent(self, command: SeenCommand, now: int) -> None:
+        self.isolation.sent(command, now)
+        self.one_by_one.sent(command, now)
+        self.terms.sent(command, now)
+        self.steps.sent(command, now)
+        self.given_back.sent(command)
+        self.served.sent(command, now)
+        self.turns.sent(command, now)
 
     def _struck(self, o: Struck) -> None:
         if o.event.kind == "duplicate_id":
@@ -458,13 +466,13 @@ def _terms(server: LiveServer) -> TermsWatch:
     return TermsWatch(sharing, server.process_groups, _used(server), gpus)
 
 
-def _used(server: LiveServer) -> dict[str, tuple[int, int, int]]:
-    """By application, its context: card, GPU, number."""
+def _used(server: LiveServer) -> dict[str, Place]:
+    """By application, its context."""
     return {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
 
 
-def _places(server: LiveServer) -> list[tuple[int, int, int]]:
-    """Contexts of the file's tasks: card, GPU, number."""
+def _places(server: LiveServer) -> list[Place]:
+    """Contexts of the file's tasks."""
     shared = (place for place, _ in server.applications.by_context().values())
     places = [(place.card, place.gpu, place.context) for place in shared]
     if server.scenario.switching is not None:

@@ -7,49 +7,40 @@ Read off commands and answers. A GPU that was hit by a fault, or wasn't found by
 from collections.abc import Collection, Sequence
 
 from ringhil.emulator.host.card import CardView
-from ringhil.protocol.frames import Acknowledgement, Result, Work
-
-# As docs/contexts.md has them: the judge shares no tables with what it judges.
-_CREATE, _DESTROY = 0x10, 0x11
-_DONE = 0
-_NO_CONTEXT = 4  # as a reason: it has been down, and is back already
-_FIRST_COMMAND = 1 << 31
-_MOST = 20  # attempts: some of thirty may have gone to nobody, as the card had no entry GPU
-_Gpu = tuple[int, int]  # card and number
-_Place = tuple[int, int, int]  # card, number and context
+from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, Gpu, Place, SeenCommand
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import FIRST_COMMAND, AckStatus, Compute, ResultStatus
 
 
 class GivenBack:
     """`places`: contexts of the tasks. `views`: what the CPU knows of its cards."""
 
-    def __init__(self, views: Sequence[CardView], places: Collection[_Place]) -> None:
+    def __init__(self, views: Sequence[CardView], places: Collection[Place]) -> None:
         self._views, self._places = views, frozenset(places)
-        self._asked: dict[tuple[_Gpu, int], tuple[int, int]] = {}  # by unit: context, command
-        self._there: set[_Place] = set()
-        self._lost: set[_Gpu] = set()
+        self._asked: dict[tuple[Gpu, int], SeenCommand] = {}  # by unit
+        self._there: set[Place] = set()
+        self._lost: set[Gpu] = set()
         self.wrong: list[tuple[str, int]] = []
 
-    def sent(self, frame: bytes) -> None:
-        """The CPU sends a frame; of a command only the first segment is looked at."""
-        if not self._places or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+    def sent(self, command: SeenCommand) -> None:
+        """The CPU sends a command."""
+        if not self._places:
             return
-        _, card, _, _, gpu, _, unit, _, attempt, _, _, _, compute, _, context = Work.HEAD.unpack_from(frame)
-        if unit >= _FIRST_COMMAND and compute in (_CREATE, _DESTROY):
-            self._asked[(card, gpu), unit] = (context, compute)
-        if unit >= _FIRST_COMMAND and attempt >= _MOST:
-            self._lost.add((card, gpu))
+        if command.compute in (Compute.CREATE, Compute.DESTROY):
+            self._asked[command.gpu, command.unit] = command
+        if command.attempt >= MANY_ATTEMPTS:
+            self._lost.add(command.gpu)
 
     def heard(self, message: Result | Acknowledgement) -> None:
         """The CPU has taken in what a GPU has answered."""
         gpu = (message.source_card, message.source)
         if isinstance(message, Acknowledgement):
-            if message.unit >= _FIRST_COMMAND and message.status == _NO_CONTEXT:
-                self._lost.add(gpu)
+            if message.unit >= FIRST_COMMAND and message.status == AckStatus.NO_CONTEXT.code:
+                self._lost.add(gpu)  # it has been down, and is back already
             return
         asked = self._asked.pop((gpu, message.unit), None)
-        if asked is not None and message.status == _DONE and (*gpu, asked[0]) in self._places:
-            place = (*gpu, asked[0])
-            (self._there.add if asked[1] == _CREATE else self._there.discard)(place)
+        if asked is not None and message.status == ResultStatus.DONE.code and asked.place in self._places:
+            (self._there.add if asked.compute is Compute.CREATE else self._there.discard)(asked.place)
 
     def counted(self, card: int) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""
@@ -58,7 +49,7 @@ class GivenBack:
             if place[0] == card and place[1] not in members:
                 self.lost(place[:2])
 
-    def lost(self, gpu: _Gpu | None) -> None:
+    def lost(self, gpu: Gpu | None) -> None:
         """A fault of this GPU begins or ends, or it isn't found; None: any of them may be."""
         self._lost.update(place[:2] for place in self._places if gpu is None or place[:2] == gpu)
 
@@ -69,6 +60,6 @@ class GivenBack:
                 what = f"context {place[2]} of GPU {place[1]}, card {place[0]}"
                 self.wrong.append((f"{what} was not destroyed when its task had ended", now))
 
-    def is_lost(self, gpu: _Gpu) -> bool:
+    def is_lost(self, gpu: Gpu) -> bool:
         """Whether anything was seen that may have cost this GPU its contexts."""
         return gpu in self._lost

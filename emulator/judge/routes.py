@@ -6,12 +6,11 @@ Commands to contexts go the same way, but never across; what they ask for is jud
 from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.isolation import FIRST_COMMAND
 from ringhil.emulator.judge.oracle import crosses
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.frames import Acknowledgement, Result, Work
-from ringhil.protocol.wire import SEGMENT_BYTES, Flag
+from ringhil.protocol.wire import FIRST_COMMAND, SEGMENT_BYTES, Flag
 
 
 class Routes:

@@ -9,47 +9,40 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
 from ringhil.emulator.scenario import SwitchPolicyName
-from ringhil.protocol.frames import Result, Work
+from ringhil.protocol.frames import Result
+from ringhil.protocol.wire import CONTEXTS, Compute, ResultStatus
 
-# As docs/contexts.md has them: the judge shares no tables with what it judges.
-_ALLOCATE, _COPY = 0x13, 0x15
-_DONE, _OVER_LIMIT, _NO_MEMORY = 0, 1, 2
-_FIRST_COMMAND = 1 << 31
-_HEAD_BYTES = 16  # of a command, before what a copy brings
-_CONTEXTS = 15  # of a GPU, for tasks
-_Gpu = tuple[int, int]  # card and number
+_REFUSED = (ResultStatus.OVER_LIMIT.code, ResultStatus.NO_MEMORY.code)
 
 
 class Served:
     """`is_lost`: whether anything was seen that may have cost a GPU its contexts."""
 
-    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[_Gpu], bool]) -> None:
+    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool]) -> None:
         self._plan, self._is_lost = plan, is_lost
-        self._asked: dict[tuple[_Gpu, int], int] = {}  # copies by unit: bytes
-        self._copied = Counter[_Gpu]()
+        self._asked: dict[tuple[Gpu, int], int] = {}  # copies by unit: bytes
+        self._copied = Counter[Gpu]()
         self._refused = False  # memory, to anybody
-        self._early: dict[_Gpu, tuple[_Gpu, int]] = {}  # GPUs that are used before one is lost, and since when
+        self._early: dict[Gpu, tuple[Gpu, int]] = {}  # GPUs that are used before one is lost, and since when
         self._wrong: list[str] = []
 
-    def sent(self, frame: bytes, now: int) -> None:
-        """The CPU sends a frame; of a command only the first segment is looked at."""
-        if self._plan is None or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command."""
+        if self._plan is None:
             return
-        _, card, _, _, gpu, _, unit, _, _, _, _, length, compute, _, _ = Work.HEAD.unpack_from(frame)
-        place = (card, gpu)
-        self._look(now)
-        if unit < _FIRST_COMMAND:
-            return
-        if compute == _COPY:
-            self._asked[place, unit] = length - _HEAD_BYTES
+        self.look(now)
+        gpu = command.gpu
+        if command.compute is Compute.COPY:
+            self._asked[gpu, command.unit] = command.data_bytes
         gpus = self._plan.gpus
-        before = gpus[: gpus.index(place)] if place in gpus else gpus
+        before = gpus[: gpus.index(gpu)] if gpu in gpus else gpus
         well = next((each for each in before if not self._is_lost(each)), None)
         if well is not None:
-            self._early.setdefault(place, (well, now))
+            self._early.setdefault(gpu, (well, now))
 
-    def _look(self, now: int) -> None:
+    def look(self, now: int) -> None:
         """That a GPU isn't found any more is told after what the CPU does with it."""
         for gpu, (well, at) in [*self._early.items()]:
             if at < now:
@@ -62,9 +55,9 @@ class Served:
         """The CPU has taken in what a GPU has answered."""
         gpu = (result.source_card, result.source)
         size = self._asked.pop((gpu, result.unit), None)
-        if size is not None and result.status == _DONE:
+        if size is not None and result.status == ResultStatus.DONE.code:
             self._copied[gpu] += size
-        self._refused |= result.status in (_OVER_LIMIT, _NO_MEMORY)
+        self._refused |= result.status in _REFUSED
 
     def wrong(self, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
         """What is not as it must be."""
@@ -78,7 +71,7 @@ class Served:
         yield from _told(reports, spans)
 
     def _failed(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
-        enough = len({wanted.task.name for wanted in plan.requests}) < _CONTEXTS
+        enough = len({wanted.task.name for wanted in plan.requests}) < CONTEXTS - 1  # 0 is that of plain work
         left = [gpu for gpu in plan.gpus if not self._is_lost(gpu)]
         for number, report in enumerate(reports):
             if report.failed is not None and left and not self._refused and enough:

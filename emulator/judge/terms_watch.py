@@ -14,20 +14,15 @@ from dataclasses import dataclass
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.group import ProcessGroup
 from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Gpu, Place, SeenCommand
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
 from ringhil.emulator.scenario import Sharing
-from ringhil.protocol.frames import Acknowledgement, Result, Work
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import Compute, ResultStatus
 
-# As docs/contexts.md has them: the judge shares no tables with what it judges.
-_CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE = range(0x10, 0x15)
-_OF_MEMORY = (_CREATE, _DESTROY, _CONFIGURE, _ALLOCATE, _FREE)
-_DONE = 0
-_REACHED_NOBODY = (1, 2)  # refused, and asked for again
+_TELL_HELD = (Compute.CREATE, Compute.CONFIGURE, Compute.ALLOCATE, Compute.FREE)
+_OF_MEMORY = (*_TELL_HELD, Compute.DESTROY)
 _UNLIMITED = (1 << 32) - 1
-_FIRST_COMMAND = 1 << 31
-_MANAGER = 0
-_Gpu = tuple[int, int]  # card and number
-_Place = tuple[int, int, int]  # card, number and context
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +51,8 @@ class _Context:
 
 
 @dataclass(slots=True)
-class _Command:
-    place: _Place
-    compute: int
-    limit: int
-    terms: bool
-
-
-@dataclass(slots=True)
 class _Sent:
-    place: _Place
+    place: Place
     limit: int
     at: int
 
@@ -75,14 +62,14 @@ class TermsWatch:
     `gpus` the GPU that the file names."""
 
     def __init__(
-        self, sharing: Sharing | None, tree: GroupTree, places: Mapping[str, _Place], gpus: Mapping[str, _Gpu]
+        self, sharing: Sharing | None, tree: GroupTree, places: Mapping[str, Place], gpus: Mapping[str, Gpu]
     ) -> None:
         self._tree = tree
-        self._contexts: dict[_Place, _Context] = {}
-        self._commands: dict[tuple[_Place, int], _Command] = {}  # that aren't answered, by unit
+        self._contexts: dict[Place, _Context] = {}
+        self._commands: dict[tuple[Place, int], SeenCommand] = {}  # that aren't answered, by unit
         self._new: list[_Sent] = []
-        self._unknown: set[_Gpu] = set()
-        self._busy = defaultdict[_Gpu, bool](bool)  # something has happened since its division was looked at
+        self._unknown: set[Gpu] = set()
+        self._busy = defaultdict[Gpu, bool](bool)  # something has happened since its division was looked at
         self._now = 0
         self.terms: list[tuple[str, int]] = []
         self.memory: list[tuple[str, int]] = []
@@ -105,31 +92,25 @@ class TermsWatch:
 
     # ------------------------------------------------------------------------------------------------- what is seen
 
-    def sent(self, frame: bytes, now: int) -> None:
-        """The CPU sends a frame; of a command only the first segment is looked at."""
-        if not self._contexts or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
-            return
-        _, card, _, _, gpu, _, unit, *_, compute, _, number = Work.HEAD.unpack_from(frame)
-        place = (card, gpu, number)
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command."""
+        place = command.place
         context = self._contexts.get(place)
-        if unit < _FIRST_COMMAND or context is None or (place, unit) in self._commands:
+        if context is None or (place, command.unit) in self._commands:
             return
         self._look(now)
-        at = Work.HEAD.size
-        key, limit, cycles = (int.from_bytes(frame[at + n : at + n + 4]) for n in (0, 4, 8))
-        terms = compute == _CREATE or (compute == _CONFIGURE and key == _MANAGER)
-        self._commands[place, unit] = _Command(place, compute, limit, terms)
-        self._busy[place[:2]] |= compute in _OF_MEMORY
-        if terms:
-            self._given(context, cycles, frame[at + 12], int.from_bytes(frame[at + 13 : at + 16]), now)
-            self._new.append(_Sent(place, limit, now))
+        self._commands[place, command.unit] = command
+        self._busy[command.gpu] |= command.compute in _OF_MEMORY
+        if _gives_terms(command):
+            self._given(context, command, now)
+            self._new.append(_Sent(place, command.amount, now))
 
-    def _given(self, context: _Context, cycles: int, priority: int, state: int, now: int) -> None:
+    def _given(self, context: _Context, command: SeenCommand, now: int) -> None:
         last = context.allowed[-1]
         for what, said, right in (
-            ("slice", cycles, [each.slice for each in context.allowed]),
-            ("priority", priority, [each.priority for each in context.allowed]),
-            ("state", state, [context.state]),
+            ("slice", command.slice, [each.slice for each in context.allowed]),
+            ("priority", command.priority, [each.priority for each in context.allowed]),
+            ("state", command.state, [context.state]),
         ):
             if said not in right:
                 self.terms.append((f"{context.name} was given {what} {said}; it may have {right[-1]}", now))
@@ -147,25 +128,26 @@ class TermsWatch:
         ]
         refused = isinstance(message, Acknowledgement)
         for key in found:
-            if refused and message.status in _REACHED_NOBODY:
+            if refused and message.status in REACHED_NOBODY:
                 continue
-            self._answered(self._commands.pop(key), message, done=not refused and message.status == _DONE)
+            done = not refused and message.status == ResultStatus.DONE.code
+            self._answered(self._commands.pop(key), message, done=done)
         self._judge_new()
 
-    def _answered(self, command: _Command, message: Result | Acknowledgement, *, done: bool) -> None:
+    def _answered(self, command: SeenCommand, message: Result | Acknowledgement, *, done: bool) -> None:
         context = self._contexts[command.place]
-        self._busy[command.place[:2]] |= command.compute in _OF_MEMORY
-        if done and isinstance(message, Result) and command.compute in (_CREATE, _CONFIGURE, _ALLOCATE, _FREE):
+        self._busy[command.gpu] |= command.compute in _OF_MEMORY
+        if done and isinstance(message, Result) and command.compute in _TELL_HELD:
             context.held = message.digest >> 32
-        if command.terms:
+        if _gives_terms(command):
             if done:
-                context.limit = command.limit
-            if context.asked == command.limit:
+                context.limit = command.amount
+            if context.asked == command.amount:
                 context.asked = None
-        if command.compute == _DESTROY or (command.compute == _CREATE and not done):
+        if command.compute is Compute.DESTROY or (command.compute is Compute.CREATE and not done):
             context.limit, context.held = None, 0
 
-    def lost(self, gpu: _Gpu | None) -> None:
+    def lost(self, gpu: Gpu | None) -> None:
         """A fault of this GPU begins or ends, or it isn't found; None: any of them may be."""
         self._unknown.update(place[:2] for place in self._contexts if gpu is None or place[:2] == gpu)
 
@@ -187,12 +169,12 @@ class TermsWatch:
         self._now = now
         self._judge_new()
         for gpu, busy in self._busy.items():
-            waits = any(command.place[:2] == gpu for command in self._commands.values())
+            waits = any(command.gpu == gpu for command in self._commands.values())
             if busy and not waits and gpu not in self._unknown:
                 self._busy[gpu] = False
                 self._divided(gpu, now)
 
-    def _on(self, gpu: _Gpu) -> dict[_Place, _Context]:
+    def _on(self, gpu: Gpu) -> dict[Place, _Context]:
         return {place: context for place, context in self._contexts.items() if place[:2] == gpu}
 
     def _judge_new(self) -> None:
@@ -210,7 +192,7 @@ class TermsWatch:
             elif gpu not in self._unknown and sent.limit > before[sent.place]:
                 self._leaves_room(context, given, gpu, sent.at)
 
-    def _leaves_room(self, context: _Context, given: _Given, gpu: _Gpu, now: int) -> None:
+    def _leaves_room(self, context: _Context, given: _Given, gpu: Gpu, now: int) -> None:
         others = self._on(gpu).values()
         for key, memory in given.around:
             if memory is None:
@@ -221,7 +203,7 @@ class TermsWatch:
                 text = f"{context.name} was given {context.asked} pages while its group may come to hold {most}"
                 self.memory.append((f"{text}, and may have {memory}", now))
 
-    def _divided(self, gpu: _Gpu, now: int) -> None:
+    def _divided(self, gpu: Gpu, now: int) -> None:
         there = {place: each for place, each in self._on(gpu).items() if each.limit is not None}
         root, groups = Sharer(), dict[int, Sharer]()
         for place, context in there.items():
@@ -244,6 +226,11 @@ class TermsWatch:
             if not right:
                 part = "as much as there is" if share is None else f"{int(share)}"
                 self.memory.append((f"{context.name} has a limit of {limit} pages; its part is {part}", now))
+
+
+def _gives_terms(command: SeenCommand) -> bool:
+    """Whether it says what a context may have: limit, slice, priority and state."""
+    return command.compute is Compute.CREATE or (command.compute is Compute.CONFIGURE and command.key == MANAGER)
 
 
 def _of_file(sharing: Sharing, name: str) -> _Given:

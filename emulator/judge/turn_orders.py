@@ -7,11 +7,10 @@ that nobody has withdrawn.
 
 from dataclasses import dataclass, field
 
-from ringhil.protocol.frames import Result, Work
+from ringhil.emulator.judge.commands_seen import SeenCommand
+from ringhil.protocol.frames import Result
+from ringhil.protocol.wire import Compute, ResultStatus
 
-# As docs/contexts.md has them: the judge shares no tables with what it judges.
-_CREATE, _DESTROY, _CONFIGURE, _LAUNCH, _CANCEL = 0x10, 0x11, 0x12, 0x16, 0x17
-_DONE, _CANCELLED, _STARTED = 0, 5, 6
 SHORTEST = 16  # cycles of a slice, which is cut to whole fours
 
 
@@ -59,10 +58,8 @@ class Orders:
 
 
 @dataclass(slots=True)
-class _Command:
-    context: int
-    compute: int
-    amount: int
+class _Asked:
+    command: SeenCommand
     setting: Setting
 
 
@@ -72,7 +69,7 @@ class TurnOrders:
 
     default: int
     contexts: dict[int, Orders] = field(default_factory=dict)
-    _asked: dict[int, _Command] = field(default_factory=dict)
+    _asked: dict[int, _Asked] = field(default_factory=dict)
     _last: int = 0  # commands are numbered upwards: what comes again has a number that was there
 
     def forget(self) -> None:
@@ -80,45 +77,45 @@ class TurnOrders:
         self.contexts.clear()
         self._asked.clear()
 
-    def sent(self, unit: int, compute: int, context: int, frame: bytes, now: int) -> None:
-        """A command's first segment goes out."""
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """A command goes out."""
+        unit, compute = command.unit, command.compute
         if unit <= self._last:
             return
         self._last = unit
-        at = Work.HEAD.size
-        cycles = int.from_bytes(frame[at + 8 : at + 12])
-        amount, state = int.from_bytes(frame[at + 4 : at + 8]), int.from_bytes(frame[at + 13 : at + 16])
-        cycles = max(cycles or self.default, SHORTEST) // 4 * 4
-        asked = _Command(context, compute, amount, Setting(cycles, frame[at + 12], state, now))
-        self._asked[unit] = asked
-        if compute == _CREATE:  # what is sent with its answer is told before that
-            self.contexts[context] = Orders([asked.setting])
-        orders = self.contexts.get(context)
+        cycles = max(command.slice or self.default, SHORTEST) // 4 * 4
+        setting = Setting(cycles, command.priority, command.state, now)
+        self._asked[unit] = _Asked(command, setting)
+        if compute is Compute.CREATE:  # what is sent with its answer is told before that
+            self.contexts[command.context] = Orders([setting])
+        orders = self.contexts.get(command.context)
         if orders is None:
             return
-        if compute == _CONFIGURE:
-            orders.settings.append(asked.setting)
-        elif compute in (_CANCEL, _DESTROY):
+        if compute is Compute.CONFIGURE:
+            orders.settings.append(setting)
+        elif compute in (Compute.CANCEL, Compute.DESTROY):
             orders.launch = None
-        elif compute == _LAUNCH and (orders.launch is None or orders.launch.had >= orders.launch.amount):
-            orders.launch = OpenLaunch(unit, amount)
+        elif compute is Compute.LAUNCH and (orders.launch is None or orders.launch.had >= orders.launch.amount):
+            orders.launch = OpenLaunch(unit, command.amount)
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""
         asked = self._asked.get(result.unit)
         if asked is None:
             return
-        if result.status != _STARTED:
+        started, done = result.status == ResultStatus.STARTED.code, result.status == ResultStatus.DONE.code
+        if not started:
             del self._asked[result.unit]
-        orders = self.contexts.get(asked.context)
+        compute, context = asked.command.compute, asked.command.context
+        orders = self.contexts.get(context)
         if orders is None:
             return
-        if asked.compute == _CREATE and result.status != _DONE:
-            del self.contexts[asked.context]
-        elif asked.compute == _CONFIGURE:
-            self._configured(orders, asked.setting, result.status == _DONE, now)
-        elif asked.compute == _LAUNCH and orders.launch is not None and orders.launch.unit == result.unit:
-            if result.status != _STARTED:
+        if compute is Compute.CREATE and not done:
+            del self.contexts[context]
+        elif compute is Compute.CONFIGURE:
+            self._configured(orders, asked.setting, done, now)
+        elif compute is Compute.LAUNCH and orders.launch is not None and orders.launch.unit == result.unit:
+            if not started:
                 orders.launch = None
             elif orders.launch.started is None:
                 orders.launch.started = now

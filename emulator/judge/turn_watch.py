@@ -3,17 +3,16 @@
 from collections.abc import Callable
 from itertools import chain
 
+from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
 from ringhil.emulator.judge.slices import Slices
 from ringhil.emulator.judge.switchover import BYPASSED, STATUS_WATCHED
 from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.scenario import GpuRef, Scenario
 from ringhil.emulator.server import LiveServer
-from ringhil.protocol.frames import Result, Work
+from ringhil.protocol.frames import Result
 from ringhil.protocol.registers import ADDRESS
 
 _TURN, _STATUS = ADDRESS["turn"], ADDRESS["status"]
-_FIRST_UNIT = 1 << 31
-_Gpu = tuple[int, int]  # card and number
 
 
 def gpus_with_contexts(scenario: Scenario) -> tuple[GpuRef, ...]:
@@ -28,7 +27,7 @@ class TurnWatch:
     def __init__(self, server: LiveServer) -> None:
         wiring, settings = server.wiring, server.scenario.server.settings
         wake = server.scenario.server.longest_wake
-        self._gpus: dict[_Gpu, Slices] = {}
+        self._gpus: dict[Gpu, Slices] = {}
         self._changed: dict[int, Callable[[int, int], None]] = {}  # by cell
         self._slices: dict[int, Slices] = {}
         for gpu in gpus_with_contexts(server.scenario):
@@ -47,14 +46,11 @@ class TurnWatch:
         elif o.address == _STATUS and o.cell in self._slices and o.value & BYPASSED:
             self._slices[o.cell].struck()  # out of the ring it loses its contexts
 
-    def sent(self, frame: bytes, now: int) -> None:
-        """The CPU sends a frame; of a command only the first segment is looked at."""
-        if not self._gpus or frame[0] != Work.KIND or frame[20:22] != b"\0\0":
-            return
-        _, card, _, _, gpu, _, unit, *_, compute, _, context = Work.HEAD.unpack_from(frame)
-        slices = self._gpus.get((card, gpu))
-        if slices is not None and unit >= _FIRST_UNIT:
-            slices.orders.sent(unit, compute, context, frame, now)
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command."""
+        slices = self._gpus.get(command.gpu)
+        if slices is not None:
+            slices.orders.sent(command, now)
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""
@@ -62,7 +58,7 @@ class TurnWatch:
         if slices is not None:
             slices.answered(result, now)
 
-    def struck(self, gpu: _Gpu) -> None:
+    def struck(self, gpu: Gpu) -> None:
         """A fault of this GPU begins or ends."""
         if gpu in self._gpus:
             self._gpus[gpu].struck()

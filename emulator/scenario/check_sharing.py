@@ -18,10 +18,9 @@ from ringhil.emulator.scenario.sharing import (
 )
 from ringhil.emulator.scenario.suggest import hint, listing
 from ringhil.emulator.scenario.topology import GpuRef
-from ringhil.protocol.wire import CONTEXTS
+from ringhil.protocol.wire import CONTEXTS, FIRST_COMMAND
 
 _SHORTEST = 16  # cycles of a slice
-_MOST_UNITS = 1 << 31  # of plain work: numbers above are those of commands
 
 
 def check_sharing(
@@ -30,8 +29,8 @@ def check_sharing(
     """Raises ScenarioError. `units`: of plain work."""
     if written is None:
         return None
-    if units is not None and units > _MOST_UNITS:
-        problem = f"found {units}; beside applications allowed are {_MOST_UNITS} at most"
+    if units is not None and units > FIRST_COMMAND:
+        problem = f"found {units}; beside applications allowed are {FIRST_COMMAND} at most"
         raise source.error(("workload", "units"), problem)
     groups = _Groups(source, settings, written)
     there: Counter[GpuRef] = Counter()

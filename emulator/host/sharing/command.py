@@ -8,7 +8,6 @@ from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 _STATUS = {status.code: status for status in ResultStatus}
 _REASON = {reason.code: reason for reason in AckStatus}
-_FIRST_UNIT = 1 << 31  # units below are work
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -76,9 +75,9 @@ def answer_of(message: Result | Acknowledgement) -> Reply:
 
 def unit_of(number: int) -> int:
     """The number on the wire of the command `number`, 0 and up."""
-    return _FIRST_UNIT | number
+    return wire.FIRST_COMMAND | number
 
 
 def is_command(unit: int) -> bool:
     """Whether a unit's number is a command's, and not that of plain work."""
-    return unit >= _FIRST_UNIT
+    return unit >= wire.FIRST_COMMAND

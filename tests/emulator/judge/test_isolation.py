@@ -8,6 +8,7 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
 from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.judge.commands_seen import seen_command
 from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
@@ -44,8 +45,9 @@ class Told:
         unit = unit_of(self._number)
         self._number += 1
         body = Command(compute, key, amount).payload()
-        for frame in segments.segments(unit, 1, body, ROUTE, compute, context):
-            self.judge.sent(frame)
+        command = seen_command(segments.segments(unit, 1, body, ROUTE, compute, context)[0])
+        assert command is not None
+        self.judge.sent(command)
         digest = memory[0] << 32 | memory[1]
         self.judge.answered(Result(0, 0, 9, 0, 1, unit, GPU, 1, status.code, 0, 0, digest, len(body), cycles), 7)
 
@@ -109,10 +111,10 @@ def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> Non
 def test_each_gpu_has_numbers_of_its_own() -> None:
     """Two drivers may give the same number to commands to different GPUs."""
     told = Told()
-    for frame in segments.segments(
-        unit_of(2), 1, Command(Compute.ALLOCATE, 1, 9).payload(), replace(ROUTE, gpu=GPU + 1), Compute.ALLOCATE, 1
-    ):
-        told.judge.sent(frame)
+    body, route = Command(Compute.ALLOCATE, 1, 9).payload(), replace(ROUTE, gpu=GPU + 1)
+    command = seen_command(segments.segments(unit_of(2), 1, body, route, Compute.ALLOCATE, 1)[0])
+    assert command is not None
+    told.judge.sent(command)
     told.ask(1, Compute.ALLOCATE, 61, (61, LIMIT))
     assert len(told.found) == 1
 

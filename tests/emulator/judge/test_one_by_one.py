@@ -8,6 +8,7 @@ from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing import driver
 from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
 from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.judge.commands_seen import seen_command
 from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -27,8 +28,10 @@ class Asked:
 
     def send(self, number: int, now: int, attempt: int = 1, compute: Compute = Compute.ALLOCATE) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)
-        for frame in segments.segments(unit_of(number), attempt, Command(compute, 1, 5).payload(), route, compute, 1):
-            self.judge.sent(frame, now)
+        body = Command(compute, 1, 5).payload()
+        command = seen_command(segments.segments(unit_of(number), attempt, body, route, compute, 1)[0])
+        assert command is not None
+        self.judge.sent(command, now)
 
     def answer(self, number: int, now: int, status: ResultStatus = ResultStatus.DONE) -> None:
         self.judge.heard(Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, status.code, 0, 0, 0, 16, 0), now)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.judge.commands_seen import SeenCommand
 from ringhil.emulator.judge.slices import Slices
 from ringhil.emulator.scenario import loads
-from ringhil.protocol.frames import Result, Work
+from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, ResultStatus
 
 from .playing import play, violations
@@ -93,9 +94,8 @@ class Shown:
         self, context: int, compute: Compute, amount: int, status: ResultStatus, slice_: int = 0, priority: int = 0
     ) -> None:
         self._unit += 1
-        head = b"".join(value.to_bytes(4, "big") for value in (1, amount, slice_, priority << 24))
-        frame = bytes(Work.HEAD.size) + head
-        self.judge.orders.sent(self._unit, compute.code, context, frame, 0)
+        command = SeenCommand(self._unit, 1, (0, 1), context, compute, 1, amount, slice_, priority, 0, 0)
+        self.judge.orders.sent(command, 0)
         self.judge.answered(Result(0, 0, 9, 0, 1, self._unit, 1, 1, status.code, 0, 0, 0, 16, 0), 0)
 
     def turns(self, *turns: tuple[int, int, int], now: int = 1) -> list[str]:
