@@ -46,14 +46,14 @@ class SeenCommand(NamedTuple):
 
 
 def seen_command(frame: bytes) -> SeenCommand | None:
-    """The command that begins with this frame; None: none does, or the frame is too short for its fields. Further
+    """The command that begins with this frame; None: none does, or it is too short for its fields. Further
     segments only carry on what a copy brings."""
     if len(frame) < _FIELDS.size or frame[0] != Work.KIND:
         return None
-    _, card, _, _, gpu, _, unit, _, attempt, segment, _, length, code, _, context, key, amount, cycles, last = (
+    _, card, _, _, gpu, _, unit, _, attempt, segment, here, length, code, _, context, key, amount, cycles, last = (
         _FIELDS.unpack_from(frame)
     )
-    if unit < FIRST_COMMAND or segment:
+    if unit < FIRST_COMMAND or segment or here < _DATA_AT:
         return None
     priority, state = divmod(last, 1 << _PRIORITY_AT)
     compute, data_bytes = _COMPUTE.get(code), length - _DATA_AT

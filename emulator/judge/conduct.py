@@ -12,6 +12,7 @@ from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.fence import Fence
+from ringhil.emulator.judge.freed_parts import FreedParts
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
@@ -98,6 +99,7 @@ class Conduct:
         self.one_by_one = OneByOne(server.cpu.cards, _places(server))
         self.given_back = GivenBack(server.cpu.cards, _places(server))
         self.served = Served(server.switching.plan, self.given_back.is_lost)
+        self.freed_parts = FreedParts(server.switching.plan, self.given_back.is_lost)
         self.terms = _terms(server)
         self.steps = AskedSteps(server.scenario.sharing, _used(server), server.cpu.cards, self.pace.silence)
         workload = server.scenario.workload
@@ -352,6 +354,7 @@ class Conduct:
         self.steps.sent(command, now)
         self.given_back.sent(command)
         self.served.sent(command, now)
+        self.freed_parts.sent(command, now)
         self.turns.sent(command, now)
 
     def _struck(self, o: Struck) -> None:
@@ -399,6 +402,7 @@ class Conduct:
         if isinstance(message, Result):
             self.isolation.answered(message, o.cycle)
             self.served.heard(message)
+            self.freed_parts.heard(message, o.cycle)
             self.turns.answered(message, o.cycle)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:

@@ -78,6 +78,14 @@ def test_what_is_cut_short_is_none(command: SeenCommand, at: int) -> None:
     assert seen_command(frames(command)[0][: at % needed]) is None
 
 
+@given(commands(), st.integers(0, COMMAND_BYTES - 1))
+def test_one_with_less_payload_than_a_command_has_is_none(command: SeenCommand, here: int) -> None:
+    """The hardware calls it incomplete."""
+    frame = bytearray(frames(command)[0])
+    frame[22:24] = here.to_bytes(2)
+    assert seen_command(bytes(frame)) is None
+
+
 @given(st.binary(max_size=400), st.booleans())
 def test_any_bytes_are_read_or_are_none(data: bytes, work: bool) -> None:
     seen = seen_command(bytes([wire.Kind.WORK.code]) + data if work else data)
