@@ -53,6 +53,11 @@ local function flags(tree, field, bits, buffer, at, size)
   return at + size
 end
 """
+# What is ahead of the payload: of a command to a context, which its first segment has, its own fields.
+_COMMAND = """local first = v.segment == 0 and v.segment_bytes >= {size} and at + {size} <= buffer:len()
+if commands[v.compute] and first then
+  command(tree:add(proto, buffer(at, {size}), "command"), buffer, at, {{}})
+end"""
 _TAIL = """
 local kinds = {
 %s
@@ -107,8 +112,10 @@ def render() -> str:
     fields: dict[str, str] = {}
     functions = [_struct("header", "seen", capture.Header, fields)]
     functions += [_struct("record", "record", wire.Record, fields)]
+    functions += [_struct("command", "command", wire.Command, fields)]
     functions += [_struct(name, name, definition, fields) for name, definition in wire.FRAMES.items()]
     kinds = {name: wire.Kind.parse(name).code for name in wire.FRAMES}
+    commands = [each for each in wire.Compute if each is not wire.Compute.DIGEST]
     parts = [
         _HEAD,
         "\n".join(fields.values()),
@@ -116,6 +123,7 @@ def render() -> str:
         'f.bytes = ProtoField.bytes("ringhil.bytes", "bytes")',
         "local ways = { " + ", ".join(f'[{way.code}] = "{way}"' for way in capture.SeenAs) + " }",
         *(f'names[{code}] = "{name}"' for name, code in kinds.items()),
+        "local commands = { " + ", ".join(f"[{each.code}] = true" for each in commands) + " }",
         *functions,
         _TAIL
         % (
@@ -145,6 +153,8 @@ def _field(prefix: str, field: Any, fields: dict[str, str]) -> Iterator[str]:
         yield from _array(variable, full, name, inner, fields)
     elif isinstance(inner, c.Bytes):
         length = _expression(inner.length)
+        if (prefix, name) == ("work", "payload"):
+            yield from _COMMAND.format(size=wire.Command.sizeof()).splitlines()
         fields[variable] = f'{variable} = ProtoField.bytes("{full}", "{name}")'
         yield f"if {length} > 0 then at = add(tree, {variable}, buffer, at, {length}) end"
     else:
@@ -191,6 +201,8 @@ def _declared(variable: str, full: str, name: str, inner: Any, size: int) -> str
 def _size(inner: Any) -> int:
     while isinstance(inner, c.Enum | c.FlagsEnum | c.Const | c.Rebuild):
         inner = inner.subcon
+    if isinstance(inner, c.BytesInteger):
+        return int(inner.length)
     assert isinstance(inner, c.FormatField), inner
     return _SIZES[inner.fmtstr[-1]]
 

@@ -66,6 +66,11 @@ f.record_weight = ProtoField.uint16("ringhil.record.weight", "weight", base.DEC)
 f.record_errors = ProtoField.uint8("ringhil.record.errors", "errors", base.DEC)
 f.record_peer = ProtoField.uint8("ringhil.record.peer", "peer", base.DEC)
 f.record_tag = ProtoField.uint32("ringhil.record.tag", "tag", base.HEX)
+f.command_key = ProtoField.uint32("ringhil.command.key", "key", base.DEC)
+f.command_amount = ProtoField.uint32("ringhil.command.amount", "amount", base.DEC)
+f.command_slice = ProtoField.uint32("ringhil.command.slice", "slice", base.DEC)
+f.command_priority = ProtoField.uint8("ringhil.command.priority", "priority", base.DEC)
+f.command_state = ProtoField.uint24("ringhil.command.state", "state", base.DEC)
 f.statistics_kind = ProtoField.uint8("ringhil.statistics.kind", "kind", base.DEC)
 f.statistics_card = ProtoField.uint8("ringhil.statistics.card", "card", base.DEC)
 f.statistics_flags = ProtoField.uint16("ringhil.statistics.flags", "flags", base.HEX)
@@ -252,6 +257,7 @@ names[20] = "work"
 names[21] = "result"
 names[22] = "acknowledgement"
 names[23] = "report"
+local commands = { [16] = true, [17] = true, [18] = true, [19] = true, [20] = true, [21] = true, [22] = true, [23] = true, [24] = true }
 local function header(tree, buffer, at, v)
   v.version = number(buffer, at, 1)
   at = add(tree, f.seen_version, buffer, at, 1)
@@ -290,6 +296,19 @@ local function record(tree, buffer, at, v)
   at = add(tree, f.record_peer, buffer, at, 1)
   v.tag = number(buffer, at, 4)
   at = add(tree, f.record_tag, buffer, at, 4)
+  return at
+end
+local function command(tree, buffer, at, v)
+  v.key = number(buffer, at, 4)
+  at = add(tree, f.command_key, buffer, at, 4)
+  v.amount = number(buffer, at, 4)
+  at = add(tree, f.command_amount, buffer, at, 4)
+  v.slice = number(buffer, at, 4)
+  at = add(tree, f.command_slice, buffer, at, 4)
+  v.priority = number(buffer, at, 1)
+  at = add(tree, f.command_priority, buffer, at, 1)
+  v.state = number(buffer, at, 3)
+  at = add(tree, f.command_state, buffer, at, 3)
   return at
 end
 local function statistics(tree, buffer, at, v)
@@ -428,6 +447,10 @@ local function work(tree, buffer, at, v)
   at = add(tree, f.work_source_card, buffer, at, 1)
   v.context = number(buffer, at, 2)
   at = add(tree, f.work_context, buffer, at, 2)
+  local first = v.segment == 0 and v.segment_bytes >= 16 and at + 16 <= buffer:len()
+  if commands[v.compute] and first then
+    command(tree:add(proto, buffer(at, 16), "command"), buffer, at, {})
+  end
   if (math.floor((v.segment_bytes + 7) / 8) * 8) > 0 then at = add(tree, f.work_payload, buffer, at, (math.floor((v.segment_bytes + 7) / 8) * 8)) end
   v.e2e_crc = number(buffer, at, 4)
   at = add(tree, f.work_e2e_crc, buffer, at, 4)

@@ -28,6 +28,7 @@ from ringhil.protocol.fields import fixed_fields
 from ringhil.protocol.frames import Work
 
 TSHARK = shutil.which("tshark")
+COMMANDS = {str(each) for each in wire.Compute} - {str(wire.Compute.DIGEST)}
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
 # Every kind of frame but refusals of work, damaged ones, rejected ones, and two cards.
 SERVER = """
@@ -102,6 +103,10 @@ def parsed(frame: bytes) -> dict[str, list[int]]:
     for record in container.get("records", ()):
         for name, _ in fixed_fields(wire.Record):
             found.setdefault(f"ringhil.record.{name}", []).append(number(record[name], name))
+    first = kind == "work" and container.segment == 0 and container.segment_bytes >= wire.Command.sizeof()
+    if first and str(container.compute) in COMMANDS:
+        command = wire.Command.parse(container.payload)
+        found |= {f"ringhil.command.{each.name}": [command[each.name]] for each in wire.Command.subcons}
     if container.get("sets"):
         found["ringhil.report.sets"] = list(container["sets"])
     return found
@@ -192,14 +197,17 @@ def test_any_frame_is_dissected_as_construct_parses_it(
         assert bytes.fromhex(payload.replace(":", "")) == wire.FRAMES["work"].parse(frame).payload if payload else True
 
 
+ASKED = {"key": 70_001, "amount": 70_002, "slice": 70_003, "priority": 201, "state": 70_004}
+
+
 @needs_tshark
 @pytest.mark.parametrize("command", wire.Compute, ids=str)
-def test_commands_to_contexts_have_their_names(tmp_path: Path, command: wire.Compute) -> None:
+def test_commands_to_contexts_have_their_names_and_fields(tmp_path: Path, command: wire.Compute) -> None:
     assert TSHARK is not None
     file = tmp_path / "command.pcapng"
     work = Work(
         card=0, flags=0, ttl=4, destination=2, epoch=1, unit=1, source=0, attempt=1, segment=0, segment_bytes=16,
-        length=16, compute=command.code, source_card=0, context=1, payload=bytes(16),
+        length=16, compute=command.code, source_card=0, context=1, payload=wire.Command.build(ASKED),
     )  # fmt: skip
     with file.open("wb") as out:
         writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
@@ -208,6 +216,8 @@ def test_commands_to_contexts_have_their_names(tmp_path: Path, command: wire.Com
     words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", str(file), "-O", "ringhil"]
     found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
     assert f"compute: {command} ({command.code})" in found
+    for name, value in ASKED.items():
+        assert (f"    {name}: {value}\n" in found) == (command is not wire.Compute.DIGEST), found
 
 
 @needs_tshark
