@@ -34,7 +34,7 @@ def next_state(now: int) -> int:
     return (now // STATES_EVERY + 1) * STATES_EVERY
 
 
-def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int | None) -> About:
+def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int | None, samples: int | None) -> About:
     scenario = run.scenario.anywhere()
     return About(
         ringhil=version("ringhil"),
@@ -44,6 +44,7 @@ def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int |
         firmware=list(firmware),
         nodes=list(nodes),
         clock=clock,
+        samples=samples,
     )
 
 
@@ -62,8 +63,8 @@ class RunRecorder:
 
     `firmware` and `nodes`: whose runs where, and whose hardware is outside, as it was written. `begun`: the run has
     come to where another recording has this number; see `RecordingWriter.go_on`. `about`: then that of the other.
-    `choice`: whose firmware runs where, with the boards that do. `clock`: of a session with clients, see `About`.
-    `batch`: of so many rows, which are then in the file.
+    `choice`: whose firmware runs where, with the boards that do. `clock`: of a session with clients,
+    and `samples`: see `About`. `batch`: of so many rows, which are then in the file.
     """
 
     def __init__(
@@ -77,13 +78,14 @@ class RunRecorder:
         begun: tuple[Path, int, Chain] | None = None,
         choice: FirmwareChoice = OURS,
         clock: int | None = None,
+        samples: int | None = None,
         batch: int = BATCH,
     ) -> None:
         wiring = run.server.wiring
         self._run = run
         self._writer = RecordingWriter(
             path,
-            about or _about(run, firmware, nodes, clock),
+            about or _about(run, firmware, nodes, clock, samples),
             [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)],
             batch=batch,
         )

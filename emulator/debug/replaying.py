@@ -16,8 +16,11 @@ from ringhil.emulator.debug.told import Told, differing, where
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
+from ringhil.emulator.nvml.serving import views_of
+from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.scenario import Scenario, ScenarioError, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, RecordedState, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -72,7 +75,7 @@ class RunReplay:
         self._recording, self._gpus = recording, recording.gpus
         outside = RecordedOutside(recording)
         self._firmware, nodes = outside.choices(firmware)
-        self._run = Run(scenario_of(recording), library, firmware=self._firmware, nodes=nodes)
+        self._run = run_again(recording, library, self._firmware, nodes)
         self._acts = Acts(self._run, outside, self._other_bytes)
         self._recorded: Iterator[Told] = recording.all()
         self._states, self._chain = recording.states(), Chain()
@@ -215,6 +218,14 @@ def why_not(recording: Recording, library: Library, firmware: FirmwareChoice) ->
 def edited(recording: Recording) -> str:
     """Why one that went on with other source can't be run."""
     return f"its firmware was exchanged in cycle {recording.about.edited}: it can be read, not run again"
+
+
+def run_again(recording: Recording, library: Library, firmware: FirmwareChoice, nodes: NodeChoice) -> Run:
+    """The recorded run, which has not started yet. Raises RecordingError."""
+    run = Run(scenario_of(recording), library, firmware=firmware, nodes=nodes)
+    if recording.about.samples is not None:  # what monitoring asks is on the wire, whoever looks
+        UsageSampler(run.server, views_of(run.server), recording.about.samples)
+    return run
 
 
 def scenario_of(recording: Recording) -> Scenario:

@@ -21,10 +21,9 @@ from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.replaying import scenario_of, why_not
+from ringhil.emulator.debug.replaying import run_again, scenario_of, why_not
 from ringhil.emulator.debug.told import Told, decoded, difference, differing, gpus_there, where
 from ringhil.emulator.engine.library import Library, inside_library
-from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.identity import header, same_message
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
@@ -80,7 +79,7 @@ class DebugSession:
         firmware, nodes = outside.choices(firmware)
         self._library = library
         self._make = lambda: SteppedRun(
-            Run(scenario, self._library, firmware=firmware, nodes=nodes),
+            run_again(self.recording, self._library, firmware, nodes),
             about.changes,
             states,
             sources,

@@ -12,11 +12,15 @@ _SAMPLES = 6  # in a second of a ring that is paced
 _LEAST = 1000  # cycles between two
 
 
-def nvml_listener(path: Path, server: LiveServer, clock: int | None) -> NvmlListener:
-    """For `server`, which has not started yet; `clock`: cycles of it in a second, None: as fast as it can. Raises
-    SocketError."""
+def samples_every(clock: int | None) -> int:
+    """Cycles between two samples. `clock`: cycles of the ring in a second, None: as fast as it can."""
+    return PERIOD if clock is None else max(_LEAST, clock // _SAMPLES)
+
+
+def nvml_listener(path: Path, server: LiveServer, period: int) -> NvmlListener:
+    """For `server`, which has not started yet; `period`: cycles between two samples. Raises SocketError."""
     views = views_of(server)
-    usage = UsageSampler(server, views, PERIOD if clock is None else max(_LEAST, clock // _SAMPLES))
+    usage = UsageSampler(server, views, period)
     listener = NvmlListener(path, NvmlAnswers(server, views, usage))
     usage.on_sample = listener.sampled
     return listener

@@ -25,7 +25,7 @@ from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mou
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
-from ringhil.emulator.nvml.serving import nvml_listener
+from ringhil.emulator.nvml.serving import nvml_listener, samples_every
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.clients import Note
 from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
@@ -88,8 +88,8 @@ def command(
     """Emulate a server, with a management port for each card, until SIGINT or SIGTERM."""
     if baud is not None and clock is None:
         raise click.UsageError("--baud: needs --clock, which says how long a cycle takes")
-    if socket is not None and record is not None:
-        raise click.UsageError("--nvml: its samples are not part of a recording; wanted is --nvml or --record")
+    if socket is not None and record is not None and folder is not None:
+        raise click.UsageError("--groups: with --nvml, processes of this machine join them, and can't be recorded")
     if uart and baud is None:
         raise click.UsageError("--uart: needs --baud, the speed of the card's UART")
     if folder is not None:
@@ -125,13 +125,14 @@ def command(
                     opening.callback(line.close)
                     ports.setdefault(name, []).append(line.name)
                     lines.append((number, line))
+            samples = None if socket is None else samples_every(clock)
             if record is not None:
                 with explained():
-                    recorder = stack.enter_context(_recorder(record, run, choice, outside, clock))
+                    recorder = stack.enter_context(_recorder(record, run, choice, outside, clock, samples))
             monitoring = None
-            if socket is not None:
+            if samples is not None and socket is not None:
                 with explained():
-                    monitoring = nvml_listener(socket, run.server, clock)
+                    monitoring = nvml_listener(socket, run.server, samples)
                 opening.callback(monitoring.close)
             opening.pop_all()
         note = None if recorder is None else recorder.note
@@ -198,10 +199,14 @@ def _mounted(stack: ExitStack, run: Run, folder: Path, serving: Serving, note: N
     return desk
 
 
-def _recorder(path: Path, run: Run, firmware: FirmwareChoice, nodes: NodeChoice, clock: int | None) -> RunRecorder:
+def _recorder(
+    path: Path, run: Run, firmware: FirmwareChoice, nodes: NodeChoice, clock: int | None, samples: int | None
+) -> RunRecorder:
     if is_stdout(path):
         raise RecordingError("-: a session goes to a file; standard output says where the ports are")
-    return RunRecorder(path, run, firmware=firmware.given, nodes=nodes.given, choice=firmware, clock=clock or 0)
+    return RunRecorder(
+        path, run, firmware=firmware.given, nodes=nodes.given, choice=firmware, clock=clock or 0, samples=samples
+    )
 
 
 def _lost(name: str) -> None:

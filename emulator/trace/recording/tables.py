@@ -11,8 +11,8 @@ from pydantic import Field
 
 from ringhil.emulator.documents import Document
 
-VERSION = 3
-VERSIONS = (2, 3)  # that are read; the second knew no sessions
+VERSION = 4
+VERSIONS = (2, 3, 4)  # that are read; the second knew no sessions, the third no samples
 APPLICATION = 0x72696E72  # "rinr": says whose file it is
 MAGIC = b"SQLite format 3\0"
 
@@ -73,7 +73,8 @@ class About(Document):
     """What was run. `scenario`: the text of a scenario file; `rtl`: its hash; `firmware` and `nodes`: whose runs where,
     and whose hardware is outside, as it was written; `changes`: what was done to it besides, in order of time;
     `edited`: the cycle in which firmware's source was exchanged, after which it can't be run again, only read;
-    `clock`: of a session with clients, what its ports said of it in Hz, 0: nothing; None: it is none."""
+    `clock`: of a session with clients, what its ports said of it in Hz, 0: nothing; None: it is none. `samples`: cycles
+    after which monitoring asks the GPUs again what contexts have had of them; None: it doesn't."""
 
     ringhil: Annotated[str, Field(max_length=100)]
     rtl: Annotated[str, Field(max_length=100)]
@@ -84,3 +85,4 @@ class About(Document):
     changes: Annotated[list[RunChange], Field(max_length=10_000)] = Field(default_factory=list)
     edited: Annotated[int, Field(ge=0)] | None = None
     clock: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    samples: Annotated[int, Field(ge=1, lt=2**32)] | None = None

@@ -24,8 +24,9 @@ def test_a_socket_goes_with_its_server(tmp_path: Path) -> None:
 def test_what_serve_refuses(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(TEXT)
-    line = refusal("serve", file, "--nvml", tmp_path / "s", "--record", tmp_path / "r")
-    assert line == "ringhil serve: --nvml: its samples are not part of a recording; wanted is --nvml or --record"
+    line = refusal("serve", file, "--nvml", tmp_path / "s", "--record", tmp_path / "r", "--groups", tmp_path / "g")
+    wanted = "with --nvml, processes of this machine join them, and can't be recorded"
+    assert line == f"ringhil serve: --groups: {wanted}"
     assert not (tmp_path / "r").exists()
     assert refusal("serve", file, "--nvml", file) == f"ringhil: {file}: is there, and no socket"
 

@@ -14,7 +14,7 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.listener import NvmlListener
 from ringhil.emulator.nvml.messages import VERSION, NvmlAnswer, NvmlTopic, Question, Status
-from ringhil.emulator.nvml.serving import nvml_listener
+from ringhil.emulator.nvml.serving import nvml_listener, samples_every
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 
@@ -43,7 +43,7 @@ class Listening(NamedTuple):
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     server = LiveServer(loads(TEXT), cells_library())
-    listener = nvml_listener(tmp_path_factory.mktemp("nvml") / "s", server, 60_000)
+    listener = nvml_listener(tmp_path_factory.mktemp("nvml") / "s", server, samples_every(60_000))
     server.start()
     server.run_to(60_000)
     yield Listening(server, listener)
@@ -97,7 +97,7 @@ def test_who_asks_and_never_reads_is_sent_away_and_keeps_nobody_waiting(listenin
 def test_who_goes_while_it_waits_is_forgotten(tmp_path: Path) -> None:
     """Before the cards are counted nobody is told anything; who has waited is answered then."""
     server = LiveServer(loads(TEXT), cells_library())
-    listener = nvml_listener(tmp_path / "s", server, 6_000)
+    listener = nvml_listener(tmp_path / "s", server, samples_every(6_000))
     waiting = Listening(server, listener)
     server.start()
     gone, stays = waiting.line(), waiting.line()
@@ -123,7 +123,7 @@ def test_another_version_is_told_so(listening: Listening) -> None:
 def test_where_a_socket_can_be(listening: Listening, tmp_path: Path) -> None:
     def refused(path: Path) -> str:
         with pytest.raises(SocketError) as caught:
-            nvml_listener(path, listening.server, None)
+            nvml_listener(path, listening.server, samples_every(None))
         return str(caught.value).removeprefix(f"{path}: ")
 
     file = tmp_path / "file"
@@ -140,7 +140,7 @@ def test_a_socket_that_nobody_listens_at_is_replaced_and_goes_in_the_end(listeni
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as left:
         left.bind(str(path))
-    listener = nvml_listener(path, listening.server, None)
+    listener = nvml_listener(path, listening.server, samples_every(None))
     assert path.is_socket()
     listener.close()
     assert not path.exists()
