@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, Gpu, Place, SeenCommand
 from ringhil.protocol.frames import Acknowledgement, Result
-from ringhil.protocol.wire import FIRST_COMMAND, AckStatus, Compute, ResultStatus
+from ringhil.protocol.wire import Compute, ResultStatus
 
 
 class GivenBack:
@@ -33,12 +33,9 @@ class GivenBack:
 
     def heard(self, message: Result | Acknowledgement) -> None:
         """The CPU has taken in what a GPU has answered."""
-        gpu = (message.source_card, message.source)
         if isinstance(message, Acknowledgement):
-            if message.unit >= FIRST_COMMAND and message.status == AckStatus.NO_CONTEXT.code:
-                self._lost.add(gpu)  # it has been down, and is back already
             return
-        asked = self._asked.pop((gpu, message.unit), None)
+        asked = self._asked.pop(((message.source_card, message.source), message.unit), None)
         if asked is not None and message.status == ResultStatus.DONE.code and asked.place in self._places:
             (self._there.add if asked.compute is Compute.CREATE else self._there.discard)(asked.place)
 
