@@ -198,21 +198,18 @@ PROOFS = (
         "context_table: no context holds more than its limits allowed, all together what held_o says, never too much",
         ("context_table",),
         Twin("context_table.sv", "amount_in <= limit - used && limit >= used", "amount_in <= limit - used"),
-        slow=True,
     ),
     Proof(
         "isolation",
         "context_table: a context is reached by its key or key 0 alone; no command is carried out twice",
         ("context_table",),
         Twin("context_table.sv", "&& !launch_again && !old", "&& !launch_again"),
-        slow=True,
     ),
     Proof(
         "settings",
         "context_table: what a context may have is changed by whoever manages the GPU alone",
         ("context_table",),
         Twin("context_table.sv", "if (manages) configure = 1'b1;", "if (ours) configure = 1'b1;"),
-        slow=True,
     ),
     Proof(
         "turns",

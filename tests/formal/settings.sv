@@ -32,7 +32,8 @@ module settings
       .CONTEXTS(CONTEXTS)
   ) dut (
       .refuse_o(), .reason_o(), .refuse_unit_o(), .refuse_home_o(), .refuse_card_o(), .refuse_attempt_o(),
-      .refuse_from_o(), .launched_o(), .priority_o(), .turn_slice_o(), .turn_state_o(), .turn_left_o(), .stop_o(),
+      .refuse_from_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0),
+      .launched_o(), .priority_o(), .turn_slice_o(), .turn_state_o(), .turn_left_o(), .stop_o(),
       .busy_o(), .valid_o(), .unit_o(), .home_o(), .card_o(), .attempt_o(), .status_o(), .digest_o(), .length_o(),
       .cycles_o(), .from_o(), .held_o(), .*
   );

@@ -153,7 +153,7 @@ module turns
 
 `ifdef COUNTED
   // The turn, or the unit of plain work that runs.
-  logic busy, begins;
+  logic busy, begins, switches_q;
   logic [31:0] cost;
   logic [63:0] plain_began_q, plain_from_q, began, mine, last;  // its own time is from mine to last
   assign busy   = running || runs;
@@ -167,6 +167,7 @@ module turns
       plain_began_q <= now_i;
       plain_from_q  <= now_i + 64'(plain_switch) + 64'(wake_i);
     end
+    if (begins) switches_q <= starts ? scheduler.last_q != '0 : scheduler.next != scheduler.last_q;
   end
 
   // Of the cycle that is just over: whose was it?
@@ -234,7 +235,10 @@ module turns
       if (first) assert (scheduler.switching_q == scheduler.switches_q);
       if (runs && scheduler.switching_q) assert (scheduler.start_q == plain_from_q);
       if (busy && scheduler.switching_q) assert (now_i <= mine || now_i == began + 64'h1);
-      if (busy && !scheduler.switching_q) assert (now_i > mine);
+      if (running) assert (switches_q == scheduler.switches_q);
+      // Who wakes up without a switch is not shown to switch.
+      if (busy && !switches_q) assert (!scheduler.switching_q);
+      if (busy && switches_q && !scheduler.switching_q) assert (now_i > mine);
 `endif
       if (running || scheduler.ended_q) assert (scheduler.served_q[turn] && turn == scheduler.last_q);
       if (runs) assert (!held_q);
