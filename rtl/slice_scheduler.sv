@@ -68,7 +68,6 @@ module slice_scheduler
   logic any, open, choose, fresh;
   logic [CONTEXTS-1:0] waits, candidates, ended;
   logic [WIDTH-1:0] next;
-  logic [7:0] highest;
   // Who has just finished its launch waits no more.
   assign any = (launched_i & ~CONTEXTS'(1)) != '0;
   always @* begin
@@ -83,16 +82,35 @@ module slice_scheduler
     candidates = waits & ~served_q;
     if (fresh) candidates = (waits & ~ended) == '0 ? waits : waits & ~ended;
   end
+  // The highest priority is next, of equals the lowest number. Node n has the better one of 2n and 2n + 1; the contexts
+  // are from LEAVES on.
+  localparam int LEAVES = 1 << WIDTH;
+  logic             there[2*LEAVES];
+  logic [      7:0] high [2*LEAVES];
+  logic [WIDTH-1:0] who  [2*LEAVES];
   always @* begin
-    next    = '0;
-    highest = 8'h0;
+    next = '0;
+    for (int n = 0; n < 2 * LEAVES; n++) begin
+      there[n] = 1'b0;
+      high[n]  = 8'h0;
+      who[n]   = '0;
+    end
     if (any) begin
-      for (int i = CONTEXTS - 1; i >= 0; i--) begin
-        if (candidates[i] && priority_i[i] >= highest) begin
-          next    = WIDTH'(i);
-          highest = priority_i[i];
+      for (int i = 0; i < CONTEXTS; i++) begin
+        there[LEAVES+i] = candidates[i];
+        high[LEAVES+i]  = priority_i[i];
+        who[LEAVES+i]   = WIDTH'(i);
+      end
+      for (int n = LEAVES - 1; n > 0; n--) begin
+        there[n] = there[2*n] || there[2*n+1];
+        high[n]  = high[2*n];
+        who[n]   = who[2*n];
+        if (there[2*n+1] && (!there[2*n] || high[2*n+1] > high[2*n])) begin
+          high[n] = high[2*n+1];
+          who[n]  = who[2*n+1];
         end
       end
+      next = who[1];
     end
   end
 
