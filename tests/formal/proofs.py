@@ -212,6 +212,12 @@ PROOFS = (
         Twin("context_table.sv", "if (manages) configure = 1'b1;", "if (ours) configure = 1'b1;"),
     ),
     Proof(
+        "chosen",
+        "slice_scheduler: the next turn goes to the highest priority, of equals to the lowest number",
+        ("slice_scheduler",),
+        Twin("slice_scheduler.sv", "high[2*n+1] > high[2*n]", "high[2*n+1] >= high[2*n]"),
+    ),
+    Proof(
         "turns",
         "context_table, slice_scheduler, work_timer: nobody goes on past its slice while another waits",
         ("context_table", "slice_scheduler", "work_timer"),
