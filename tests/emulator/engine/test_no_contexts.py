@@ -1,7 +1,8 @@
-"""A node built without contexts (`CONTEXTS = 0`) is the node with them to which no command comes.
+"""A node built without contexts (`CONTEXTS = 0`) is the node with them to which no command comes; one without a meter
+(`METER = 0`) is the one with it that never sleeps and isn't asked what it takes.
 
-Every wire is the same in every cycle of seeded trouble. It has no registers of contexts, and refuses commands as work
-of an unknown kind.
+Every wire is the same in every cycle of seeded trouble. What they haven't has no registers; a node without contexts
+refuses commands as work of an unknown kind.
 """
 
 import shutil
@@ -14,34 +15,64 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.protocol import frames
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
-from .stimulus import Seen, Trouble, differing, run_for
+from .stimulus import Action, Seen, Trouble, differing, run_for
 from .test_commands import answers, command, head, started
 
 GPUS = 5
-# What a node without contexts hasn't.
+# What a node without contexts hasn't, and what one without a meter hasn't.
 REGISTERS = ("device_memory", "context_switch", "default_slice", "contexts", "memory_held", "turn")
+METER = (
+    *("run_power", "idle_power", "low_power", "off_power", "low_after", "off_after", "low_wake", "off_wake"),
+    *("energy_low", "energy_high", "busy_low", "busy_high", "power_state"),
+)
 
 pytestmark = pytest.mark.slow(part="engine")
 
 
-@pytest.fixture(scope="module")
-def without(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    """Cells whose nodes have no contexts."""
-    rtl = Path(shutil.copytree(RTL, tmp_path_factory.mktemp("bare") / "rtl"))
+class Uncommanded(Trouble):
+    """The same trouble, without commands to contexts."""
+
+    def command(self, cycle: int) -> None:
+        """None comes."""
+
+
+def bare(folder: Path, parameter: str, value: str) -> Library:
+    """Cells whose nodes are built with another default of a parameter."""
+    rtl = Path(shutil.copytree(RTL, folder / "rtl"))
     node = rtl / "gpu_node.sv"
     text = node.read_text()
-    assert text.count("CONTEXTS = MAX_CONTEXTS") == 1
-    node.write_text(text.replace("CONTEXTS = MAX_CONTEXTS", "CONTEXTS = 0"))
+    assert text.count(parameter) == 1
+    node.write_text(text.replace(parameter, f"{parameter.split()[0]} = {value}"))
     return cells_library(rtl)
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """No contexts."""
+    return bare(tmp_path_factory.mktemp("bare"), "CONTEXTS = MAX_CONTEXTS", "0")
+
+
+@pytest.fixture(scope="module")
+def unmetered(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """No meter."""
+    return bare(tmp_path_factory.mktemp("unmetered"), "METER = 1'b1", "1'b0")
 
 
 @pytest.mark.parametrize(("seed", "pause", "cycles"), [(1, 25, 60_000), (2, 250, 30_000)])
 def test_it_does_the_same_on_every_wire_in_as_many_evaluations(
     without: Library, seed: int, pause: int, cycles: int
 ) -> None:
-    both = Engine(cells_library(), Topology((GPUS,))), Engine(without, Topology((GPUS,)))
-    seen = Seen()
-    assert differing(both, Trouble(seed, GPUS)(cycles, pause), cycles, seen) == ""
+    assert_same(without, Uncommanded(seed, GPUS)(cycles, pause), cycles)
+
+
+@pytest.mark.parametrize(("seed", "pause", "cycles"), [(3, 25, 60_000), (4, 250, 30_000)])
+def test_so_does_one_without_a_meter_also_with_commands(unmetered: Library, seed: int, pause: int, cycles: int) -> None:
+    assert_same(unmetered, Trouble(seed, GPUS)(cycles, pause), cycles)
+
+
+def assert_same(library: Library, actions: list[Action], cycles: int) -> None:
+    both, seen = (Engine(cells_library(), Topology((GPUS,))), Engine(library, Topology((GPUS,)))), Seen()
+    assert differing(both, actions, cycles, seen) == ""
     assert both[0].evaluations == both[1].evaluations
     assert seen.flits > cycles // 20
 
@@ -63,4 +94,12 @@ def test_its_registers_of_contexts_read_zero_and_take_nothing(without: Library) 
     for name in REGISTERS:
         engine.poke(1, name, 77)
     run_for(engine, 10)
-    assert [engine.peek(1, name) for name in REGISTERS] == [0, 0, 0, 0, 0]
+    assert {name: engine.peek(1, name) for name in REGISTERS} == dict.fromkeys(REGISTERS, 0)
+
+
+def test_registers_of_the_meter_read_zero_and_take_nothing_without_it(unmetered: Library) -> None:
+    engine = started(unmetered)
+    for name in METER:
+        engine.poke(1, name, 77)
+    run_for(engine, 10)
+    assert {name: engine.peek(1, name) for name in METER} == dict.fromkeys(METER, 0)
