@@ -71,8 +71,10 @@ module quiescence
   // Plain work and contexts take turns, so one of both names the cycle to wake at.
   always_comb
     if (started_q) assert (!(dut.u_compute.u_timer.run_q && dut.u_compute.g_contexts.u_turns.run_q));
-  // What is looked at first is over first (proof `turns`).
+  // What is looked at first is over first, and who switches has a turn or a unit (proof `turns`).
   always_comb begin
+    if (dut.u_compute.g_contexts.u_turns.switching_q)
+      assume (dut.u_compute.g_contexts.u_turns.run_q || dut.u_compute.u_timer.run_q);
     if (dut.u_compute.g_contexts.u_turns.run_q && !dut.u_compute.g_contexts.u_turns.first_q)
       assume (dut.u_compute.g_contexts.u_turns.start_q <= dut.u_compute.g_contexts.u_turns.end_q);
     if (dut.u_compute.u_timer.run_q && dut.u_compute.g_contexts.u_turns.switching_q)
