@@ -208,7 +208,7 @@ class Trouble:
                 ("heartbeat", [0, 50, 700, 16384]),
                 ("allowance", [0, 1, 16]),
                 ("allowance_period", [10, 200, 1024]),
-                ("link_restore", [0, 1, 64, 500]),
+                ("link_restore", [130, 131, 200, 500]),  # more than a round trip on the longest link
                 ("compute_setup", [0, 1, 32, 900]),
                 ("compute_per_flit", [0, 1, 9]),
                 ("gpu_restore", [0, 1, 64, 300]),
