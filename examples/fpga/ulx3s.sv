@@ -1,4 +1,4 @@
-// A ULX3S as the hardware of one GPU: hil_board behind its USB serial port, at 50 MHz.
+// A ULX3S as the hardware of one GPU: hil_board behind its USB serial port, at 40 MHz.
 module ulx3s #(
     parameter int BAUD = 1_000_000
 ) (
@@ -9,18 +9,18 @@ module ulx3s #(
     output logic [7:0] led_o,    // 0: the clock runs; 1: something goes on
     output logic       keep_o    // low would let the board's ESP32 load something else
 );
-  localparam int CLOCK = 50_000_000;
+  localparam int CLOCK = 40_000_000;
   localparam int OVERSAMPLE = 16;
   localparam int DIVISOR = (CLOCK / OVERSAMPLE * 256 + BAUD / 2) / BAUD;
 
   logic clk, locked;
   (* ICP_CURRENT = "12", LPF_RESISTOR = "8", MFG_ENABLE_FILTEROPAMP = "1", MFG_GMCREF_SEL = "2" *)
   EHXPLLL #(
-      .CLKI_DIV    (1),
-      .CLKFB_DIV   (2),
+      .CLKI_DIV    (5),
+      .CLKFB_DIV   (8),
       .CLKOP_ENABLE("ENABLED"),
-      .CLKOP_DIV   (12),         // 600 MHz inside
-      .CLKOP_CPHASE(5),
+      .CLKOP_DIV   (15),         // 600 MHz inside
+      .CLKOP_CPHASE(7),
       .FEEDBK_PATH ("CLKOP")
   ) u_pll (
       .CLKI (clk_i),
