@@ -2,7 +2,7 @@
 
 Yosys synthesises `gpu_node` for an ECP5 and nextpnr places and routes it on an ECP5-85F, both from PyPI (extra `fpga`).
 A node has more ports than the chip has pins, so a shift register feeds all inputs and another takes all outputs. All
-paths of the node then lie between registers, and the clock that nextpnr finds is the node's. Takes some ten minutes.
+paths of the node then lie between registers, and the clock that nextpnr finds is the node's. Takes up to an hour.
 """
 
 import json

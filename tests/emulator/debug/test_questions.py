@@ -13,6 +13,7 @@ import pytest
 from benchmarks.stepping import questions, server
 from tests.command import ringhil
 
+from ringhil.emulator.debug.checkpoints import NEAR, SPREAD
 from ringhil.emulator.debug.commands import Commands, in_words
 from ringhil.emulator.debug.past import Past
 from ringhil.emulator.debug.processes import DebugError
@@ -164,10 +165,13 @@ def test_the_first_message_that_differs_between_two_recordings(opened: Opened, t
 def test_each_takes_less_than_a_second_wherever_one_was_before(tmp_path: Path) -> None:
     """64 GPUs, a million cycles; first at many places, so that of moments only those are left that stay."""
     path, dice = recorded(tmp_path / "r", server(1_000_000)), random.Random(1)
-    with DebugSession(path, cells_library(), memory=256 << 20) as session:
-        for cycle in [session.recording.last_cycle, *(dice.randrange(1_000_000) for _ in range(60))]:
+    with DebugSession(path, cells_library()) as session:
+        last = session.recording.last_cycle
+        for cycle in [last, *(dice.randrange(1_000_000) for _ in range(150))]:
             session.go(cycle)
             session.registers("a.3")
+        moments = [*session.past.moments, last]
+        assert max(after - before for before, after in pairwise(moments)) <= 2 * last // SPREAD + 2 * NEAR
         for name, ask in questions(session, path).items():
             seconds = []
             for _ in range(3):  # the machine may be busy with something else

@@ -89,17 +89,12 @@ def test_a_command_tells_them_apart(without: Library) -> None:
             assert answer.status == ResultStatus.DONE.code
 
 
-def test_its_registers_of_contexts_read_zero_and_take_nothing(without: Library) -> None:
-    engine = started(without)
-    for name in REGISTERS:
+@pytest.mark.parametrize(("library", "registers"), [("without", REGISTERS), ("unmetered", METER)])
+def test_registers_of_what_it_has_not_read_zero_and_take_nothing(
+    request: pytest.FixtureRequest, library: str, registers: tuple[str, ...]
+) -> None:
+    engine = started(request.getfixturevalue(library))
+    for name in registers:
         engine.poke(1, name, 77)
     run_for(engine, 10)
-    assert {name: engine.peek(1, name) for name in REGISTERS} == dict.fromkeys(REGISTERS, 0)
-
-
-def test_registers_of_the_meter_read_zero_and_take_nothing_without_it(unmetered: Library) -> None:
-    engine = started(unmetered)
-    for name in METER:
-        engine.poke(1, name, 77)
-    run_for(engine, 10)
-    assert {name: engine.peek(1, name) for name in METER} == dict.fromkeys(METER, 0)
+    assert {name: engine.peek(1, name) for name in registers} == dict.fromkeys(registers, 0)
