@@ -68,6 +68,8 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
         if about.firmware and not RecordedOutside(recording).choices(given)[0].given:
             options = " ".join(f"--firmware {each}" for each in about.firmware)
             raise RecordingError(f"{file}: was recorded with {options}; found our firmware")
+        if not recording.complete and not recording.last_number:
+            raise RecordingError(f"{file}: breaks off before its first message; there is nothing to compare")
         return RunReplay(recording, library, firmware=given).run()
 
 

@@ -266,3 +266,11 @@ def test_a_run_whose_expectations_fail_replays_wherever_they_stand_in_its_file(t
         assert recording.outcome is not None
         assert "expected at the end: count of card a is 1" in recording.outcome["failures"][0]
     assert replayed(path).difference is None
+
+
+def test_of_what_breaks_off_before_its_first_message_nothing_is_said_to_be_identical(path: Path) -> None:
+    change(path, "UPDATE about SET outcome = NULL")
+    change(path, "DELETE FROM messages")
+    change(path, "DELETE FROM events")
+    line = refusal("replay", path)
+    assert line == f"ringhil: {path}: breaks off before its first message; there is nothing to compare"
