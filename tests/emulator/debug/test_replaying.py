@@ -268,6 +268,18 @@ def test_a_run_whose_expectations_fail_replays_wherever_they_stand_in_its_file(t
     assert replayed(path).difference is None
 
 
+@pytest.mark.parametrize(("version", "newer"), [(2, ("clock", "samples")), (3, ("samples",))])
+def test_one_of_an_earlier_version_replays(path: Path, version: int, newer: tuple[str, ...]) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        header = json.loads(db.execute("SELECT header FROM about").fetchone()[0])
+    kept = {name: value for name, value in header.items() if name not in newer}
+    change(path, "UPDATE about SET header = ?", json.dumps(kept))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    found = replayed(path)
+    assert (found.difference, found.complete) == (None, True)
+
+
 def test_of_what_breaks_off_before_its_first_message_nothing_is_said_to_be_identical(path: Path) -> None:
     change(path, "UPDATE about SET outcome = NULL")
     change(path, "DELETE FROM messages")

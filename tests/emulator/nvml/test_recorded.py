@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from tests.command import ringhil
 
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.nvml.serving import samples_every
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.nvml.serving import samples_every, views_of
+from ringhil.emulator.nvml.usage import UsageSampler
+from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Work
@@ -36,6 +40,28 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert served.python(LOOKS) > 0
         assert served.end(signal.SIGINT) == (0, "")
     return folder / "r"
+
+
+@pytest.mark.parametrize("clock", [0, 1_000_000])
+def test_also_without_a_clock_and_by_the_default_period(tmp_path: Path, clock: int) -> None:
+    """0: the ring runs as fast as it can."""
+    run, period = Run(loads(TEXT), cells_library()), samples_every(clock or None)
+    UsageSampler(run.server, views_of(run.server), period)
+    with RunRecorder(tmp_path / "r", run, clock=clock, samples=period) as recorder:
+        run.start()
+        run.run_to(2 * period + 1000)
+        recorder.session_ends()
+        run.end_at(run.kernel.now)
+        recorder.end(run.finish())
+    run.close()
+    with Recording(tmp_path / "r") as recording:
+        assert recording.about.samples == period > 1 << 16
+    assert replayed(tmp_path / "r").difference is None
+
+
+def test_there_are_six_samples_in_a_second_but_never_one_in_less_than_1000_cycles() -> None:
+    found = [samples_every(clock) for clock in (None, 1, 1000, 6000, 60_000, 1_000_000)]
+    assert found == [166_667, 1000, 1000, 1000, 10_000, 166_666]
 
 
 def replayed(path: Path) -> RunReplayed:

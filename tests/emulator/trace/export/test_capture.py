@@ -221,6 +221,22 @@ def test_commands_to_contexts_have_their_names_and_fields(tmp_path: Path, comman
 
 
 @needs_tshark
+def test_further_segments_of_a_command_have_no_fields_of_their_own(tmp_path: Path) -> None:
+    work = Work(
+        card=0, flags=0, ttl=4, destination=2, epoch=1, unit=1, source=0, attempt=1, segment=1, segment_bytes=16,
+        length=wire.SEGMENT_BYTES + 16, compute=wire.Compute.COPY.code, source_card=0, context=1, payload=bytes(16),
+    )  # fmt: skip
+    with (tmp_path / "x.pcapng").open("wb") as out:
+        writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
+        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0)
+        writer.packet(writer.interface("a.0 from_cpu cw", ""), 0, head + codec.encode(work))
+    (packet,) = dissected(tmp_path / "x.pcapng")
+    fields = said(packet)
+    assert fields["ringhil.work.segment"] == [1]
+    assert not any(name.startswith("ringhil.command") for name in fields)
+
+
+@needs_tshark
 @pytest.mark.parametrize("cut", [1, 9, 23, 25, 40, 60])
 def test_a_frame_that_ends_too_early_is_told_and_nothing_breaks(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "short.pcapng"
