@@ -63,7 +63,14 @@ class AskedSteps:
     ) -> None:
         self._tasks = {places[each.name]: _Task(each) for each in (sharing.applications if sharing else ())}
         self._views, self._begins, self._known = views, silence, False
+        self._disturbed = False
         self.wrong: list[tuple[str, int]] = []
+
+    def passed_on(self, place: Place) -> None:
+        """A driver outside speaks to this context: what its application does can't be told any more, nor when it
+        was the last."""
+        if self._tasks.pop(place, None) is not None:
+            self._disturbed = True
 
     def look(self, now: int) -> None:
         """The CPU has done what follows from a message."""
@@ -165,7 +172,7 @@ class AskedSteps:
             if excused(place):
                 continue
             self._memory(task, report, now)
-            if file.again and report.failed is None:
+            if file.again and report.failed is None and not self._disturbed:
                 others = [each for where, each in self._tasks.items() if where != place]
                 self._again(task, others, [e for w, e in self._tasks.items() if w != place and not excused(w)])
 

@@ -43,6 +43,7 @@ from ringhil.emulator.server.observations import (
     CpuSaid,
     FirmwareStopped,
     Flapped,
+    PassedOn,
     SharedOut,
     Struck,
     TakenIn,
@@ -120,6 +121,7 @@ class Conduct:
         listen(Struck, self._struck)
         listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
+        listen(PassedOn, self._passed_on)
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
         listen(FromCpu, self._from_cpu)
@@ -356,6 +358,11 @@ class Conduct:
         self.served.sent(command, now)
         self.freed_parts.sent(command, now)
         self.turns.sent(command, now)
+
+    def _passed_on(self, o: PassedOn) -> None:
+        place = (o.card, o.gpu, o.context)
+        self.one_by_one.passed_on(place)
+        self.steps.passed_on(place)
 
     def _struck(self, o: Struck) -> None:
         if o.event.kind == "duplicate_id":

@@ -33,12 +33,14 @@ class OneByOne:
         # the CPU does with it.
         self._overtaken: list[tuple[Place, _Asked, int]] = []
         self._excused: set[Place] = set()  # whose task has a reason to end early
+        # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
+        self.disturbed: set[Place] = set()
         self.wrong: list[tuple[str, int]] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
         unit, place = command.unit, command.place
-        if place not in self._places:
+        if place not in self._places or place in self.disturbed:
             return
         self._look(now)
         if unit in self._answered.setdefault(place, set()):
@@ -86,6 +88,14 @@ class OneByOne:
     def struck(self, gpu: Gpu | None) -> None:
         """A fault of this GPU begins or ends; None: one that may strike any of them."""
         self._excused.update(place for place in self._places if gpu is None or place[:2] == gpu)
+
+    def passed_on(self, place: Place) -> None:
+        """A driver outside speaks to this context."""
+        if place in self._places:
+            self.disturbed.add(place)
+            self._excused.add(place)
+            self._open.pop(place, None)
+            self._overtaken = [each for each in self._overtaken if each[0] != place]
 
     def excused(self, place: Place) -> bool:
         """Whether its task has a reason to end early."""

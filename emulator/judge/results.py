@@ -1,6 +1,6 @@
 """What came of a run: the views of the CPU, the watch's findings and the state of the hardware, as one outcome."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
@@ -129,6 +129,7 @@ class Results:
             violations=tuple(violations(evidence, scenario.invariants)),
             not_judged=(
                 *watch.not_judged(now),
+                *_disturbed(evidence),
                 *([f"work: {why}"] if (why := watch.undoable()) and work.completed != work.units else []),
             ),
             engine={
@@ -143,6 +144,13 @@ class Results:
             ),
             power=power_outcomes(scenario.server, self._wiring, self._kernel.engine),
         )
+
+
+def _disturbed(evidence: RunEvidence) -> Iterator[str]:
+    """Contexts of the file's tasks whose commands are not known from others'."""
+    for card, gpu, context in sorted(evidence.conduct.one_by_one.disturbed):
+        name = GpuRef(evidence.wiring.cards[card].name, gpu)
+        yield f"the task in context {context} of GPU {name}: a driver outside has spoken to that context"
 
 
 def _gpus(card: CardView, numbers: Iterable[int]) -> tuple[str, ...]:

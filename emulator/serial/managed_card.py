@@ -9,7 +9,7 @@ from ringhil.emulator.serial.injecting import Injections
 from ringhil.emulator.serial.noise import LineFaults
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import LossOver, Struck
+from ringhil.emulator.server.observations import LossOver, PassedOn, Struck
 from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Acknowledgement, Frame, Report, Result, Work
@@ -139,6 +139,7 @@ class ManagedCard:
         view = self._server.cpu.cards[self.number]
         if view.entry != request.gpu:
             raise NotDone(Refusal.NO_ENTRY_GPU, f"GPU {request.gpu} is not the entry GPU now")
+        self._server.observations.tell(PassedOn(self.now, self.number, frame.destination, frame.context))
         self._server.cpu.driver.pass_on(view, request.frame)
 
     # ---------------------------------------------------------------------------------------------- events

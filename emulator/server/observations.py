@@ -70,6 +70,16 @@ class CountAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedOn:
+    """A driver outside sends a frame to a context of this GPU, by way of the CPU."""
+
+    cycle: int
+    card: int
+    gpu: int
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
 class FirmwareStopped:
     """The GPU of `cell` has failed, and its firmware with it."""
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.sharing.applications import Applications
+from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.names import Names
@@ -30,7 +32,7 @@ class RunEvidence:
     def launched(self) -> Iterator[tuple[str, int, int]]:
         """Applications whose own count of steps isn't that of the launches that were done: name, said, happened. One
         whose GPU was lost may have missed the last of them."""
-        for name, (place, report) in self.applications.by_context().items():
+        for name, place, report in self._undisturbed():
             happened = self.conduct.isolation.ended.get(((place.card, place.gpu), place.context), 0)
             if not 0 <= happened - report.steps <= (report.failed is not None):
                 yield name, report.steps, happened
@@ -39,7 +41,7 @@ class RunEvidence:
         """Applications whose own account of their time on the GPU isn't what their launches had: name, said, happened.
         Of one whose GPU was hit, or that has failed, it isn't known."""
         isolation = self.conduct.isolation
-        for name, (place, report) in self.applications.by_context().items():
+        for name, place, report in self._undisturbed():
             happened = isolation.ran.get(((place.card, place.gpu), place.context), 0)
             asked = self.applications.finished and report.failed is None
             if asked and isolation.known((place.card, place.gpu)) and report.run != happened:
@@ -52,3 +54,9 @@ class RunEvidence:
                 (place.card, place.gpu, place.context)
             ):
                 yield name, report.failed
+
+    def _undisturbed(self) -> Iterator[tuple[str, ContextRef, TaskReport]]:
+        """Applications, without those to whose context a driver outside has spoken: what happens there isn't theirs."""
+        for name, (place, report) in self.applications.by_context().items():
+            if (place.card, place.gpu, place.context) not in self.conduct.one_by_one.disturbed:
+                yield name, place, report

@@ -24,9 +24,10 @@ def test_a_socket_goes_with_its_server(tmp_path: Path) -> None:
 def test_what_serve_refuses(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(TEXT)
-    line = refusal("serve", file, "--nvml", tmp_path / "s", "--record", tmp_path / "r", "--groups", tmp_path / "g")
     wanted = "with --nvml, processes of this machine join them, and can't be recorded"
-    assert line == f"ringhil serve: --groups: {wanted}"
+    refused = ("serve", file, "--nvml", tmp_path / "s", "--record", tmp_path / "r", "--groups", tmp_path / "g")
+    for more in ((), ("--json",)):
+        assert refusal(*refused, *more) == f"ringhil serve: --groups: {wanted}"
     assert not (tmp_path / "r").exists()
     assert refusal("serve", file, "--nvml", file) == f"ringhil: {file}: is there, and no socket"
 

@@ -1,0 +1,72 @@
+"""A driver outside that speaks to a context of the file's own application is no reason to fail the run: what can't be
+told apart is not judged, and said so; all else is."""
+
+import pytest
+
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.host import segments
+from ringhil.emulator.host.sharing.command import Command
+from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import loads
+from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.wire import Compute, Port
+
+SERVER = """
+server: {cards: {a: {gpus: 4, host_links: [0]}}, settings: {device_memory: 100, default_slice: 900}}
+sharing:
+  applications:
+    one: {gpu: a.2, steps: 6, host: 500, compute: 700, wants: 40, start: 100}
+    two: {gpu: a.2, steps: 6, host: 500, compute: 700, wants: 40, start: 100, again: true}
+"""
+FIRST, LATER = 0x80000001, 0xBFFFFF00
+WHAT = "the task in context 1 of GPU a.2: a driver outside has spoken to that context"
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
+
+
+def disturbed(library: Library, command: Command, cycle: int, context: int, unit: int, times: int = 1) -> Outcome:
+    """What comes of the run, when somebody outside sends this in `cycle`, and later again."""
+    run = Run(loads(SERVER), library)
+    card = ManagedCard(run.server, 0)
+    run.start()
+    route = segments.Route(0, 0, 0, 2, False, 9, 1)
+    for number in range(times):
+        run.run_to(cycle + 1000 * number)
+        (frame,) = segments.segments(unit + number, 1, command.payload(), route, command.compute, context)
+        answers = list[m.Message]()
+        card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame), answers.append)
+        assert [type(answer) for answer in answers] == [m.SendReply]
+    try:
+        return run.finish()
+    finally:
+        run.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "cycle", "unit", "times"),
+    [
+        (Command(Compute.QUERY, 1, 0), 4000, FIRST, 1),
+        (Command(Compute.ALLOCATE, 1, 3), 7500, LATER, 1),
+        (Command(Compute.DESTROY, 1, 0), 9000, LATER, 1),
+        (Command(Compute.LAUNCH, 9, 300), 6000, LATER, 1),  # not the key of the application
+        (Command(Compute.LAUNCH, 1, 300), 7500, FIRST, 1),
+        (Command(Compute.LAUNCH, 1, 300), 6000, LATER, 4),
+    ],
+    ids=lambda each: f"{each.compute.value}-{each.key}" if isinstance(each, Command) else f"{each}",
+)
+def test_of_the_context_nothing_is_judged_that_its_task_should_have_asked_for(
+    library: Library, command: Command, cycle: int, unit: int, times: int
+) -> None:
+    outcome = disturbed(library, command, cycle, 1, unit, times)
+    assert [(each.invariant, each.text) for each in outcome.violations] == []
+    assert outcome.not_judged == (WHAT,)
+
+
+def test_to_another_context_it_may_say_what_it_likes(library: Library) -> None:
+    outcome = disturbed(library, Command(Compute.CREATE, 77, 10), 6000, 5, LATER)
+    assert (outcome.verdict, outcome.not_judged) == ("pass", ())
