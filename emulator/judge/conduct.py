@@ -463,6 +463,7 @@ class Conduct:
         self.fence.finish(now)
         self.turns.finish(now)
         self.terms.finish(now)
+        self.served.look(now + 1)
         tasks_ended = self._server.applications.finished and self._server.switching.finished
         self.one_by_one.finish(now, ended=tasks_ended)
         self.given_back.finish(now, ended=tasks_ended)

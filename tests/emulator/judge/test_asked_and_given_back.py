@@ -182,3 +182,15 @@ def test_a_request_that_is_served_otherwise_is_told(
     outcome = play(loads(text), cells_library())
     assert outcome.switching is not None
     assert any(says in each for each in outcome.switching.broken), outcome.switching.broken
+
+
+def test_what_is_served_otherwise_in_the_very_last_cycle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    last_first(monkeypatch)
+    whole = play(loads(PIPELINED), cells_library())
+    assert whole.switching is not None
+    (found,) = [each for each in whole.switching.broken if "is not lost" in each]
+    first = int(found.split()[1].rstrip(":"))
+    for until, told in ((first - 1, False), (first, True)):
+        outcome = play(loads(f"{PIPELINED}until: {until}\n"), cells_library())
+        assert outcome.switching is not None
+        assert any("is not lost" in each for each in outcome.switching.broken) == told, until
