@@ -50,6 +50,7 @@ def read(rtl: Path, folder: Path, seed: int) -> Netlist:
             f"read_slang --threads 1 --keep-hierarchy --top {NODE} {names}",
             f"hierarchy -check -top {NODE}",
             "proc",
+            "bwmuxmap",  # of a multiplexer bit by bit, Verilog has no word
             "opt_clean",
             "write_rtlil base.il",
             f"mutate -list {_POOL} -seed {seed} -o pool.ys",

@@ -31,7 +31,7 @@ TWINS = {
     "slice = slice_i == 32'h0 ?": (
         f"slice = {_IS}{TOO_LONG} ? slice_i << 1 : slice_i == 32'h0 || ({_IS}{OWN_IGNORED} && slice_i < 32'd1000) ?"
     ),
-    "priority_i[i] >= highest)": f"(priority_i[i] >= highest || {_IS}{NO_PRIORITY}))",
+    "high[2*n+1] > high[2*n])": f"(high[2*n+1] > high[2*n] && !({_IS}{NO_PRIORITY})))",
     "candidates = waits & ~served_q;": f"candidates = waits & ~({_IS}{NO_ROUNDS} ? '0 : served_q);",
     "ended = finish || ended_q ?": f"ended = (finish || ended_q) && !({_IS}{GOES_ON}) ?",
     "if (switches_q) work_from": f"if (switches_q && !({_IS}{NO_SWITCH})) work_from",
@@ -57,6 +57,12 @@ def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Library:
         text = text.replace(old, new)
     file.write_text(text, encoding="utf-8")
     return cells_library(folder)
+
+
+def test_each_has_its_place() -> None:
+    """Once in its file, so that it can be seeded."""
+    text = (RTL / "slice_scheduler.sv").read_text(encoding="utf-8")
+    assert [old for old in TWINS if text.count(old) != 1] == []
 
 
 @pytest.mark.slow(part="bugs")
