@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
+from ringhil.emulator.judge.stopped import wrongly_stopped
 from ringhil.emulator.scenario import SwitchPolicyName
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import CONTEXTS, Compute, ResultStatus
@@ -67,8 +68,9 @@ class Served:
         yield from self._wrong
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
-        yield from _ready(plan, spans)
+        yield from _ready(plan, reports, spans)
         yield from _told(reports, spans)
+        yield from wrongly_stopped(plan, reports, spans)
 
     def _failed(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
         enough = len({wanted.task.name for wanted in plan.requests}) < CONTEXTS - 1  # 0 is that of plain work
@@ -84,26 +86,31 @@ class Served:
             if plan.policy == SwitchPolicyName.RESIDENT:
                 served = list({task.name: task for task in served}.values())
             needed = sum(task.whole.data for task in served)
+            if plan.policy == SwitchPolicyName.STOP_START:  # brings all of it before it computes
+                stops = ((w.task, len(r.stops_on(number))) for w, r in zip(plan.requests, reports, strict=True))
+                needed += sum(task.whole.data * times for task, times in stops)
             if self._copied[gpu] < needed:
                 what = f"{self._copied[gpu]} bytes were copied to GPU {gpu[1]}, card {gpu[0]}"
                 yield f"{what}; what was served there takes {needed}"
 
 
-def _ready(plan: SwitchPlan, spans: Sequence[PhaseSpan]) -> Iterator[str]:
-    """A part is computed for the first time when it is there."""
-    ready: dict[tuple[int, int, int | None], int] = {}
+def _ready(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    """A part is computed for the first time when it is there; of a request that was stopped, when it is there again."""
+    ready: dict[tuple[int, int, int | None], list[PhaseSpan]] = {}
     if plan.policy == SwitchPolicyName.RESIDENT:
         return
     for span in spans:
         if span.phase is SwitchPhase.PREPARE and not span.lost:
-            ready[span.gpu, span.request, span.part] = span.ended
+            ready.setdefault((span.gpu, span.request, span.part), []).append(span)
     for span in spans:
         key = (span.gpu, span.request, span.part)
         if span.phase is not SwitchPhase.RUN or span.lost:
             continue
         if span.part is None and plan.policy == SwitchPolicyName.PIPESWITCH:
             continue  # a whole step, behind the first one
-        if key not in ready or span.began < ready[key]:
+        stops = [stop.ended for stop in reports[span.request].stops_on(span.gpu) if stop.ended <= span.began]
+        since = max(stops, default=0)
+        if not any(since <= each.began and each.ended <= span.began for each in ready.get(key, ())):
             what = "" if span.part is None else f"part {span.part} of "
             yield f"cycle {span.began}: {what}request {span.request} is computed before it is there"
             return

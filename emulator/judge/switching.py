@@ -18,7 +18,8 @@ _KIB = 1024  # bytes
 @dataclass(frozen=True)
 class RequestOutcome:
     """One request. Milliseconds since the cards were counted: `wanted`, first launch (`began`), end of the last one
-    (`ended`). `ran_ms`: what it had of the engine, as the GPU says; `attempts` to begin it."""
+    (`ended`). `ran_ms`: what it had of the engine, as the GPU says; `attempts` to begin it; `stops`: how often it was
+    stopped for another one."""
 
     task: str
     gpu: str | None
@@ -29,15 +30,18 @@ class RequestOutcome:
     ended_ms: float | None
     ran_ms: float
     attempts: int
+    stops: int
 
 
 @dataclass(frozen=True)
 class SwitchOutcome:
-    """From one request to the next. `startup_ms`: until the next one's first launch; `overhead_ms`: all the time from
-    the one's end to the other's end in which the engine worked for no task."""
+    """From one request's turn to the next. `startup_ms`: until the next one's first launch; `overhead_ms`: all the time
+    from the one's end (`since_ms`) to the other's end (`until_ms`) in which the engine worked for no task."""
 
     before: str
     after: str
+    since_ms: float
+    until_ms: float
     startup_ms: float
     overhead_ms: float
 
@@ -58,13 +62,15 @@ class PhaseOutcome:
 @dataclass(frozen=True)
 class SwitchingOutcome:
     """One policy. `overhead_ms`: of a switch on the average; `utilisation`: share of the time from the first launch to
-    the last end in which the engine worked for a task. `memory`: most bytes that were held on a GPU; `held`: for each
+    the last end in which the engine worked for a task; `latency_ms`: from when a request of inference came to its end,
+    on the average. `memory`: most bytes that were held on a GPU; `held`: for each
     GPU the bytes from a time in ms on. `broken`: what must never be."""
 
     policy: str
     overhead_ms: float | None
     startup_ms: float | None
     utilisation: float | None
+    latency_ms: float | None
     memory: int
     requests: tuple[RequestOutcome, ...]
     switches: tuple[SwitchOutcome, ...]
@@ -112,15 +118,23 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             failed=r.ended is None,
             why=r.failed or (None if r.ended is not None else "the run ended before it was done"),
             wanted_ms=time(r.wanted),
-            began_ms=None if r.began is None else time(r.began),
+            began_ms=None if (began := _first(r)) is None else time(began),
             ended_ms=None if r.ended is None else time(r.ended),
             ran_ms=ms(r.ran),
             attempts=r.attempts,
+            stops=len(r.stops),
         )
         for r in evidence.reports
     )
     switches = tuple(
-        SwitchOutcome(each.before.task, each.after.task, ms(each.startup), ms(each.idle))
+        SwitchOutcome(
+            each.before.task,
+            each.after.task,
+            since_ms=time(each.ended),
+            until_ms=time(each.over),
+            startup_ms=ms(each.startup),
+            overhead_ms=ms(each.idle),
+        )
         for each in _switches(evidence.reports)
     )
     page = switching.page * _KIB
@@ -129,6 +143,13 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
         overhead_ms=_mean([s.overhead_ms for s in switches]),
         startup_ms=_mean([s.startup_ms for s in switches]),
         utilisation=_utilisation(evidence.reports),
+        latency_ms=_mean(
+            [
+                ms(r.ended - r.wanted)
+                for wanted, r in zip(evidence.plan.requests, evidence.reports, strict=True)
+                if r.ended is not None and not wanted.task.training
+            ]
+        ),
         memory=max((pages for changes in evidence.held for _, pages in changes), default=0) * page,
         requests=requests,
         switches=switches,
@@ -146,29 +167,35 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
 
 @dataclass(frozen=True)
 class _Switch:
-    """Cycles."""
+    """Cycles. `ended`: that turn of `before`, `over`: that of `after`."""
 
     before: RequestReport
     after: RequestReport
+    ended: int
+    over: int
     startup: int
     idle: int
 
 
 def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
-    """Those between two requests that were both served. What the engine did meanwhile: the later one's work, without
-    what it had before, and what the one behind it had already."""
-    served = [report for report in reports if report.ended is not None]
-    behind = {id(a): b for a, b in pairwise(served)}
+    """Those between two turns of requests that were served. What the engine did meanwhile: the later one's work,
+    without what it had before, and what the one behind it had already."""
+    turns = [(report, turn) for report in reports for turn in report.turns]
+    turns.sort(key=lambda each: each[1].ended)
+    ahead = [*(report.beside for report, _ in turns), 0]  # only tasks that are never stopped run beside others
     found = []
-    for before, after in pairwise(served):
-        assert before.ended is not None
-        assert after.began is not None
-        assert after.ended is not None
-        since = max(before.ended, after.wanted)
-        ahead = behind[id(after)].beside if id(after) in behind else 0
-        idle = after.ended - since - (after.ran - after.beside) - ahead
-        found.append(_Switch(before, after, max(0, after.began - since), idle))
+    for number, ((before, last), (after, turn)) in enumerate(pairwise(turns), 2):
+        since = max(last.ended, after.wanted)
+        idle = turn.ended - since - (turn.ran - after.beside) - ahead[number]
+        found.append(_Switch(before, after, last.ended, turn.ended, max(0, turn.began - since), idle))
     return found
+
+
+def _first(report: RequestReport) -> int | None:
+    """Its first launch, on the GPU that it was on last."""
+    if report.turns:
+        return report.turns[0].began
+    return report.began if report.began is not None or not report.stops else report.stops[-1].began
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -176,7 +203,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _utilisation(reports: Sequence[RequestReport]) -> float | None:
-    begins = [report.began for report in reports if report.began is not None]
+    begins = [began for report in reports if (began := _first(report)) is not None]
     ends = [report.ended for report in reports if report.ended is not None]
     if not begins or not ends:
         return None

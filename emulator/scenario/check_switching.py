@@ -48,6 +48,7 @@ def check_switching(
         left=written.left,
         workers=written.workers,
         recycle=written.recycle,
+        interrupt=written.interrupt,
         tasks=tasks,
         requests=tuple(_request(source, n, r, written) for n, r in enumerate(written.requests)),
     )

@@ -84,6 +84,9 @@ class Switching(Part):
     left: Number = Field(2, description="subtasks: with fewer of them left the next task's first one is prepared (W3)")
     workers: int = Field(2, ge=2, le=14, description="processes of the policy pipeswitch, active or standing by")
     recycle: Number = Field(1000, description="microseconds until a worker of pipeswitch can be active again")
+    interrupt: bool = Field(
+        False, description="pipeswitch and stop_start stop training for a request that has come, and go on later"
+    )
     tasks: dict[CardName, SwitchTask] = Field(min_length=1, max_length=1000, description="tasks by name")
     requests: list[SwitchRequest] = Field(
         min_length=1, max_length=10_000, description="which task is wanted when, in the order in which they are done"

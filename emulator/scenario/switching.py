@@ -73,6 +73,7 @@ class TaskSwitching:
     left: int
     workers: int
     recycle: int
+    interrupt: bool
     tasks: tuple[NetworkTask, ...]
     requests: tuple[SwitchingRequest, ...]
 

@@ -10,7 +10,7 @@ _PLAIN = ("cycle", "page", "link", "piece", "rate", "policy", "first_preset", "s
 
 def switching_lines(switching: TaskSwitching) -> list[str]:
     """Layers are written out, unless they are those of a published network: the text needs no other file."""
-    whole = {name: getattr(switching, name) for name in (*_PLAIN, "recycle")}
+    whole = {name: getattr(switching, name) for name in (*_PLAIN, "recycle", "interrupt")}
     lines = ["switching:", f"  gpu: {flow(switching.gpus)}"]
     lines += [f"  {name}: {flow(value)}" for name, value in whole.items() if value is not None]
     lines += ["  tasks:", *(line for task in switching.tasks for line in _task(task)), "  requests:"]

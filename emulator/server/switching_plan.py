@@ -27,6 +27,7 @@ def switching_plan(scenario: Scenario, wiring: Wiring) -> SwitchPlan | None:
         left=switching.left,
         workers=switching.workers,
         recycle=switching.cycles(switching.recycle),
+        interrupt=switching.interrupt,
     )
 
 
@@ -45,6 +46,7 @@ def planned_task(switching: TaskSwitching, task: NetworkTask) -> PlannedTask:
         start=switching.cycles(task.start),
         clean=switching.cycles(task.clean),
         environment=environment,
+        training=task.training,
         steps=task.steps,
         most=environment + most_at_once([each.pages for each in subtasks], task.steps),
         subtasks=subtasks,

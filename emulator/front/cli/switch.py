@@ -25,7 +25,7 @@ from ringhil.emulator.scenario.models.table import table_text
 
 _MIB = 1 << 20
 _LARGEST = 1 << 31  # of a dimension
-_COLUMNS = ("policy", "overhead", "start-up", "GPU used", "memory", "failed")
+_COLUMNS = ("policy", "overhead", "start-up", "latency", "GPU used", "memory", "failed")
 _FILE = click.Path(path_type=Path)
 
 
@@ -134,6 +134,7 @@ def _rows(outcomes: dict[str, SwitchingOutcome]) -> list[list[str]]:
             policy,
             _ms(outcome.overhead_ms),
             _ms(outcome.startup_ms),
+            _ms(outcome.latency_ms),
             "-" if outcome.utilisation is None else f"{100 * outcome.utilisation:.1f} %",
             f"{outcome.memory / _MIB:,.0f} MiB",
             f"{sum(request.failed for request in outcome.requests)} of {len(outcome.requests)}",

@@ -1,7 +1,6 @@
 """Tasks that follow one another, as a page: what each policy costs, what was done when, and what memory was held."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from ringhil.emulator.judge.switching import SwitchingOutcome
@@ -42,12 +41,10 @@ def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, Scale]]:
     first, last = min(begins, default=0.0), max(ends, default=1.0)
     margin = max(1.0, 0.04 * (last - first))
     yield outcome.policy, Scale(max(0.0, first - margin), last + margin)
-    for before, after in pairwise(served[: _CLOSE + 1]):
-        assert before.ended_ms is not None
-        assert after.ended_ms is not None
-        around = max(1.0, 0.4 * (after.ended_ms - before.ended_ms))
-        title = f"{outcome.policy}: from {before.task} to {after.task}"
-        yield title, Scale(max(0.0, before.ended_ms - around), after.ended_ms + 0.2 * around)
+    for switch in outcome.switches[:_CLOSE]:
+        around = max(1.0, 0.4 * (switch.until_ms - switch.since_ms))
+        title = f"{outcome.policy}: from {switch.before} to {switch.after}"
+        yield title, Scale(max(0.0, switch.since_ms - around), switch.until_ms + 0.2 * around)
 
 
 def _chart(outcome: SwitchingOutcome, scale: Scale, title: str, preset: int | None) -> dict[str, Any]:

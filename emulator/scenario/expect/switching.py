@@ -13,8 +13,14 @@ from ringhil.emulator.scenario.model_types import Number, Part
 from ringhil.emulator.scenario.suggest import listing
 from ringhil.emulator.scenario.switching import MIB, SwitchPolicyName
 
-LIMITS = ("overhead", "utilisation", "memory", "failed")
-_UNITS = {"overhead": "at most {} us", "utilisation": "at least {} %", "memory": "at most {} MiB", "failed": "{}"}
+LIMITS = ("overhead", "latency", "utilisation", "memory", "failed")
+_UNITS = {
+    "overhead": "at most {} us",
+    "latency": "at most {} us",
+    "utilisation": "at least {} %",
+    "memory": "at most {} MiB",
+    "failed": "{}",
+}
 _US, _PERCENT = 1000, 100  # of a millisecond, of a whole
 
 
@@ -22,6 +28,9 @@ class SwitchingLimits(Part):
     """At least one of them."""
 
     overhead: Number | None = Field(None, description="microseconds at most that a switch costs on the average")
+    latency: Number | None = Field(
+        None, description="microseconds at most from when a request of inference came to its end, on the average"
+    )
     utilisation: Annotated[int, Field(ge=0, le=100)] | None = Field(
         None, description="percent at least of the time in which the GPU worked for a task"
     )
@@ -50,6 +59,7 @@ class SwitchingIs(Check):
 
     policy: SwitchPolicyName
     overhead: int | None
+    latency: int | None
     utilisation: int | None
     memory: int | None
     failed: int | None
@@ -65,7 +75,7 @@ class SwitchingIs(Check):
         for policy, limits in given:
             if limits is None:
                 continue
-            check = cls(policy, limits.overhead, limits.utilisation, limits.memory, limits.failed)
+            check = cls(policy, *(getattr(limits, name) for name in LIMITS))
             if not check.given:
                 raise reader.source.error((*loc, policy), f"nothing to check; allowed: {listing(LIMITS)}")
             yield check
@@ -92,8 +102,12 @@ class SwitchingIs(Check):
         if it is None or it.policy != self.policy:
             return None
         wrong = []
-        if self.overhead is not None and (it.overhead_ms is None or it.overhead_ms * _US > self.overhead):
-            wrong.append("overhead " + ("unknown" if it.overhead_ms is None else f"{it.overhead_ms * _US:.0f} us"))
+        for name, took, limit in (
+            ("overhead", it.overhead_ms, self.overhead),
+            ("latency", it.latency_ms, self.latency),
+        ):
+            if limit is not None and (took is None or took * _US > limit):
+                wrong.append(f"{name} " + ("unknown" if took is None else f"{took * _US:.0f} us"))
         if self.utilisation is not None and (it.utilisation or 0) * _PERCENT < self.utilisation:
             said = "unknown" if it.utilisation is None else f"{it.utilisation * _PERCENT:.2f} %"
             wrong.append(f"utilisation {said}")

@@ -125,6 +125,7 @@ def switching(seed: int) -> str:
         f"  first_preset: {rng.choice([12000, 16000])}",
         f"  second_preset: {rng.choice([0, 20, 400, 2400, 9000])}",
         f"  left: {rng.randint(0, 5)}",
+        *rng.choice([[], ["  interrupt: true"]]),
         "  tasks:",
         *tasks,
         f"  requests: [{', '.join(requests)}]",

@@ -11,7 +11,7 @@ from ringhil.emulator.host.sharing import applications
 from ringhil.emulator.host.sharing.applications import Applications
 from ringhil.emulator.host.sharing.governor import Governor
 from ringhil.emulator.host.sharing.process import Program
-from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch
+from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
 from ringhil.emulator.host.sharing.switching.policy import Slot
 from ringhil.emulator.host.sharing.switching.service import SwitchService
 from ringhil.emulator.host.sharing.switching.strands import Strand
@@ -144,9 +144,9 @@ def gives_up(patch: pytest.MonkeyPatch) -> None:
 
 
 def early(patch: pytest.MonkeyPatch) -> None:
-    def bring(self: PipeSwitch, request: int, sizes: list[int]) -> Strand:
-        self._arrived = len(sizes)
-        return arrives(self, request, sizes)
+    def bring(self: PipeSwitch, request: int, sizes: list[int], coming: _Coming) -> Strand:
+        coming.arrived = len(sizes)
+        return arrives(self, request, sizes, coming)
 
     arrives = PipeSwitch._bring
     patch.setattr(PipeSwitch, "_bring", bring)

@@ -28,27 +28,38 @@ def judged(limits: str) -> Outcome:
 @pytest.mark.parametrize("policy", ["pipelined", "stop_start"])
 def test_it_holds_where_it_is_so(policy: str) -> None:
     """Only of the policy that is played."""
-    found = judged(f"{{{policy}: {{overhead: 0, utilisation: 100, memory: 1, failed: 1}}}}").expect[0]
+    found = judged(f"{{{policy}: {{overhead: 0, latency: 0, utilisation: 100, memory: 1, failed: 1}}}}").expect[0]
     assert found.ok == (policy != "pipelined")
     if not found.ok:
-        overhead, utilisation, memory, failed = found.found.split(", ")
-        assert (overhead.split()[0], utilisation.split()[0], failed) == ("overhead", "utilisation", "failed 0")
-        limits = [int(text.split()[1].partition(".")[0]) for text in (overhead, utilisation, memory)]
-        most = f"overhead: {limits[0] + 1}, utilisation: {limits[1]}, memory: {limits[2] + 1}, failed: 0"
+        overhead, latency, utilisation, memory, failed = found.found.split(", ")
+        names = (overhead.split()[0], latency.split()[0], utilisation.split()[0], failed)
+        assert names == ("overhead", "latency", "utilisation", "failed 0")
+        limits = [int(text.split()[1].partition(".")[0]) for text in (overhead, latency, utilisation, memory)]
+        times = f"overhead: {limits[0] + 1}, latency: {limits[1] + 1}"
+        most = f"{times}, utilisation: {limits[2]}, memory: {limits[3] + 1}, failed: 0"
         assert judged(f"{{{policy}: {{{most}}}}}").expect[0].ok
-        for less in (f"overhead: {limits[0] - 1}", f"utilisation: {limits[1] + 1}", f"memory: {limits[2] - 1}"):
+        shorter = (f"overhead: {limits[0] - 1}", f"latency: {limits[1] - 1}")
+        for less in (*shorter, f"utilisation: {limits[2] + 1}", f"memory: {limits[3] - 1}"):
             assert not judged(f"{{{policy}: {{{less}}}}}").expect[0].ok
 
 
 def test_before_a_switch_is_over_its_cost_is_not_known() -> None:
-    text = FILE + "until: 6000\nexpect: [{end: true, switching: {pipelined: {overhead: 9, utilisation: 1}}}]\n"
-    assert play(loads(text), cells_library()).expect[0].found == "overhead unknown, utilisation unknown"
+    text = (
+        FILE + "until: 6000\nexpect: [{end: true, switching: {pipelined: {overhead: 9, latency: 9, utilisation: 1}}}]\n"
+    )
+    assert (
+        play(loads(text), cells_library()).expect[0].found == "overhead unknown, latency unknown, utilisation unknown"
+    )
 
 
 @pytest.mark.parametrize(
     ("file", "check", "says"),
     [
-        (FILE, "switching: {pipelined: §{}}", "nothing to check; allowed: overhead, utilisation, memory, failed"),
+        (
+            FILE,
+            "switching: {pipelined: §{}}",
+            "nothing to check; allowed: overhead, latency, utilisation, memory, failed",
+        ),
         (FILE, "switching: {§quick: {failed: 0}}", "unknown key 'quick'"),
         (FILE, "switching: §{}", "nothing to check; allowed: pipelined, pipeswitch, stop_start, resident"),
         (FILE, "switching: {pipelined: {utilisation: §101}}", "101"),

@@ -17,8 +17,8 @@ switching:
   requests: [{task: x}, {task: x}, {task: x}]
 """)
 WORK = Subtask(10, 8, 1000)
-TASK = PlannedTask("x", 0, 0, 0, 1, 10, (WORK,), WORK, (WORK,))
-PLAN = SwitchPlan("pipelined", ((0, 1),), [WantedTask(n, TASK, 0) for n in range(3)], 8, 20, 0, 2, 2, 0)
+TASK = PlannedTask("x", 0, 0, 0, False, 1, 10, (WORK,), WORK, (WORK,))
+PLAN = SwitchPlan("pipelined", ((0, 1),), [WantedTask(n, TASK, 0) for n in range(3)], 8, 20, 0, 2, 2, 0, False)
 
 
 def report(began: int, ended: int, ran: int = 1000, beside: int = 0) -> RequestReport:

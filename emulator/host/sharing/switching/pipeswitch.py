@@ -2,15 +2,17 @@
 
 Workers are started once, and stand by with their environment; one of them is active. The memory for models is one
 process's, for all of them. When a task is over, a worker that stands by becomes active at once, and the other one is
-cleaned beside it. The next model's layers come over the link in groups, each computed as soon as it is there.
+cleaned beside it. The next model's layers come over the link in groups, each computed as soon as it is there. Training
+that may be stopped is computed group by group in every step: between two of them it is stopped.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from ringhil.emulator.host.sharing.process import Busy
 from ringhil.emulator.host.sharing.switching.grouping import Costs, groups
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan, WantedTask
+from ringhil.emulator.host.sharing.switching.plan import Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.host.sharing.switching.policy import RefusedMemoryError, ServiceDesk, Slot, SwitchPolicy
 from ringhil.emulator.host.sharing.switching.report import SwitchPhase
 from ringhil.emulator.host.sharing.switching.strands import Strand, Until
@@ -26,14 +28,21 @@ class _Standby:
     ready: bool = False
 
 
+@dataclass
+class _Coming:
+    """A model on its way: how many of its groups are there, and whether it is still needed."""
+
+    arrived: int = 0
+    needed: bool = True
+
+
 class PipeSwitch(SwitchPolicy):
-    """Of the requests each has the next worker in turn."""
+    """Each turn of a request has the next worker in turn."""
 
     def __init__(self, desk: ServiceDesk, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
         super().__init__(desk, plan, requests)
         self._memory = self.slot(_MEMORY, _MEMORY)
         self._workers = [_Standby(self.slot(_MEMORY + 1 + n, _MEMORY + 1 + n)) for n in range(plan.workers)]
-        self._arrived = 0  # groups of the model that is coming
         self._costs = Costs(0, 1, 0)
 
     def strands(self) -> Iterable[Strand]:
@@ -50,8 +59,8 @@ class PipeSwitch(SwitchPolicy):
                 yield from worker.slot.create(environment)
                 yield from worker.slot.allocate(environment)
         except RefusedMemoryError as error:
-            for wanted in self.requests:
-                self.refused(wanted.number, error)
+            for request in self.requests:
+                self.refused(request.number, error)
             return
         # All of them start at the same time, and each imports every model.
         longest = max(self.requests, key=lambda wanted: wanted.task.start)
@@ -60,13 +69,19 @@ class PipeSwitch(SwitchPolicy):
         yield from self._measure()
         for worker in self._workers:
             worker.ready = True
-        for number, wanted in enumerate(self.requests):
-            worker = self._workers[number % len(self._workers)]
+        if self.plan.interrupt:
+            self.desk.strands.begin(self.arrivals())
+        for worker in cycle(self._workers):
+            if (wanted := self.queue.next(self.desk.port.now)) is None:
+                break
             yield from self.arrival(wanted)
             yield Until(lambda worker=worker: worker.ready)  # type: ignore[misc]
             self.desk.reports[wanted.number].attempts += 1
             yield from self._compute(wanted, worker)
-            self.over(wanted.number)
+            if self.queue.left(wanted):
+                self.stopped(wanted)
+            else:
+                self.over(wanted.number)
             worker.ready = False
             self.desk.strands.begin(self._clean(wanted, worker))
         yield Until(lambda: all(worker.ready for worker in self._workers))
@@ -91,19 +106,39 @@ class PipeSwitch(SwitchPolicy):
     def _compute(self, wanted: WantedTask, worker: _Standby) -> Strand:
         task = wanted.task
         parts = [task.layers[first:end] for first, end in groups(task.layers, self._costs)]
-        self._arrived = 0
-        self.desk.strands.begin(self._bring(wanted.number, [sum(layer.data for layer in part) for part in parts]))
-        for number, part in enumerate(parts):
-            yield Until(lambda number=number: self._arrived > number)  # type: ignore[misc]
-            yield from self.run(wanted.number, worker.slot, sum(layer.cycles for layer in part), number)
-        for _ in range(1, task.steps):
-            yield from self.run(wanted.number, worker.slot, task.whole.cycles, None)
+        coming = _Coming()
+        sizes = [sum(layer.data for layer in part) for part in parts]
+        self.desk.strands.begin(self._bring(wanted.number, sizes, coming))
+        yield from self._step(wanted, worker, parts, coming)
+        while self.queue.left(wanted) and not self.must_stop(wanted):
+            if self.may_stop(wanted):
+                yield from self._step(wanted, worker, parts, coming)
+            else:
+                yield from self.run(wanted.number, worker.slot, task.whole.cycles, None)
+                self.queue.stepped(wanted)
+        coming.needed = False
 
-    def _bring(self, request: int, sizes: Sequence[int]) -> Strand:
+    def _step(
+        self, wanted: WantedTask, worker: _Standby, parts: Sequence[Sequence[Subtask]], coming: _Coming
+    ) -> Strand:
+        """All groups, or those until it is stopped."""
+        for number, part in enumerate(parts):
+            if number:
+                yield Until(lambda number=number: coming.arrived > number or self.must_stop(wanted))  # type: ignore[misc]
+                if self.must_stop(wanted):
+                    return
+            else:
+                yield Until(lambda: coming.arrived > 0)
+            yield from self.run(wanted.number, worker.slot, sum(layer.cycles for layer in part), number)
+        self.queue.stepped(wanted)
+
+    def _bring(self, request: int, sizes: Sequence[int], coming: _Coming) -> Strand:
         for number, size in enumerate(sizes):
-            copied = self._memory.copy(size, self.plan.piece)
-            yield from self.during(request, SwitchPhase.PREPARE, number, copied)
-            self._arrived += 1
+            copied = self._memory.copy(size, self.plan.piece, lambda: coming.needed)
+            yield from self.during(request, SwitchPhase.PREPARE, number, copied, lambda: coming.needed)
+            if not coming.needed:
+                return
+            coming.arrived += 1
 
     def _clean(self, wanted: WantedTask, worker: _Standby) -> Strand:
         if self.plan.recycle:

@@ -22,6 +22,7 @@ class PlannedTask:
     start: int
     clean: int
     environment: int
+    training: bool
     steps: int
     most: int
     subtasks: tuple[Subtask, ...]
@@ -41,7 +42,8 @@ class WantedTask:
 @dataclass(frozen=True)
 class SwitchPlan:
     """`gpus`: (card, GPU), each used when those before it are lost. `piece`: bytes of a copy at most. `first` and
-    `second` preset value: pages; `left`: subtasks. `workers` and `recycle` (cycles): those of PipeSwitch."""
+    `second` preset value: pages; `left`: subtasks. `workers` and `recycle` (cycles): those of PipeSwitch. `interrupt`:
+    training is stopped for a request that has come, by policies that do so."""
 
     policy: str
     gpus: tuple[tuple[int, int], ...]
@@ -52,3 +54,4 @@ class SwitchPlan:
     left: int
     workers: int
     recycle: int
+    interrupt: bool

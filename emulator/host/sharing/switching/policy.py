@@ -9,7 +9,8 @@ from ringhil.emulator.host.sharing.command import Command, Reply
 from ringhil.emulator.host.sharing.driver import ContextRef
 from ringhil.emulator.host.sharing.process import Busy
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.sharing.switching.queue import RequestQueue
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
 from ringhil.emulator.host.sharing.switching.strands import Sent, Strand, Strands, Until
 from ringhil.protocol.wire import Compute, Query, ResultStatus
 
@@ -67,9 +68,10 @@ class Slot:
             self.held -= pages
             raise RefusedMemoryError("the GPU has no room for it")
 
-    def copy(self, size: int, piece: int) -> Strand:
-        """Bring so many bytes to the GPU, piece by piece, to the pages that were allocated last."""
-        while size > 0:
+    def copy(self, size: int, piece: int, needed: Callable[[], bool] = lambda: True) -> Strand:
+        """Bring so many bytes to the GPU, piece by piece, to the pages that were allocated last, as long as they are
+        needed."""
+        while size > 0 and needed():
             part = min(size, piece)
             yield from self.ask(Compute.COPY, 0, bytes(part))
             size -= part
@@ -96,6 +98,7 @@ class SwitchPolicy(ABC):
 
     def __init__(self, desk: ServiceDesk, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
         self.desk, self.plan, self.requests = desk, plan, requests
+        self.queue = RequestQueue(requests, desk.since)
 
     @abstractmethod
     def strands(self) -> Iterable[Strand]:
@@ -111,13 +114,43 @@ class SwitchPolicy(ABC):
         if wait > 0:
             yield Busy(wait)
 
-    def during(self, request: int, phase: SwitchPhase, part: int | None, strand: Strand) -> Strand:
-        """Do it, and say from when to when it was done."""
+    def arrivals(self) -> Strand:
+        """Whoever waits for a request to come looks when one has."""
+        for wanted in sorted(self.requests, key=lambda wanted: wanted.at):
+            yield from self.arrival(wanted)
+
+    def may_stop(self, wanted: WantedTask) -> bool:
+        """Whether it may be stopped for another request."""
+        return self.plan.interrupt and wanted.task.training
+
+    def must_stop(self, wanted: WantedTask) -> bool:
+        """Whether it is to be stopped now."""
+        return self.may_stop(wanted) and self.queue.has_come(self.desk.port.now)
+
+    def stopped(self, wanted: WantedTask) -> None:
+        """Its turn is over, before it is."""
+        report, gpu = self.desk.reports[wanted.number], self.desk.number
+        assert report.began is not None
+        before = sum(stop.ran for stop in report.stops_on(gpu))
+        report.stops.append(Service(gpu, report.began, self.desk.port.now, report.ran - before))
+        report.began = None
+        self.queue.stopped(wanted)
+
+    def during(
+        self,
+        request: int,
+        phase: SwitchPhase,
+        part: int | None,
+        strand: Strand,
+        needed: Callable[[], bool] = lambda: True,
+    ) -> Strand:
+        """Do it, and say from when to when it was done, and whether it was still needed at its end."""
         began = PhaseSpan(request, phase, part, self.desk.number, self.desk.port.now, 0)
         self.desk.open.append(began)
         yield from strand
         self.desk.open.remove(began)
-        self.desk.spans.append(PhaseSpan(request, phase, part, self.desk.number, began.began, self.desk.port.now))
+        now, lost = self.desk.port.now, not needed()
+        self.desk.spans.append(PhaseSpan(request, phase, part, self.desk.number, began.began, now, lost=lost))
 
     def start(self, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
         """First stage: the environment."""

@@ -1,6 +1,6 @@
 """What came of the requests, as they were served: measured, in cycles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -16,7 +16,8 @@ class SwitchPhase(StrEnum):
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
     """From `began` to `ended` a request's task did this on the GPU of this number in the plan. `part`: of the task;
-    None: all of it. `cycles`: what a run had of the engine, as the GPU says. `lost`: the GPU was lost meanwhile."""
+    None: all of it. `cycles`: what a run had of the engine, as the GPU says. `lost`: it has come to nothing: the GPU
+    was lost meanwhile, or the request was stopped while its model came."""
 
     request: int
     phase: SwitchPhase
@@ -28,11 +29,23 @@ class PhaseSpan:
     lost: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A request's turn on the GPU of this number in the plan: its first launch, its end, and the cycles of the engine
+    that it had."""
+
+    gpu: int
+    began: int
+    ended: int
+    ran: int
+
+
 @dataclass
 class RequestReport:
-    """One request. `wanted`: when it came; `began`: when its first launch went out, `ended`: when all was computed,
-    `ran`: cycles of the engine that it had, `beside` of them before the request before it had ended. `times`: how
-    often its execution was seen to be over; `gpu`: the number of the one that did it; `attempts` to begin it."""
+    """One request. `wanted`: when it came; `began`: when its first launch went out, since it was stopped last; `ended`:
+    when all was computed; `ran`: cycles of the engine that it had, `beside` of them before the request before it had
+    ended. `times`: how often its execution was seen to be over; `gpu`: the number of the one that did it; `attempts` to
+    begin it; `stops`: its turns that ended for another request."""
 
     task: str
     wanted: int = 0
@@ -45,3 +58,17 @@ class RequestReport:
     gpu: int | None = None
     attempts: int = 0
     failed: str | None = None
+    stops: list[Service] = field(default_factory=list)
+
+    @property
+    def turns(self) -> list[Service]:
+        """Those on the GPU on which it is over; none unless it is."""
+        if self.gpu is None or self.began is None or self.ended is None:
+            return []
+        stops = self.stops_on(self.gpu)
+        ran = self.ran - sum(stop.ran for stop in stops)
+        return [*stops, Service(self.gpu, self.began, self.ended, ran)]
+
+    def stops_on(self, gpu: int | None) -> list[Service]:
+        """Those on one GPU."""
+        return [stop for stop in self.stops if stop.gpu == gpu]

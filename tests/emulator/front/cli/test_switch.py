@@ -47,12 +47,31 @@ def test_the_example_shows_all_policies_in_their_order() -> None:
         assert ran == [pytest.approx(8127.3, rel=1e-3), pytest.approx(52.9, rel=1e-2)]
 
 
+def test_the_example_of_interrupted_training_shows_who_waits_how_long(tmp_path: Path) -> None:
+    done = ringhil("switch", EXAMPLES / "switching-interrupt.yaml", "--json", "--html", tmp_path / "page.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    policies = json.loads(done.stdout)["policies"]
+    stops = {name: [request["stops"] for request in policy["requests"]] for name, policy in policies.items()}
+    assert stops == {name: [3 * (name == "pipeswitch") + (name == "stop_start"), 0, 0, 0] for name in POLICIES}
+    asked = policies["pipeswitch"]["requests"][1:]
+    waited = [request["ended_ms"] - request["wanted_ms"] for request in asked]
+    assert policies["pipeswitch"]["latency_ms"] == pytest.approx(sum(waited) / 3, abs=1e-3)
+    assert policies["pipeswitch"]["latency_ms"] < policies["pipelined"]["latency_ms"] / 50
+    switches = [f"from {each['before']} to {each['after']}" for each in policies["pipeswitch"]["switches"]]
+    names = ("resnet", "inception", "bert")
+    assert switches == [way for name in names for way in (f"from training to {name}", f"from {name} to training")]
+    text = (tmp_path / "page.html").read_text()
+    assert [text.count(f"pipeswitch: {each}") for each in switches] == [1] * 6
+    spans = re.findall(r"([\d,.]+) to ([\d,.]+) ms after", text)
+    assert all(float(begin.replace(",", "")) < float(end.replace(",", "")) for begin, end in spans)
+
+
 def test_people_get_a_table_and_what_failed(small: Path) -> None:
     """x and y together have no room on the GPU."""
     done = ringhil("switch", small)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[1].split() == ["policy", "overhead", "start-up", "GPU", "used", "memory", "failed"]
+    assert lines[1].split() == ["policy", "overhead", "start-up", "latency", "GPU", "used", "memory", "failed"]
     assert [line.split()[0] for line in lines[2:6]] == POLICIES
     assert [line.split("MiB")[1].strip() for line in lines[2:6]] == ["0 of 4", "0 of 4", "0 of 4", "1 of 4"]
     assert lines[6] == "resident: request 2 (y) failed: the GPU has no room for it"
