@@ -168,6 +168,7 @@ class Judge:
         """What came of the run, which is over; `since`: the cycle from which on it was played to its end."""
         server = self._server
         self.conduct.finish(max(self.horizon(), since) if server.scenario.until is None else None)
+        switching = self._switching()
         evidence = RunEvidence(
             server.kernel.now,
             self._wiring,
@@ -178,9 +179,10 @@ class Judge:
             self.names,
             self.conduct,
             server.applications,
+            switching.broken if switching else (),
         )
         found = self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
-        return replace(found, switching=self._switching())
+        return replace(found, switching=switching)
 
     def _switching(self) -> SwitchingOutcome | None:
         switching, service = self._server.scenario.switching, self._server.switching

@@ -144,7 +144,7 @@ class Outcome:
         """Why the verdict is not PASS; empty when it is."""
         found = [violation.text for violation in self.violations]
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
-        return (*found, *(self.switching.broken if self.switching else ()))
+        return tuple(found)
 
     @property
     def verdict(self) -> VerdictWord:

@@ -254,6 +254,11 @@ class Invariants(Part):
         description="no context has a GPU's engine past its slice while another waits; rounds, priorities and "
         "switches are as they must be; slices and priorities are those that the groups allow",
     )
+    rightly_switched: bool = Field(
+        True,
+        description="tasks follow one another on a GPU as their policy says: prepared, computed, stopped and cleaned "
+        "up when they may be, each request over once",
+    )
     no_orphan: bool = Field(True, description="no statistics message stays on a ring beyond its bound")
     lease_terms: bool = Field(
         True,

@@ -15,6 +15,7 @@ from ringhil.emulator.judge.invariants.only_holder import OnlyHolder
 from ringhil.emulator.judge.invariants.rightly_counted import RightlyCounted
 from ringhil.emulator.judge.invariants.rightly_named import RightlyNamed
 from ringhil.emulator.judge.invariants.rightly_resent import RightlyResent
+from ringhil.emulator.judge.invariants.rightly_switched import RightlySwitched
 from ringhil.emulator.judge.invariants.rightly_told import RightlyTold
 from ringhil.emulator.judge.invariants.slice_kept import SliceKept
 from ringhil.emulator.judge.invariants.steady_pace import SteadyPace
@@ -36,6 +37,7 @@ ALL: tuple[type[Invariant], ...] = (
     WorkOnce,
     MemoryIsolated,
     SliceKept,
+    RightlySwitched,
     RightlyResent,
     RightlyCounted,
     RightlyTold,

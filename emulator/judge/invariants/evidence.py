@@ -17,7 +17,7 @@ from ringhil.emulator.server.wiring import Wiring
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """`now`: the cycle at which it ended."""
+    """`now`: the cycle at which it ended. `switching`: what the policy forbids by which tasks follow one another."""
 
     now: int
     wiring: Wiring
@@ -28,6 +28,7 @@ class RunEvidence:
     names: Names
     conduct: Conduct
     applications: Applications
+    switching: tuple[str, ...] = ()
 
     def launched(self) -> Iterator[tuple[str, int, int]]:
         """Applications whose own count of steps isn't that of the launches that were done: name, said, happened. One

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
 from ringhil.emulator.host.sharing.switching.plan import WantedTask
@@ -41,10 +42,15 @@ Mistake = Callable[[pytest.MonkeyPatch], None]
 
 
 def told(text: str) -> Sequence[str]:
-    outcome = play(loads(text), cells_library())
+    """What is wrong; `ringhil verify` fails for it as `run` does."""
+    scenario = loads(text)
+    outcome = play(scenario, cells_library())
     assert outcome.switching is not None
     assert any(request.stops for request in outcome.switching.requests) or outcome.switching.broken
-    return outcome.switching.broken
+    broken = outcome.switching.broken
+    assert (outcome.verdict == "fail") == bool(broken)
+    assert [each.kind for each in failures(scenario, outcome)] == ["rightly_switched"] * min(len(broken), 4)
+    return broken
 
 
 def never(patch: pytest.MonkeyPatch) -> None:
