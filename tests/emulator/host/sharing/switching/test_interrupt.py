@@ -49,6 +49,7 @@ def test_training_is_stopped_between_two_launches_and_the_step_is_done_again(aft
     lost = sum(run.cycles for run in before[len(before) - len(before) % groups :])
     assert train.ran == 6 * 9000 + lost
     assert infer.ran == 3000
+    assert (train.attempts, infer.attempts) == (2, 1)
     assert playing.switching.latency_ms == (infer.ended - infer.wanted) / 1000
     assert [(each.before, each.after) for each in playing.switching.switches] == [
         ("train", "infer"),
