@@ -40,7 +40,7 @@ def assert_replays(path: Path) -> None:
         assert (replayed.difference, replayed.complete) == (None, True)
 
 
-@settings(unhurried, max_examples=25)
+@settings(unhurried, max_examples=12)
 @given(cycle=st.integers(0, 39_000), what=st.sampled_from(FAULTS))
 def test_a_branch_is_the_run_whose_file_has_the_fault(
     trunk: Path, tmp_path_factory: pytest.TempPathFactory, cycle: int, what: str

@@ -48,8 +48,12 @@ def test_cells_and_card_put_the_same_on_every_wire(cells: Library, gpus: int) ->
 TWO_CARDS = Topology((3, 3), ((1, 5), (2, 4)))
 
 
+LONG = pytest.mark.slow(part="engine")
+
+
 @pytest.mark.parametrize(
-    ("seed", "pause", "cycles"), [(1, 25, 50_000), pytest.param(2, 250, 100_000, marks=pytest.mark.slow(part="engine"))]
+    ("seed", "pause", "cycles"),
+    [(1, 25, 15_000), *(pytest.param(*long, marks=LONG) for long in ((1, 25, 50_000), (2, 250, 100_000)))],
 )
 def test_cells_and_server_put_the_same_on_every_wire(cells: Library, seed: int, pause: int, cycles: int) -> None:
     """Two cards of three GPUs, random faults, traffic between the cards, busy or sparse."""

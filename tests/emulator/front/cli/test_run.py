@@ -15,6 +15,11 @@ EXAMPLES = ROOT / "examples"
 GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
 
 
+ALL = sorted(EXAMPLES.glob("*.yaml"))
+SHOWN = ("sharing-memory", "sharing-slices")  # by `ringhil share`, with the same verdict: see test_share.py
+SHARED = pytest.mark.slow(part="benches")
+
+
 def ringhil(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return command.ringhil(*arguments, env={**os.environ, **environment})
 
@@ -24,7 +29,9 @@ def refusal(*arguments: str, **environment: str) -> str:
     return command.refusal(*arguments, env={**os.environ, **environment})
 
 
-@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "example", [pytest.param(e, marks=SHARED if e.stem in SHOWN else ()) for e in ALL], ids=lambda p: p.stem
+)
 def test_every_example_passes(example: Path) -> None:
     done = ringhil("run", str(example), "--json")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pylibfst
+import pytest
+from tests.once import built_once
 
 from ringhil.emulator.build.build import cache_dir
 from ringhil.emulator.build.toolchain import find_verilator
@@ -178,7 +180,11 @@ class VerilatorBench:
     executable: Path
 
     @classmethod
-    def build(cls, folder: Path) -> "VerilatorBench":
+    def once(cls, factory: pytest.TempPathFactory) -> "VerilatorBench":
+        return cls(built_once(factory, "view_bench", cls._build) / "obj" / "Vview_bench")
+
+    @staticmethod
+    def _build(folder: Path) -> None:
         verilator = find_verilator(cache_dir() / "versions")
         # The installed makefile leaves this compiler switch blank; -O0: compiling is all that takes time here.
         environment = os.environ | {"VERILATOR_ROOT": str(verilator.root), "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
@@ -190,7 +196,6 @@ class VerilatorBench:
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
         make = ["make", "-C", "obj", "-f", "Vview_bench.mk", "OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]
         subprocess.run(make, cwd=folder, env=environment, check=True, capture_output=True)
-        return cls(folder / "obj" / "Vview_bench")
 
     def play(self, cycles: list[Cycle], folder: Path) -> Path:
         """The VCD of this traffic."""

@@ -151,8 +151,7 @@ def test_a_window_shows_what_the_whole_shows(
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("real")
-    return VerilatorBench.build(folder).play(traffic(3, 500), folder)
+    return VerilatorBench.once(tmp_path_factory).play(traffic(3, 500), tmp_path_factory.mktemp("real"))
 
 
 def by_hand(vcd: Path) -> dict[str, list[tuple[int, str]]]:

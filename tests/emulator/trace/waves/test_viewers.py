@@ -30,7 +30,7 @@ CYCLES = 3000
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> VerilatorBench:
-    return VerilatorBench.build(tmp_path_factory.mktemp("view"))
+    return VerilatorBench.once(tmp_path_factory)
 
 
 # ------------------------------------------------------------------------------------------------- ring_view
