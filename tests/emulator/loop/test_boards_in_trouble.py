@@ -5,17 +5,19 @@ those of a run in which the GPU's own firmware, ours, says nothing from that eve
 """
 
 import random
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
 
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.observations import FirmwareLost
 from ringhil.protocol.line.firmware_loop import LoopType
 
 from .trouble.boards import BOOTING, TIMED, FallsSilent, at_a_pty, boarded
 from .trouble.cases import PATIENCES, PTYS, SAMPLE, SLICES
 from .trouble.lines import LOSING
-from .trouble.servers import PER_SERVER, Place, Played, failing, made, place, played, troubles
+from .trouble.servers import PER_SERVER, UNTIL, Place, Played, assert_done, failing, made, place, played, troubles
 
 
 @lru_cache(2)
@@ -38,14 +40,19 @@ def lost(number: int, *, pty: bool = False) -> bool:
         seen = list[tuple[int, int]]()
         run.observations.listen(FirmwareLost, lambda told: seen.append((told.cycle, events(line.asked))))
         found = played(run)
-    assert found[1]["verdict"] == "pass", found[1]["failures"]
     if not seen:
+        assert found[1]["verdict"] == "pass", found[1]["failures"]
         assert found == same
         return False
     assert any(each.kind in LOSING for each in drawn)
     ((at, answered),) = seen
-    silent = FallsSilent(where.gpu, answered)
-    assert found == played(made(failing(where.scenario, where.gpu, "hang", at + 1), silent.choice))
+
+    def dying(until: int) -> Run:
+        scenario = replace(where.scenario, until=until)
+        return made(failing(scenario, where.gpu, "hang", at + 1), FallsSilent(where.gpu, answered).choice)
+
+    assert found == played(dying(UNTIL))
+    assert_done(dying, found)
     return True
 
 

@@ -6,17 +6,32 @@ after all that firmware does in it.
 """
 
 import random
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
 
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.server.observations import NodeLost
 from ringhil.protocol.line.node_loop import NodeMessage
 
 from .trouble.cases import PATIENCES, PTYS, SAMPLE, SLICES
 from .trouble.lines import LOSING
 from .trouble.nodes import TRIES, at_a_pty, outside
-from .trouble.servers import PER_SERVER, Place, Played, fail_last, failing, made, place, played, troubles, without
+from .trouble.servers import (
+    PER_SERVER,
+    UNTIL,
+    Place,
+    Played,
+    assert_done,
+    fail_last,
+    failing,
+    made,
+    place,
+    played,
+    troubles,
+    without,
+)
 
 
 @lru_cache(2)
@@ -43,18 +58,23 @@ def lost(number: int, *, pty: bool = False) -> bool:
             NodeLost, lambda told: seen.append((told.cycle, engine.outside()[0].lost_at == told.cycle))
         )
         found = played(run)
-    assert found[1]["verdict"] == "pass", found[1]["failures"]
     if not seen:
+        assert found[1]["verdict"] == "pass", found[1]["failures"]
         assert found == same
         return False
     assert any(each.kind in LOSING for each in drawn)
     ((at, looked),) = seen
-    if looked:
-        dying = made(without(where.scenario, where.gpu, "dead", at))
-        fail_last(dying, where.gpu, "dead", at)
-    else:
-        dying = made(failing(where.scenario, where.gpu, "dead", at))
-    assert found == played(dying)
+
+    def dying(until: int) -> Run:
+        scenario = replace(where.scenario, until=until)
+        if not looked:
+            return made(failing(scenario, where.gpu, "dead", at))
+        run = made(without(scenario, where.gpu, "dead", at))
+        fail_last(run, where.gpu, "dead", at)
+        return run
+
+    assert found == played(dying(UNTIL))
+    assert_done(dying, found)
     return True
 
 
