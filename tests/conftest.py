@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A slow test says which part of `make soak` runs it, or no part would."""
     for item in items:
         parts = [mark.kwargs.get("part") for mark in item.iter_markers("slow")]
-        if len(parts) > 1 or not {*parts} <= {*MARKED}:
+        if len({*parts}) > 1 or not {*parts} <= {*MARKED}:
             raise pytest.UsageError(f"{item.nodeid}: slow(part=...) must name one part of tests/soak.py, not {parts}")
 
 

@@ -43,7 +43,11 @@ KINDS = {
 }
 
 
-@pytest.fixture(params=KINDS.values(), ids=list(KINDS))
+SLOW = pytest.mark.slow(part="engine")
+MADE = [pytest.param(kind, id=name, marks=SLOW if name == "card" else ()) for name, kind in KINDS.items()]
+
+
+@pytest.fixture(params=MADE)
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
     kind: Kind = request.param
     made: list[Engine] = []
@@ -55,9 +59,6 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
     yield one
     for engine in made:
         engine.close()
-
-
-SLOW = pytest.mark.slow(part="engine")
 
 
 def seeds(number: int) -> list[object]:
