@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.emulator.judge import mistakes as m
 from tests.emulator.judge.playing import assert_named, play
 from tests.emulator.scenario.samples import unhurried
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.cpu import Cpu
@@ -245,7 +246,7 @@ def library() -> Library:
     return cells_library()
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 3))
 def test_each_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_named(*MISTAKES[name], monkeypatch)
 

@@ -6,6 +6,7 @@ import pytest
 from tests.emulator.judge.mistakes import Mistake
 from tests.emulator.judge.playing import assert_named
 from tests.emulator.judge.test_conduct import ACROSS, CARD, CUT, LIAR, shipped
+from tests.sampled import sampled
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.policy.round_robin import RoundRobin
@@ -268,6 +269,6 @@ MISTAKES: dict[str, tuple[Mistake, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 2))
 def test_each_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_named(*MISTAKES[name], monkeypatch)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.emulator.judge.playing import play, violations
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.host.accepting import Accepting
@@ -240,7 +241,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 2))
 def test_each_mistake_breaks_one_invariant(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake, text, invariant, says = MISTAKES[name]
     scenario = loads(text)

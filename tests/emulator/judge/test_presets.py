@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing.switching import rules
@@ -54,12 +55,21 @@ def none(*of: object) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(
     ("second", "rule", "mistake", "says"),
-    [
-        (600, "may_run_beside", larger, "beside one with which it asks for 717 pages; the second preset value is 600"),
-        (2000, "may_run_beside", never, "it could at cycle"),
-        (500, "marked", none, "before one of 573 pages was over; the second preset value is 500"),
-        (2000, "is_near_its_end", always, "were left; it is to be fewer than 5"),
-    ],
+    sampled(
+        [
+            (
+                600,
+                "may_run_beside",
+                larger,
+                "beside one with which it asks for 717 pages; the second preset value is 600",
+            ),
+            (2000, "may_run_beside", never, "it could at cycle"),
+            (500, "marked", none, "before one of 573 pages was over; the second preset value is 500"),
+            (2000, "is_near_its_end", always, "were left; it is to be fewer than 5"),
+        ],
+        "bugs",
+        2,
+    ),
 )
 def test_a_wrong_step_is_named(
     monkeypatch: pytest.MonkeyPatch, second: int, rule: str, mistake: Callable[..., object], says: str

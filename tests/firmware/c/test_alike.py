@@ -33,9 +33,9 @@ def played(made: Maker, seeds: range) -> Counter[str]:
 
 
 def test_they_say_the_same_in_random_worlds(made: Maker) -> None:
-    seen = played(made, range(80))
+    seen = played(made, range(40))
     assert {*seen} == SAID
-    assert min(seen.values()) > 10, seen
+    assert min(seen.values()) > 5, seen
 
 
 @pytest.mark.slow(part="models")

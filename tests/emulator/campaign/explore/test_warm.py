@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.emulator.campaign.explore.servers import RING, WORKING, library, warm
+from tests.sampled import sampled
 
 from ringhil.emulator.campaign.explore import settle as settling
 from ringhil.emulator.campaign.explore.case import Case
@@ -64,7 +65,7 @@ def test_a_warm_play_equals_a_cold_one_field_by_field(text: str) -> None:
         assert fields(server.play(case.schedule.events)) == fields(cold(scenario, case.schedule.events)), case.key
 
 
-@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize("more", sampled([1, 0], "explore", 2))
 def test_a_play_that_ends_early_equals_a_cold_one_that_ends_then(more: int) -> None:
     scenario, server, rounds = warm(WORKING)
     plan = Plan(depth=3, random=30, phases=3, lasts=(None, 1500), places=("a.2", "b.*"), seed=more)

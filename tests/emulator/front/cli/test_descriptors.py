@@ -22,7 +22,7 @@ COMMANDS = [
 NAMES = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/fd/{}", "/proc/self/fd/{}"]
 # A process each: most of them are for `make soak`.
 EACH = [
-    pytest.param(command, name, marks=[pytest.mark.slow(part="benches")] if (row + column) % 5 else [])
+    pytest.param(command, name, marks=[pytest.mark.slow(part="benches")] if (row + column) % 10 else [])
     for row, command in enumerate(COMMANDS)
     for column, name in enumerate(NAMES)
 ]

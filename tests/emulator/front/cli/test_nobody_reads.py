@@ -39,7 +39,7 @@ ROOM = 4096  # bytes: the least that a pipe has
 # A process each: most of them are for `make soak`.
 EACH, EACH_FILLING = (
     [
-        pytest.param(command, *ending, marks=[pytest.mark.slow(part="benches")] if (row + column) % 3 else [])
+        pytest.param(command, *ending, marks=[pytest.mark.slow(part="benches")] if (row + column) % 6 else [])
         for row, command in enumerate(commands)
         for column, ending in enumerate(SIGNALS)
     ]

@@ -53,11 +53,8 @@ COMMANDS = [
 ]
 DAILY = {
     "run good.yaml",
-    "run good.yaml --record -",
-    "verify good.yaml --json",
     "verify good.yaml --junit -",
     f"{EXPLORE} --report -",
-    "schema",
     "rtl check --rule control.own --no-waves --junit -",
     "--help",
 }
