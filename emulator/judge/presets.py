@@ -3,8 +3,9 @@ W5), from what was seen to be done when.
 
 The next task's first subtask is prepared when few enough of the current task's are left, and none of them asks for more
 than the second preset value. It runs as soon as it is ready where both together stay within that value, else as soon as
-the current task is over; nothing else of it runs before that. A phase that ends and one that begins in the same cycle
-are not beside one another.
+the current task is over; nothing else of it runs before that. Each further subtask is prepared as soon as the one
+before it is ready and runs for the first time. A phase that ends and one that begins in the same cycle are not beside
+one another. Where memory may be waited for, nobody can be too late.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,11 +17,30 @@ from ringhil.emulator.host.sharing.switching.report import PhaseSpan, SwitchPhas
 
 def off_presets(plan: SwitchPlan, spans: Sequence[PhaseSpan], second: int, left: int) -> Iterator[str]:
     """What is not as the preset values want it. `second`: pages; `left`: subtasks."""
+    has_room = sum(wanted.task.most for wanted in plan.requests) <= plan.first  # for all at once
     for gpu in sorted({span.gpu for span in spans}):
         mine = [span for span in spans if span.gpu == gpu and not span.lost]
         numbers = sorted({span.request for span in mine})
         for before, after in pairwise(numbers):
-            yield from _Pair(plan, mine, before, after, second, left).wrong()
+            pair = _Pair(plan, mine, before, after, second, left)
+            yield from pair.wrong()
+            if has_room:
+                yield from pair.late(mine)
+        for number in numbers if has_room else ():
+            yield from _late_parts([span for span in mine if span.request == number])
+
+
+def _late_parts(spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    """Of one request: subtasks that could have been prepared earlier."""
+    prepared = {span.part: span for span in spans if span.phase is SwitchPhase.PREPARE}
+    runs = sorted((span.began, span.ended, span.part) for span in spans if span.phase is SwitchPhase.RUN)
+    for part, span in prepared.items():
+        if part and part - 1 in prepared:
+            first = next((began for began, _, which in runs if which == part - 1), span.began)
+            allowed = max(first, prepared[part - 1].ended)
+            if span.began > allowed:
+                what = f"subtask {part} of request {span.request} was prepared at cycle {span.began}"
+                yield f"{what}; it could at cycle {allowed}"
 
 
 class _Pair:
@@ -64,6 +84,21 @@ class _Pair:
             if span.began < over:
                 what = f"subtask {span.part} of request {self._after} ran at cycle {span.began}"
                 yield f"{what}; request {self._before} was not over before {over}"
+
+    def late(self, spans: Sequence[PhaseSpan]) -> Iterator[str]:
+        """Whether the first subtask could have been prepared earlier, if there was room for it."""
+        ready = self._prepared
+        started = [s for s in spans if s.request == self._after and s.phase is SwitchPhase.START]
+        if not self._whole or ready is None or not started:
+            return
+        ends = [span.ended for span in self._current]
+        near = ends[-self._left] if 0 < self._left <= len(ends) else 0 if self._left else ends[-1]
+        large = [span.ended for span in self._current if self._pages(span) > self._second]
+        earlier = [s.ended for s in spans if s.request < self._before and s.phase is SwitchPhase.RUN]
+        allowed = max([near, *large, *earlier, started[-1].ended])
+        if ready.began > allowed:
+            what = f"the first subtask of request {self._after} was prepared at cycle {ready.began}"
+            yield f"{what}; it could at cycle {allowed}"
 
     def _run(self, first: PhaseSpan, ready: PhaseSpan, over: int) -> Iterator[str]:
         beside = [span for span in self._current if span.began <= ready.ended <= span.ended]

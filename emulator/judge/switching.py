@@ -225,8 +225,10 @@ def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
                 found.append(f"cycle {over[0]}: {over[1]} pages are held; the first preset value is {plan.first}")
     for wanted, report in zip(plan.requests, evidence.reports, strict=True):
         name = f"request {wanted.number} ({report.task})"
-        if report.times > 1 or (report.times and report.failed):
-            found.append(f"{name} was done {report.times} times, and then {report.failed or 'once more'}")
+        if report.times != (report.ended is not None):
+            found.append(f"{name} was over {report.times} times")
+        if report.times and report.failed:
+            found.append(f"{name} was over, and then failed: {report.failed}")
         if evidence.whole and report.ended is None and report.failed is None:
             found.append(f"{name} was lost: it was not done, and has not failed")
         needed = wanted.task.steps * wanted.task.whole.cycles

@@ -1,12 +1,15 @@
 """Tasks are prepared and computed beside one another as the preset values allow; else it is told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing.switching import rules
+from ringhil.emulator.host.sharing.switching.pipelined import Pipelined, _Job
+from ringhil.emulator.host.sharing.switching.policy import Slot
+from ringhil.emulator.host.sharing.switching.strands import Strand, Until
 from ringhil.emulator.scenario import loads
 
 from .playing import play
@@ -53,24 +56,21 @@ def none(*of: object) -> tuple[int, ...]:
     return ()
 
 
-@pytest.mark.parametrize(
-    ("second", "rule", "mistake", "says"),
-    sampled(
-        [
-            (
-                600,
-                "may_run_beside",
-                larger,
-                "beside one with which it asks for 717 pages; the second preset value is 600",
-            ),
-            (2000, "may_run_beside", never, "it could at cycle"),
-            (500, "marked", none, "before one of 573 pages was over; the second preset value is 500"),
-            (2000, "is_near_its_end", always, "were left; it is to be fewer than 5"),
-        ],
-        "bugs",
-        2,
-    ),
-)
+def the_last(requests: Sequence[int], second: int) -> tuple[int, ...]:
+    return (len(requests) - 1,)
+
+
+WRONG: list[tuple[int, str, Callable[..., object], str]] = [
+    (600, "may_run_beside", larger, "beside one with which it asks for 717 pages; the second preset value is 600"),
+    (2000, "may_run_beside", never, "it could at cycle"),
+    (500, "marked", none, "before one of 573 pages was over; the second preset value is 500"),
+    (2000, "is_near_its_end", always, "were left; it is to be fewer than 5"),
+    (2000, "is_near_its_end", never, "it could at cycle"),
+    (2000, "marked", the_last, "it could at cycle"),
+]
+
+
+@pytest.mark.parametrize(("second", "rule", "mistake", "says"), sampled(WRONG, "bugs", 2))
 def test_a_wrong_step_is_named(
     monkeypatch: pytest.MonkeyPatch, second: int, rule: str, mistake: Callable[..., object], says: str
 ) -> None:
@@ -78,3 +78,15 @@ def test_a_wrong_step_is_named(
     monkeypatch.setattr(rules, rule, mistake)
     found = failures(second)
     assert any(says in each for each in found), found
+
+
+def test_a_subtask_that_is_prepared_too_late_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the one before it is over, not while it runs."""
+
+    def late(self: Pipelined, job: _Job, slot: Slot) -> Strand:
+        for part in range(1, job.parts):
+            yield Until(lambda part=part: job.done >= part)  # type: ignore[misc]
+            yield from self._second_stage(job, slot, part)
+
+    monkeypatch.setattr(Pipelined, "_prepare", late)
+    assert any("subtask 1 of request 0 was prepared at cycle" in each for each in failures(2000))

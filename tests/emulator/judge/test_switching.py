@@ -58,8 +58,9 @@ def test_a_request_that_comes_late_is_waited_for() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"times": 2}, "request 1 (x) was done 2 times"),
-        ({"failed": "the GPU was lost"}, "request 1 (x) was done 1 times, and then the GPU was lost"),
+        ({"times": 2}, "request 1 (x) was over 2 times"),
+        ({"times": 0}, "request 1 (x) was over 0 times"),
+        ({"failed": "the GPU was lost"}, "request 1 (x) was over, and then failed: the GPU was lost"),
         ({"ran": 999}, "request 1 (x) had 999 cycles of the engine; it needs 1000"),
         ({"ended": None, "times": 0}, "request 1 (x) was lost"),
     ],
