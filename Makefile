@@ -6,7 +6,7 @@
 # make lint    ruff, mypy and Verilator's lint alone
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
 # make prove   all proofs of the RTL, with their broken twins
-# make fpga    cells, memories and clock of a node in an ECP5 into docs/hardware.md (long)
+# make fpga    a GPU for an FPGA board (examples/fpga), and what it takes there into docs/hardware.md (long)
 # make mutants the mutation score of the conformance check (long)
 # make mutants-firmware  that of the judges of runs (long)
 # make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the tables of docs/
@@ -49,7 +49,8 @@ prove: $(VENV)/.test
 
 fpga: $(VENV)/.run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[fpga]'
-	$(BIN)/python -m benchmarks.fpga --write docs/hardware.md
+	$(MAKE) -C examples/fpga
+	$(BIN)/python examples/fpga/report.py examples/fpga/build/report.json --write docs/hardware.md
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m benchmarks.mutation
