@@ -16,7 +16,7 @@ from ringhil.emulator.scenario import loads
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Result, Work
-from ringhil.protocol.wire import Compute, ResultStatus, Role
+from ringhil.protocol.wire import Compute, Flag, ResultStatus, Role
 
 GPU, PATIENCE = 2, 100
 STARTED, DONE, RUNNING = ResultStatus.STARTED, ResultStatus.DONE, ResultStatus.RUNNING
@@ -138,6 +138,18 @@ def test_its_gpu_may_be_lost_meanwhile() -> None:
     desk.port.pass_time(100 * PATIENCE)
     assert desk.told == [LOST]
     assert len(desk.port.sent) == 1
+
+
+def test_what_is_not_answered_goes_out_again_by_the_other_lane() -> None:
+    desk = Desk()
+    desk.launch()
+    for _ in range(4):
+        desk.port.pass_time(20 * PATIENCE)
+    assert [work.attempt for work in desk.port.sent] == [1, 2, 3, 4, 5]
+    assert len({work.unit for work in desk.port.sent}) == 1
+    lanes = [bool(work.flags & Flag.CCW) for work in desk.port.sent]
+    assert lanes == [lanes[0], not lanes[0], lanes[0], not lanes[0], lanes[0]]
+    assert desk.driver.resent == 4
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,18 @@ def test_memory_of_one_that_goes_is_given_on_when_it_has_gone() -> None:
     assert host.gpus.contexts[host.places[host.b]].limit == 80
 
 
+def test_a_process_is_told_of_the_least_that_it_was_given_anywhere() -> None:
+    """Before it has a context, of what its groups may have."""
+    host = Host(team="90K", a="60K")
+    assert host.tree.governor.limit(host.a) == 60
+    begun(host)
+    assert host.tree.governor.limit(host.a) == host.limits()[0]
+    host.write("team/gpu.memory.max", "20K")
+    host.settle()
+    assert host.tree.governor.limit(host.a) == host.limits()[0] == 10
+    assert Host().tree.governor.limit(Host().a) is None
+
+
 def test_what_follows_an_end_waits_for_it(host: Host) -> None:
     begun(host)
     host.ask(host.a, Compute.DESTROY)
@@ -131,6 +143,17 @@ def test_a_context_that_its_gpu_has_lost_unnoticed_is_created_on_its_terms(host:
     host.ask(host.b, Compute.CREATE)
     host.settle()
     assert host.limits() == [45, 45]
+
+
+def test_a_context_that_its_gpu_refuses_keeps_nothing_from_others(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(host.gpus, "_reply", lambda place, command: Reply(AckStatus.BUSY))
+        host.ask(host.a, Compute.CREATE)
+        host.settle()
+    assert not host.replies[-1].done
+    host.ask(host.b, Compute.CREATE)
+    host.settle()
+    assert host.gpus.contexts[host.places[host.b]].limit == 90
 
 
 def test_a_process_that_ends_without_a_word_gives_everything_back(host: Host) -> None:

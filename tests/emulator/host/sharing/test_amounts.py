@@ -1,0 +1,37 @@
+"""What is written to a group's files, in bytes and microseconds, and what the hardware is told, in pages and cycles."""
+
+import errno
+
+import pytest
+
+from ringhil.emulator.host.sharing.amounts import Units
+from ringhil.emulator.scenario import loads
+
+from .grouped import SERVER, number
+
+LARGEST = 2**32 - 1  # pages: a field of 32 bits
+
+
+def test_without_a_word_they_are_those_of_a_file() -> None:
+    sharing = loads(SERVER + "sharing: {applications: {x: {gpu: a.1, steps: 1, compute: 50}}}\n").sharing
+    assert sharing is not None
+    assert Units() == Units(sharing.cycle, sharing.page)
+
+
+def test_sizes_are_whole_pages_of_what_fits_their_field() -> None:
+    units = Units(page=1024)
+    assert [units.pages(text) for text in ("0", "1M", "3145727", "2G", f"{LARGEST}M", "max")] == [
+        0,
+        1,
+        2,
+        2048,
+        LARGEST,
+        None,
+    ]
+    assert number(units.pages, f"{LARGEST + 1}M") == number(units.pages, "-1") == errno.ERANGE
+    assert units.bytes_of(3) == 3 << 20
+
+
+@pytest.mark.parametrize("text", ["", "1.5M", "1 M", "M", "1X", "0x10", "\u0661"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    assert number(Units().pages, text) == errno.EINVAL
