@@ -16,6 +16,7 @@ from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy import POLICIES
 from ringhil.emulator.host.sharing.command import is_command
 from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.host.sharing.task_port import TaskPort
 from ringhil.emulator.host.work_count import WorkCount
 from ringhil.emulator.host.workload import WorkUnits
 from ringhil.firmware.actions import Action
@@ -41,7 +42,8 @@ class Cpu:
         self.on_grant: Callable[[CardView, Action], None] = lambda card, action: None  # Granted or Lapsed
         self.on_split: Callable[[int, tuple[int, ...]], None] = lambda units, shares: None  # see Policy
         self.work = WorkCount(0 if workload is None else workload.units)
-        self.driver = Driver(port, cards, config.patience)
+        self.task_port = TaskPort(port)
+        self.driver = Driver(self.task_port, cards, config.patience)
         self.on_counted: Callable[[], None] = lambda: None  # the cards have been counted, or those that will be
         self._counted = False
         self._port = port

@@ -49,7 +49,8 @@ def _outcome(sharing: Sharing, each: Application, default_slice: int, report: Ta
 
     step = total = None
     if report.trained is not None:
-        assert report.ready is not None and report.began is not None  # who has trained was there before
+        assert report.ready is not None  # who has trained was there before
+        assert report.began is not None
         step = round(in_time(report.trained - report.ready, _MS) / each.steps, 6)
         total = in_time(report.trained - report.began, _S)
     return ApplicationOutcome(

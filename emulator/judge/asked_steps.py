@@ -157,14 +157,18 @@ class AskedSteps:
 
     # ------------------------------------------------------------------------------------------------------ the end
 
-    def finish(self, reports: Mapping[str, TaskReport], excused: Callable[[Place], bool], now: int) -> None:
+    def finish(
+        self, reports: Mapping[str, TaskReport], excused: Callable[[Place], bool], now: int, *, whole: bool
+    ) -> None:
         """The run is over. `reports`: what the applications say themselves; `excused`: whether the one there has a
-        reason to end early."""
+        reason to end early; `whole`: no file has said when the run ends."""
         for place, task in self._tasks.items():
             file, report = task.file, reports[task.file.name]
             if task.created is not None and task.created < self._begins + file.start:
                 after = task.created - self._begins
                 self._tell(task, f"begins after {after} cycles; its file says {file.start}", task.created)
+            if whole and report.ended is None:
+                self._tell(task, "has not ended, and waits for nothing that will come", now)
             if report.ended is not None and report.failed is None:
                 steps = len(task.done)
                 if steps < file.steps or (steps > file.steps and not file.again):

@@ -468,7 +468,7 @@ class Conduct:
         self.one_by_one.finish(now, ended=tasks_ended)
         self.given_back.finish(now, ended=tasks_ended)
         reports = {name: report for name, (_, report) in self._server.applications.by_context().items()}
-        self.steps.finish(reports, self.one_by_one.excused, now)
+        self.steps.finish(reports, self.one_by_one.excused, now, whole=horizon is not None)
         self.ledger.finish(now)
 
 

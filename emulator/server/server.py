@@ -69,9 +69,10 @@ class LiveServer:
         self._workload = workload(scenario)
         cards, config = views(self.wiring, self.times), cpu_config(scenario, self.wiring, self.times)
         self.cpu = Cpu(self.kernel, cards, config, self._workload, self._on_done, on_progress)
-        self.process_groups = process_groups(scenario, self.wiring, self.kernel, self.cpu.driver)
-        self.applications = Applications(self.kernel, self.process_groups, tasks(scenario, self.wiring))
-        self.switching = SwitchService(self.kernel, self.cpu.driver, switching_plan(scenario, self.wiring))
+        port, driver = self.cpu.task_port, self.cpu.driver
+        self.process_groups = process_groups(scenario, self.wiring, port, driver)
+        self.applications = Applications(port, self.process_groups, tasks(scenario, self.wiring))
+        self.switching = SwitchService(port, driver, switching_plan(scenario, self.wiring))
         self.cpu.on_counted = self._on_counted
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split
@@ -264,13 +265,14 @@ class LiveServer:
 
     def _finish_work(self) -> None:
         """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one
-        that has failed at many GPUs may succeed at the next."""
+        that has failed at many GPUs may succeed at the next; or tasks wait for what never comes."""
         step, begin = 4 * (self.cpu.config.silence + self.cpu.config.patience), self._horizon
         while not (self.cpu.finished and self._tasks_finished):
             # At the same cycles wherever it is played on from: a branch may begin in between.
             self.kernel.run(begin + (max(0, self.kernel.now - begin) // step + 1) * step)
             quiet_since = begin + -(-max(0, self._progress_at - begin) // step) * step
-            if self._tasks_finished and self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
+            waited_for = not self._tasks_finished and self.cpu.task_port.pending
+            if not waited_for and self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
                 return
 
 
