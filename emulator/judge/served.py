@@ -11,6 +11,7 @@ from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
 from ringhil.emulator.judge.stopped import wrongly_stopped
+from ringhil.emulator.judge.turns_told import mistold
 from ringhil.emulator.scenario import SwitchPolicyName
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import CONTEXTS, Compute, ResultStatus
@@ -69,7 +70,7 @@ class Served:
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
         yield from _ready(plan, reports, spans)
-        yield from _told(reports, spans)
+        yield from mistold(plan, reports, spans)
         yield from wrongly_stopped(plan, reports, spans)
 
     def _failed(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
@@ -114,12 +115,3 @@ def _ready(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[P
             what = "" if span.part is None else f"part {span.part} of "
             yield f"cycle {span.began}: {what}request {span.request} is computed before it is there"
             return
-
-
-def _told(reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
-    """A report says what the launches had."""
-    for number, report in enumerate(reports):
-        had = sum(s.cycles for s in spans if s.request == number and s.gpu == report.gpu and not s.lost)
-        if report.ended is not None and report.ran != had:
-            name = f"request {number} ({report.task})"
-            yield f"{name} says that it had {report.ran} cycles of the engine; its launches had {had}"

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.sharing.switching.report import NO_OTHER_GPU, PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.scenario import SwitchPolicyName
 
 _STOPPING = (SwitchPolicyName.PIPESWITCH, SwitchPolicyName.STOP_START)
@@ -47,7 +47,7 @@ class _OnGpu:
     def _is_here(self, number: int) -> bool:
         report = self._reports[number]
         over_before = report.gpu is not None and report.gpu < self._gpu
-        return not over_before and (report.failed is None or number in self._turn)
+        return not over_before and (report.failed in (None, NO_OTHER_GPU) or number in self._turn)
 
     def _waiting(self, cycle: int) -> int | None:
         """The next one of those that have had no turn before this cycle, if it has come before or in it."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+NO_OTHER_GPU = "the GPU was lost, and there is no other"  # why a request has failed
+
 
 class SwitchPhase(StrEnum):
     """What a task is doing."""

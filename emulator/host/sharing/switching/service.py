@@ -7,7 +7,7 @@ from ringhil.emulator.host.sharing.driver import Driver
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.policies import SWITCH_POLICIES
 from ringhil.emulator.host.sharing.switching.policy import ServiceDesk
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport
+from ringhil.emulator.host.sharing.switching.report import NO_OTHER_GPU, PhaseSpan, RequestReport
 from ringhil.emulator.host.sharing.switching.strands import Strands
 
 
@@ -66,7 +66,7 @@ class SwitchService:
             report = self.reports[number]
             report.began, report.ran, report.beside, report.launches = None, 0, 0, 0
             if self._gpu == len(self.plan.gpus):
-                report.failed = "the GPU was lost, and there is no other"
+                report.failed = NO_OTHER_GPU
         if self._unserved:
             self._begin_on(self.plan)
 

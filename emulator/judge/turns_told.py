@@ -1,0 +1,67 @@
+"""Whether what is told of turns, of first stages and of cleanups is what was seen (docs/switching.md).
+
+A turn begins with its first launch, is over with its last one, and had what its launches had. A process takes as long
+to start, and to clean up, as the file says, in each of its turns; so does a worker of PipeSwitch that is recycled, and
+none has a turn meanwhile.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.scenario import SwitchPolicyName
+
+
+def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    """What is not as it must be."""
+    for number, report in enumerate(reports):
+        mine = [span for span in spans if span.request == number and span.gpu == report.gpu and not span.lost]
+        if report.turns and mine:
+            yield from _turns(f"request {number} ({report.task})", report, mine)
+            yield from _processes(plan, number, report, mine, max(span.ended for span in spans))
+    if plan.policy == SwitchPolicyName.PIPESWITCH:
+        for report in reports:
+            for turn in report.turns:
+                busy = [s for s in spans if s.gpu == turn.gpu and s.phase is SwitchPhase.CLEAN]
+                if sum(span.began <= turn.began < span.ended for span in busy) >= plan.workers:
+                    yield f"cycle {turn.began}: a worker of {report.task} computes, and all are being recycled"
+
+
+def _turns(name: str, report: RequestReport, spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    launches = [span for span in spans if span.phase is SwitchPhase.RUN]
+    last = max((span.ended for span in launches), default=report.ended)
+    if last != report.ended:
+        yield f"{name} is said to be over at cycle {report.ended}; its last launch was at {last}"
+    since = 0
+    for turn in report.turns:
+        its = [span for span in launches if since <= span.began < turn.ended]
+        since = turn.ended
+        began = min((span.began for span in its), default=turn.began)
+        had = sum(span.cycles for span in its)
+        if began != turn.began:
+            yield f"a turn of {name} is said to begin at cycle {turn.began}; it did at {began}"
+        if had != turn.ran:
+            yield f"a turn of {name} is said to have had {turn.ran} cycles of the engine; its launches had {had}"
+
+
+def _processes(
+    plan: SwitchPlan, number: int, report: RequestReport, spans: Sequence[PhaseSpan], now: int
+) -> Iterator[str]:
+    task, turns = plan.requests[number].task, len(report.turns)
+    wanted = {
+        SwitchPolicyName.PIPELINED: {SwitchPhase.START: task.start, SwitchPhase.CLEAN: task.clean},
+        SwitchPolicyName.STOP_START: {SwitchPhase.START: task.start, SwitchPhase.CLEAN: task.clean},
+        SwitchPolicyName.PIPESWITCH: {SwitchPhase.CLEAN: plan.recycle},
+    }.get(SwitchPolicyName(plan.policy), {})
+    for phase, cycles in wanted.items():
+        found = [span for span in spans if span.phase is phase]
+        short = next((span for span in found if span.ended - span.began < cycles), None)
+        if short is not None:
+            took = short.ended - short.began
+            yield f"{phase} of request {number} ({task.name}) took {took} cycles; its file says {cycles}"
+        due = turns
+        if phase is SwitchPhase.CLEAN:  # a context that is destroyed is the hardware's to say
+            recycled = plan.policy == SwitchPolicyName.PIPESWITCH
+            due = sum(turn.ended + cycles < now for turn in report.turns) if recycled else 0
+        if cycles and len(found) < due:
+            yield f"{phase} of request {number} ({task.name}) was done {len(found)} times in {turns} turns"

@@ -1,0 +1,136 @@
+"""Turns, starts and cleanups that are told otherwise than they were, or were otherwise than the file says, are told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.sharing.process import Busy
+from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Standby
+from ringhil.emulator.host.sharing.switching.plan import WantedTask
+from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
+from ringhil.emulator.host.sharing.switching.strands import Strand
+from ringhil.emulator.scenario import loads
+
+from .playing import play
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples/sweeps/switching-interrupt.yaml"
+FILE = EXAMPLE.read_text().split("recycle: [100, 9000]\n")[1]
+Mistake = Callable[[pytest.MonkeyPatch], None]
+
+
+def broken(policy: str) -> Sequence[str]:
+    text = FILE.replace("${policy}", policy).replace("${recycle}", "9000")
+    outcome = play(loads(text), cells_library())
+    assert outcome.switching is not None
+    assert any(request.stops for request in outcome.switching.requests)
+    return outcome.switching.broken
+
+
+def over_too_early(patch: pytest.MonkeyPatch) -> None:
+    over = SwitchPolicy.over
+
+    def told(self: SwitchPolicy, request: int) -> None:
+        over(self, request)
+        report = self.desk.reports[request]
+        assert report.ended is not None
+        report.ended -= 100
+
+    patch.setattr(SwitchPolicy, "over", told)
+
+
+def keeps_its_beginning(patch: pytest.MonkeyPatch) -> None:
+    stopped = SwitchPolicy.stopped
+
+    def told(self: SwitchPolicy, wanted: WantedTask) -> None:
+        began = self.desk.reports[wanted.number].began
+        stopped(self, wanted)
+        self.desk.reports[wanted.number].began = began
+
+    patch.setattr(SwitchPolicy, "stopped", told)
+
+
+def counts_turns_before(patch: pytest.MonkeyPatch) -> None:
+    stopped = SwitchPolicy.stopped
+
+    def told(self: SwitchPolicy, wanted: WantedTask) -> None:
+        stopped(self, wanted)
+        report = self.desk.reports[wanted.number]
+        report.stops[-1] = replace(report.stops[-1], ran=report.ran)
+
+    patch.setattr(SwitchPolicy, "stopped", told)
+
+
+def starts_once(patch: pytest.MonkeyPatch) -> None:
+    start = SwitchPolicy.start
+
+    def begun(self: SwitchPolicy, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
+        if self.desk.reports[wanted.number].stops:
+            wanted = replace(wanted, task=replace(wanted.task, start=0))
+        yield from start(self, wanted, slot, limit)
+
+    patch.setattr(SwitchPolicy, "start", begun)
+
+
+def cleans_quickly(patch: pytest.MonkeyPatch) -> None:
+    clean = SwitchPolicy.clean
+
+    def cleaned(self: SwitchPolicy, wanted: WantedTask, slot: Slot) -> Strand:
+        yield from clean(self, replace(wanted, task=replace(wanted.task, clean=0)), slot)
+
+    patch.setattr(SwitchPolicy, "clean", cleaned)
+
+
+def no_recycling_of_who_was_stopped(patch: pytest.MonkeyPatch) -> None:
+    clean = PipeSwitch._clean
+
+    def cleaned(self: PipeSwitch, wanted: WantedTask, worker: _Standby) -> Strand:
+        if self.queue.left(wanted):
+            worker.ready = True
+        else:
+            yield from clean(self, wanted, worker)
+
+    patch.setattr(PipeSwitch, "_clean", cleaned)
+
+
+def half_recycled(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(PipeSwitch, "_started", lambda self, cycles: iter([Busy(cycles // 2)]))
+
+
+def busy_workers(patch: pytest.MonkeyPatch) -> None:
+    """A worker is used as if it were ready."""
+    clean = PipeSwitch._clean
+
+    def cleaned(self: PipeSwitch, wanted: WantedTask, worker: _Standby) -> Strand:
+        worker.ready = True
+        yield from clean(self, wanted, worker)
+
+    patch.setattr(PipeSwitch, "_clean", cleaned)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "policy", "says"),
+    [
+        (over_too_early, "pipeswitch", "is said to be over at cycle"),
+        (over_too_early, "stop_start", "is said to be over at cycle"),
+        (keeps_its_beginning, "pipeswitch", "is said to begin at cycle"),
+        (counts_turns_before, "stop_start", "is said to have had"),
+        (starts_once, "stop_start", "cycles; its file says 300"),
+        (cleans_quickly, "stop_start", "cycles; its file says 200"),
+        (no_recycling_of_who_was_stopped, "pipeswitch", "times in"),
+        (half_recycled, "pipeswitch", "took 4500 cycles; its file says 9000"),
+        (busy_workers, "pipeswitch", "and all are being recycled"),
+    ],
+    ids=lambda each: each.__name__ if callable(each) else "",
+)
+def test_it_is_told(monkeypatch: pytest.MonkeyPatch, mistake: Mistake, policy: str, says: str) -> None:
+    mistake(monkeypatch)
+    found = broken(policy)
+    assert any(says in each for each in found), found
+
+
+@pytest.mark.parametrize("policy", ["pipeswitch", "stop_start"])
+def test_without_a_mistake_nothing_is(policy: str) -> None:
+    assert broken(policy) == ()
