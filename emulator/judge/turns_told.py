@@ -16,8 +16,11 @@ def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[
     """What is not as it must be."""
     for number, report in enumerate(reports):
         mine = [span for span in spans if span.request == number and span.gpu == report.gpu and not span.lost]
-        if report.turns and mine:
-            yield from _turns(f"request {number} ({report.task})", report, mine)
+        name = f"request {number} ({report.task})"
+        if report.ended is not None and not (report.turns and mine):
+            yield f"{name} is over, and has had no turn"
+        elif report.turns:
+            yield from _turns(name, report, mine)
             yield from _processes(plan, number, report, mine, max(span.ended for span in spans))
     if plan.policy == SwitchPolicyName.PIPESWITCH:
         for report in reports:

@@ -187,3 +187,10 @@ def test_who_may_not_be_stopped(policy: str, monkeypatch: pytest.MonkeyPatch) ->
     assert outcome.switching is not None
     assert outcome.switching.broken == ()
     assert not any(request.stops for request in outcome.switching.requests)
+
+
+@pytest.mark.parametrize("at", [21500, 22500])
+def test_a_stop_is_for_somebody_whose_gpu_is_lost_before_its_turn(at: int) -> None:
+    """No other GPU is left: the request fails, without a phase of its own."""
+    text = STOP_START.replace("gpu: [a.2, a.1]", "gpu: a.2").replace("train: {", "train: {clean: 9000, ")
+    assert told(text + f"timeline: [{{at: {at}, fault: dead, gpu: a.2}}]\n") == ()

@@ -25,7 +25,7 @@ def broken(policy: str) -> Sequence[str]:
     text = FILE.replace("${policy}", policy).replace("${recycle}", "9000")
     outcome = play(loads(text), cells_library())
     assert outcome.switching is not None
-    assert any(request.stops for request in outcome.switching.requests)
+    assert any(request.stops for request in outcome.switching.requests) or outcome.switching.broken
     return outcome.switching.broken
 
 
@@ -39,6 +39,13 @@ def over_too_early(patch: pytest.MonkeyPatch) -> None:
         report.ended -= 100
 
     patch.setattr(SwitchPolicy, "over", told)
+
+
+def over_without_a_launch(patch: pytest.MonkeyPatch) -> None:
+    def told(*of: object) -> Strand:
+        yield from ()
+
+    patch.setattr(SwitchPolicy, "run", told)
 
 
 def keeps_its_beginning(patch: pytest.MonkeyPatch) -> None:
@@ -115,6 +122,7 @@ def busy_workers(patch: pytest.MonkeyPatch) -> None:
     [
         (over_too_early, "pipeswitch", "is said to be over at cycle"),
         (over_too_early, "stop_start", "is said to be over at cycle"),
+        (over_without_a_launch, "stop_start", "is over, and has had no turn"),
         (keeps_its_beginning, "pipeswitch", "is said to begin at cycle"),
         (counts_turns_before, "stop_start", "is said to have had"),
         (starts_once, "stop_start", "cycles; its file says 300"),
