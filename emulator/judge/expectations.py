@@ -1,6 +1,6 @@
 """Judges the items of a scenario's `expect` against what the CPU knows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
@@ -11,7 +11,9 @@ from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.scenario import Expectation, GpuRef, LinkRef, When
+from ringhil.emulator.scenario import Check, Expectation, GpuRef, LinkRef, When
+
+UNTOLD = "expected "  # how what can't be told of `expect` begins
 
 
 @dataclass
@@ -127,8 +129,17 @@ class Expectations:
             if item.ok is None:
                 item.ok, item.found = self._held(item)
         return tuple(
-            Expected(i.index, bool(i.ok), i.expectation.line, _text(i.expectation), i.found) for i in self._items
+            Expected(item.index, bool(item.ok), item.expectation.line, _text(item.expectation, told), item.found)
+            for item in self._items
+            if (told := [check for check in item.expectation.checks if not check.untold(self._findings)])
         )
+
+    def untold(self) -> Iterator[str]:
+        """What this run can't tell, and why."""
+        for item in self._items:
+            for check in item.expectation.checks:
+                if why := check.untold(self._findings):
+                    yield f"{UNTOLD}{_text(item.expectation, [check])}: {why}"
 
     def _watch(self, item: _Item) -> None:
         """What has to hold at every cycle: if it doesn't at this one, that settles it."""
@@ -175,10 +186,10 @@ def _awaited(expectation: Expectation, cards: tuple[str, ...]) -> set[str]:
     return named or set(cards)
 
 
-def _text(expectation: Expectation) -> str:
+def _text(expectation: Expectation, checks: Sequence[Check]) -> str:
     when = "at the end" if expectation.kind == When.END else f"{expectation.kind} {expectation.cycle}"
     if expectation.kind == When.ALWAYS:
         when = "always"
         when += f" from {expectation.since}" if expectation.since else ""
         when += f" until {expectation.until}" if expectation.until is not None else ""
-    return f"{when}: " + "; ".join(map(str, expectation.checks))
+    return f"{when}: " + "; ".join(map(str, checks))

@@ -182,7 +182,8 @@ class Judge:
             switching.broken if switching else (),
         )
         found = self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
-        return replace(found, switching=switching)
+        not_judged = (*found.not_judged, *self.expectations.untold())
+        return replace(found, switching=switching, not_judged=not_judged)
 
     def _switching(self) -> SwitchingOutcome | None:
         switching, service = self._server.scenario.switching, self._server.switching

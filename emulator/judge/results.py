@@ -130,6 +130,7 @@ class Results:
             not_judged=(
                 *watch.not_judged(now),
                 *_disturbed(evidence),
+                *(f"application {name}: card {card} can't be counted" for name, card in evidence.unknown()),
                 *([f"work: {why}"] if (why := watch.undoable()) and work.completed != work.units else []),
             ),
             engine={

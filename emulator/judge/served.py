@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.judge.at_once import idle_turns
 from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
 from ringhil.emulator.judge.stopped import wrongly_stopped
 from ringhil.emulator.judge.turns_told import mistold
@@ -72,6 +73,7 @@ class Served:
         yield from _ready(plan, reports, spans)
         yield from mistold(plan, reports, spans)
         yield from wrongly_stopped(plan, reports, spans)
+        yield from idle_turns(plan, reports, spans)
 
     def _failed(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
         enough = len({wanted.task.name for wanted in plan.requests}) < CONTEXTS - 1  # 0 is that of plain work

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.presets import off_presets
 from ringhil.emulator.scenario import SwitchPolicyName, TaskSwitching
 from ringhil.emulator.scenario.switching import MIB
@@ -18,8 +18,8 @@ _KIB = 1024  # bytes
 @dataclass(frozen=True)
 class RequestOutcome:
     """One request. Milliseconds since the cards were counted: `wanted`, first launch (`began`), end of the last one
-    (`ended`). `ran_ms`: what it had of the engine, as the GPU says; `attempts` to begin it; `stops`: how often it was
-    stopped for another one."""
+    (`ended`). `ran_ms`: what it had of the engine, as the GPU says, on the GPU that it was on last; `attempts` to begin
+    it; `stops`: how often it was stopped for another one."""
 
     task: str
     gpu: str | None
@@ -35,8 +35,9 @@ class RequestOutcome:
 
 @dataclass(frozen=True)
 class SwitchOutcome:
-    """From one request's turn to the next. `startup_ms`: until the next one's first launch; `overhead_ms`: all the time
-    from the one's end (`since_ms`) to the other's end (`until_ms`) in which the engine worked for no task."""
+    """From one request's turn to the next. From the one's end (`since_ms`), or from when the other came, if that was
+    later, `startup_ms`: until the other's first launch; `overhead_ms`: all the time until the other's end (`until_ms`)
+    in which the engine worked for no task."""
 
     before: str
     after: str
@@ -62,8 +63,8 @@ class PhaseOutcome:
 @dataclass(frozen=True)
 class SwitchingOutcome:
     """One policy. `overhead_ms`: of a switch on the average; `utilisation`: share of the time from the first launch to
-    the last end in which the engine worked for a task; `latency_ms`: from when a request of inference came to its end,
-    on the average. `memory`: most bytes that were held on a GPU; `held`: for each
+    the last one's end in which the engine worked for a task, as the answers to launches say; `latency_ms`: from when a
+    request of inference came to its end, on the average. `memory`: most bytes that were held on a GPU; `held`: for each
     GPU the bytes from a time in ms on. `broken`: what must never be."""
 
     policy: str
@@ -118,7 +119,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             failed=r.ended is None,
             why=r.failed or (None if r.ended is not None else "the run ended before it was done"),
             wanted_ms=time(r.wanted),
-            began_ms=None if (began := _first(r)) is None else time(began),
+            began_ms=None if r.first is None else time(r.first),
             ended_ms=None if r.ended is None else time(r.ended),
             ran_ms=ms(r.ran),
             attempts=r.attempts,
@@ -142,7 +143,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
         policy=switching.policy,
         overhead_ms=_mean([s.overhead_ms for s in switches]),
         startup_ms=_mean([s.startup_ms for s in switches]),
-        utilisation=_utilisation(evidence.reports),
+        utilisation=_utilisation(evidence.spans),
         latency_ms=_mean(
             [
                 ms(r.ended - r.wanted)
@@ -178,9 +179,9 @@ class _Switch:
 
 
 def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
-    """Those between two turns of requests that were served. What the engine did meanwhile: the later one's work,
-    without what it had before, and what the one behind it had already."""
-    turns = [(report, turn) for report in reports for turn in report.turns]
+    """Those between two turns that are over: a request's last one, and those that ended for another one. What the
+    engine did meanwhile: the later one's work, without what it had before, and what the one behind it had already."""
+    turns = [(report, turn) for report in reports for turn in report.turns_over]
     turns.sort(key=lambda each: each[1].ended)
     ahead = [*(report.beside for report, _ in turns), 0]  # only tasks that are never stopped run beside others
     found = []
@@ -191,23 +192,18 @@ def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
     return found
 
 
-def _first(report: RequestReport) -> int | None:
-    """Its first launch, on the GPU that it was on last."""
-    if report.turns:
-        return report.turns[0].began
-    return report.began if report.began is not None or not report.stops else report.stops[-1].began
-
-
 def _mean(values: Sequence[float]) -> float | None:
     return round(sum(values) / len(values), 6) if values else None
 
 
-def _utilisation(reports: Sequence[RequestReport]) -> float | None:
-    begins = [began for report in reports if (began := _first(report)) is not None]
-    ends = [report.ended for report in reports if report.ended is not None]
-    if not begins or not ends:
+def _utilisation(spans: Sequence[PhaseSpan]) -> float | None:
+    """Of launches that were answered: what a GPU had computed before it was lost counts, and so does what is done
+    again."""
+    launches = [span for span in spans if span.phase is SwitchPhase.RUN and not span.lost]
+    if not launches:
         return None
-    return round(sum(report.ran for report in reports) / max(1, max(ends) - min(begins)), 6)
+    whole = max(span.ended for span in launches) - min(span.began for span in launches)
+    return round(sum(span.cycles for span in launches) / max(1, whole), 6)
 
 
 def _off_presets(switching: TaskSwitching, evidence: SwitchingEvidence) -> Iterator[str]:

@@ -21,7 +21,8 @@ def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[
             yield f"{name} is over, and has had no turn"
         elif report.turns:
             yield from _turns(name, report, mine)
-            yield from _processes(plan, number, report, mine, max(span.ended for span in spans))
+            until = max(span.ended for span in spans if span.gpu == report.gpu)  # it may have been lost
+            yield from _processes(plan, number, report, mine, until)
     if plan.policy == SwitchPolicyName.PIPESWITCH:
         for report in reports:
             for turn in report.turns:
@@ -36,6 +37,8 @@ def _turns(name: str, report: RequestReport, spans: Sequence[PhaseSpan]) -> Iter
     if last != report.ended:
         yield f"{name} is said to be over at cycle {report.ended}; its last launch was at {last}"
     since = 0
+    if report.first != report.turns[0].began:
+        yield f"{name} is said to be launched first at cycle {report.first}; it was at {report.turns[0].began}"
     for turn in report.turns:
         its = [span for span in launches if since <= span.began < turn.ended]
         since = turn.ended
@@ -48,7 +51,7 @@ def _turns(name: str, report: RequestReport, spans: Sequence[PhaseSpan]) -> Iter
 
 
 def _processes(
-    plan: SwitchPlan, number: int, report: RequestReport, spans: Sequence[PhaseSpan], now: int
+    plan: SwitchPlan, number: int, report: RequestReport, spans: Sequence[PhaseSpan], until: int
 ) -> Iterator[str]:
     task, turns = plan.requests[number].task, len(report.turns)
     wanted = {
@@ -65,6 +68,6 @@ def _processes(
         due = turns
         if phase is SwitchPhase.CLEAN:  # a context that is destroyed is the hardware's to say
             recycled = plan.policy == SwitchPolicyName.PIPESWITCH
-            due = sum(turn.ended + cycles < now for turn in report.turns) if recycled else 0
+            due = sum(turn.ended + cycles < until for turn in report.turns) if recycled else 0
         if cycles and len(found) < due:
             yield f"{phase} of request {number} ({task.name}) was done {len(found)} times in {turns} turns"

@@ -312,6 +312,11 @@ class Watch:
             return "no GPU is named: records are never carried, and a GPU is missing"
         return None
 
+    def uncountable(self, card: int) -> bool:
+        """Whether the CPU rightly knows of no GPU of this card."""
+        known = self._views[card].members
+        return not known and (self.cards[card].truth.disturbed or not self.oracle.able(card))
+
     def _all_wrong(self, cards: list[int]) -> bool:
         """A GPU corrupts results, and nobody among the members of the cards is there to do better."""
         corrupt = any(kind == "corrupt" for card in cards for _, kind in self.cards[card].truth.liars)

@@ -118,9 +118,10 @@ def words(node: dict[str, Any]) -> str:
 
 
 def _items(node: dict[str, Any]) -> str:
-    if "maxItems" in node:
-        return f" of {node['maxItems']} items"
-    return " of at least 1 item" if node.get("minItems") else ""
+    low, high = node.get("minItems", 0), node.get("maxItems")
+    if high is not None:
+        return f" of {high} items" if low == high else f" of {low} .. {high} items"
+    return " of at least 1 item" if low else ""
 
 
 def _size(node: dict[str, Any]) -> str:

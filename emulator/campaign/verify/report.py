@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.judge.expectations import UNTOLD
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.sorts import sort_of
 
@@ -52,6 +53,15 @@ class VerifyReport:
             sort = verdict.state.value if first is None else sort_of(first.kind, first.text)
             found.setdefault(sort, []).append(verdict)
         return sorted(found.items(), key=lambda item: -len(item[1]))
+
+    def never_judged(self) -> list[tuple[Path, str]]:
+        """What no variant of a file could tell of its `expect`, in the order of the files."""
+        found: dict[Path, dict[str, None]] = {}
+        for verdict in self.results:
+            mine = dict.fromkeys(text for text in verdict.not_judged if text.startswith(UNTOLD))
+            before = found.get(verdict.file, mine)
+            found[verdict.file] = {text: None for text in before if text in mine}
+        return [(file, text) for file, texts in found.items() for text in texts]
 
     @property
     def files(self) -> int:

@@ -25,5 +25,10 @@ def show(report: VerifyReport, console: Console) -> None:
         console.print(f"{len(bad):,} did not pass, in {len(sorts):,} way{'' if len(sorts) == 1 else 's'}:")
         for sort, verdicts in sorts[:MOST]:
             console.print(f"  {len(verdicts):,} x {sort}", markup=False, soft_wrap=True)
+    never = report.never_judged()
+    for file, text in never[:MOST]:
+        console.print(f"[yellow]not judged:[/] {escape(file.as_posix())}: {escape(text)}", soft_wrap=True)
+    if len(never) > MOST:
+        console.print(f"... and {len(never) - MOST:,} more; --json has them all")
     colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

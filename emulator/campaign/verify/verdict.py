@@ -30,7 +30,7 @@ class Failure:
 class Verdict:
     """The verdict of variant `number` of `file`; `variant` is "" for a file without a sweep, else "gpu=a.3,at=2000".
 
-    `state`: PASS, FAIL, or ERROR: it could not be played.
+    `state`: PASS, FAIL, or ERROR: it could not be played. `not_judged`: what the run couldn't tell, and why.
     `line`: where the scenario's failing part stands, else its beginning. `seconds` are of the wall clock: the only part
     that differs from run to run. `left`: folder with what is needed to play it again.
     """
@@ -48,6 +48,7 @@ class Verdict:
     replay: str
     left: Path | None = None
     note: str = ""  # what went wrong while leaving it
+    not_judged: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -72,6 +73,7 @@ class Verdict:
             "cycles": self.cycles,
             "seconds": self.seconds,
             "failures": [failure.to_json() for failure in self.failures],
+            "not_judged": list(self.not_judged),
             "replay": self.replay,
             "left": None if self.left is None else self.left.as_posix(),
         }

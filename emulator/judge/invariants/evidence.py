@@ -51,10 +51,15 @@ class RunEvidence:
     def unreasonable(self) -> Iterator[tuple[str, str]]:
         """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
         for name, (place, report) in self.applications.by_context().items():
-            if report.failed is not None and not self.conduct.one_by_one.excused(
-                (place.card, place.gpu, place.context)
-            ):
+            excused = self.conduct.one_by_one.excused((place.card, place.gpu, place.context))
+            if report.failed is not None and not excused and not self.watch.uncountable(place.card):
                 yield name, report.failed
+
+    def unknown(self) -> Iterator[tuple[str, str]]:
+        """Applications that have failed on a card that can't be counted: name of application and card."""
+        for name, (place, report) in self.applications.by_context().items():
+            if report.failed is not None and self.watch.uncountable(place.card):
+                yield name, self.wiring.cards[place.card].name
 
     def _undisturbed(self) -> Iterator[tuple[str, ContextRef, TaskReport]]:
         """Applications, without those to whose context a driver outside has spoken: what happens there isn't theirs."""

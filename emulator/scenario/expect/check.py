@@ -127,6 +127,10 @@ class Check(ABC):
     def differs(self, found: Findings) -> str | None:
         """None when it holds, otherwise what was found."""
 
+    def untold(self, found: Findings) -> str | None:
+        """Why this run can't tell whether it holds."""
+        return None
+
     @abstractmethod
     def write(self, entry: dict[str, Any]) -> None:
         """Put it into an entry of `expect`. Raises ValueError when no entry can say it beside what is there."""

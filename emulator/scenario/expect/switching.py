@@ -89,6 +89,11 @@ class SwitchingIs(Check):
         said = ", ".join(f"{name} {_UNITS[name].format(value)}" for name, value in self.given.items())
         return f"switching by {self.policy}: {said}"
 
+    def untold(self, found: Findings) -> str | None:
+        """Another policy is played."""
+        it = found.switching()
+        return None if it is None or it.policy == self.policy else "another policy is played"
+
     def write(self, entry: dict[str, Any]) -> None:
         """Each policy once."""
         by_policy = entry.setdefault(self.KEY, {})
@@ -99,7 +104,7 @@ class SwitchingIs(Check):
     def differs(self, found: Findings) -> str | None:
         """What is beyond its limit, as it was measured up to now; what can't be told yet is."""
         it = found.switching()
-        if it is None or it.policy != self.policy:
+        if it is None or self.untold(found):
             return None
         wrong = []
         for name, took, limit in (
@@ -107,12 +112,17 @@ class SwitchingIs(Check):
             ("latency", it.latency_ms, self.latency),
         ):
             if limit is not None and (took is None or took * _US > limit):
-                wrong.append(f"{name} " + ("unknown" if took is None else f"{took * _US:.0f} us"))
+                wrong.append(f"{name} " + ("unknown" if took is None else f"{_shown(took * _US)} us"))
         if self.utilisation is not None and (it.utilisation or 0) * _PERCENT < self.utilisation:
-            said = "unknown" if it.utilisation is None else f"{it.utilisation * _PERCENT:.2f} %"
+            said = "unknown" if it.utilisation is None else f"{_shown(it.utilisation * _PERCENT)} %"
             wrong.append(f"utilisation {said}")
         if self.memory is not None and it.memory > self.memory * MIB:
             wrong.append(f"memory {it.memory / MIB:g} MiB")
         if self.failed is not None and it.refused != self.failed:
             wrong.append(f"failed {it.refused}")
         return ", ".join(wrong) or None
+
+
+def _shown(value: float) -> str:
+    """With as many digits as it is measured in: what is beyond a limit never reads like it."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")

@@ -5,11 +5,13 @@ Nothing in it is expected, and no run of it may fail.
 """
 
 import random
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from tests.emulator.server.campaign import parameters
 
-from ringhil.emulator.scenario import FAULTS
+from ringhil.emulator.scenario import FAULTS, ScenarioError, loads
 
 _SHORT = "census_period: 2000, keepalive_interval: 1200"
 
@@ -114,6 +116,12 @@ def switching(seed: int) -> str:
     ]
     gpus = rng.sample(["a.1", "a.2", "a.3"], rng.randint(1, 3))
     settings = f"device_memory: 16000, context_switch: {rng.choice([0, 14, 140])}, default_slice: 2000"
+    policy = rng.choice(["pipelined", "pipelined", "pipelined", "pipeswitch", "stop_start", "resident"])
+    presets = [
+        f"  first_preset: {rng.choice([12000, 16000])}",
+        f"  second_preset: {rng.choice([0, 20, 400, 2400, 9000])}",
+    ]
+    tight = policy != "pipelined" and seed % 3 == 0
     lines = [
         f"seed: {rng.randrange(1000)}",
         "server:",
@@ -121,9 +129,8 @@ def switching(seed: int) -> str:
         f"  settings: {{{settings}}}",
         "switching:",
         f"  gpu: [{', '.join(gpus)}]",
-        f"  policy: {rng.choice(['pipelined', 'pipelined', 'pipelined', 'pipeswitch', 'stop_start', 'resident'])}",
-        f"  first_preset: {rng.choice([12000, 16000])}",
-        f"  second_preset: {rng.choice([0, 20, 400, 2400, 9000])}",
+        f"  policy: {policy}",
+        *([] if tight else presets),
         f"  left: {rng.randint(0, 5)}",
         *rng.choice([[], ["  interrupt: true"]]),
         "  tasks:",
@@ -131,7 +138,27 @@ def switching(seed: int) -> str:
         f"  requests: [{', '.join(requests)}]",
         *_timeline(rng, 4, gpus, 20000),
     ]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    return _with_least_memory(text) if tight else text
+
+
+def interrupted(seed: int) -> str:
+    """The same, by a policy that stops training for others."""
+    rng = random.Random(f"interrupted {seed}")
+    text = re.sub(r"policy: \w+", f"policy: {rng.choice(['pipeswitch', 'stop_start'])}", switching(seed))
+    text = text.replace("  interrupt: true\n", "")
+    more = f"workers: {rng.choice([2, 2, 3])}\n  recycle: {rng.choice([0, 100, 9000, 60000])}"
+    return text.replace("  tasks:\n", f"  interrupt: true\n  {more}\n  tasks:\n")
+
+
+def _with_least_memory(text: str) -> str:
+    """There is room for each task, and hardly for several: memory is refused."""
+    for pages in range(50, 16000, 50):
+        with suppress(ScenarioError):
+            found = text.replace("device_memory: 16000", f"device_memory: {pages}")
+            loads(found)
+            return found
+    return text
 
 
 def _terms(rng: random.Random, memory: int, parts: Sequence[str] = ()) -> str:

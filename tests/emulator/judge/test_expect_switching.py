@@ -28,9 +28,15 @@ def judged(limits: str) -> Outcome:
 @pytest.mark.parametrize("policy", ["pipelined", "stop_start"])
 def test_it_holds_where_it_is_so(policy: str) -> None:
     """Only of the policy that is played."""
-    found = judged(f"{{{policy}: {{overhead: 0, latency: 0, utilisation: 100, memory: 1, failed: 1}}}}").expect[0]
-    assert found.ok == (policy != "pipelined")
-    if not found.ok:
+    outcome = judged(f"{{{policy}: {{overhead: 0, latency: 0, utilisation: 100, memory: 1, failed: 1}}}}")
+    if policy != "pipelined":
+        assert outcome.expect == ()
+        (said,) = outcome.not_judged
+        assert said.startswith("expected at the end: switching by stop_start: overhead at most 0 us")
+        assert said.endswith(": another policy is played")
+    else:
+        (found,) = outcome.expect
+        assert not found.ok
         overhead, latency, utilisation, memory, failed = found.found.split(", ")
         names = (overhead.split()[0], latency.split()[0], utilisation.split()[0], failed)
         assert names == ("overhead", "latency", "utilisation", "failed 0")
@@ -41,6 +47,21 @@ def test_it_holds_where_it_is_so(policy: str) -> None:
         shorter = (f"overhead: {limits[0] - 1}", f"latency: {limits[1] - 1}")
         for less in (*shorter, f"utilisation: {limits[2] + 1}", f"memory: {limits[3] - 1}"):
             assert not judged(f"{{{policy}: {{{less}}}}}").expect[0].ok
+
+
+def test_what_is_beside_it_is_judged() -> None:
+    limits = "{pipelined: {failed: 0}, resident: {failed: 0}}"
+    outcome = play(loads(f"{FILE}expect: [{{end: true, count: {{a: 2}}, switching: {limits}}}]"), cells_library())
+    assert [(each.ok, each.text) for each in outcome.expect] == [
+        (False, "at the end: count of card a is 2; switching by pipelined: failed 0")
+    ]
+    assert outcome.not_judged == ("expected at the end: switching by resident: failed 0: another policy is played",)
+
+
+def test_what_is_beyond_a_limit_never_reads_like_it() -> None:
+    (found,) = judged("{pipelined: {utilisation: 100}}").expect
+    exact = found.found.split()[1]
+    assert float(exact) == round(float(exact), 4) != round(float(exact), 2)
 
 
 def test_before_a_switch_is_over_its_cost_is_not_known() -> None:

@@ -58,6 +58,23 @@ def test_work_that_nobody_does_rightly_is_not_judged(library: Library, other: st
     assert (alone.verdict, alone.work["lost"]) == ("pass", 0)
 
 
+def test_an_application_on_a_card_that_nobody_can_count_is_not_judged(library: Library) -> None:
+    """Its entry GPU is the only one with a host link."""
+    text = """
+server: {cards: {a: {gpus: 2, host_links: [0]}, b: {gpus: 2}}}
+sharing:
+  applications:
+    u: {gpu: a.1, steps: 2, host: 50, compute: 90, memory: 100}
+    v: {gpu: b.1, steps: 2, host: 50, compute: 90, memory: 100}
+timeline: [{at: 0, fault: dead, gpu: a.0}]
+"""
+    outcome = play(loads(text), library)
+    assert outcome.failures == ()
+    assert "application u: card a can't be counted" in outcome.not_judged
+    assert not any("application v" in said for said in outcome.not_judged)
+    assert {name: each.failed for name, each in outcome.applications.items()} == {"u": True, "v": False}
+
+
 def test_work_for_which_no_gpu_is_named_is_not_judged(library: Library) -> None:
     """Without records the GPUs of a card are known while all are counted, not after a take-over by one less."""
     server = "server: {cards: {a: {gpus: 6, host_links: [0, 5]}}, settings: {records: %s}}\n"

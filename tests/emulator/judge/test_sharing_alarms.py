@@ -11,7 +11,7 @@ from ringhil.emulator.scenario import loads
 from . import any_sharing
 from .playing import play
 
-KINDS = (any_sharing.sharing, any_sharing.trouble, any_sharing.switching)
+KINDS = (any_sharing.sharing, any_sharing.trouble, any_sharing.switching, any_sharing.interrupted)
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +34,24 @@ def test_some_files(library: Library, kind: Callable[[int], str], seed: int) -> 
 @pytest.mark.parametrize("seed", [41, 134, 238, 331, 359, 417])
 def test_what_has_failed_once(library: Library, seed: int) -> None:
     assert_passes(any_sharing.sharing(seed), library)
+
+
+CROWDED = """
+server:
+  cards: {a: {gpus: 3}}
+  settings: {device_memory: 100}
+switching:
+  gpu: a.1
+  policy: pipeswitch
+  workers: 5
+  tasks: {x: {layers: [{name: l, weights: 5000000, operations: 1000000}], environment: 20}}
+  requests: [{task: x}, {task: x}]
+"""
+
+
+def test_what_was_made_before_a_refusal_is_destroyed(library: Library) -> None:
+    outcome = play(loads(CROWDED), library)
+    assert outcome.failures == ()
+    assert outcome.switching is not None
+    assert [request.why for request in outcome.switching.requests] == ["the GPU has no room for it"] * 2
+    assert [changes[-1][1] for changes in outcome.switching.held.values()] == [0]

@@ -1,11 +1,12 @@
 """Figures of switches, from what was seen of them, and what must never be."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
-from ringhil.emulator.host.sharing.switching.report import RequestReport
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
 from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.scenario import SwitchPolicyName, loads
 
@@ -22,7 +23,12 @@ PLAN = SwitchPlan("pipelined", ((0, 1),), [WantedTask(n, TASK, 0) for n in range
 
 
 def report(began: int, ended: int, ran: int = 1000, beside: int = 0) -> RequestReport:
-    return RequestReport("x", began=began, ended=ended, ran=ran, beside=beside, times=1, gpu=0)
+    return RequestReport("x", first=began, began=began, ended=ended, ran=ran, beside=beside, times=1, gpu=0)
+
+
+def launches(*times: tuple[int, int]) -> list[PhaseSpan]:
+    """Each had 1,000 cycles of the engine."""
+    return [PhaseSpan(n, SwitchPhase.RUN, 0, 0, began, ended, 1000) for n, (began, ended) in enumerate(times)]
 
 
 # The second one begins beside the first, and has 300 by its end; the third one begins late.
@@ -30,14 +36,17 @@ GOOD = (report(100, 1400), report(900, 2200, beside=300), report(2500, 3600))
 
 
 def judged(
-    reports: tuple[RequestReport, ...], held: tuple[tuple[int, int], ...] = (), **more: bool
+    reports: tuple[RequestReport, ...],
+    held: tuple[tuple[int, int], ...] = (),
+    spans: Sequence[PhaseSpan] = (),
+    **more: bool,
 ) -> SwitchingOutcome:
     assert SCENARIO.switching is not None
-    return switching_outcome(SCENARIO.switching, SwitchingEvidence(PLAN, reports, (), [held], 0, **more))
+    return switching_outcome(SCENARIO.switching, SwitchingEvidence(PLAN, reports, spans, [held], 0, **more))
 
 
 def test_overhead_is_the_time_in_which_the_engine_worked_for_nobody() -> None:
-    found = judged(GOOD, ((50, 10), (800, 20)))
+    found = judged(GOOD, ((50, 10), (800, 20)), launches((100, 1400), (900, 2200), (2500, 3600)))
     assert [(switch.startup_ms, switch.overhead_ms) for switch in found.switches] == [(0, 0.1), (0.3, 0.4)]
     assert (found.overhead_ms, found.startup_ms) == (0.25, 0.15)
     assert found.utilisation == round(3000 / 3500, 6)
@@ -53,6 +62,26 @@ def test_what_the_next_but_one_had_beside_the_next_is_no_overhead() -> None:
 def test_a_request_that_comes_late_is_waited_for() -> None:
     late = replace(GOOD[2], wanted=2400)
     assert [switch.overhead_ms for switch in judged((*GOOD[:2], late)).switches] == [0.1, 0.2]
+
+
+def test_training_that_is_not_over_has_worked_in_its_turns() -> None:
+    """It is stopped twice, and goes on after the second one when the run ends."""
+    stops = [Service(0, 100, 1100, 1000), Service(0, 2300, 3300, 1000)]
+    training = RequestReport("x", first=100, began=4600, ran=2000, gpu=None, stops=stops)
+    times = ((100, 1100), (1200, 2200), (2300, 3300), (3400, 4400), (4600, 5600))
+    spans = [replace(span, request=0) for span in launches(*times)]
+    found = judged((training, report(1200, 2200), report(3400, 4400)), (), spans, whole=False)
+    assert [(each.startup_ms, each.overhead_ms) for each in found.switches] == [(0.1, 0.1)] * 3
+    assert found.requests[0].began_ms == 0.1
+    assert found.utilisation == round(5000 / 5500, 6)
+
+
+def test_what_a_lost_gpu_has_computed_was_computed() -> None:
+    spans = launches((100, 1100), (1200, 2200))
+    lost = PhaseSpan(1, SwitchPhase.RUN, 0, 0, 2200, 9000, lost=True)
+    failed = RequestReport("x", failed="the GPU was lost", attempts=1)
+    assert judged((report(100, 1100), failed, failed), (), [*spans, lost]).utilisation == round(2000 / 2100, 6)
+    assert judged((failed, failed, failed), (), [lost]).utilisation is None
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing.process import Busy
 from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Standby
-from ringhil.emulator.host.sharing.switching.plan import WantedTask
+from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
+from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.host.sharing.switching.strands import Strand
+from ringhil.emulator.judge.turns_told import mistold
 from ringhil.emulator.scenario import loads
 
 from .playing import play
@@ -142,3 +144,37 @@ def test_it_is_told(monkeypatch: pytest.MonkeyPatch, mistake: Mistake, policy: s
 @pytest.mark.parametrize("policy", ["pipeswitch", "stop_start"])
 def test_without_a_mistake_nothing_is(policy: str) -> None:
     assert broken(policy) == ()
+
+
+def first_launch_told_late(patch: pytest.MonkeyPatch) -> None:
+    over = SwitchPolicy.over
+
+    def told(self: SwitchPolicy, request: int) -> None:
+        over(self, request)
+        self.desk.reports[request].first = self.desk.port.now
+
+    patch.setattr(SwitchPolicy, "over", told)
+
+
+def test_the_first_launch_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    first_launch_told_late(monkeypatch)
+    assert any("is said to be launched first at" in each for each in broken("stop_start"))
+
+
+@pytest.mark.parametrize(("lost_at", "told"), [(5000, False), (70000, True)])
+def test_a_worker_is_recycled_unless_its_gpu_is_lost(lost_at: int, told: bool) -> None:
+    """The run goes on elsewhere, for long."""
+    part = Subtask(1, 8, 900)
+    task = PlannedTask("x", 0, 0, 0, False, 1, 1, (part,), part, (part,))
+    requests = [WantedTask(n, task, 0) for n in range(2)]
+    plan = SwitchPlan("pipeswitch", ((0, 1), (0, 2)), requests, 8, 20, 0, 2, 2, 60000, False)
+    reports = [
+        RequestReport("x", first=at, began=at, ended=at + 900, ran=900, gpu=gpu) for gpu, at in ((0, 100), (1, lost_at))
+    ]
+    spans = [
+        PhaseSpan(0, SwitchPhase.RUN, 0, 0, 100, 1000, 900),
+        PhaseSpan(1, SwitchPhase.RUN, 0, 0, 1000, lost_at, 0, lost=True),
+        PhaseSpan(1, SwitchPhase.RUN, 0, 1, lost_at, lost_at + 900, 900),
+        PhaseSpan(1, SwitchPhase.CLEAN, None, 1, lost_at + 900, lost_at + 60900),
+    ]
+    assert [*mistold(plan, reports, spans)] == ["clean of request 0 (x) was done 0 times in 1 turns"] * told

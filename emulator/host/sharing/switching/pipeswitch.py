@@ -52,15 +52,17 @@ class PipeSwitch(SwitchPolicy):
     def _serve(self) -> Strand:
         tasks = [wanted.task for wanted in self.requests]
         environment, models = max(t.environment for t in tasks), max(t.whole.pages for t in tasks)
+        made = list[Slot]()
         try:
-            yield from self._memory.create(models)
-            yield from self._memory.allocate(models)
-            for worker in self._workers:
-                yield from worker.slot.create(environment)
-                yield from worker.slot.allocate(environment)
+            for slot in (self._memory, *(worker.slot for worker in self._workers)):
+                pages = models if slot is self._memory else environment
+                yield from slot.create(pages)
+                made.append(slot)
+                yield from slot.allocate(pages)
         except RefusedMemoryError as error:
             for request in self.requests:
                 self.refused(request.number, error)
+            yield from self._destroy(made)
             return
         # All of them start at the same time, and each imports every model.
         longest = max(self.requests, key=lambda wanted: wanted.task.start)
@@ -85,7 +87,10 @@ class PipeSwitch(SwitchPolicy):
             worker.ready = False
             self.desk.strands.begin(self._clean(wanted, worker))
         yield Until(lambda: all(worker.ready for worker in self._workers))
-        for slot in (*(worker.slot for worker in self._workers), self._memory):
+        yield from self._destroy((*(worker.slot for worker in self._workers), self._memory))
+
+    def _destroy(self, slots: Iterable[Slot]) -> Strand:
+        for slot in slots:
             yield from slot.destroy()
 
     def _started(self, cycles: int) -> Strand:

@@ -178,6 +178,8 @@ class SwitchPolicy(ABC):
         report, desk = self.desk.reports[request], self.desk
         if report.began is None:
             report.began = desk.port.now
+        if report.first is None:
+            report.first = desk.port.now
         began = PhaseSpan(request, SwitchPhase.RUN, part, desk.number, desk.port.now, 0)
         desk.open.append(began)
         answer = yield from slot.ask(Compute.LAUNCH, cycles)

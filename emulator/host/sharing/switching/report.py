@@ -44,13 +44,15 @@ class Service:
 
 @dataclass
 class RequestReport:
-    """One request. `wanted`: when it came; `began`: when its first launch went out, since it was stopped last; `ended`:
-    when all was computed; `ran`: cycles of the engine that it had, `beside` of them before the request before it had
-    ended. `times`: how often its execution was seen to be over; `gpu`: the number of the one that did it; `attempts` to
-    begin it; `stops`: its turns that ended for another request."""
+    """One request. `wanted`: when it came; `first`: when its first launch went out on the GPU that it was on last;
+    `began`: the same, since it was stopped last; `ended`: when all was computed; `ran`: cycles of the engine that it
+    had on that GPU, `beside` of them before the request before it had ended. `times`: how often its execution was seen
+    to be over; `gpu`: the number of the one that did it; `attempts` to begin it; `stops`: its turns that ended for
+    another request."""
 
     task: str
     wanted: int = 0
+    first: int | None = None
     began: int | None = None
     ended: int | None = None
     ran: int = 0
@@ -65,11 +67,15 @@ class RequestReport:
     @property
     def turns(self) -> list[Service]:
         """Those on the GPU on which it is over; none unless it is."""
+        return [turn for turn in self.turns_over if turn.gpu == self.gpu] if self.gpu is not None else []
+
+    @property
+    def turns_over(self) -> list[Service]:
+        """Those that ended for another request, on any GPU, and its last one, when it is over."""
         if self.gpu is None or self.began is None or self.ended is None:
-            return []
-        stops = self.stops_on(self.gpu)
-        ran = self.ran - sum(stop.ran for stop in stops)
-        return [*stops, Service(self.gpu, self.began, self.ended, ran)]
+            return self.stops
+        ran = self.ran - sum(stop.ran for stop in self.stops_on(self.gpu))
+        return [*self.stops, Service(self.gpu, self.began, self.ended, ran)]
 
     def stops_on(self, gpu: int | None) -> list[Service]:
         """Those on one GPU."""

@@ -64,7 +64,8 @@ class SwitchService:
         self._gpu += 1
         for number in self._unserved:
             report = self.reports[number]
-            report.began, report.ran, report.beside, report.launches = None, 0, 0, 0
+            report.first = report.began = None
+            report.ran = report.beside = report.launches = 0
             if self._gpu == len(self.plan.gpus):
                 report.failed = NO_OTHER_GPU
         if self._unserved:

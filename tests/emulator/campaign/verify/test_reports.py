@@ -3,15 +3,18 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from io import StringIO
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
+from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.judge.outcome import VerdictWord
 
 from .strict_junit import check, facts, properties
@@ -74,6 +77,22 @@ def test_control_characters_are_written_out_and_text_is_kept() -> None:
     assert "\\ud800" in (failure.text or "")
     assert "s/x.yaml:3: \\x1b[31m <&>" in (failure.text or "")
     assert "replay: again" in (failure.text or "")
+
+
+def test_what_no_variant_of_a_file_could_tell_is_said_once() -> None:
+    told = {"x.yaml": [("expected a", "expected b"), ("expected b",)], "y.yaml": [("expected a",), ()]}
+    told |= {"z.yaml": [("card a at the end", "expected c")]}
+    results = tuple(
+        Verdict(Path(file), n, "", (), "x", VerdictWord.PASS, 1, 10, 0.5, (), "again", not_judged=texts)
+        for file, runs in told.items()
+        for n, texts in enumerate(runs)
+    )
+    found = VerifyReport(results, "sha256:00", "1.2.3", 1.0)
+    assert found.never_judged() == [(Path("x.yaml"), "expected b"), (Path("z.yaml"), "expected c")]
+    assert found.to_json()["results"][4]["not_judged"] == ["card a at the end", "expected c"]
+    output = StringIO()
+    show(found, Console(file=output, width=200))
+    assert output.getvalue().splitlines()[:2] == ["not judged: x.yaml: expected b", "not judged: z.yaml: expected c"]
 
 
 def test_an_interrupted_run_has_not_passed_in_any_report() -> None:
