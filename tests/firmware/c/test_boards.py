@@ -64,11 +64,16 @@ def test_a_board_takes_part_through_a_fail_over_as_ours_would(port: str) -> None
     assert found[1]["verdict"] == "pass"
 
 
-def test_ten_runs_are_one(port: str) -> None:
-    scenario = loads(RING_OF_8.replace("45000", "12000").replace("20000", "3000").replace("40000", "11000"))
-    first = played(scenario, firmware_of([f"a.1={port}"]))
-    for _ in range(9):
-        assert played(scenario, firmware_of([f"a.1={port}"])) == first
+def test_ten_recordings_in_lock_step_are_one(port: str, tmp_path: Path) -> None:
+    """Byte for byte; and all frames are those of a run with our firmware."""
+    text = RING_OF_8.replace("45000", "12000").replace("20000", "3000").replace("40000", "11000")
+    first = tmp_path / "0"
+    for number in range(10):
+        recorded(tmp_path / str(number), text, firmware_of([f"a.1={port}"]))
+        assert (tmp_path / str(number)).read_bytes() == first.read_bytes()
+    with Recording(first) as recording:
+        assert sum("asked" in json.loads(row) for _, row in recording.outside()) >= 10
+    assert played(loads(text), firmware_of([f"a.1={port}"])) == played(loads(text), OURS)
 
 
 def test_a_microcontroller_takes_part_as_ours_would(tmp_path: Path) -> None:
