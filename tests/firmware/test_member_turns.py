@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ringhil.firmware.election import CANDIDATE, FOLLOWER, GRANT, GRANTING, HOLDER, RELEASE, UPLINK
+from ringhil.firmware.election import CANDIDATE, FOLLOWER, GRANT, GRANTING, HOLDER, RELEASE, RELUCTANT, UPLINK
 from ringhil.firmware.observations import Deposed
 from ringhil.protocol.frames import Election, Keepalive
 from ringhil.protocol.reasons import LeaseEnd
@@ -77,6 +77,37 @@ def test_alone_in_the_ring_it_waits_a_turn_after_a_lost_lease() -> None:
     bench = Bench()
     lose_lease(bench)
     assert CONFIG.turn <= waits_after(bench) <= CONFIG.turn + INTERVAL
+
+
+@pytest.mark.parametrize("silent", [False, True])
+@pytest.mark.parametrize("uplink", [0, UPLINK])
+def test_after_a_lost_lease_it_waits_for_those_that_it_hears_and_that_can(uplink: int, silent: bool) -> None:
+    """Whoever can't, or isn't there any more, isn't left the time that it would need."""
+    bench = Bench()
+    if silent:
+        bench.peer(1, FOLLOWER | uplink)
+    lost = lose_lease(bench)
+    assert not bench.member.peers[1].liveness.fresh(lost)
+    if not silent:
+        bench.peer(1, FOLLOWER | uplink)
+    assert bench.member._patience(bench.now) == (DETECTION if uplink and not silent else CONFIG.turn)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+@pytest.mark.parametrize("reluctant", [0, RELUCTANT])
+@pytest.mark.parametrize("uplink", [0, UPLINK])
+def test_a_role_goes_only_to_who_is_there_can_and_wants(uplink: int, reluctant: int, silent: bool) -> None:
+    """Others would leave it to nobody."""
+    bench = Bench()
+    bench.answer()
+    bench.wait(INTERVAL)
+    epoch = bench.elect()
+    bench.peer(1, FOLLOWER | uplink | reluctant)
+    while silent and bench.member.peers[1].liveness.up:
+        bench.wait(INTERVAL)
+        bench.answer(holder=0, epoch=epoch, state=GRANTING)
+    handed_over = Deposed(Role.ENTRY, epoch, LeaseEnd.HANDOVER) in bench.member.set_reluctant(True, bench.now)
+    assert handed_over == bool(uplink and not reluctant and not silent)
 
 
 @pytest.mark.parametrize(
