@@ -37,6 +37,8 @@ def asks_who() -> bytes:
 def attach(exchange: Exchange) -> m.AttachReply:
     """Who is there. Raises FirmwareError when nobody is who speaks this protocol."""
     reply = _answer(exchange(asks_who()), 0)
+    if isinstance(reply, m.DeclinedReply):
+        raise FirmwareError(f"attach: {_declined(reply)}")
     if not isinstance(reply, m.AttachReply):
         raise FirmwareError(f"attach: found {type(reply).__name__}; wanted is AttachReply")
     if reply.major != MAJOR:
@@ -120,8 +122,7 @@ class FarFirmware:
             raise FirmwareError(f"{asked}: found an answer of {len(answer):,} bytes; {most}")
         reply = _answer(answer, request.id)  # type: ignore[union-attr]
         if isinstance(reply, m.DeclinedReply):
-            text = one_line(reply.text.decode("utf-8", "replace"))
-            raise FirmwareError(f"{asked}: declined, {_declined(reply.why)}{f': {text}' if text else ''}")
+            raise FirmwareError(f"{asked}: {_declined(reply)}")
         if not isinstance(reply, m.DoneReply):
             raise FirmwareError(f"{asked}: found {type(reply).__name__}; wanted is DoneReply")
         try:
@@ -187,11 +188,13 @@ def _gpus(words: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(_WORD * i + bit for i, word in enumerate(words) for bit in range(_WORD) if word >> bit & 1)
 
 
-def _declined(why: int) -> str:
+def _declined(reply: m.DeclinedReply) -> str:
+    text = one_line(reply.text.decode("utf-8", "replace"))
     try:
-        return str(Declined.of(why))
+        why = str(Declined.of(reply.why))
     except ValueError:
-        return f"for reason {why}"
+        why = f"for reason {reply.why}"
+    return f"declined, {why}{f': {text}' if text else ''}"
 
 
 def _group(id_: int, group: GroupConfig) -> m.GroupRequest:

@@ -25,7 +25,9 @@ from ringhil.protocol.line.framing import LONGEST
 
 _SIZE, _ANSWER = "rhf_size", "rhf_answer"
 _MOST_STATE = 1 << 26  # bytes
-_PATIENCE = 60.0  # seconds
+_PATIENCE = 60  # seconds
+_WORK = 10  # seconds of processor time, of which a trial takes a thousandth
+_OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 _STEPS = {"load": "it is loaded", _SIZE: f"{_SIZE} is called", _ANSWER: f"{_ANSWER} is called"}
 
 
@@ -61,7 +63,7 @@ def firmware_in(path: Path) -> Maker:
 
 def _try(path: Path) -> None:
     """Raises FirmwareError for one that ends a process, or is never done."""
-    values = [str(path.absolute()), str(_MOST_STATE), str(LONGEST), asks_who().hex()]
+    values = [str(path.absolute()), str(_MOST_STATE), str(LONGEST), asks_who().hex(), str(_WORK)]
     command = [sys.executable, "-I", "-S", trial.__file__, *values]
     nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
     with subprocess.Popen(command, stdin=nothing, stdout=pipe, stderr=nothing) as tried:
@@ -71,7 +73,10 @@ def _try(path: Path) -> None:
         except subprocess.TimeoutExpired:
             tried.kill()
             said, _ = tried.communicate()
-            ended = f"takes more than {_PATIENCE:g} s"
+            ended = f"takes more than {_PATIENCE} s"
+        except BaseException:
+            tried.kill()
+            raise
     steps = said.decode(errors="replace").split()  # it may print, too
     if not steps or steps[-1] != "end":
         step = next((_STEPS[each] for each in reversed(steps) if each in _STEPS), "it is tried")
@@ -80,6 +85,8 @@ def _try(path: Path) -> None:
 
 
 def _ended(code: int) -> str:
+    if code in _OUT_OF_TIME:
+        return f"takes more than {_WORK} s"
     return f"crashes ({signal.strsignal(-code)})" if code < 0 else f"ends the program with exit code {code}"
 
 

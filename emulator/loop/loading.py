@@ -20,6 +20,7 @@ from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
+from ringhil.emulator.terminated import Terminated
 
 _CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.*|/dev/.+")
@@ -133,6 +134,8 @@ def _loaded(what: str) -> Maker:
     _look_here()
     try:
         found = getattr(importlib.import_module(module), name, None)
+    except Terminated:
+        raise
     except (Exception, SystemExit) as error:
         reason = one_line(f"{type(error).__name__}: {error}")
         raise FirmwareError(f"{module} can't be loaded: {reason}") from error

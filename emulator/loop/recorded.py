@@ -60,6 +60,8 @@ class RecordedBoard:
         elif bytes.fromhex(row.asked) != request:
             was = in_words(bytes.fromhex(row.asked))
             self.difference = f"line {number}: {self._where}: is asked {in_words(request)}, recorded {was}"
+        elif (at := _cycle_in(request)) not in (None, row.cycle):
+            self.difference = f"line {number}: {self._where}: is asked in cycle {at}, recorded in {row.cycle}"
         if self.difference is None:
             self.on_exchange(request, None if row is None or row.answered is None else bytes.fromhex(row.answered))
         if row is None or row.answered is None or self.difference is not None:
@@ -101,6 +103,14 @@ def recorded_nodes(journal: OutsideRows) -> NodeChoice:
                     differed[row.gpu].append((row.cycle, row.differed, row.value))
     found = [(text, text.partition("=")[0]) for text in journal.header.nodes]
     return NodeChoice({name: RecalledNode(text, differed[name]) for text, name in found})
+
+
+def _cycle_in(request: bytes) -> int | None:
+    """When it is asked, where the message says so."""
+    try:
+        return getattr(decode(request), "now", None)
+    except MessageError:
+        return None
 
 
 def in_words(message: bytes) -> str:

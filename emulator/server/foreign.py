@@ -7,6 +7,7 @@ from typing import Any
 
 from ringhil.emulator.documents import one, one_line, shown
 from ringhil.emulator.server.claims import WORD, check_claim, check_number
+from ringhil.emulator.terminated import Terminated
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
@@ -124,6 +125,8 @@ class ForeignFirmware:
             if self._forgiven:
                 raise FirmwareGone(str(error)) from None
             raise FirmwareError(f"{self._name}: {where}: {error}") from None
+        except Terminated:
+            raise
         except (Exception, SystemExit) as error:
             at, trace = "", error.__traceback__
             while trace is not None:

@@ -23,6 +23,7 @@ import click
 
 from ringhil.emulator.documents import printable
 from ringhil.emulator.front.log import configure
+from ringhil.emulator.terminated import Terminated
 
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
 COMMANDS = {
@@ -120,7 +121,7 @@ def _opened() -> bool:
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
-    raise SystemExit(128 + number)
+    raise Terminated(128 + number)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

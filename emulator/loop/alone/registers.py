@@ -24,13 +24,20 @@ def are_cleared_at_boot(stages: Stages) -> None:
 
 
 def follow_the_entry_role(stages: Stages) -> None:
-    """`entry` and `monitor`; and `exits` by what a census has shown, until the role is lost."""
+    """`entry` and `monitor`; and `exits` by what a census has shown, until the role is lost. The same when it is had
+    once more."""
     stage = stages.of(BOTH_ROLES, "a.3")
     ring = Ring(stage, in_turn([(HOME, HOME)]))
     entry, across = Uplink(stage, stage.boot.entry), Uplink(stage, stage.boot.boundary)
     stage.start()
     across.wait_for_role(8 * across.group.interval)
-    entry.wait_for_role(2 * entry.group.interval)
+    for _ in range(2):
+        entry.silent = False
+        entry.wait_for_role(4 * entry.group.lease)
+        _has_and_loses_the_entry_role(stage, ring, entry)
+
+
+def _has_and_loses_the_entry_role(stage: Stage, ring: Ring, entry: Uplink) -> None:
     _bit(stage, ControlBit.ENTRY, True, "it is the entry GPU")
     _bit(stage, ControlBit.MONITOR, True, "it is the entry GPU")
     counted = len(ring.reports)

@@ -109,21 +109,31 @@ def believe_what_is_right(stages: Stages) -> None:
 
 
 def look_when_a_count_changes(stages: Stages) -> None:
-    """Rounds that only count: one that differs from the last is not counted, and one with records follows."""
-    stage = stages.of(SOMETIMES, "a.0")
-    uplink = Uplink(stage, stage.boot.entry)
-    ring = Ring(
-        stage, in_turn([(HOME, HOME)]), lambda message, port, n: replace(message, count=2) if n == 2 else message
-    )
-    stage.start()
-    uplink.wait_for_role(2 * uplink.group.interval)
-    stage.wait(3 * stage.boot.census.period + stage.boot.census.period // 2)
+    """Rounds that only count: one that differs from the last, or comes home as arms where that was a ring, is not
+    counted, and one with records follows."""
+    one_more, arms = "counted one GPU more than those before", "come home turned round, and those before had not"
+    for how in (one_more, arms):
+        stage = stages.of(SOMETIMES, "a.0")
+        uplink = Uplink(stage, stage.boot.entry)
+        fates = [(HOME, HOME), (HOME, HOME), (TURNED, TURNED) if how == arms else (HOME, HOME), *[(HOME, HOME)] * 9]
+        more = 2 if how == one_more else -1  # the third round
+        ring = Ring(
+            stage,
+            in_turn(fates),
+            lambda message, port, n, more=more: replace(message, count=2) if n == more else message,  # type: ignore[misc]
+        )
+        stage.start()
+        uplink.wait_for_role(2 * uplink.group.interval)
+        stage.wait(3 * stage.boot.census.period + stage.boot.census.period // 2)
+        _looked_into(stage, ring, f"the third round has {how}")
+
+
+def _looked_into(stage: Stage, ring: Ring, third: str) -> None:
     told = [sent.message for sent in stage.sent if isinstance(sent.message, Statistics)]
     with_records = {message.sequence for message in told if message.records}
     sequences = [each.sequence for each in ring.rounds]
     if len(sequences) < 4 or sequences[3] not in with_records:
-        found = "the third round has counted one GPU more than those before, and no round with records has followed"
-        raise NotKept(stage.now, found, "it should be looked into")
+        raise NotKept(stage.now, f"{third}, and no round with records has followed", "it should be looked into")
     for at, report in ring.reports:
         if report.count != 1:
             found = f"a count of {report.count} is reported, of which no records have told"

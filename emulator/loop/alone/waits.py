@@ -9,10 +9,11 @@ from ringhil.protocol.frames import Election
 from ringhil.protocol.wire import MemberState, Operation
 
 _BOOTED = 2  # a later boot
-_LONG = 16  # times wait_to_restore: a lease that doesn't run out soon
+_HELD_LONG = 8  # times wait_to_restore: a lease that doesn't run out soon
 _MOST_DOUBLINGS = 6
 _FORGIVEN_AFTER = 8  # times the wait
 _OTHER = 1 << 1  # a.1 in a set of members
+_OF_ANOTHER = 2  # an epoch that only a.1 may claim
 
 
 def for_better_ones(stages: Stages) -> None:
@@ -89,12 +90,25 @@ def while_another_holds(stages: Stages) -> None:
 
 
 def while_the_grantor_tells_of_a_holder(stages: Stages) -> None:
-    """Of one that it has never heard; it asks when the answers name nobody any more."""
+    """Of one that it has never heard; it asks when the answers name nobody any more, or that one says that it holds
+    nothing."""
+    uplink = _told_of_another(stages)
+    uplink.wait_for_claim(4 * uplink.group.interval, "the lease of a.1 is over")
+    uplink = _told_of_another(stages)
+    other = Neighbour(uplink.stage, uplink.group, 1)
+    other.epoch = _OF_ANOTHER
+    other.speak()
+    uplink.wait_for_claim(
+        uplink.group.skew, f"a.1 says that it holds nothing any more, and knows of epoch {other.epoch}"
+    )
+
+
+def _told_of_another(stages: Stages) -> Uplink:
+    """Started, while its grantor says that a.1 holds the role."""
     stage = stages.of(TWO, "a.0")
     uplink = Uplink(stage, stage.boot.entry)
     group, grantor = uplink.group, uplink.grantor
-    epoch, other = 2, 1
-    grantor.on_election(other, _claim_of(group, epoch, other), 0)
+    grantor.on_election(1, _claim_of(group, _OF_ANOTHER, 1), 0)
     stage.start()
     stage.wait(2 * uplink.delay)
     grantor.until = 8 * group.interval  # it renews its lease
@@ -102,7 +116,7 @@ def while_the_grantor_tells_of_a_holder(stages: Stages) -> None:
         uplink, 6 * group.interval, "its grantor says that a.1 holds the role, until then", since=2 * uplink.delay + 1
     )
     uplink.skip_claims()
-    uplink.wait_for_claim(4 * group.interval, "the lease of a.1 is over")
+    return uplink
 
 
 def _claim_of(group: GroupConfig, epoch: int, rank: int) -> Election:
@@ -151,18 +165,24 @@ def longer_after_each_loss(stages: Stages) -> None:
 
 
 def no_longer_after_a_long_lease(stages: Stages) -> None:
-    """A lease that was held long is no loss in a row."""
-    stage = stages.of(PATIENT, "a.0")
-    uplink, _ = _with_another(stage)
-    group = uplink.group
-    _loses(uplink)
-    uplink.wait_for_role(2 * _detection(group) + 8 * group.wait_to_restore)
-    stage.wait(_LONG * group.wait_to_restore)
-    lost = _loses(uplink)
-    at = _asks(uplink, lost, group.wait_to_restore, f"its lease has run out in cycle {lost:,}")
-    if at >= lost + 2 * group.wait_to_restore:
-        found = f"it claims {at - lost:,} cycles after its lease has run out, which it had for {_LONG} wait_to_restore"
-        raise NotKept(at, found, f"it should wait as after a first loss, {group.wait_to_restore:,} cycles")
+    """A lease that was held for eight times the wait is no loss in a row; one that was held for less is."""
+    for long in (True, False):
+        stage = stages.of(PATIENT, "a.0")
+        uplink, _ = _with_another(stage)
+        group = uplink.group
+        wait = group.wait_to_restore
+        _loses(uplink)
+        uplink.wait_for_role(2 * _detection(group) + 8 * wait)
+        since = stage.now
+        if long:  # it is lost a lease after the last answer, at the latest
+            stage.until(since + _HELD_LONG * wait + group.interval - group.lease + 2 * uplink.delay)
+        lost = _loses(uplink)
+        times = (lost - since) / wait
+        why = f"its lease has run out in cycle {lost:,}, which it had for {times:.1f} times {wait:,} cycles"
+        at = _asks(uplink, lost, wait if long else 2 * wait, why)
+        if long and at >= lost + 2 * wait:
+            found = f"it claims {at - lost:,} cycles later; {why}"
+            raise NotKept(at, found, f"it should wait as after a first loss, {wait:,} cycles")
 
 
 def a_turn_after_a_loss(stages: Stages) -> None:
@@ -172,8 +192,10 @@ def a_turn_after_a_loss(stages: Stages) -> None:
     stage.start()
     lost, group = _loses(uplink), uplink.group
     turn = 2 * group.guard + (len(group.members) + 1) * group.skew
+    said = stage.wait_for(lambda: bool(uplink.keepalives(lost)), 2 * group.interval)
+    heard = uplink.keepalives(lost)[0][0] + 2 * uplink.delay if said else lost  # that the CPU is there again
     why = f"its lease has run out in cycle {lost:,}; in 2 guards and {len(group.members) + 1} skews all others can ask"
-    _asks(uplink, lost, turn, why)
+    _asks(uplink, heard, turn, why)
 
 
 def after_a_refusal(stages: Stages) -> None:
@@ -208,20 +230,26 @@ def for_who_comes_back(stages: Stages) -> None:
 
 
 def less_for_who_behaves(stages: Stages) -> None:
-    """Eight times the last wait without a failure wipe out those of before."""
-    stage = stages.of(TWO, "a.0")
-    uplink, other = _with_another(stage)
-    group = uplink.group
-    uplink.wait_for_role(group.interval)
-    for failures in range(2):
+    """Eight times the last wait without a failure wipe out those of before; less doesn't."""
+    for long in (True, False):
+        stage = stages.of(TWO, "a.0")
+        uplink, other = _with_another(stage)
+        group = uplink.group
+        uplink.wait_for_role(group.interval)
+        for failures in range(2):
+            _fails(other, stage, group)
+            stage.wait((group.wait_to_restore << failures) + 2 * group.interval)
+        last = group.wait_to_restore << 1
+        well = _FORGIVEN_AFTER * last + 2 * group.interval if long else _FORGIVEN_AFTER * last - 4 * group.interval
+        stage.wait(well)
         _fails(other, stage, group)
-        stage.wait((group.wait_to_restore << failures) + 2 * group.interval)
-    stage.wait(_FORGIVEN_AFTER * (group.wait_to_restore << 1) + 2 * group.interval)
-    _fails(other, stage, group)
-    begin, wait = stage.now, group.wait_to_restore
-    if _up_after(uplink, wait + 3 * group.interval) is None:
-        found = f"a.1 is heard again since cycle {begin:,}, after long good behaviour, and not up yet"
-        raise NotKept(stage.now, found, f"it should be after {wait:,} cycles, as after a first failure")
+        begin, wait = stage.now, group.wait_to_restore if long else last << 1
+        took = _up_after(uplink, wait + 3 * group.interval)
+        if took is None or took < wait:
+            found = f"a.1 is heard again since cycle {begin:,}, after {well:,} cycles without a failure, and up "
+            found += "not yet" if took is None else f"after {took:,} cycles"
+            wanted = f"it should be after {wait:,}, as after a {'first' if long else 'third'} failure"
+            raise NotKept(stage.now, found, wanted)
 
 
 def _fails(other: Neighbour, stage: Stage, group: GroupConfig) -> None:

@@ -223,7 +223,7 @@ MISTAKES = {
         "is_fresh(m, rank, now))\n            return",
         ("wait.nobody",),
     ),
-    "no_backoff": Mistake("member.c", "wait << (m->losses - 1)", "wait", ("wait.losses",)),
+    "no_backoff": Mistake("member.c", "wait << (m->losses - 1)", "wait", ("wait.losses", "wait.held_long")),
     "losses_for_ever": Mistake(
         "member.c", "now - m->held_since < 8 * wait ? m->losses + 1 : 1", "m->losses + 1", ("wait.held_long",)
     ),
@@ -232,7 +232,9 @@ MISTAKES = {
     ),
     "no_guard": Mistake("member.c", "now + message->lease + m->guard", "now + message->lease", ("wait.refused",)),
     "claims_at_any_time": Mistake("member.c", "} else if (!m->asked) {", "} else {", ("wait.refused",)),
-    "no_backoff_of_peers": Mistake("liveness.c", "wait_to_restore << l->doublings", "wait_to_restore", ("wait.back",)),
+    "no_backoff_of_peers": Mistake(
+        "liveness.c", "wait_to_restore << l->doublings", "wait_to_restore", ("wait.back", "wait.forgiven")
+    ),
     "failures_for_ever": Mistake("liveness.c", "        l->doublings = 0;\n", "        ;\n", ("wait.forgiven",)),
     "longer_and_longer": Mistake(
         "liveness.c", "#define MOST_DOUBLINGS 6u", "#define MOST_DOUBLINGS 9u", ("wait.back",)
@@ -307,4 +309,27 @@ MISTAKES = {
         "gpu.c", "(uint32_t)gpu->behind[counted->peers[i]]", "1u << counted->peers[i]", ("registers.entry",)
     ),
     "keeps_crossings": Mistake("gpu.c", "on ? gpu->crossing.cards : 0", "gpu->crossing.cards", ("registers.link",)),
+    # What lasts: over a second turn, or just long enough.
+    "exits_of_before": Mistake("gpu.c", "    gpu->exits = 0;\n", "", ("registers.entry",)),
+    "told_for_ever": Mistake(
+        "member.c", "peer->state != RHW_STATE_HOLDER && peer->epoch >= m->told_epoch)", "0)", ("wait.told",)
+    ),
+    "forgiven_early": Mistake(
+        "liveness.c", "FORGIVEN_AFTER * longest)", "FORGIVEN_AFTER * wait_to_restore)", ("wait.forgiven",)
+    ),
+    "long_is_longer": Mistake(
+        "member.c", "now - m->held_since < 8 * wait", "now - m->held_since < 16 * wait", ("wait.held_long",)
+    ),
+    "long_is_shorter": Mistake(
+        "member.c",
+        "now - m->held_since < 8 * wait",
+        "now - m->held_since < 4 * wait",
+        ("wait.losses", "wait.held_long"),
+    ),
+    "a_skew_too_few": Mistake(
+        "member.c", "((int64_t)m->size + 1) * m->skew", "(int64_t)m->size * m->skew", ("wait.turn",)
+    ),
+    "arms_are_a_ring": Mistake(
+        "census.c", " || (c->last.verdict == RHW_VERDICT_ARMS) != arms)", " || (arms && 0))", ("rounds.changed",)
+    ),
 }

@@ -1,10 +1,18 @@
 """Libraries that can't be firmware, whatever is the matter with them, are one line: none ends ringhil."""
 
+import os
+import signal
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.command import refusal, ringhil
+from tests.command import RINGHIL, refusal, ringhil
+
+from ringhil.emulator.loop import library
+from ringhil.emulator.loop.library import firmware_in
+from ringhil.emulator.server.foreign import FirmwareError
 
 from .library import COMPILER, built
 
@@ -56,3 +64,78 @@ def test_one_that_was_cut_off_anywhere(here: Path) -> None:
             assert (done.returncode, done.stderr) == (0, "")
     assert len(refused) > len(lengths) // 2
     assert any(f"crashes (Bus error) when it is loaded; {WANTED}" in line for line in refused)
+
+
+ENDLESS = SIZE + "size_t rhf_answer(void *a, void *b, size_t c, void *d, size_t e) { for (;;); }\n"
+
+
+def endless(here: Path) -> Path:
+    (here / "mine.c").write_text(ENDLESS)
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-w", "mine.c", "-o", "mine.so"], cwd=here, check=True)
+    return here / "mine.so"
+
+
+def test_what_is_never_done_is_given_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "_WORK", 1)
+    mine = endless(here)
+    with pytest.raises(FirmwareError) as said:
+        firmware_in(mine)
+    assert str(said.value) == f"{mine}: takes more than 1 s when rhf_answer is called; {WANTED}"
+
+
+def trials_of(path: Path) -> list[int]:
+    """Processes that try this library."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if os.fsencode(path) in words and any(word.endswith(b"trial.py") for word in words):
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_interrupted_meanwhile_leaves_no_process(here: Path, ends: signal.Signals) -> None:
+    mine = endless(here)
+    command = [*RINGHIL, "run", "s.yaml", "--firmware", "a.1=./mine.so"]
+    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        while not trials_of(mine):
+            assert running.poll() is None
+            time.sleep(0.02)
+        running.send_signal(ends)
+        _, said = running.communicate(timeout=60)
+    assert (running.returncode, trials_of(mine)) == (128 + ends, [])
+    assert said.strip() == ("ringhil: interrupted" if ends is signal.SIGINT else "")
+
+
+SLOW = """
+import time
+from pathlib import Path
+from ringhil.firmware.boot import Boot
+
+class Slow:
+    def __init__(self, boot: Boot) -> None:
+        pass
+    def start(self, now: int) -> list:
+        Path("asked").touch()
+        time.sleep(60)
+        return []
+    def on_timer(self, name: str, now: int) -> list:
+        return []
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list:
+        return []
+    def on_status(self, status: int) -> None:
+        pass
+"""
+
+
+def test_firmware_that_is_asked_when_the_run_is_ended_is_not_to_blame(here: Path) -> None:
+    (here / "slow.py").write_text(SLOW)
+    command = [*RINGHIL, "run", "s.yaml", "--firmware", "a.1=slow:Slow"]
+    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        while not (here / "asked").exists():
+            assert running.poll() is None
+            time.sleep(0.02)
+        running.terminate()
+        said, wrong = running.communicate(timeout=60)
+    assert (running.returncode, said, wrong) == (128 + signal.SIGTERM, "", "")
