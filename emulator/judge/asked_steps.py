@@ -9,15 +9,16 @@ and not before.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Place, SeenCommand
 from ringhil.emulator.scenario import Application, Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
 
 _NOT_OF_THE_GPU = [each.code for each in Query if each is not Query.GPU]
-_LOW = (1 << 32) - 1
+_HIGH = 32  # bits below it
+_LOW = (1 << _HIGH) - 1
 
 
 @dataclass(slots=True)
@@ -28,8 +29,9 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Task:
-    """`created`: when it asked for its context; `answered`: when it has heard something last; `done`: when its launches
-    were over; `ended`: when it has asked for what it asks for at its end."""
+    """`created`: when it asked for its context; `answered`: when it has heard something last; `ready`: when it had its
+    memory; `done`: when its launches were over; `switches`: those that the GPU has told it of; `ended`: when it has
+    asked for what it asks for at its end."""
 
     file: Application
     created: int | None = None
@@ -41,6 +43,8 @@ class _Task:
     begun: bool = False  # the GPU part of a step
     copied: bool = False  # in this step
     done: list[int] = field(default_factory=list)
+    ready: int | None = None
+    switches: int | None = None
     ended: int | None = None
 
     @property
@@ -55,14 +59,11 @@ class _Task:
 
 
 class AskedSteps:
-    """`places`: by application, the context that it uses. `silence`: cycles after which it begins though a card hasn't
-    been counted."""
+    """`places`: by application, the context that it uses. `counted`: when the cards were."""
 
-    def __init__(
-        self, sharing: Sharing | None, places: Mapping[str, Place], views: Sequence[CardView], silence: int
-    ) -> None:
+    def __init__(self, sharing: Sharing | None, places: Mapping[str, Place], counted: TasksBegin) -> None:
         self._tasks = {places[each.name]: _Task(each) for each in (sharing.applications if sharing else ())}
-        self._views, self._begins, self._known = views, silence, False
+        self._counted = counted
         self._disturbed = False
         self.wrong: list[tuple[str, int]] = []
 
@@ -71,12 +72,6 @@ class AskedSteps:
         was the last."""
         if self._tasks.pop(place, None) is not None:
             self._disturbed = True
-
-    def look(self, now: int) -> None:
-        """The CPU has done what follows from a message."""
-        if self._tasks and not self._known and all(view.known for view in self._views):
-            self._known = True
-            self._begins = min(self._begins, now)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command; it is looked at only once."""
@@ -148,8 +143,12 @@ class AskedSteps:
         memory = amount == Query.MEMORY.code
         if compute is Compute.QUERY and (memory or amount not in _NOT_OF_THE_GPU):
             task.there.setdefault(memory, digest & _LOW)
+            task.ready = now
+        elif compute is Compute.QUERY and amount == Query.COUNTS.code:
+            task.switches = digest >> _HIGH
         elif compute is Compute.ALLOCATE:
             task.held += amount
+            task.ready = now
         elif compute is Compute.LAUNCH:
             task.done.append(now)
             if task.last is asked:
@@ -164,8 +163,9 @@ class AskedSteps:
         reason to end early; `whole`: no file has said when the run ends."""
         for place, task in self._tasks.items():
             file, report = task.file, reports[task.file.name]
-            if task.created is not None and task.created < self._begins + file.start:
-                after = task.created - self._begins
+            begins = self._counted.cycle
+            if task.created is not None and task.created < begins + file.start:
+                after = task.created - begins
                 self._tell(task, f"begins after {after} cycles; its file says {file.start}", task.created)
             if whole and report.ended is None:
                 self._tell(task, "has not ended, and waits for nothing that will come", now)
@@ -176,6 +176,7 @@ class AskedSteps:
             if excused(place):
                 continue
             self._memory(task, report, now)
+            self._times(task, report, now)
             if file.again and report.failed is None and not self._disturbed:
                 others = [each for where, each in self._tasks.items() if where != place]
                 self._again(task, others, [e for w, e in self._tasks.items() if w != place and not excused(w)])
@@ -191,6 +192,16 @@ class AskedSteps:
             self._tell(task, f"says that it was told of {report.told} pages; it was {told}", now)
         if report.memory != task.held and not task.asked:
             self._tell(task, f"says that it has held {report.memory} pages; it was {task.held}", now)
+
+    def _times(self, task: _Task, report: TaskReport, now: int) -> None:
+        """What its outcome is computed from: its steps lie between when it was ready and when it had trained."""
+        for what, said, seen in (
+            ("was ready at cycle", report.ready, task.ready),
+            ("had done its steps at cycle", report.trained, task.trained),
+            ("had its GPU in turns behind others:", report.switches, task.switches),
+        ):
+            if said is not None and seen is not None and report.failed is None and said != seen:
+                self._tell(task, f"says that it {what} {said}; it was {seen}", now)
 
     def _again(self, task: _Task, others: Sequence[_Task], well: Sequence[_Task]) -> None:
         """`well`: those of the others that have no reason to end early."""

@@ -5,6 +5,19 @@ from collections.abc import Sequence
 from ringhil.emulator.host.card import CardView
 
 
+class TasksBegin:
+    """When tasks may begin: in `cycle`, when the silence has passed unless it is `known` that all were counted."""
+
+    def __init__(self, views: Sequence[CardView], silence: int) -> None:
+        self._views, self.cycle, self.known = views, silence, False
+
+    def look(self, now: int) -> None:
+        """The CPU has done what follows from a message."""
+        if not self.known and all(view.known for view in self._views):
+            self.known = now <= self.cycle
+            self.cycle = min(self.cycle, now)
+
+
 class Beginning:
     """`views`: by card; `silence`: cycles; `splits`: whether the CPU's policy splits units at all."""
 

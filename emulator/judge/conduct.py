@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ringhil.emulator.judge.announcing import Announcing
 from ringhil.emulator.judge.asked_steps import AskedSteps
-from ringhil.emulator.judge.beginning import Beginning
+from ringhil.emulator.judge.beginning import Beginning, TasksBegin
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.commands_seen import Place, SeenCommand, seen_command
 from ringhil.emulator.judge.cpu_answers import CpuAnswers
@@ -99,10 +99,11 @@ class Conduct:
         self._server = server
         self.one_by_one = OneByOne(server.cpu.cards, _places(server))
         self.given_back = GivenBack(server.cpu.cards, _places(server))
-        self.served = Served(server.switching.plan, self.given_back.is_lost)
+        self.counted = TasksBegin(server.cpu.cards, self.pace.silence)
+        self.served = Served(server.switching.plan, self.given_back.is_lost, self.counted)
         self.freed_parts = FreedParts(server.switching.plan, self.given_back.is_lost)
         self.terms = _terms(server)
-        self.steps = AskedSteps(server.scenario.sharing, _used(server), server.cpu.cards, self.pace.silence)
+        self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -387,7 +388,7 @@ class Conduct:
 
     def _taken_in(self, o: TakenIn) -> None:
         self.beginning.look(o.cycle)
-        self.steps.look(o.cycle)
+        self.counted.look(o.cycle)
         work = self._cpu.work
         booked, fenced = work.completed - self._completed, work.fenced - self._fenced
         self._completed, self._fenced = work.completed, work.fenced

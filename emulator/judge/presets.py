@@ -56,6 +56,8 @@ class _Pair:
         )
         task = self._tasks[before]
         self._whole = len(self._current) == task.steps * len(task.subtasks)
+        earlier = (s.ended for s in spans if s.request < before and s.phase is SwitchPhase.RUN)
+        self._earlier = max(earlier, default=0)  # when those before the current one were over
         mine = [s for s in spans if s.request == after]
         prepared = (s for s in mine if s.phase is SwitchPhase.PREPARE and s.part == 0)
         self._prepared = min(prepared, key=lambda s: s.began, default=None)
@@ -78,6 +80,8 @@ class _Pair:
         if large is not None:
             pages = self._pages(large)
             yield f"{name}, before one of {pages} pages was over; the second preset value is {self._second}"
+        if ready.began < self._earlier:
+            yield f"{name}, and those before request {self._before} were not over before {self._earlier}"
         if self._runs:
             yield from self._run(self._runs[0], ready, over)
         for span in self._runs[1:]:
@@ -94,8 +98,7 @@ class _Pair:
         ends = [span.ended for span in self._current]
         near = ends[-self._left] if 0 < self._left <= len(ends) else 0 if self._left else ends[-1]
         large = [span.ended for span in self._current if self._pages(span) > self._second]
-        earlier = [s.ended for s in spans if s.request < self._before and s.phase is SwitchPhase.RUN]
-        allowed = max([near, *large, *earlier, started[-1].ended])
+        allowed = max([near, *large, self._earlier, started[-1].ended])
         if ready.began > allowed:
             what = f"the first subtask of request {self._after} was prepared at cycle {ready.began}"
             yield f"{what}; it could at cycle {allowed}"

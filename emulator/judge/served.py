@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.at_once import idle_turns
+from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
 from ringhil.emulator.judge.stopped import wrongly_stopped
 from ringhil.emulator.judge.turns_told import mistold
@@ -21,9 +22,10 @@ _REFUSED = (ResultStatus.OVER_LIMIT.code, ResultStatus.NO_MEMORY.code)
 
 
 class Served:
-    """`is_lost`: whether anything was seen that may have cost a GPU its contexts."""
+    """`is_lost`: whether anything was seen that may have cost a GPU its contexts. `counted`: when the cards were."""
 
-    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool]) -> None:
+    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool], counted: TasksBegin) -> None:
+        self._counted = counted
         self._plan, self._is_lost = plan, is_lost
         self._asked: dict[tuple[Gpu, int], int] = {}  # copies by unit: bytes
         self._copied = Counter[Gpu]()
@@ -70,6 +72,7 @@ class Served:
         yield from self._wrong
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
+        yield from self._too_early(plan, reports, spans)
         yield from _ready(plan, reports, spans)
         yield from mistold(plan, reports, spans)
         yield from wrongly_stopped(plan, reports, spans)
@@ -82,6 +85,24 @@ class Served:
             if report.failed is not None and left and not self._refused and enough:
                 why = f"GPU {left[0][1]}, card {left[0][0]}, is not lost, and has refused nothing"
                 yield f"request {number} ({report.task}) has failed ({report.failed}); {why}"
+
+    def _too_early(
+        self, plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]
+    ) -> Iterator[str]:
+        """Nothing is done for a request that hasn't come, but for what a policy does before there are any."""
+        before = {
+            SwitchPolicyName.PIPESWITCH: (SwitchPhase.START,),
+            SwitchPolicyName.RESIDENT: (SwitchPhase.START, SwitchPhase.PREPARE),
+        }.get(SwitchPolicyName(plan.policy), ())
+        for wanted, report in zip(plan.requests, reports, strict=True):
+            comes = self._counted.cycle + wanted.at
+            name = f"request {wanted.number} ({report.task})"
+            mine = [s for s in spans if s.request == wanted.number and s.phase not in before]
+            begins = min((span.began for span in mine), default=comes)
+            if begins < comes:
+                yield f"{name} is served from cycle {begins} on; it comes at {comes}"
+            if mine and self._counted.known and report.wanted != comes:
+                yield f"{name} is said to have come at cycle {report.wanted}; it came at {comes}"
 
     def _brought(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
         for number, gpu in enumerate(plan.gpus):

@@ -227,7 +227,12 @@ def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
             found.append(f"{name} was over, and then failed: {report.failed}")
         if evidence.whole and report.ended is None and report.failed is None:
             found.append(f"{name} was lost: it was not done, and has not failed")
+        if report.beside > report.ran:
+            found.append(f"{name} had {report.beside} cycles beside the one before it, of {report.ran}")
         needed = wanted.task.steps * wanted.task.whole.cycles
         if report.ended is not None and report.ran < needed:
             found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")
+    for switch in _switches(evidence.reports):
+        if switch.idle < 0:
+            found.append(f"cycle {switch.over}: a switch to {switch.after.task} has taken {switch.idle} cycles")
     return found

@@ -31,9 +31,9 @@ def follow_the_entry_role(stages: Stages) -> None:
     entry, across = Uplink(stage, stage.boot.entry), Uplink(stage, stage.boot.boundary)
     stage.start()
     across.wait_for_role(8 * across.group.interval)
-    for _ in range(2):
+    for wait in (2 * entry.group.interval, 4 * entry.group.lease):  # the second time others go first
         entry.silent = False
-        entry.wait_for_role(4 * entry.group.lease)
+        entry.wait_for_role(wait)
         _has_and_loses_the_entry_role(stage, ring, entry)
 
 

@@ -23,7 +23,7 @@ from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.registers import StatusBit
-from ringhil.protocol.wire import CensusVerdict, GpuState, RecordFlag
+from ringhil.protocol.wire import CensusVerdict, GpuState, Port, RecordFlag
 
 _ATTEMPTS = 3
 _QUARTERS = 4  # of a weight
@@ -112,20 +112,23 @@ def look_when_a_count_changes(stages: Stages) -> None:
     """Rounds that only count: one that differs from the last, or comes home as arms where that was a ring, is not
     counted, and one with records follows."""
     one_more, arms = "counted one GPU more than those before", "come home turned round, and those before had not"
-    for how in (one_more, arms):
+    as_it_is = (HOME, HOME)
+    for how, third, passes in ((one_more, as_it_is, _one_more_in_the_third), (arms, (TURNED, TURNED), _unchanged)):
         stage = stages.of(SOMETIMES, "a.0")
         uplink = Uplink(stage, stage.boot.entry)
-        fates = [(HOME, HOME), (HOME, HOME), (TURNED, TURNED) if how == arms else (HOME, HOME), *[(HOME, HOME)] * 9]
-        more = 2 if how == one_more else -1  # the third round
-        ring = Ring(
-            stage,
-            in_turn(fates),
-            lambda message, port, n, more=more: replace(message, count=2) if n == more else message,  # type: ignore[misc]
-        )
+        ring = Ring(stage, in_turn([as_it_is, as_it_is, third, *[as_it_is] * 9]), passes)
         stage.start()
         uplink.wait_for_role(2 * uplink.group.interval)
         stage.wait(3 * stage.boot.census.period + stage.boot.census.period // 2)
         _looked_into(stage, ring, f"the third round has {how}")
+
+
+def _one_more_in_the_third(message: Statistics, port: Port, number: int) -> Statistics:
+    return replace(message, count=2) if number == 2 else message
+
+
+def _unchanged(message: Statistics, port: Port, number: int) -> Statistics:
+    return message
 
 
 def _looked_into(stage: Stage, ring: Ring, third: str) -> None:

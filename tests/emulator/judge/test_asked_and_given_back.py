@@ -1,7 +1,7 @@
 """Applications ask for what their file says and give everything back; requests are served on the GPUs of the file, in
 their order, with all of their model; else it is told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing import applications
 from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.governor import Governor
+from ringhil.emulator.host.sharing.command import Command
 from ringhil.emulator.host.sharing.process import Program
 from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
 from ringhil.emulator.host.sharing.switching.policy import Slot
@@ -17,6 +17,7 @@ from ringhil.emulator.host.sharing.switching.service import SwitchService
 from ringhil.emulator.host.sharing.switching.strands import Strand
 from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
 from ringhil.emulator.scenario import loads
+from ringhil.protocol.wire import Compute
 
 from .playing import assert_named, play, violations
 
@@ -75,27 +76,56 @@ def test_what_an_application_asks_for_is_what_its_file_says(
     assert_named(mistake, SHARED, "work_once", says, monkeypatch)
 
 
-def test_what_an_application_says_of_its_memory_is_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def more_memory(report: TaskReport) -> None:
+    report.memory += 1
+    report.told += 1
+
+
+def later(report: TaskReport) -> None:
+    assert report.ready is not None
+    report.ready += 1
+
+
+def longer(report: TaskReport) -> None:
+    report.trained = None if report.trained is None else report.trained * 2
+
+
+def alone(report: TaskReport) -> None:
+    report.switches = 0
+
+
+@pytest.mark.parametrize(
+    ("spoils", "at_end", "says"),
+    [
+        (more_memory, False, ["x says that it was told of", "x says that it has held"]),
+        (later, False, ["x says that it was ready at cycle"]),
+        (longer, False, ["x says that it had done its steps at cycle"]),
+        (alone, True, ["y says that it had its GPU in turns behind others: 0; it was"]),
+    ],
+)
+def test_what_an_application_says_of_itself_is_so(
+    monkeypatch: pytest.MonkeyPatch, spoils: Callable[[TaskReport], None], at_end: bool, says: Sequence[str]
+) -> None:
+    """It is told otherwise when its program gives back what it has, or has ended."""
     assert violations(SHARED) == ()
-    leave = Governor.leave
-
-    def more(self: Governor, member: object, then: Callable[[], None]) -> None:
-        for report in reports:
-            report.memory += 1
-            report.told += 1
-        leave(self, member, then)  # type: ignore[arg-type]
-
-    reports: list[TaskReport] = []
 
     def program(task: TrainingTask, key: int, report: TaskReport, around: Surroundings) -> Program:
-        reports.append(report)
-        return training(task, key, report, around)
+        asks, answer = training(task, key, report, around), None
+        while True:
+            try:
+                wanted = asks.send(answer)
+            except StopIteration:
+                if at_end:
+                    spoils(report)
+                return
+            if not at_end and isinstance(wanted, Command) and wanted.compute is Compute.DESTROY:
+                spoils(report)
+            answer = yield wanted
 
     monkeypatch.setattr(applications, "training", program)
-    monkeypatch.setattr(Governor, "leave", more)
     found = [each.text for each in play(loads(SHARED), cells_library()).broken("work_once")]
-    assert any("x says that it was told of" in text for text in found), found
-    assert any("x says that it has held" in text for text in found), found
+    for words in says:
+        assert any(words in text for text in found), found
 
 
 SWITCHED = """

@@ -90,3 +90,12 @@ def test_a_subtask_that_is_prepared_too_late_is_named(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Pipelined, "_prepare", late)
     assert any("subtask 1 of request 0 was prepared at cycle" in each for each in failures(2000))
+
+
+def test_the_task_behind_the_next_one_is_not_prepared_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_before(self: Pipelined, job: _Job, before: _Job) -> Strand:
+        yield Until(lambda: before.over or rules.is_near_its_end(before.left, self.plan.left))
+
+    monkeypatch.setattr(Pipelined, "_await_progress", any_before)
+    found = failures(2000)
+    assert any("and those before request 1 were not over before" in each for each in found), found

@@ -100,6 +100,12 @@ def test_what_must_never_be_is_said(change: dict[str, object], words: str) -> No
     assert said.startswith(words)
 
 
+def test_a_switch_takes_no_less_than_nothing() -> None:
+    """What the second one had beside the first is told as none."""
+    (said,) = judged((GOOD[0], report(900, 1700), GOOD[2])).broken
+    assert said == "cycle 1700: a switch to x has taken -700 cycles"
+
+
 def test_a_run_that_is_cut_short_has_lost_nothing() -> None:
     reports = (GOOD[0], RequestReport("x"), RequestReport("x"))
     assert judged(reports, whole=False).broken == ()

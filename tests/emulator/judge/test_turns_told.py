@@ -12,6 +12,7 @@ from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Stan
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.sharing.switching.service import SwitchService
 from ringhil.emulator.host.sharing.switching.strands import Strand
 from ringhil.emulator.judge.turns_told import mistold
 from ringhil.emulator.scenario import loads
@@ -154,6 +155,53 @@ def first_launch_told_late(patch: pytest.MonkeyPatch) -> None:
         self.desk.reports[request].first = self.desk.port.now
 
     patch.setattr(SwitchPolicy, "over", told)
+
+
+def comes_early(patch: pytest.MonkeyPatch) -> None:
+    def wait(self: SwitchPolicy, wanted: WantedTask) -> Strand:
+        left = self.desk.since + wanted.at - self.desk.port.now - 200
+        if left > 0:
+            yield Busy(left)
+
+    patch.setattr(SwitchPolicy, "arrival", wait)
+
+
+def counts_from_power_up(patch: pytest.MonkeyPatch) -> None:
+    begin_on = SwitchService._begin_on
+
+    def begun(self: SwitchService, plan: SwitchPlan) -> None:
+        self.since = 0
+        for wanted, report in zip(plan.requests, self.reports, strict=True):
+            report.wanted = wanted.at
+        begin_on(self, plan)
+
+    patch.setattr(SwitchService, "_begin_on", begun)
+
+
+LATE = """
+server: {cards: {a: {gpus: 3}}}
+switching:
+  gpu: a.1
+  policy: POLICY
+  tasks: {x: {layers: [{name: l, weights: 5000000, operations: 9000000000}], environment: 5}}
+  requests: [{task: x, after: 3000}, {task: x, after: 90000}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("mistake", "says"),
+    [(comes_early, "is served from cycle"), (counts_from_power_up, "is said to have come at cycle")],
+)
+@pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
+def test_what_is_done_for_a_request_before_it_comes_is_told(
+    monkeypatch: pytest.MonkeyPatch, policy: str, mistake: Mistake, says: str
+) -> None:
+    text = LATE.replace("POLICY", policy)
+    assert play(loads(text), cells_library()).failures == ()
+    mistake(monkeypatch)
+    found = play(loads(text), cells_library()).switching
+    assert found is not None
+    assert any(says in each for each in found.broken), found.broken
 
 
 def test_the_first_launch_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
