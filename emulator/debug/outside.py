@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from ringhil.emulator.documents import shown
 from ringhil.emulator.engine.engine import NodeDiffered
 from ringhil.emulator.groups.again import GroupsAgain
 from ringhil.emulator.groups.desk import GroupAsked, GroupReplied
@@ -104,8 +105,20 @@ class RecordedOutside:
         return None if told is None else str(json.loads(told.fields).get("why")).partition(": ")[2]
 
     def choices(self, firmware: FirmwareChoice) -> tuple[FirmwareChoice, NodeChoice]:
-        """What was chosen, and for boards that were not, what answers as they did."""
+        """What was chosen, and for boards that were not, what answers as they did. Raises RecordingError where what
+        they said, or the hardware did, is damaged: later it would be taken for theirs."""
+        if self.header.firmware or self.header.nodes:
+            self._check()
         return with_recorded(self, firmware), recorded_nodes(self)
+
+    def _check(self) -> None:
+        known = set(self._recording.gpus)
+        for number, row in self.rows():
+            gpu = getattr(row, "gpu", None)
+            if gpu is not None and gpu not in known:
+                raise RecordingError(
+                    f"{self.path}: is damaged: outside {number}: gpu: found {shown(gpu)}; there is no such GPU"
+                )
 
     def acts(self) -> Iterator[tuple[int, Any]]:
         """What was done to the run, row by row: by clients, to its groups, and hardware that was lost; and the end of a

@@ -54,6 +54,8 @@ class RecordedBoard:
 
     def exchange(self, request: bytes) -> bytes:
         """The recorded answer. Raises FirmwareGone, also where the recording says nothing, or something else."""
+        if self.difference is not None:  # the first one is told
+            raise FirmwareGone(self.difference, recorded=True)
         number, row = self._next()
         if row is None:
             self.difference = f"{self._where}: is asked {in_words(request)}; recorded is no more"

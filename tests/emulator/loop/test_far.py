@@ -1,5 +1,6 @@
 """What the far end says of itself at `attach` is minded; requests are numbered round; an answer may take its time."""
 
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -8,10 +9,13 @@ from ringhil.emulator.loop import board
 from ringhil.emulator.loop.alone.servers import TWO, boot_of
 from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.firmware.observations import Counted
 from ringhil.protocol.line import firmware_messages as m
-from ringhil.protocol.line.firmware_codec import decode, encode
+from ringhil.protocol.line.firmware_codec import decode, encode, joined
 from ringhil.protocol.line.framing import Unwrapper, wrap
+from ringhil.protocol.wire import CensusVerdict
 
+BOOT = boot_of(TWO, "a.3")
 FRAME = bytes(64)
 ASKED = 13 + len(FRAME)  # bytes of the request that carries it
 
@@ -33,13 +37,13 @@ class Small:
 
 def test_who_takes_a_message_of_that_length_is_told_it() -> None:
     far = Small(ASKED)
-    FarFirmware(far, boot_of(TWO, "a.3")).on_frame(FRAME, 0, bad=False, now=7)
+    FarFirmware(far, BOOT).on_frame(FRAME, 0, bad=False, now=7)
     assert len(far.asked[-1]) == ASKED
 
 
 def test_who_takes_none_so_long_is_not_asked() -> None:
     far = Small(ASKED - 1)
-    firmware = FarFirmware(far, boot_of(TWO, "a.3"))
+    firmware = FarFirmware(far, BOOT)
     with pytest.raises(FirmwareError, match=r"^frame: has 77 bytes; this firmware takes messages of 76 at most$"):
         firmware.on_frame(FRAME, 0, bad=False, now=7)
     assert all(len(request) < ASKED for request in far.asked)
@@ -47,19 +51,54 @@ def test_who_takes_none_so_long_is_not_asked() -> None:
 
 def test_no_answer_is_longer_than_that_either() -> None:
     action = bytes((0, 2, 0x43, 1))
-    assert FarFirmware(Small(ASKED, 18 * action), boot_of(TWO, "a.3")).on_frame(FRAME, 0, bad=False, now=7)
-    firmware = FarFirmware(Small(ASKED, 19 * action), boot_of(TWO, "a.3"))
+    assert FarFirmware(Small(ASKED, 18 * action), BOOT).on_frame(FRAME, 0, bad=False, now=7)
+    firmware = FarFirmware(Small(ASKED, 19 * action), BOOT)
     with pytest.raises(FirmwareError, match=r"^frame: found an answer of 79 bytes; .* messages of 77 at most$"):
         firmware.on_frame(FRAME, 0, bad=False, now=7)
 
 
 def test_requests_are_numbered_round() -> None:
     far = Small(ASKED)
-    firmware = FarFirmware(far, boot_of(TWO, "a.3"))
+    firmware = FarFirmware(far, BOOT)
     firmware._id = 0xFFFE
     for _ in range(3):
         firmware.on_frame(FRAME, 0, bad=False, now=7)
     assert [request[1:3].hex() for request in far.asked[-3:]] == ["ffff", "0000", "0001"]
+
+
+def test_an_answer_to_another_request_is_none() -> None:
+    far = Small(ASKED)
+
+    def next_one(request: bytes) -> bytes:
+        """Of a frame, as if the request had been the next one."""
+        answer = far(request)
+        return answer if request[0] != m.FrameRequest.TYPE else answer[:2] + bytes((answer[2] + 1,)) + answer[3:]
+
+    firmware = FarFirmware(next_one, BOOT)
+    with pytest.raises(FirmwareError, match=r"^the answer has id \d+; wanted is \d+$"):
+        firmware.on_frame(FRAME, 0, bad=False, now=7)
+    assert far.asked[-1][0] == m.FrameRequest.TYPE
+
+
+def test_a_set_of_many_gpus_has_many_words() -> None:
+    """Members and degraded GPUs, bit i of word w is GPU 64 w + i; boundary GPUs follow, each with its card."""
+    members, degraded = (1 << 63 | 1, 1 << 5, 2), (0, 1 << 63, 0)
+    count = m.CountedAction(4, 0, 0xFFFF, 128, 3, 77, 9, 1, (*members, *degraded, 129 << 8 | 2, 63 << 8 | 1))
+    firmware = FarFirmware(Small(1000, joined([count])), replace(BOOT, gpus=130))
+    assert firmware.on_frame(FRAME, 0, bad=False, now=7) == [
+        Counted(
+            count=4,
+            members=(0, 63, 69, 129),
+            verdict=CensusVerdict.of(0),
+            break_after=None,
+            break_before=128,
+            sequence=3,
+            sent_at=77,
+            degraded=(127,),
+            boundaries=((129, 2), (63, 1)),
+            weight=9,
+        )
+    ]
 
 
 class Dripping:

@@ -120,6 +120,19 @@ def test_a_noisy_line_changes_nothing(port: str, monkeypatch: pytest.MonkeyPatch
         assert played(scenario, firmware_of([f"a.1={name}"])) == played(scenario, OURS)
 
 
+def test_a_line_that_doubles_everything_changes_nothing(port: str) -> None:
+    """What is asked twice is done once, and an answer that comes once more is none to what is asked then."""
+    scenario = loads(RING_OF_8.replace("45000", "12000").replace("20000", "3000").replace("40000", "11000"))
+    heard = Unwrapper()
+
+    def twice(data: bytes) -> bytes:
+        """Whole messages, which come in turn from both sides."""
+        return b"".join(2 * wrap(message) for message in heard.feed(data) if isinstance(message, bytes))
+
+    with wire(port, twice) as name:
+        assert played(scenario, firmware_of([f"a.1={name}"])) == played(scenario, OURS)
+
+
 GOES_ON = RING_OF_8.replace("timeline: [{at: 20000, fault: dead, gpu: a.0}]\n", "").replace("a.1", "a.0")
 
 
@@ -284,9 +297,15 @@ def test_a_board_that_would_be_asked_otherwise_is_told(port: str, tmp_path: Path
         db.execute("UPDATE outside SET fields = ? WHERE number = ?", (json.dumps(row), number))
     with Recording(path) as recording:
         assert RunReplay(recording, cells_library()).run().difference is not None
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE outside SET fields = 'nonsense' WHERE number = ?", (number,))
-    assert "is damaged: outside" in refusal("replay", path)
+    for fields, why in (
+        ("nonsense", f"{number}: found nonsense"),
+        (json.dumps({**row, "gpu": "b.9"}), f"{number}: gpu: found 'b.9'; there is no such GPU"),
+    ):
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE outside SET fields = ? WHERE number = ?", (fields, number))
+        for command in ("replay", "step"):
+            said = refusal(command, path, *(("--script", path) if command == "step" else ()))
+            assert said == f"ringhil: {path}: is damaged: outside {why}"
 
 
 def test_on_the_command_line_too(port: str, tmp_path: Path) -> None:
