@@ -13,9 +13,10 @@ _MS, _S = 10**6, 10**9  # nanoseconds
 
 @dataclass(frozen=True)
 class ApplicationOutcome:
-    """One application. `step_ms` and `total_s` are of its own steps, None: they weren't all done. `slice_ms`: what it
-    was given, `memory`: bytes that it held at most, `told`: bytes that it was told of; `gpu_s`: what it had of the
-    engine, in all steps that it did, with so many `switches` to it."""
+    """One application. `failed`: it ended before its steps were all done, or while it did them again. `step_ms` and
+    `total_s` are of its own steps, None: they weren't all done. `slice_ms`: what it was given, `memory`: bytes that it
+    held at most, `told`: bytes that it was told of; `gpu_s`: what it had of the engine, in all steps that it did, with
+    so many `switches` to it."""
 
     gpu: str
     failed: bool
@@ -55,7 +56,7 @@ def _outcome(sharing: Sharing, each: Application, default_slice: int, report: Ta
         total = in_time(report.trained - report.began, _S)
     return ApplicationOutcome(
         gpu=str(each.gpu),
-        failed=report.trained is None,
+        failed=report.failed is not None or report.trained is None,
         why=report.failed or (None if report.trained is not None else "the run ended before its steps were done"),
         steps=report.steps,
         step_ms=step,

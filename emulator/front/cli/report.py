@@ -1,12 +1,14 @@
 """The outcome of a run for people: cards, rings, recoveries, work, verdict."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.front.cli.picture import ring
+from ringhil.emulator.front.cli.task_tables import show_applications, show_requests
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
@@ -26,16 +28,25 @@ def show(outcome: Outcome, console: Console) -> None:
         print_table(console, _power(outcome))
     if outcome.work["units"]:
         console.print(_work(outcome))
+    if outcome.applications:
+        show_applications(outcome.applications, console)
+    if outcome.switching is not None:
+        show_requests(outcome.switching, console)
     for expected in outcome.expect:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
-    for what in outcome.not_judged:
+    show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
+
+
+def show_verdict(verdict: VerdictWord, failures: Iterable[str], not_judged: Iterable[str], console: Console) -> None:
+    """The last lines: what can't be told, what failed, and the word."""
+    for what in not_judged:
         console.print(f"[yellow]not judged:[/yellow] {escape(what)}", soft_wrap=True)
-    for failure in outcome.failures:
+    for failure in failures:
         console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
-    colour = "green" if outcome.verdict is VerdictWord.PASS else "red"
-    console.print(f"verdict: [bold {colour}]{outcome.verdict}[/bold {colour}]")
+    colour = "green" if verdict is VerdictWord.PASS else "red"
+    console.print(f"verdict: [bold {colour}]{verdict}[/bold {colour}]")
 
 
 def _cards(outcome: Outcome) -> Table:

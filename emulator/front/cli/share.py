@@ -13,19 +13,18 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
+from ringhil.emulator.front.cli.report import show_verdict
 from ringhil.emulator.front.cli.share_page import SharedGpu, page
+from ringhil.emulator.front.cli.task_tables import APPLICATION_COLUMNS, application_rows, show_applications
 from ringhil.emulator.judge.memory_watch import MemoryWatch
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.turn_log import TurnLog
 from ringhil.emulator.judge.turn_watch import gpus_with_contexts
-from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import Scenario, ScenarioError, load
 
-_GIB = 1 << 30
 _KIB = 1 << 10
 _MS = 10**6  # nanoseconds
-_COLUMNS = ("application", "GPU", "told of", "held", "slice", "a step", "all steps", "on the GPU", "switches")
 _FILE = click.Path(path_type=Path)
 
 
@@ -70,25 +69,9 @@ def _document(outcome: Outcome) -> dict[str, Any]:
         "cycles": outcome.cycles,
         "verdict": outcome.verdict,
         "failures": list(outcome.failures),
+        "not_judged": list(outcome.not_judged),
         "applications": outcome.applications_json(),
     }
-
-
-def _rows(outcome: Outcome) -> list[list[str]]:
-    return [
-        [
-            name,
-            each.gpu,
-            f"{each.told / _GIB:.2f} GiB",
-            f"{each.memory / _GIB:.2f} GiB",
-            f"{each.slice_ms:g} ms",
-            "-" if each.step_ms is None else f"{each.step_ms:.1f} ms",
-            "-" if each.total_s is None else f"{each.total_s:.1f} s",
-            f"{each.gpu_s:.1f} s",
-            f"{each.switches:,}",
-        ]
-        for name, each in outcome.applications.items()
-    ]
 
 
 class _Seen:
@@ -118,20 +101,11 @@ class _Seen:
             for number, gpu in enumerate(self._gpus)
         ]
         what = f"Seed {outcome.seed}, {outcome.cycles:,} cycles. Verdict: {outcome.verdict}."
-        return page(outcome.name, what, _COLUMNS, _rows(outcome), shown)
+        return page(outcome.name, what, APPLICATION_COLUMNS, application_rows(outcome.applications), shown)
 
 
 def show(outcome: Outcome, console: Console) -> None:
     """A line for each application, and the verdict."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
-    shown = table(*_COLUMNS, left=_COLUMNS[:2])
-    for name, *cells in _rows(outcome):
-        shown.add_row(escape(name), *cells)
-    print_table(console, shown)
-    for name, each in outcome.applications.items():
-        if each.failed:
-            console.print(f"[red]{escape(name)} failed:[/red] {escape(str(each.why))}", soft_wrap=True)
-    for failure in outcome.failures:
-        console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
-    colour = "green" if outcome.verdict is VerdictWord.PASS else "red"
-    console.print(f"verdict: [bold {colour}]{outcome.verdict}[/bold {colour}]")
+    show_applications(outcome.applications, console)
+    show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,19 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
+from ringhil.emulator.front.cli.report import show_verdict
 from ringhil.emulator.front.cli.switch_page import page
-from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.front.cli.task_tables import POLICY_COLUMNS, policy_rows, show_policies
+from ringhil.emulator.judge.expectations import UNTOLD
+from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.switching import SwitchingOutcome
-from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
 from ringhil.emulator.scenario.models.from_onnx import OnnxError, onnx_layers
 from ringhil.emulator.scenario.models.table import table_text
 
 _MIB = 1 << 20
 _LARGEST = 1 << 31  # of a dimension
-_COLUMNS = ("policy", "overhead", "start-up", "latency", "GPU used", "memory", "failed")
 _FILE = click.Path(path_type=Path)
 
 
@@ -67,14 +68,14 @@ def command(
         with terminal.building() as progress:
             library = cells_library(progress=progress)
         chosen = [SwitchPolicyName(name) for name in dict.fromkeys(policies)] or [*SwitchPolicyName]
-        outcomes, failures = _play(scenario, library, chosen)
+        played = _play(scenario, library, chosen)
     if html is not None:
-        _write(html, scenario, outcomes)
+        _write(html, scenario, played.outcomes)
     if as_json:
-        click.echo(json.dumps(_document(scenario, outcomes, failures)))
+        click.echo(json.dumps(_document(scenario, played)))
     else:
-        show(scenario, outcomes, failures, console)
-    return 1 if failures else 0
+        show(scenario, played, console)
+    return 0 if played.verdict is VerdictWord.PASS else 1
 
 
 def _convert(path: Path, sizes: tuple[str, ...]) -> int:
@@ -100,69 +101,64 @@ def _scenario(file: Path, seed: int | None) -> Scenario:
     return scenario if seed is None else replace(scenario, seed=seed)
 
 
-def _play(
-    scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName]
-) -> tuple[dict[str, SwitchingOutcome], list[str]]:
+@dataclass(frozen=True)
+class Played:
+    """By all policies that were chosen: `failures`, and what can't be told, each with its policy."""
+
+    outcomes: dict[str, SwitchingOutcome]
+    failures: list[str]
+    not_judged: list[str]
+
+    @property
+    def verdict(self) -> VerdictWord:
+        """Of all of them."""
+        return VerdictWord.FAIL if self.failures else VerdictWord.PASS
+
+
+def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName]) -> Played:
     """A run for each."""
     assert scenario.switching is not None
-    outcomes, failures = {}, []
+    outcomes = dict[str, Outcome]()
     for policy in policies:
         with terminal.counting(f"{policy}: requests") as on_progress:
             run = Run(replace(scenario, switching=replace(scenario.switching, policy=policy)), library)
             run.server.switching.on_progress = on_progress
-            outcome = run.run()
+            outcomes[str(policy)] = run.run()
             run.close()
-        assert outcome.switching is not None
-        outcomes[str(policy)] = outcome.switching
-        failures += [f"{policy}: {failure}" for failure in outcome.failures]
-    return outcomes, failures
+    return Played(
+        {policy: outcome.switching for policy, outcome in outcomes.items() if outcome.switching is not None},
+        [f"{policy}: {failure}" for policy, outcome in outcomes.items() for failure in outcome.failures],
+        _not_judged(outcomes),
+    )
 
 
-def _document(scenario: Scenario, outcomes: dict[str, SwitchingOutcome], failures: list[str]) -> dict[str, Any]:
+def _not_judged(outcomes: dict[str, Outcome]) -> list[str]:
+    """What is expected of one policy the others can't tell: that is said where none could."""
+    found = {policy: outcome.not_judged for policy, outcome in outcomes.items()}
+    by_policy = [
+        f"{policy}: {text}" for policy, texts in found.items() for text in texts if not text.startswith(UNTOLD)
+    ]
+    first = next(iter(found.values()))
+    by_none = [text for text in first if text.startswith(UNTOLD) and all(text in texts for texts in found.values())]
+    return by_policy + by_none
+
+
+def _document(scenario: Scenario, played: Played) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "seed": scenario.seed,
-        "verdict": VerdictWord.FAIL if failures else VerdictWord.PASS,
-        "failures": failures,
-        "policies": {policy: outcome.to_json() for policy, outcome in outcomes.items()},
+        "verdict": played.verdict,
+        "failures": played.failures,
+        "not_judged": played.not_judged,
+        "policies": {policy: outcome.to_json() for policy, outcome in played.outcomes.items()},
     }
 
 
-def _rows(outcomes: dict[str, SwitchingOutcome]) -> list[list[str]]:
-    return [
-        [
-            policy,
-            _ms(outcome.overhead_ms),
-            _ms(outcome.startup_ms),
-            _ms(outcome.latency_ms),
-            "-" if outcome.utilisation is None else f"{100 * outcome.utilisation:.1f} %",
-            f"{outcome.memory / _MIB:,.0f} MiB",
-            f"{sum(request.failed for request in outcome.requests)} of {len(outcome.requests)}",
-        ]
-        for policy, outcome in outcomes.items()
-    ]
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.2f} ms"
-
-
-def show(scenario: Scenario, outcomes: dict[str, SwitchingOutcome], failures: list[str], console: Console) -> None:
+def show(scenario: Scenario, played: Played, console: Console) -> None:
     """A line for each policy, what failed, and the verdict."""
     console.print(f"[bold]{escape(scenario.name)}[/bold]  seed {scenario.seed}")
-    shown = table(*_COLUMNS, left=_COLUMNS[:1])
-    for row in _rows(outcomes):
-        shown.add_row(*row)
-    print_table(console, shown)
-    for policy, outcome in outcomes.items():
-        for number, request in enumerate(outcome.requests):
-            if request.failed:
-                line = f"{policy}: request {number} ({request.task}) failed: {request.why}"
-                console.print(f"[red]{escape(line)}[/red]", soft_wrap=True)
-    for failure in failures:
-        console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
-    verdict = VerdictWord.FAIL if failures else VerdictWord.PASS
-    console.print(f"verdict: [bold {'red' if failures else 'green'}]{verdict}")
+    show_policies(played.outcomes, console)
+    show_verdict(played.verdict, played.failures, played.not_judged, console)
 
 
 def _write(path: Path, scenario: Scenario, outcomes: dict[str, SwitchingOutcome]) -> None:
@@ -171,4 +167,4 @@ def _write(path: Path, scenario: Scenario, outcomes: dict[str, SwitchingOutcome]
     names = ", ".join(request.task for request in switching.requests[:20])
     what = f"One after the other on {switching.gpus[0]}: {names}. Link: {switching.link / 1000:g} GB/s."
     preset = None if switching.first_preset is None else switching.first_preset * _MIB
-    write_page(path, page(scenario.name, what, _COLUMNS, _rows(outcomes), outcomes, preset))
+    write_page(path, page(scenario.name, what, POLICY_COLUMNS, policy_rows(outcomes), outcomes, preset))

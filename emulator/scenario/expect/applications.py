@@ -18,7 +18,9 @@ RESULTS = ("failed", "steps", "memory")
 class ApplicationResult(Part):
     """At least one of them."""
 
-    failed: bool | None = Field(None, description="whether it has ended before its steps were all done")
+    failed: bool | None = Field(
+        None, description="whether it has ended early: before its steps were all done, or while it did them again"
+    )
     steps: Number | None = Field(None, description="steps that it has done, with those that it did again")
     memory: Number | None = Field(None, description="pages that it held at most")
 

@@ -63,7 +63,7 @@ def test_people_get_a_table(tmp_path: Path) -> None:
     assert done.returncode == 0
     header, row = (line.split() for line in done.stdout.splitlines()[1:3])
     assert header[:2] == ["application", "GPU"]
-    assert row[:6] == ["x", "a.1", "0.10", "GiB", "0.09", "GiB"]
+    assert row[:6] == ["x", "a.1", "100", "MiB", "90", "MiB"]
     assert done.stdout.splitlines()[-1] == "verdict: pass"
 
 
@@ -151,3 +151,30 @@ def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(GOOD)
     assert "no/p.html: cannot be written" in refusal("share", "s.yaml", "--html", "no/p.html", cwd=tmp_path)
     assert "both write to standard output" in refusal("share", "s.yaml", "--json", "--html", "-", cwd=tmp_path)
+
+
+def test_a_run_shows_them_too_and_small_ones_are_seen_whole() -> None:
+    """In units that fit. Of who does its steps again the GPU is lost: it has failed, though its own were done."""
+    example = EXAMPLES / "sharing-lost-gpu.yaml"
+    shown, run = ringhil("share", example), ringhil("run", example)
+    assert (shown.returncode, run.returncode) == (0, 0)
+    lines = shown.stdout.splitlines()[1:8]
+    assert lines == [line for line in run.stdout.splitlines() if line in lines]
+    assert [line.split()[2:6] for line in lines[1:5]] == [
+        ["500", "MiB", "450", "MiB"],
+        ["300", "MiB", "270", "MiB"],
+        ["1000", "MiB", "600", "MiB"],
+        ["300", "MiB", "300", "MiB"],
+    ]
+    assert [line.split()[-5:-1] for line in lines[3:5]] == [["37.3", "ms", "18", "ms"], ["36", "ms", "14", "ms"]]
+    assert [line.partition(": ")[0] for line in lines[5:]] == ["left failed", "again failed"]
+
+
+def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
+    """Nobody can count the card: what its applications say of their steps can't be judged."""
+    text = GOOD.replace("gpus: 3", "gpus: 3, host_links: [0]").replace("gpu: a.1", "gpu: b.1").replace("a: {", "b: {")
+    (tmp_path / "s.yaml").write_text(text + "timeline: [{at: 0, fault: dead, gpu: b.0}]\n")
+    done = ringhil("share", tmp_path / "s.yaml")
+    (said,) = [line for line in done.stdout.splitlines() if line.startswith("not judged: ")]
+    found = json.loads(ringhil("share", tmp_path / "s.yaml", "--json").stdout)
+    assert [f"not judged: {text}" for text in found["not_judged"]] == [said]

@@ -114,3 +114,37 @@ def test_wrong_input_is_refused_and_nothing_is_written(small: Path) -> None:
     html = small.parent / "s.html"
     assert "s.yaml:4:11: switching.policy: found 'fastest'" in refusal("switch", small, "--html", html)
     assert not html.exists()
+
+
+def test_a_run_shows_each_request_and_its_policy(small: Path) -> None:
+    done = ringhil("run", small)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("request "))
+    assert [line.split()[:3] for line in lines[at + 1 : at + 5]] == [
+        [str(number), task, "a.1"] for number, task in enumerate("xxyx")
+    ]
+    document = json.loads(ringhil("run", small, "--json").stdout)["switching"]
+    for line, request in zip(lines[at + 1 : at + 5], document["requests"], strict=True):
+        times = [float(word.replace(",", "")) for word in line.split()[3:11:2]]
+        wanted = [request[name] for name in ("wanted_ms", "began_ms", "ended_ms", "ran_ms")]
+        assert times == [pytest.approx(value, abs=0.006) for value in wanted]
+    shown = ringhil("switch", small, "--policy", "pipelined").stdout.splitlines()
+    assert lines[at + 5 : at + 7] == shown[1:3]
+
+
+def test_what_is_expected_of_a_policy_that_is_not_played_is_not_judged(small: Path) -> None:
+    text = "expect: [{end: true, switching: {resident: {failed: 1}, pipelined: {failed: 0}}}]\n"
+    small.write_text(SMALL + text)
+    for policies, not_judged in (
+        (["resident", "pipelined"], []),
+        (["resident"], ["pipelined"]),
+        (["pipeswitch"], ["pipelined", "resident"]),
+    ):
+        options = [word for policy in policies for word in ("--policy", policy)]
+        done = ringhil("switch", small, *options, "--json")
+        assert done.returncode == 0, done.stdout
+        found = json.loads(done.stdout)["not_judged"]
+        assert [re.findall(r"switching by (\w+)", line) for line in found] == [[name] for name in not_judged]
+        lines = ringhil("switch", small, *options).stdout.splitlines()
+        assert [line for line in lines if line.startswith("not judged")] == [f"not judged: {line}" for line in found]

@@ -1,0 +1,110 @@
+"""Tables of what tasks share GPUs or follow one another on them, for `run`, `share` and `switch` alike."""
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.markup import escape
+
+from ringhil.emulator.judge.applications import ApplicationOutcome
+from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.pages.tables import print_table, table
+
+_GIB, _MIB = 1 << 30, 1 << 20
+_MS = 1000  # in a second
+_MOST = 40  # requests in a table
+
+APPLICATION_COLUMNS = (
+    "application",
+    "GPU",
+    "told of",
+    "held",
+    "slice",
+    "a step",
+    "all steps",
+    "on the GPU",
+    "switches",
+)
+POLICY_COLUMNS = ("policy", "overhead", "start-up", "latency", "GPU used", "memory", "failed")
+_REQUEST_COLUMNS = ("request", "task", "GPU", "came", "began", "ended", "on the GPU", "attempts")
+
+
+def application_rows(applications: Mapping[str, ApplicationOutcome]) -> list[list[str]]:
+    """A row for each."""
+    return [
+        [
+            name,
+            each.gpu,
+            _memory(each.told),
+            _memory(each.memory),
+            f"{each.slice_ms:g} ms",
+            "-" if each.step_ms is None else f"{each.step_ms:.1f} ms",
+            "-" if each.total_s is None else _seconds(each.total_s),
+            _seconds(each.gpu_s),
+            f"{each.switches:,}",
+        ]
+        for name, each in applications.items()
+    ]
+
+
+def policy_rows(outcomes: Mapping[str, SwitchingOutcome]) -> list[list[str]]:
+    """A row for each."""
+    return [
+        [
+            policy,
+            _ms(outcome.overhead_ms),
+            _ms(outcome.startup_ms),
+            _ms(outcome.latency_ms),
+            "-" if outcome.utilisation is None else f"{100 * outcome.utilisation:.1f} %",
+            f"{outcome.memory / _MIB:,.0f} MiB",
+            f"{outcome.refused} of {len(outcome.requests)}",
+        ]
+        for policy, outcome in outcomes.items()
+    ]
+
+
+def show_applications(applications: Mapping[str, ApplicationOutcome], console: Console) -> None:
+    """A line for each, and why it failed."""
+    shown = table(*APPLICATION_COLUMNS, left=APPLICATION_COLUMNS[:2])
+    for name, *cells in application_rows(applications):
+        shown.add_row(escape(name), *cells)
+    print_table(console, shown)
+    for name, each in applications.items():
+        if each.failed:
+            console.print(f"[red]{escape(name)} failed:[/red] {escape(str(each.why))}", soft_wrap=True)
+
+
+def show_policies(outcomes: Mapping[str, SwitchingOutcome], console: Console) -> None:
+    """A line for each, and which requests failed, and why."""
+    shown = table(*POLICY_COLUMNS, left=POLICY_COLUMNS[:1])
+    for row in policy_rows(outcomes):
+        shown.add_row(*row)
+    print_table(console, shown)
+    for policy, outcome in outcomes.items():
+        for number, request in enumerate(outcome.requests):
+            if request.failed:
+                line = f"{policy}: request {number} ({request.task}) failed: {request.why}"
+                console.print(f"[red]{escape(line)}[/red]", soft_wrap=True)
+
+
+def show_requests(outcome: SwitchingOutcome, console: Console) -> None:
+    """A line for each request, and one for all of them. Times count from when the cards were counted."""
+    shown = table(*_REQUEST_COLUMNS, left=_REQUEST_COLUMNS[1:3])
+    for number, each in enumerate(outcome.requests[:_MOST]):
+        times = (each.wanted_ms, each.began_ms, each.ended_ms, each.ran_ms)
+        shown.add_row(str(number), escape(each.task), each.gpu or "-", *map(_ms, times), str(each.attempts))
+    print_table(console, shown)
+    if len(outcome.requests) > _MOST:
+        console.print(f"and {len(outcome.requests) - _MOST:,} more")
+    show_policies({outcome.policy: outcome}, console)
+
+
+def _memory(size: int) -> str:
+    return f"{size / _GIB:,.2f} GiB" if size >= _GIB else f"{size / _MIB:.4g} MiB"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.1f} s" if value >= 1 or value == 0 else f"{value * _MS:.3g} ms"
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f} ms"
