@@ -45,6 +45,7 @@ class _Asked:
     attempt: int = 0
     heard: int = 0  # the attempt after which its GPU last said that a launch is under way
     refused: int = 0  # as running, when nothing runs that anybody waits for
+    looks: int = 0  # planned: only the last one counts
 
 
 @dataclass(slots=True)
@@ -179,14 +180,14 @@ class Driver:
         allowed = self._patience + 4 * max(0, card.link_free_at - self._port.now)
         if asked is self._lines[asked.place].launch:
             allowed += asked.command.amount
-        attempt = asked.attempt
-        self._port.after(allowed * min(attempt + 1, _MORE), partial(self._look, asked, attempt))
+        asked.looks += 1
+        self._port.after(allowed * min(asked.attempt + 1, _MORE), partial(self._look, asked, asked.looks))
 
-    def _look(self, asked: _Asked, attempt: int) -> None:
-        if self._asked.get(asked.unit) is not asked or asked.attempt != attempt:
+    def _look(self, asked: _Asked, look: int) -> None:
+        if self._asked.get(asked.unit) is not asked or asked.looks != look:
             return
         line = self._lines[asked.place]
-        if attempt - asked.heard < _MOST:
+        if asked.attempt - asked.heard < _MOST:
             self._send(asked)
         elif asked is line.launch:
             line.launch = None

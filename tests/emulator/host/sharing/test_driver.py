@@ -3,6 +3,7 @@ still to be told, once more. No application is told of that, and no step is lost
 
 import heapq
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -18,7 +19,7 @@ from ringhil.protocol import codec
 from ringhil.protocol.frames import Result, Work
 from ringhil.protocol.wire import Compute, Flag, ResultStatus, Role
 
-GPU, PATIENCE = 2, 100
+GPU, PATIENCE, COMPUTES = 2, 100, 40
 STARTED, DONE, RUNNING = ResultStatus.STARTED, ResultStatus.DONE, ResultStatus.RUNNING
 SLOW = """
 server: {{cards: {{a: {{gpus: 4, host_links: [0, 1]}}}}, settings: {{host_latency: 16}}}}
@@ -68,7 +69,7 @@ class Desk:
         self.told: list[Reply] = []
 
     def launch(self) -> None:
-        self.driver.ask(ContextRef(0, GPU, 3), Command(Compute.LAUNCH, 5, 40), self.told.append)
+        self.driver.ask(ContextRef(0, GPU, 3), Command(Compute.LAUNCH, 5, COMPUTES), self.told.append)
 
     def answer(self, status: ResultStatus, unit: int | None = None) -> None:
         """To the last command, or to an earlier one."""
@@ -150,6 +151,32 @@ def test_what_is_not_answered_goes_out_again_by_the_other_lane() -> None:
     lanes = [bool(work.flags & Flag.CCW) for work in desk.port.sent]
     assert lanes == [lanes[0], not lanes[0], lanes[0], not lanes[0], lanes[0]]
     assert desk.driver.resent == 4
+
+
+@pytest.mark.parametrize(("gpu", "counter_clockwise"), [(0, False), (1, False), (2, False), (3, True)])
+def test_it_goes_the_shorter_way_round_at_first(gpu: int, counter_clockwise: bool) -> None:
+    desk = Desk()
+    desk.driver.ask(ContextRef(0, gpu, 3), Command(Compute.ALLOCATE, 5, 9), desk.told.append)
+    assert [bool(work.flags & Flag.CCW) for work in desk.port.sent] == [counter_clockwise]
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_each_attempt_has_more_time_up_to_eight_times_as_much(taken: bool) -> None:
+    """Its patience, four times what the link needs for it, and a launch that was taken what it computes besides."""
+    desk = Desk()
+    desk.launch()
+    flits = desk.card.link_free_at
+    assert 0 < flits < PATIENCE // 4
+    if taken:
+        desk.answer(STARTED)
+    times = [] if taken else [0]
+    while len(times) < 11:
+        before = len(desk.port.sent)
+        desk.port.pass_time(1)
+        times += [desk.port.now] * (len(desk.port.sent) - before)
+    allowed = PATIENCE + 4 * flits + taken * COMPUTES
+    waits = [allowed * min(attempt + 1, 8) for attempt in range(0 if taken else 1, 11)]
+    assert [b - a for a, b in pairwise([0, *times] if taken else times)][: len(waits)] == waits
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing.switching.report import SwitchPhase
 from ringhil.emulator.judge.run import Run
+from ringhil.protocol.wire import CONTEXTS
 
 from .played import PAGES, Playing, scenario, task
 
@@ -91,6 +92,8 @@ def test_more_requests_than_contexts() -> None:
     tasks = [task("x", [(2, 400), (1, 100)], ", start: 300, clean: 900, environment: 1")]
     playing = Playing(scenario(tasks, ["x"] * 20))
     all_once(playing)
+    first_gone = min(playing.spans(number, CLEAN)[0].ended for number in range(20))
+    assert sum(playing.spans(number, START)[0].began < first_gone for number in range(20)) == CONTEXTS - 1 == 15
     assert [report.ended for report in playing.reports] == sorted(report.ended or 0 for report in playing.reports)
 
 

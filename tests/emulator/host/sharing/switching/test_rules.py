@@ -16,6 +16,8 @@ from ringhil.emulator.host.sharing.switching import rules
         ([10, 10], [50, 50], 60, 0, 70, True),  # the first one has all it needs
         ([10, 10], [50, 50], 65, 0, 70, False),  # what is being cleaned up is still held
         ([10, 0], [50, 50], 60, 0, 60, True),
+        ([10, 10], [50, 50], 25, 40, 75, True),  # one more is being cleaned up, and the first one still gets its 40
+        ([10, 10], [50, 50], 25, 40, 74, False),
     ],
 )
 def test_a_first_stage_begins_while_there_is_room(

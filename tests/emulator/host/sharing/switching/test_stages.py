@@ -1,0 +1,48 @@
+"""A first stage ends with its memory, and a cleanup gives it back at its end: with each policy that has them."""
+
+import pytest
+
+from ringhil.emulator.host.sharing.switching.report import SwitchPhase
+from ringhil.emulator.scenario import SwitchPolicyName
+
+from .played import Playing, scenario, task
+
+START, CLEAN = 3000, 2000  # cycles
+DATA = 4260  # bytes on the wire of 8 MiB
+NEAR = 200  # cycles that a command may take
+
+
+@pytest.mark.parametrize("policy", [SwitchPolicyName.PIPELINED, SwitchPolicyName.STOP_START])
+def test_memory_is_held_from_the_end_of_the_start_to_the_end_of_the_cleanup(policy: SwitchPolicyName) -> None:
+    tasks = [task("x", [(30, 4000)], f", start: {START}, clean: {CLEAN}, environment: 20")]
+    playing = Playing(scenario(tasks, ["x"]), policy)
+    assert playing.outcome.failures == ()
+    (started,), (cleaned,) = (playing.spans(0, phase) for phase in (SwitchPhase.START, SwitchPhase.CLEAN))
+    (held,) = (points for points in playing.switching.held.values() if len(points) > 1)
+    since = playing.run.server.switching.since
+    first = next(round(ms * 1000) for ms, size in held if size)
+    last = round(held[-1][0] * 1000)
+    assert next(size >> 20 for _, size in held if size) == 20  # the environment alone
+    assert held[-1][1] == 0
+    assert started.began - since + START <= first <= started.ended - since
+    assert started.ended - started.began <= START + NEAR
+    assert cleaned.began - since + CLEAN <= last <= cleaned.ended - since
+    assert cleaned.ended - cleaned.began <= CLEAN + NEAR
+
+
+@pytest.mark.parametrize("policy", [each for each in SwitchPolicyName if each is not SwitchPolicyName.PIPESWITCH])
+def test_a_model_comes_in_pieces_as_long_as_they_may_be(policy: SwitchPolicyName) -> None:
+    """Each costs a command."""
+    took = []
+    for piece in (500, 1000, 2000):
+        playing = Playing(scenario([task("x", [(8, 100)])], ["x"], [f"piece: {piece}"]), policy)
+        assert playing.outcome.failures == ()
+        plan = playing.run.server.switching.plan
+        assert plan is not None
+        assert plan.requests[0].task.whole.data == DATA
+        (prepared,) = playing.spans(0, SwitchPhase.PREPARE)
+        took.append(prepared.ended - prepared.began)
+    commands = [-(-DATA // piece) for piece in (500, 1000, 2000)]
+    each = (took[0] - took[2]) / (commands[0] - commands[2])
+    assert 30 < each < 90
+    assert took[0] - took[1] == pytest.approx(each * (commands[0] - commands[1]), rel=0.1)
