@@ -49,6 +49,7 @@ ALSO = (
 EXPLORED = Path(__file__).with_name("server.yaml")
 PART, DEEP_PART = 64, 8  # every so many-th case is played
 _MEMORY = 8 << 30  # bytes of address space: a mistake may fill lists for ever
+_ENDLESS = (signal.Signals.SIGXCPU.name, MemoryError.__name__)  # how what has no end is ended
 _LIMIT = 3600.0  # seconds
 
 
@@ -136,7 +137,7 @@ class Campaign:
         try:
             return forked(planted, _LIMIT)
         except ForkedError as error:
-            if error.hung or signal.Signals.SIGXCPU.name in str(error):
+            if error.hung or any(sign in str(error) for sign in _ENDLESS):
                 return Found(hung=True)
             if not str(error).startswith("the process that played it"):
                 raise RuntimeError(f"{name}: {error}") from None  # ours: a mistake ends in what its finder says

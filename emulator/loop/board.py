@@ -16,6 +16,7 @@ from ringhil.protocol.line.framing import LONGEST, Unwrapper, wrap
 PATIENCE = 1.0  # seconds in which nothing comes
 TRIES = 4
 _ID = slice(1, 3)  # of a message
+_SHOWN = 8  # bytes of what is none
 
 
 class Board:
@@ -51,20 +52,22 @@ class Board:
         return answer
 
     def _exchanged(self, request: bytes) -> bytes:
-        unwrapper, nonsense, clock = Unwrapper(), 0, clock_of(self._line)
+        unwrapper, nonsense, came, clock = Unwrapper(), 0, b"", clock_of(self._line)
         try:
             for _ in range(TRIES):
                 with line_gone():
                     self._line.write(wrap(request))
                 end = clock() + PATIENCE + self._longest  # also of one that talks without end
                 while (left := end - clock()) > 0 and (data := arrived(self._line, min(PATIENCE, left))):
+                    came = came or data[:_SHOWN]
                     for found in unwrapper.feed(data):
                         if isinstance(found, bytes) and found[_ID] == request[_ID]:
                             return found
                         nonsense += 1
         except CardError as error:
             raise FirmwareGone(str(error)) from error
-        said = f"; {nonsense} messages came that are no answers" if nonsense else ""
+        said = f"; what came is no message: found {came.hex(' ')}" if came else ""
+        said = f"; {nonsense} messages came that are no answers" if nonsense else said
         raise FirmwareGone(f"no answer, asked {TRIES} times{said}")
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ def split_gpu(text: str) -> tuple[str, int]:
     """`a.3` as ("a", 3). Raises ValueError when it is no name of a GPU."""
     found = _GPU_PARTS.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r}; allowed is {IN_WORDS[GPU]}")
+        raise ValueError(f"found {text!r}; allowed is {IN_WORDS[GPU]}")
     return found[1], int(found[2])
 
 
@@ -46,5 +46,5 @@ def split_link(text: str) -> tuple[str, str]:
     """`a.5-a.6` as ("a.5", "a.6"). A card name has no dots, so one split fits. Raises ValueError when it is no link."""
     found = _LINK_PARTS.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r}; allowed is {IN_WORDS[LINK]}")
+        raise ValueError(f"found {text!r}; allowed is {IN_WORDS[LINK]}")
     return found[1], found[2]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.mutation_firmware import kept
+from benchmarks.mutation_firmware import campaign, kept
+from benchmarks.mutation_firmware.campaign import Campaign
 from benchmarks.mutation_firmware.found import Fate, Found
 from benchmarks.mutation_firmware.loading import check, plant
 from benchmarks.mutation_firmware.mutant import ROOT, Mutant
@@ -16,6 +17,7 @@ from benchmarks.mutation_firmware.report import Report
 from benchmarks.mutation_firmware.results import Results, ResultsError
 
 import ringhil.firmware.liveness
+from ringhil.emulator.campaign.pool.fork import ForkedError
 
 SOURCE = '''
 """Not 1 + 2."""
@@ -222,6 +224,17 @@ def test_what_is_no_mistake_is_neither_found_nor_visible(fates: dict[str, dict[s
     assert fate["found"]["units"]["played"] > 5
     assert fate["found"]["verify"]["played"] == 1
     assert fate["found"]["explore"]["played"] > 3
+
+
+@pytest.mark.parametrize("said", ["died of SIGXCPU", "MemoryError: (write, line 156)"])
+def test_what_takes_all_time_or_memory_has_no_end(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it leaves no memory to say what was found."""
+
+    def forked(what: object, limit: float) -> Found:
+        raise ForkedError(said)
+
+    monkeypatch.setattr(campaign, "forked", forked)
+    assert Campaign.__new__(Campaign)._run("units", None) == Found(hung=True)
 
 
 def test_a_mistake_is_not_planted_where_it_would_come_too_late() -> None:

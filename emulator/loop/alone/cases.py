@@ -3,7 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ringhil.emulator.loop.alone import keepalives, leases, links, registers, reluctance, rounds, waits, wardens
+from ringhil.emulator.loop.alone import (
+    believed,
+    keepalives,
+    leases,
+    links,
+    registers,
+    reluctance,
+    rounds,
+    waits,
+    wardens,
+)
 from ringhil.emulator.loop.alone.servers import Stages
 
 
@@ -21,7 +31,7 @@ LONE_PROMISES = {
         keepalives.go_both_ways_round,
     ),
     "keepalives.jitter": LonePromise(
-        "Intervals are shorter by a jitter: no two members fall into step, and a run repeats.",
+        "Intervals are shorter by a jitter, which comes from seed, GPU and number alone.",
         keepalives.differ_in_length,
     ),
     "keepalives.say": LonePromise(
@@ -95,6 +105,9 @@ LONE_PROMISES = {
     "warden.others": LonePromise(
         "A warden grants nothing while another one's lease may run.", wardens.refuses_beside_another
     ),
+    "warden.own": LonePromise(
+        "A warden grants the holder of its lease a new one when it asks anew.", wardens.grants_its_holder_anew
+    ),
     "warden.tells": LonePromise(
         "Wardens tell one another at once of a lease that begins or ends.", wardens.tells_at_once
     ),
@@ -106,6 +119,9 @@ LONE_PROMISES = {
     "wait.announced": LonePromise(
         "Between cards a member waits for 3 skews at power-up, and claims a skew after it says that it is a candidate.",
         waits.at_power_up_between_cards,
+    ),
+    "wait.alone": LonePromise(
+        "Who is alone in its group asks at power-up without waiting for others.", waits.for_nobody_at_power_up
     ),
     "wait.candidate": LonePromise(
         "Between cards a better candidate that hears its uplink is left its turn.", waits.for_a_better_candidate
@@ -124,7 +140,8 @@ LONE_PROMISES = {
     ),
     "wait.nobody": LonePromise("A member lets nobody go first who can't hold the role.", waits.for_nobody),
     "wait.losses": LonePromise(
-        "A member whose lease ran out waits, twice as long at each further loss.", waits.longer_after_each_loss
+        "A member whose lease ran out waits, twice as long at each further loss.",
+        waits.longer_after_each_loss,
     ),
     "wait.held_long": LonePromise(
         "A lease that was held for long begins the waits anew.", waits.no_longer_after_a_long_lease
@@ -161,7 +178,16 @@ LONE_PROMISES = {
     ),
     "rounds.end": LonePromise("Each round ends in time, whatever came before it.", rounds.always_end),
     "rounds.one_way": LonePromise("One message that comes home is a count.", rounds.one_way_is_enough),
-    "rounds.believed": LonePromise("What comes home changed is not counted.", rounds.believe_what_is_right),
+    "rounds.believed": LonePromise("What comes home changed is not counted.", believed.what_is_right),
+    "rounds.plain": LonePromise(
+        "What comes home changed is not counted, without records either.", believed.what_is_right_without_records
+    ),
+    "rounds.fit": LonePromise("Two messages that don't fit each other are no count.", believed.what_fits),
+    "rounds.once": LonePromise("A message that comes home once more is rejected, and told.", believed.each_once),
+    "rounds.told": LonePromise(
+        "A report has the members, those that are degraded, the boundary GPUs and the weight.",
+        believed.all_that_is_known,
+    ),
     "rounds.names": LonePromise("Only what failed in this period names suspects.", rounds.name_the_latest),
     "rounds.own_state": LonePromise(
         "An entry GPU that computes slowly says so in its own record.", rounds.tell_how_it_is
@@ -178,6 +204,9 @@ LONE_PROMISES = {
     ),
     "links.slow": LonePromise(
         "A link is slow when four rounds in a row are late by as much, and not before.", links.slow_after_some_rounds
+    ),
+    "links.first": LonePromise(
+        "So is the link out of the entry GPU, by its own quickest time.", links.slow_at_the_entry_gpu
     ),
     "links.as_much": LonePromise(
         "A link is slow when its three quickest late rounds agree, and not before.", links.slow_by_as_much

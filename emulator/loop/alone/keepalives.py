@@ -31,23 +31,33 @@ def go_both_ways_round(stages: Stages) -> None:
 
 
 def differ_in_length(stages: Stages) -> None:
-    """Intervals are shorter by a jitter, another one for each GPU, the same in each run."""
-    found = list[list[int]]()
-    for gpu in ("a.1", "a.1", "a.2"):
-        stage = stages.of(THREE, gpu)
-        uplink, _ = _follower(stage)
-        stage.wait(_ROUNDS * uplink.group.interval)
-        gaps = [late - early for (early, _), (late, _) in pairwise(uplink.keepalives())]
-        if len(set(gaps)) < 2:
-            said = f"{len(gaps)} intervals in a row" + (f" are {gaps[0]:,} cycles" if gaps else "")
-            shortest, longest = uplink.group.interval - uplink.group.jitter, uplink.group.interval
-            raise NotKept(stage.now, said, f"{_ROUNDS - 1} should differ, and be {shortest:,} to {longest:,} cycles")
-        found.append(gaps)
-    once, again, another = found
-    if once != again:
-        raise NotKept(0, "the intervals of a.1 are others in a second run", "they should be the same")
-    if once == another:
-        raise NotKept(0, "a.1 and a.2 have the same intervals", "members should not fall into step")
+    """Intervals are shorter by a jitter: another one for each GPU and seed, the same in each run and after a boot."""
+    again, later, another, other_seed = "again", "after a later boot", "of a.2", "with another seed"
+    first = _gaps(stages.of(THREE, "a.1"))
+    for what, stage in (
+        (again, stages.of(THREE, "a.1")),
+        (later, stages.of(THREE, "a.1", boots=_BOOTED)),
+        (another, stages.of(THREE, "a.2")),
+        (other_seed, stages.of(f"seed: 5\n{THREE}", "a.1")),
+    ):
+        same = _gaps(stage) == first
+        if same != (what in (again, later)):
+            found = f"the intervals of a.1, and {what}, are {'the same' if same else 'others'}"
+            wanted = "they should differ, so that nobody falls into step" if same else "they should be the same"
+            raise NotKept(stage.now, found, f"{wanted}: they come from seed, GPU and number alone")
+
+
+def _gaps(stage: Stage) -> list[int]:
+    """Intervals of a follower, of which some are shorter by more than half of the jitter."""
+    uplink, _ = _follower(stage)
+    group = uplink.group
+    stage.wait(_ROUNDS * group.interval)
+    gaps = [late - early for (early, _), (late, _) in pairwise(uplink.keepalives())]
+    shortest, longest = group.interval - group.jitter, group.interval
+    if len(set(gaps)) < 2 or not shortest <= min(gaps) < longest - group.jitter // 2 or max(gaps) > longest:
+        said = f"{len(gaps)} intervals in a row" + (f" are {min(gaps):,} to {max(gaps):,} cycles" if gaps else "")
+        raise NotKept(stage.now, said, f"{_ROUNDS - 1} should differ, and be {shortest:,} to {longest:,} cycles")
+    return gaps
 
 
 def say_what_is(stages: Stages) -> None:
@@ -66,7 +76,13 @@ def say_what_is(stages: Stages) -> None:
     _is(stage, "members", said.members, both, "it hears a.1")
     uplink.grantor.on_expire(stage.now)
     _is(stage, "uplink", bool(_next(stage, other).state & MemberFlag.UPLINK), True, "its grantor answers")
+    answered = len(uplink.keepalives())
+    stage.wait_for(lambda: len(uplink.keepalives()) > answered, uplink.group.interval)
+    stage.wait(2 * uplink.delay)
     uplink.silent = other.silent = True
+    for lost in range(uplink.group.multiplier):
+        why = f"its grantor has answered all but the last {lost} keepalives"
+        _is(stage, "uplink", bool(_next(stage, other).state & MemberFlag.UPLINK), True, why)
     stage.wait(uplink.group.lease + 4 * uplink.group.interval)
     said = _next(stage, other)
     _is(stage, "state", said.state & STATE_BITS, MemberState.FOLLOWER.code, "nobody answers it")

@@ -6,7 +6,7 @@ from ringhil.emulator.loop.alone.neighbour import Neighbour
 from ringhil.emulator.loop.alone.servers import BOTH_ROLES, CARDS, THREE, TWO, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
-from ringhil.firmware.election import GroupConfig
+from ringhil.firmware.election import STATE_BITS, GroupConfig
 from ringhil.protocol.frames import Election, Keepalive
 from ringhil.protocol.wire import MemberState, Operation, Port
 
@@ -123,11 +123,17 @@ def gives_back_what_it_does_not_know(stages: Stages) -> None:
 
 
 def takes_only_what_is_granted_to_it(stages: Stages) -> None:
-    """Grants that come too late, by the ring, before any claim, and refusals."""
-    for what in ("by the ring", "after as long as the lease lasts", "of an epoch that it hasn't claimed", "refused"):
+    """Grants that come too late, by the ring, before any claim or under a higher epoch that was heard, and refusals."""
+    for what in (
+        "by the ring",
+        "after as long as the lease lasts",
+        "of an epoch that it hasn't claimed",
+        "after a co-member has told of epoch 8",
+        "refused",
+    ):
         stage = stages.of(TWO, "a.0")
         group = _entry(stage)
-        uplink = Uplink(stage, group)
+        uplink, neighbour = Uplink(stage, group), Neighbour(stage, group, 1)
         uplink.silent = True
         stage.start()
         left, claim = uplink.wait_for_claim(group.interval)
@@ -141,10 +147,15 @@ def takes_only_what_is_granted_to_it(stages: Stages) -> None:
                 stage.until(left + group.lease)
             case "of an epoch that it hasn't claimed":
                 answer = replace(answer, epoch=claim.epoch + 2 * len(group.members))
+            case "after a co-member has told of epoch 8":
+                neighbour.epoch = 8
+                neighbour.say()
             case _:
                 answer = replace(answer, operation=Operation.REFUSE.code)
+        begin = len(neighbour.heard())
         stage.hear(answer, port)
-        if uplink.held:
+        said = [message.state & STATE_BITS for _, _, message in neighbour.heard()[begin:]]
+        if uplink.held or MemberState.HOLDER.code in said:
             found = f"a grant of epoch {answer.epoch}, {what}, is taken; the claim left in cycle {left:,}"
             raise NotKept(stage.now, found, "the role should not be taken up")
 

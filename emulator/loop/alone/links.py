@@ -21,17 +21,13 @@ Counts = Callable[[int], int]  # by the number of the round
 
 
 def noisy_for_some_rounds(stages: Stages) -> None:
-    """From when a record has shown an error until 16 rounds have passed without another."""
-    ring = _counted(stages, _QUIET_ROUNDS + 5, errors=lambda number: int(number >= 2))
-    for number in (1, 2, 2 + _QUIET_ROUNDS - 1, 2 + _QUIET_ROUNDS + 1):
-        at, report = ring.reports[number]
-        _blames(
-            at,
-            "noisy",
-            report.noisy_link,
-            2 <= number < 2 + _QUIET_ROUNDS,
-            f"round 3 has shown an error, this is {number + 1}",
-        )
+    """From when a record has shown an error until 16 rounds have passed without another, by either way round."""
+    for way in (Port.CW, Port.CCW):
+        ring = _counted(stages, _QUIET_ROUNDS + 5, errors=lambda number: int(number >= 2), way=way)
+        for number in (1, 2, 2 + _QUIET_ROUNDS - 1, 2 + _QUIET_ROUNDS + 1):
+            at, report = ring.reports[number]
+            why = f"the records of one way round have shown an error in round 3, this is {number + 1}"
+            _blames(at, "noisy", report.noisy_link, 2 <= number < 2 + _QUIET_ROUNDS, why)
 
 
 def slow_after_some_rounds(stages: Stages) -> None:
@@ -42,6 +38,15 @@ def slow_after_some_rounds(stages: Stages) -> None:
         why = f"{late} rounds in a row were {_LATE} cycles late"
         _blames(*_slow(ring, last), late >= _LATE_ROUNDS, why)
         _blames(*_slow(ring, last + 2), False, f"{why}, and no later one")
+
+
+def slow_at_the_entry_gpu(stages: Stages) -> None:
+    """Of the link that messages leave the entry GPU by, which is compared with its own quickest time."""
+    for link, way in ((0, Port.CW), (7, Port.CCW)):
+        ring = _counted(stages, 12, late=partial(_late_from_to, 2, 7), link=link, way=way)
+        why = f"{_LATE_ROUNDS + 2} rounds in a row came over the link behind GPU {link} {_LATE} cycles late"
+        for number, wanted in ((1, False), (6, True), (9, False)):
+            _blames(*_slow(ring, number), wanted, f"{why}, this is {number + 1}", link)
 
 
 def slow_by_as_much(stages: Stages) -> None:
@@ -77,15 +82,19 @@ def _counted(
     late: Counts = lambda number: 0,
     errors: Counts = lambda number: 0,
     bypassed: int | None = None,
+    link: int = _LINK,
+    way: Port = Port.CW,
 ) -> Ring:
-    """So many rounds of a ring in which all GPUs work but one, and this link is late, or damages, as the number
-    says."""
+    """So many rounds of a ring in which all GPUs work but one, and this link is late, or by one way damages, as the
+    number says."""
     stage = stages.of(ONE, "a.0")
     uplink = Uplink(stage, stage.boot.entry)
     ring = Ring(
         stage,
         in_turn([(HOME, HOME)]),
-        lambda message, port, number: _all(message, port, late(number), errors(number), bypassed),
+        lambda message, port, number: _all(
+            message, port, link, late(number), errors(number) if port is way else 0, bypassed
+        ),
     )
     stage.start()
     uplink.wait_for_role(2 * uplink.group.interval)
@@ -96,7 +105,7 @@ def _counted(
     return ring
 
 
-def _all(message: Statistics, port: Port, late: int, errors: int, bypassed: int | None) -> Statistics:
+def _all(message: Statistics, port: Port, link: int, late: int, errors: int, bypassed: int | None) -> Statistics:
     """As it comes home when every other GPU has counted itself, but for one that may be bypassed."""
     size, ccw = message.expected, port is Port.CCW
     records, stamp = [*message.records], message.sent_at
@@ -105,17 +114,17 @@ def _all(message: Statistics, port: Port, late: int, errors: int, bypassed: int 
         if gpu == bypassed:
             stamp += BYPASS_HOP
             continue
-        behind = gpu == (_LINK if ccw else _LINK + 1)
+        behind = gpu == (link if ccw else link + 1)
         stamp += HEALTHY_HOP + (late if behind else 0)
         flags = RecordFlag.PORT2 if ccw else 0
-        seen = errors if behind and not ccw else 0
+        seen = errors if behind else 0
         plain = (gpu, len(records) + 1, GpuState.WORKING.code, flags, 0, stamp % 256, 1, seen, NO_CARD, 0)
         records.append(tagged(message, Record(*plain)))
     return replace(message, count=len(records), records=tuple(records))
 
 
-def _blames(at: int, what: str, found: int, wanted: bool, why: str) -> None:
-    if found != (_LINK if wanted else _NOBODY):
+def _blames(at: int, what: str, found: int, wanted: bool, why: str, link: int = _LINK) -> None:
+    if found != (link if wanted else _NOBODY):
         said = "no link" if found == _NOBODY else f"the link behind GPU {found}"
-        should = f"it should be the link behind GPU {_LINK}" if wanted else "it should be none"
+        should = f"it should be the link behind GPU {link}" if wanted else "it should be none"
         raise NotKept(at, f"{said} is reported {what}", f"{why}: {should}")

@@ -19,6 +19,8 @@ def are_cleared_at_boot(stages: Stages) -> None:
         stage.start()
         for bit in _ROLES:
             _bit(stage, bit, False, f"{gpu} has just booted")
+        capable = stage.boot.entry is not None
+        _bit(stage, ControlBit.ENTRY_CAPABLE, capable, f"{gpu} has {'a' if capable else 'no'} link to the CPU")
         for register in ("crossings", "exits"):
             _register(stage, register, 0, f"{gpu} has just booted")
 
@@ -60,17 +62,23 @@ def _has_and_loses_the_entry_role(stage: Stage, ring: Ring, entry: Uplink) -> No
 
 
 def follow_the_link(stages: Stages) -> None:
-    """Of the boundary GPU that asks, and of its warden."""
-    stage = stages.of(CARDS, "a.3")
+    """Of the boundary GPU that asks, and of its warden; also with a further card behind that one."""
+    for server in (CARDS, BOTH_ROLES):
+        _follow_of_who_asks(stages.of(server, "a.3"))
+        _follow_of_the_warden(stages.of(server, "b.2"))
+
+
+def _follow_of_who_asks(stage: Stage) -> None:
     uplink = Uplink(stage, stage.boot.boundary)
     stage.start()
-    uplink.wait_for_role(4 * uplink.group.interval)
-    assert stage.boot.crossing is not None
+    uplink.wait_for_role(8 * uplink.group.interval)
     _link(stage, True, "it is the boundary GPU")
     uplink.silent = True
     stage.wait(uplink.group.lease + uplink.group.interval)
     _link(stage, False, "its lease is over")
-    stage = stages.of(CARDS, "b.2")
+
+
+def _follow_of_the_warden(stage: Stage) -> None:
     leader = Leader(stage)
     stage.start()
     stage.until(leader.group.lease)

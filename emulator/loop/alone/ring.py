@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from ringhil.emulator.loop.alone.stage import FrameOut, NotKept, Stage
 from ringhil.protocol import codec, crc
 from ringhil.protocol.frames import Record, Report, Statistics
-from ringhil.protocol.wire import Flag, Port
+from ringhil.protocol.wire import NO_CARD, Flag, GpuState, Port, RecordFlag
 
 _ROUND_TRIP = 40  # cycles
+_SENT_AT = 31  # byte of a message: the last one of a field that nothing else tells to be wrong
 HOME, DAMAGED, LOST, TURNED, TWICE = "home", "damaged", "lost", "turned round", "home twice"
 Fate = tuple[str, str]  # of the message by each way: one of these, or a change
 Change = Callable[[Statistics], Statistics | bytes]
@@ -30,7 +31,7 @@ def _with_record(message: Statistics, **changes: int) -> Statistics:
 
 def _wrong_crc(message: Statistics) -> bytes:
     frame = codec.encode(message)
-    return bytes([*frame[:20], frame[20] ^ 1, *frame[21:]])
+    return bytes([*frame[:_SENT_AT], frame[_SENT_AT] ^ 1, *frame[_SENT_AT + 1 :]])
 
 
 CHANGES: dict[str, Change] = {
@@ -40,6 +41,7 @@ CHANGES: dict[str, Change] = {
     "another GPU's": lambda message: replace(message, origin=message.origin + 1),
     "once more on its way round": lambda message: replace(message, flags=message.flags | Flag.CIRCULATING),
     "home on the wrong side": lambda message: message,
+    "of a ring of another size": lambda message: replace(message, expected=message.expected + 1),
     "with a count of 0": lambda message: replace(message, count=0),
     "with a count above the ring's size": lambda message: replace(message, count=message.expected + 1),
     "with fewer records than it counts": lambda message: replace(message, count=2),
@@ -48,6 +50,9 @@ CHANGES: dict[str, Change] = {
         message, records=tuple(replace(record, weight=record.weight ^ 1) for record in message.records)
     ),
     "not in ring order": lambda message: _with_record(message, id=message.origin + 3),
+}
+IN_RECORDS = {
+    *("with fewer records than it counts", "with a wrong hop number", "with a changed record", "not in ring order"),
 }
 _OTHER_SIDE = {TURNED, "home on the wrong side"}
 
@@ -75,13 +80,26 @@ class RoundBegun:
         return turned == 1 or (turned == 0 and not {HOME, TWICE} & {*self.fate})
 
 
+def unchanged(message: Statistics, port: Port, number: int) -> Statistics:
+    """As it has left."""
+    return message
+
+
+def counted(message: Statistics, port: Port, gpu: int, **changes: int) -> Statistics:
+    """A GPU that works has counted itself in, on the way by this port; `changes`: what else its record says."""
+    record = Record(
+        gpu, len(message.records) + 1, GpuState.WORKING.code, RecordFlag.PORT2 if port is Port.CCW else 0,
+        0, message.sent_at % 256, 1, 0, NO_CARD, 0,
+    )  # fmt: skip
+    records = (*message.records, tagged(message, replace(record, **changes))) if message.records else ()
+    return replace(message, count=message.count + 1, records=records)
+
+
 class Ring:
     """Carries the messages of the entry GPU on `stage` home, each round as `fate` says of its number from 0 on.
     `passes` gives what comes home of one, by its port and the number of its round."""
 
-    def __init__(
-        self, stage: Stage, fate: Callable[[int], Fate], passes: Passes = lambda message, port, n: message
-    ) -> None:
+    def __init__(self, stage: Stage, fate: Callable[[int], Fate], passes: Passes = unchanged) -> None:
         self._stage, self._fate, self._passes = stage, fate, passes
         self.rounds = list[RoundBegun]()
         self.reports = list[tuple[int, Report]]()

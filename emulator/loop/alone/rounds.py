@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ringhil.emulator.loop.alone.ring import (
-    CHANGES,
     DAMAGED,
     HOME,
     LOST,
     TURNED,
     TWICE,
     Fate,
+    Passes,
     Ring,
     RoundBegun,
     in_turn,
+    unchanged,
 )
 from ringhil.emulator.loop.alone.servers import HASTY, HEAVY, ONE, SOMETIMES, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
@@ -38,9 +39,9 @@ def are_tried_again(stages: Stages) -> None:
     for fails in _FAILS:
         for good in range(_ATTEMPTS + 1):
             fates = (*(fails,) * good, (HOME, HOME))
-            stage, ring = _counts(stages, in_turn(fates))
+            stage, ring = elected(stages, in_turn(fates))
             stage.wait(3 * stage.boot.census.period)
-            _judge(stage, ring, 0)
+            judge(stage, ring, 0)
 
 
 def always_end(stages: Stages) -> None:
@@ -56,16 +57,16 @@ def always_end(stages: Stages) -> None:
         (LOST, LOST),
         (LOST, LOST),
     )
-    stage, ring = _counts(stages, in_turn(mixed))
+    stage, ring = elected(stages, in_turn(mixed))
     stage.wait(12 * stage.boot.census.period)
-    _judge(stage, ring, 0)
+    judge(stage, ring, 0)
     stage.wait(stage.boot.census.period // 3)
     stage.count_now()
     stage.wait(2 * stage.boot.census.period)
-    _judge(stage, ring, 0)
-    stage, ring = _counts(stages, in_turn([(LOST, LOST)]), HASTY)
+    judge(stage, ring, 0)
+    stage, ring = elected(stages, in_turn([(LOST, LOST)]), HASTY)
     stage.wait(12 * stage.boot.census.period)
-    _judge(stage, ring, 0)
+    judge(stage, ring, 0)
     stage = stages.of(ONE, "a.0")
     uplink, ring = Uplink(stage, stage.boot.entry), Ring(stage, in_turn([(LOST, LOST)]))
     stage.start()
@@ -76,7 +77,7 @@ def always_end(stages: Stages) -> None:
     uplink.wait_for_role(4 * uplink.group.lease)
     begin = len(ring.rounds)
     stage.wait(2 * stage.boot.census.period)
-    _judge(stage, ring, begin - 1)
+    judge(stage, ring, begin - 1)
 
 
 def one_way_is_enough(stages: Stages) -> None:
@@ -85,7 +86,7 @@ def one_way_is_enough(stages: Stages) -> None:
     fates = {(HOME, HOME): ring_, (TURNED, TURNED): arms, (TWICE, LOST): single, (LOST, TWICE): single}
     fates |= {(HOME, LOST): single, (LOST, HOME): single, (HOME, DAMAGED): single, (DAMAGED, HOME): single}
     for fate, wanted in fates.items():
-        stage, ring = _counts(stages, in_turn([fate]))
+        stage, ring = elected(stages, in_turn([fate]))
         stage.wait(stage.boot.census.period // 2)
         if not ring.reports:
             found = f"no count is reported; clockwise its message was {fate[0]}, counter-clockwise {fate[1]}"
@@ -97,23 +98,12 @@ def one_way_is_enough(stages: Stages) -> None:
             raise NotKept(at, found, f"the count should be 1, the verdict {wanted}, {wanted.code}")
 
 
-def believe_what_is_right(stages: Stages) -> None:
-    """What comes home changed is not counted, and tried again."""
-    for what in CHANGES:
-        stage, ring = _counts(stages, in_turn([(what, what), *[(HOME, HOME)] * 99]))
-        stage.wait(stage.boot.census.period // 2)
-        _judge(stage, ring, 0)
-        if len(ring.rounds) < 2:
-            found = f"the messages of round 1 came home {what}, and no other round has begun"
-            raise NotKept(stage.now, found, "it should be tried again")
-
-
 def look_when_a_count_changes(stages: Stages) -> None:
     """Rounds that only count: one that differs from the last, or comes home as arms where that was a ring, is not
     counted, and one with records follows."""
     one_more, arms = "counted one GPU more than those before", "come home turned round, and those before had not"
     as_it_is = (HOME, HOME)
-    for how, third, passes in ((one_more, as_it_is, _one_more_in_the_third), (arms, (TURNED, TURNED), _unchanged)):
+    for how, third, passes in ((one_more, as_it_is, _one_more_in_the_third), (arms, (TURNED, TURNED), unchanged)):
         stage = stages.of(SOMETIMES, "a.0")
         uplink = Uplink(stage, stage.boot.entry)
         ring = Ring(stage, in_turn([as_it_is, as_it_is, third, *[as_it_is] * 9]), passes)
@@ -127,14 +117,14 @@ def _one_more_in_the_third(message: Statistics, port: Port, number: int) -> Stat
     return replace(message, count=2) if number == 2 else message
 
 
-def _unchanged(message: Statistics, port: Port, number: int) -> Statistics:
-    return message
-
-
 def _looked_into(stage: Stage, ring: Ring, third: str) -> None:
     told = [sent.message for sent in stage.sent if isinstance(sent.message, Statistics)]
     with_records = {message.sequence for message in told if message.records}
     sequences = [each.sequence for each in ring.rounds]
+    for each in ring.rounds[1:3]:
+        if each.sequence in with_records:
+            found = f"round {each.sequence} has records, and the one before it was a count"
+            raise NotKept(each.at, found, "it should only count: records are wanted sometimes")
     if len(sequences) < 4 or sequences[3] not in with_records:
         raise NotKept(stage.now, f"{third}, and no round with records has followed", "it should be looked into")
     for at, report in ring.reports:
@@ -146,7 +136,7 @@ def _looked_into(stage: Stage, ring: Ring, third: str) -> None:
 def name_the_latest(stages: Stages) -> None:
     """Three vain attempts of which nothing comes home name nobody, whatever was named in the period before."""
     fates = (*((DAMAGED, DAMAGED),) * _ATTEMPTS, *((LOST, LOST),) * _ATTEMPTS)
-    stage, ring = _counts(stages, in_turn(fates))
+    stage, ring = elected(stages, in_turn(fates))
     stage.wait(2 * stage.boot.census.period - stage.boot.census.timeout)
     if len(ring.reports) < 2:
         found = f"{len(ring.reports)} reports in two periods whose rounds all fail"
@@ -159,7 +149,7 @@ def name_the_latest(stages: Stages) -> None:
 
 def tell_how_it_is(stages: Stages) -> None:
     """An entry GPU that computes slowly says so in its own record."""
-    stage, _ = _counts(stages, in_turn([(HOME, HOME)]))
+    stage, _ = elected(stages, in_turn([(HOME, HOME)]))
     stage.wait(stage.boot.census.period // 2)
     stage.status = StatusBit.DEGRADED
     begin = len(stage.sent)
@@ -177,7 +167,7 @@ def tell_how_it_is(stages: Stages) -> None:
 
 def tell_who_it_is(stages: Stages) -> None:
     """An entry GPU's own record has its type, its weight, and that it may be the entry GPU."""
-    stage, ring = _counts(stages, in_turn([(HOME, HOME)]), HEAVY)
+    stage, ring = elected(stages, in_turn([(HOME, HOME)]), HEAVY)
     stage.wait(stage.boot.census.period)
     census = stage.boot.census
     wanted = (census.gpu_type, census.weight, bool(RecordFlag.ENTRY_CAPABLE))
@@ -193,16 +183,18 @@ def tell_who_it_is(stages: Stages) -> None:
             raise NotKept(at, told, f"it should be {_QUARTERS * census.weight} quarters")
 
 
-def _counts(stages: Stages, fate: Callable[[int], Fate], server: str = ONE) -> tuple[Stage, Ring]:
+def elected(
+    stages: Stages, fate: Callable[[int], Fate], server: str = ONE, passes: Passes = unchanged
+) -> tuple[Stage, Ring]:
     """An entry GPU, elected."""
     stage = stages.of(server, "a.0")
-    uplink, ring = Uplink(stage, stage.boot.entry), Ring(stage, fate)
+    uplink, ring = Uplink(stage, stage.boot.entry), Ring(stage, fate, passes)
     stage.start()
     uplink.wait_for_role(2 * uplink.group.interval)
     return stage, ring
 
 
-def _judge(stage: Stage, ring: Ring, begin: int) -> None:
+def judge(stage: Stage, ring: Ring, begin: int) -> None:
     """Every round but the last, which may still be under way: it ends in time, with another one or with a report."""
     most = 2 * stage.boot.census.timeout
     rounds = ring.rounds[max(0, begin) :]
@@ -213,7 +205,7 @@ def _judge(stage: Stage, ring: Ring, begin: int) -> None:
     for number, this in enumerate(rounds[:-1]):
         after = rounds[number + 1]
         _told_both_ways(this)
-        reports = [(at, report) for at, report in ring.reports if this.at <= at and _is_of(report, this)]
+        reports = [(at, report) for at, report in ring.reports if this.at <= at and is_of(report, this)]
         failed = failed + 1 if this.fails else 0
         what = f"round {this.sequence} of epoch {this.epoch}, {_fate(this.fate)}"
         if this.fails and failed < _ATTEMPTS and after.epoch == this.epoch:
@@ -240,7 +232,8 @@ def _told_both_ways(this: RoundBegun) -> None:
         raise NotKept(this.at, found, "one should leave each way, and a further round have a new number")
 
 
-def _is_of(report: Report, this: RoundBegun) -> bool:
+def is_of(report: Report, this: RoundBegun) -> bool:
+    """Whether it tells how that one has ended."""
     return (report.epoch, report.sequence) == (this.epoch, this.sequence)
 
 

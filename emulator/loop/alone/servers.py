@@ -33,6 +33,21 @@ server:
   cards: {a: {gpus: 8, host_links: [0, 1]}}
   settings: {wait_to_restore: 300}
 """
+BRISK = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0, 1, 2]}}
+  settings: {wait_to_restore: 300}
+"""
+LONE_LINK = """\
+server:
+  cards: {a: {gpus: 6, host_links: [0]}, b: {gpus: 6, host_links: [0]}}
+  boundary_links: [{from: [a.3], to: [b.2]}]
+"""
+NEVER = """\
+server:
+  cards: {a: {gpus: 8, host_links: [0]}}
+  settings: {records: never}
+"""
 SOMETIMES = """\
 server:
   cards: {a: {gpus: 8, host_links: [0]}}

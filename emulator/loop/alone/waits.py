@@ -1,7 +1,7 @@
 """What is promised of when a member asks."""
 
 from ringhil.emulator.loop.alone.neighbour import Neighbour
-from ringhil.emulator.loop.alone.servers import CARDS, PATIENT, SWIFT, THREE, TWO, Stages
+from ringhil.emulator.loop.alone.servers import BRISK, CARDS, LONE_LINK, PATIENT, SWIFT, THREE, TWO, Stages
 from ringhil.emulator.loop.alone.stage import NotKept, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.firmware.election import STATE_BITS, GroupConfig
@@ -11,6 +11,7 @@ from ringhil.protocol.wire import MemberState, Operation
 _BOOTED = 2  # a later boot
 _HELD_LONG = 8  # times wait_to_restore: a lease that doesn't run out soon
 _MOST_DOUBLINGS = 6
+_LOSSES = 5  # of which the last two are followed by a detection time
 _FORGIVEN_AFTER = 8  # times the wait
 _OTHER = 1 << 1  # a.1 in a set of members
 _OF_ANOTHER = 2  # an epoch that only a.1 may claim
@@ -59,6 +60,17 @@ def at_power_up_between_cards(stages: Stages) -> None:
         found = "it claims, and has not said that it is a candidate" if not said else f"it claims {at - said[0]} cycles"
         found += "" if not said else " after it has said that it is a candidate"
         raise NotKept(at, found, f"a skew, {uplink.group.skew} cycles, should lie between")
+
+
+def for_nobody_at_power_up(stages: Stages) -> None:
+    """Between cards, whose group is one GPU: no other one could be first."""
+    stage = stages.of(LONE_LINK, "a.3")
+    uplink = Uplink(stage, stage.boot.boundary)
+    stage.start()
+    at, _ = uplink.wait_for_claim(2 * uplink.group.interval)
+    if at >= 2 * uplink.group.skew:
+        found = f"it claims {at:,} cycles after power-up, and is the only one of its group"
+        raise NotKept(at, found, f"it should before 2 skews, {2 * uplink.group.skew:,}")
 
 
 def for_a_better_candidate(stages: Stages) -> None:
@@ -153,14 +165,15 @@ def for_nobody(stages: Stages) -> None:
 
 
 def longer_after_each_loss(stages: Stages) -> None:
-    """Twice as long at each further lease that runs out soon."""
+    """Twice as long at each further lease that runs out soon; but when nobody has asked for a detection time it is
+    needed."""
     stage = stages.of(PATIENT, "a.0")
     uplink, _ = _with_another(stage)
     group = uplink.group
-    for losses in range(3):
-        lost = _loses(uplink)
-        wait = group.wait_to_restore << losses
-        why = f"its {('first', 'second', 'third')[losses]} lease in a row has run out in cycle {lost:,}"
+    for losses in range(_LOSSES):
+        lost = _loses(uplink, losses)
+        wait = min(group.wait_to_restore << losses, _detection(group))
+        why = f"lease {losses + 1} in a row has run out in cycle {lost:,}"
         _asks(uplink, lost, wait, f"{why}, so that others go first for {wait:,} cycles")
 
 
@@ -186,16 +199,25 @@ def no_longer_after_a_long_lease(stages: Stages) -> None:
 
 
 def a_turn_after_a_loss(stages: Stages) -> None:
-    """Even if it hears of nobody."""
+    """Even if it hears of nobody; and where wait_to_restore is less, also if it hears of others."""
     stage = stages.of(THREE, "a.0")
     uplink = Uplink(stage, stage.boot.entry)
     stage.start()
     lost, group = _loses(uplink), uplink.group
-    turn = 2 * group.guard + (len(group.members) + 1) * group.skew
     said = stage.wait_for(lambda: bool(uplink.keepalives(lost)), 2 * group.interval)
     heard = uplink.keepalives(lost)[0][0] + 2 * uplink.delay if said else lost  # that the CPU is there again
+    _a_turn(uplink, lost, heard)
+    stage = stages.of(BRISK, "a.0")
+    uplink, _ = _with_another(stage)
+    lost = _loses(uplink)
+    _a_turn(uplink, lost, lost)
+
+
+def _a_turn(uplink: Uplink, lost: int, since: int) -> None:
+    group = uplink.group
+    turn = 2 * group.guard + (len(group.members) + 1) * group.skew
     why = f"its lease has run out in cycle {lost:,}; in 2 guards and {len(group.members) + 1} skews all others can ask"
-    _asks(uplink, heard, turn, why)
+    _asks(uplink, since, turn, why)
 
 
 def after_a_refusal(stages: Stages) -> None:
@@ -279,10 +301,10 @@ def _detection(group: GroupConfig) -> int:
     return group.multiplier * group.interval + group.slack
 
 
-def _loses(uplink: Uplink) -> int:
-    """Elected, it loses its lease as nobody answers, until then; when."""
+def _loses(uplink: Uplink, before: int = 3) -> int:
+    """Elected, it loses its lease as nobody answers, until then; when. So many losses were before."""
     stage, group = uplink.stage, uplink.group
-    uplink.wait_for_role(2 * _detection(group) + 8 * group.wait_to_restore)
+    uplink.wait_for_role(2 * _detection(group) + (group.wait_to_restore << min(before, _MOST_DOUBLINGS + 1)))
     uplink.silent = True
     if not stage.wait_for(lambda: not uplink.held, group.lease + group.interval):
         raise NotKept(stage.now, "it holds the role, and nobody answers it", "its lease should be over")

@@ -178,6 +178,17 @@ def refuses_beside_another(stages: Stages) -> None:
         leader.must_be_granted(7, "the other lease can't run any more")
 
 
+def grants_its_holder_anew(stages: Stages) -> None:
+    """Who holds its lease and asks anew has lost the grant, or its memory: no lease of another one's is in the way. The
+    lease counts from the later claim."""
+    stage = stages.of(CARDS, _WARDEN)
+    leader = _settled(stage)
+    leader.must_be_granted(1, "nothing is against it")
+    stage.wait(leader.group.lease // 2)
+    at = leader.must_be_granted(3, "it asks anew, and only its own lease runs")
+    _lasts(leader, stage, at, "its second claim")
+
+
 def tells_at_once(stages: Stages) -> None:
     """The other wardens hear of a lease that begins, and that it is over."""
     stage = stages.of(CARDS, _WARDEN)

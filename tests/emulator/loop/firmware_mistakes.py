@@ -1,20 +1,11 @@
 """Mistakes of one line each in the firmware in C, and what of `firmware check` finds each."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from tests.firmware.c.library import FOLDER
 from tests.protocol.c.library import INCLUDE, SOURCES, compile_c
 
-
-@dataclass(frozen=True)
-class Mistake:
-    """In `file` this text is replaced, once; these rules find it, and no other."""
-
-    file: str
-    right: str
-    wrong: str
-    rules: tuple[str, ...]
+from .mistakes_in_rounds import IN_ROUNDS, Mistake
 
 
 class Compiled:
@@ -53,10 +44,6 @@ class Compiled:
 _RELEASES_UNKNOWN = "say_election(gpu, m, RHW_OPERATION_RELEASE, message->epoch);"
 _BETTER = "m->peers[rank].liveness.up && m->peers[rank].uplink && !m->peers[rank].reluctant)"
 _RENEWS = "(message->state & 0x0Fu) == RHW_STATE_HOLDER && w->grants && message->epoch == w->epoch)"
-_CLEARS = "rhf_say_write(&gpu->out, RH_REGISTER_CROSSINGS, 0);\n    rhf_say_write(&gpu->out, RH_REGISTER_EXITS, 0);"
-_TIMES_OUT = "rhf_say_timer(&gpu->out, RHF_TIMEOUT, (int64_t)gpu->boot.timeout);"
-_NEXT_PERIOD = "        rhf_say_timer(&gpu->out, RHF_PERIOD, (int64_t)gpu->boot.period);\n    else if"
-_LAID_DOWN = "    rhf_say_cancel(&gpu->out, RHF_TIMEOUT);\n    rhf_say_write(&gpu->out, RH_REGISTER_EXITS, 0);\n"
 
 MISTAKES = {
     # Keepalives.
@@ -163,7 +150,10 @@ MISTAKES = {
         "warden.c", "    rhf_say_write(&gpu->out, RH_REGISTER_MEMORY, epoch);\n", "", ("warden.memory",)
     ),
     "short_lease": Mistake(
-        "warden.c", "w->until = now + w->group.lease;", "w->until = now + w->group.lease - 1;", ("warden.from_arrival",)
+        "warden.c",
+        "w->until = now + w->group.lease;",
+        "w->until = now + w->group.lease - 1;",
+        ("warden.from_arrival", "warden.own"),
     ),
     "renew_as_candidate": Mistake("warden.c", _RENEWS, "w->grants && message->epoch == w->epoch)", ("warden.renewed",)),
     "renew_any_epoch": Mistake(
@@ -210,7 +200,7 @@ MISTAKES = {
         "member.c",
         "m->peers[rank].state == RHW_STATE_HOLDER)",
         "0)",
-        ("lease.other_holder", "wait.who_is_up", "wait.holder"),
+        ("keepalives.jitter", "lease.other_holder", "wait.who_is_up", "wait.holder"),
     ),
     "asks_beside_a_told_one": Mistake("member.c", " || m->told_holder != RHF_NONE ||", " ||", ("wait.told",)),
     "no_wait_restore": Mistake("member.c", "m->hold_off_until = now + m->wait_to_restore;", "", ("wait.boot",)),
@@ -266,51 +256,51 @@ MISTAKES = {
         "",
         ("reluctance.hands_over",),
     ),
-    # Rounds.
-    "weighs_one": Mistake("census.c", "        gpu->boot.weight,\n", "        1,\n", ("rounds.own_record",)),
-    "one_attempt": Mistake(
-        "census.c",
-        "if (c->attempt < gpu->boot.attempts) {",
-        "if (0) {",
-        ("rounds.again", "rounds.end", "rounds.believed", "rounds.names"),
+    # Of whom no other is in the way, and what lasts as long as it should.
+    "waits_for_nobody_there": Mistake(
+        "member.c",
+        "} else if (is_boundary && m->size > 1) {\n        m->listen",
+        "} else if (is_boundary) {\n        m->listen",
+        ("wait.alone",),
     ),
-    "loses_census_timeout": Mistake(
-        "census.c", _TIMES_OUT, f"if (c->attempt == 1) {_TIMES_OUT}", ("rounds.again", "rounds.end", "rounds.names")
+    "below_what_was_heard": Mistake(
+        "member.c",
+        "message->epoch != m->claim_epoch || message->epoch < m->epoch ||",
+        "message->epoch != m->claim_epoch ||",
+        ("lease.granted",),
     ),
-    "loses_period": Mistake("census.c", _NEXT_PERIOD, "        ;\n    else if", ("rounds.end",)),
-    "counts_a_half": Mistake("joined.c", "    if (one->wrapped)\n", "    if (0)\n", ("rounds.again", "rounds.end")),
-    "one_way_is_none": Mistake(
-        "joined.c",
-        "return single(cw->there ? cw : ccw, counted);",
-        "return RHF_REJECTION_LOST;",
-        ("rounds.end", "rounds.one_way"),
+    "holds_for_no_time": Mistake(
+        "member.c", "now >= until || hears_holder(m, now)", "now > until || hears_holder(m, now)", ("lease.granted",)
     ),
-    "tags_unchecked": Mistake(
-        "verdict.c", "if (record.tag != rhw_tag(frame->epoch, frame->sequence, at))", "if (0)", ("rounds.believed",)
+    "jitter_of_the_boot": Mistake(
+        "group.c",
+        "mix_number(state, gpu->boot.gpu)",
+        "mix_number(state, gpu->boot.gpu + 64u * (gpu->boot.boots - 1u))",
+        ("keepalives.jitter",),
     ),
-    "suspects_linger": Mistake("census.c", "    gpu->census.named = 0;\n", "", ("rounds.names",)),
-    "never_slow": Mistake(
-        "census.c", "c->degraded ? RHW_GPU_DEGRADED : RHW_GPU_WORKING", "RHW_GPU_WORKING", ("rounds.own_state",)
+    "jitter_of_no_seed": Mistake(
+        "group.c",
+        "mix_number(0xFFFFFFFFu, gpu->boot.seed)",
+        "mix_number(0xFFFFFFFFu, 0 * gpu->boot.seed)",
+        ("keepalives.jitter",),
     ),
-    "any_count": Mistake("census.c", "        return RHF_REJECTION_CHANGED;", "        return 0;", ("rounds.changed",)),
-    # Links.
-    "noisy_for_ever": Mistake("links.c", "if (++links->quiet > FORGET)", "if (0)", ("links.noisy",)),
-    "slow_too_soon": Mistake("links.c", "#define ROUNDS 4u", "#define ROUNDS 3u", ("links.slow",)),
-    "two_agree": Mistake("links.c", "#define AGREEING 3u", "#define AGREEING 2u", ("links.as_much",)),
-    "last_four_only": Mistake("links.c", "last <= rounds; ++last", "last <= ROUNDS; ++last", ("links.as_much",)),
-    "bypassed_is_late": Mistake("links.c", " - (distance - 1) * BYPASS_HOP)", ")", ("links.bypassed",)),
-    # Registers.
-    "counts_on": Mistake("gpu.c", "    gpu->census.running = gpu->census.under_way = 0;\n", "", ("registers.entry",)),
-    "no_boot_clear": Mistake("gpu.c", _CLEARS, "", ("registers.boot",)),
-    "depose_keeps_exits": Mistake(
-        "gpu.c", _LAID_DOWN, "    rhf_say_cancel(&gpu->out, RHF_TIMEOUT);\n", ("registers.entry",)
+    "half_the_jitter": Mistake(
+        "group.c", "((uint32_t)m->jitter + 1)", "((uint32_t)m->jitter / 2 + 1)", ("keepalives.jitter",)
     ),
-    "exits_of_neighbours_only": Mistake(
-        "gpu.c", "(uint32_t)gpu->behind[counted->peers[i]]", "1u << counted->peers[i]", ("registers.entry",)
+    "no_turn_after_a_loss": Mistake(
+        "member.c", "longer(m->wait_to_restore, turn(m))", "m->wait_to_restore", ("wait.turn",)
     ),
-    "keeps_crossings": Mistake("gpu.c", "on ? gpu->crossing.cards : 0", "gpu->crossing.cards", ("registers.link",)),
+    "three_losses": Mistake("member.c", "#define MOST_LOSSES 7u", "#define MOST_LOSSES 3u", ("wait.losses",)),
+    "gives_the_uplink_up_early": Mistake(
+        "member.c",
+        "now - m->answered_at <= rhf_detection(m);",
+        "now - m->answered_at <= rhf_detection(m) - m->interval;",
+        ("keepalives.say",),
+    ),
+    "refuses_its_own": Mistake(
+        "warden.c", "if (wait || message->epoch", "if (wait || w->grants || message->epoch", ("warden.own",)
+    ),
     # What lasts: over a second turn, or just long enough.
-    "exits_of_before": Mistake("gpu.c", "    gpu->exits = 0;\n", "", ("registers.entry",)),
     "told_for_ever": Mistake(
         "member.c", "peer->state != RHW_STATE_HOLDER && peer->epoch >= m->told_epoch)", "0)", ("wait.told",)
     ),
@@ -329,7 +319,5 @@ MISTAKES = {
     "a_skew_too_few": Mistake(
         "member.c", "((int64_t)m->size + 1) * m->skew", "(int64_t)m->size * m->skew", ("wait.turn",)
     ),
-    "arms_are_a_ring": Mistake(
-        "census.c", " || (c->last.verdict == RHW_VERDICT_ARMS) != arms)", " || (arms && 0))", ("rounds.changed",)
-    ),
+    **IN_ROUNDS,
 }

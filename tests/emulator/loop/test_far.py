@@ -12,7 +12,7 @@ from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.firmware.observations import Counted
 from ringhil.protocol.line import firmware_messages as m
 from ringhil.protocol.line.firmware_codec import decode, encode, joined
-from ringhil.protocol.line.framing import Unwrapper, wrap
+from ringhil.protocol.line.framing import LONGEST, Unwrapper, wrap
 from ringhil.protocol.wire import CensusVerdict
 
 BOOT = boot_of(TWO, "a.3")
@@ -132,3 +132,42 @@ def test_an_answer_that_is_coming_is_waited_for() -> None:
     with mock.patch.object(board, "opened_port", return_value=port):
         board.Board("in this process")
     assert (port.asked, port.time > 3 * board.PATIENCE) == (1, True)
+
+
+class Port:
+    """A port at which these bytes come, again and again, each time when most of what is borne has passed; b"": none."""
+
+    def __init__(self, says: bytes) -> None:
+        self._says, self.time, self.timeout, self.in_waiting, self.asked = says, 0.0, 0.0, 0, 0
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def fileno(self) -> int:
+        raise OSError("there is no such thing")
+
+    def write(self, data: bytes) -> None:
+        self.asked += 1
+
+    def read(self, size: int) -> bytes:
+        self.time += min(self.timeout, 0.9) if self._says else self.timeout
+        return self._says
+
+
+@pytest.mark.parametrize(
+    ("says", "why"),
+    [
+        (b"", "no answer, asked 4 times"),
+        (b"hello world\r\n", "no answer, asked 4 times; what came is no message: found 68 65 6c 6c 6f 20 77 6f"),
+        (wrap(b"hello"), "no answer, asked 4 times; 20 messages came that are no answers"),
+    ],
+)
+def test_who_does_not_answer_is_given_up_in_time(says: bytes, why: str) -> None:
+    """A second in which nothing comes, four times; of one that talks that and what the longest messages take."""
+    port = Port(says)
+    with mock.patch.object(board, "opened_port", return_value=port), pytest.raises(FirmwareError) as caught:
+        board.Board("in this process", baud=115_200)
+    assert str(caught.value) == f"in this process: this is no firmware of a GPU: {why}"
+    longest = 2 * LONGEST * 10 / 115_200
+    assert port.asked == 4
+    assert 4.0 - 1e-6 < port.time <= (4 * (1.0 + longest) if says else 4.0) + 1e-6

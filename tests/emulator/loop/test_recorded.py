@@ -24,12 +24,15 @@ class Journal:
 
     header = SimpleNamespace(firmware=("a.1=/dev/ttyUSB0", "a.2=/dev/ttyUSB1"), nodes=())
 
+    def __init__(self, started: int = 100) -> None:
+        self.started = started
+
     def rows(self) -> Iterator[tuple[int, Exchanged]]:
         for number, (cycle, gpu, asked, answered) in enumerate(
             (
                 (0, "a.1", ATTACH, DONE[0]),
                 (0, "a.2", ATTACH, DONE[2]),
-                (100, "a.1", START, DONE[1]),
+                (self.started, "a.1", START, DONE[1]),
                 (300, "a.1", TIMER, DONE[2]),
             ),
             5,
@@ -37,9 +40,9 @@ class Journal:
             yield number, Exchanged(cycle=cycle, gpu=gpu, asked=asked.hex(), answered=answered.hex())
 
 
-def told(*requests: bytes) -> tuple[list[bytes], str | None]:
-    """Its answers, and where the first difference is."""
-    board, answers = RecordedBoard(Journal(), "a.1"), list[bytes]()
+def told(*requests: bytes, started: int = 100) -> tuple[list[bytes], str | None]:
+    """Its answers, and where the first difference is. `started`: in which cycle it was, as the journal says."""
+    board, answers = RecordedBoard(Journal(started), "a.1"), list[bytes]()
     for request in requests:
         with suppress(FirmwareGone):
             answers.append(board.exchange(request))
@@ -70,3 +73,8 @@ def test_what_is_asked_otherwise_is_told(requests: tuple[bytes, ...], answered: 
     assert answers == DONE[:answered]
     assert difference is not None
     assert difference.startswith(why)
+
+
+def test_what_is_asked_in_another_cycle_than_it_says_is_told() -> None:
+    why = "line 7: a.1: is asked in cycle 100, recorded in 101"
+    assert told(ATTACH, START, TIMER, started=101) == (DONE[:1], why)

@@ -15,7 +15,7 @@ from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
-from ringhil.emulator.server.foreign import FirmwareError, ForeignFirmware
+from ringhil.emulator.server.foreign import FirmwareError, FirmwareGone, FirmwareMissing, ForeignFirmware
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.census import CensusConfig
@@ -186,14 +186,16 @@ server:
 FRAME = codec.encode(KEEPALIVE)
 WRONG_ANSWERS = {
     "found a NoneType; wanted is a list of 256 actions at most": None,
-    "found 300 actions; wanted is": [Write("weight", 1)] * 300,
+    "found 257 actions; wanted is": [Write("weight", 1)] * 257,
     "found a str; allowed are Send, Tell": ["go"],
     "port: found 'cw'; allowed are Port.CW": [Send("cw", FRAME)],  # type: ignore[arg-type]
     "Send: frame: found b'x'; allowed is a multiple of 8 bytes": [Send(Port.CW, b"x")],
     "Send: frame: found b''": [Send(Port.CW, b"")],
     "Send: frame: found 'abc'": [Send(Port.CW, "abc")],  # type: ignore[arg-type]
+    "port: found 1; allowed are Port.CW": [Tell(1, KEEPALIVE)],  # type: ignore[arg-type]
     "Tell: message: found 3": [Tell(Port.CW, 3)],  # type: ignore[arg-type]
     "SetTimer: delay: found 0; allowed is a whole number from 1 to": [SetTimer("x", 0)],
+    f"SetTimer: delay: found {(1 << 40) + 1}": [SetTimer("x", (1 << 40) + 1)],
     "SetTimer: delay: found 1.5": [SetTimer("x", 1.5)],  # type: ignore[arg-type]
     "SetTimer: delay: found True": [SetTimer("x", True)],
     "SetTimer: name: found 3": [SetTimer(3, 3)],  # type: ignore[arg-type]
@@ -314,6 +316,46 @@ def test_what_may_be_answered_goes_on_as_it_is(recorded: type[Recorded]) -> None
     assert ForeignFirmware("x", recorded, BOOT).start(0) == recorded.answers["start"]
 
 
+@pytest.mark.parametrize("answer", [[SetTimer("x" * 64, 1 << 40)], [Write("weight", 1)] * 256])
+def test_the_most_that_may_be_answered_goes_on(recorded: type[Recorded], answer: list[Action]) -> None:
+    recorded.answers["start"] = answer
+    assert ForeignFirmware("x", recorded, BOOT).start(0) == answer
+
+
+def test_a_board_that_is_not_there_at_a_later_boot_is_a_gpu_that_hangs() -> None:
+    """At the first power-up it is an error; whatever else it is told later, it says nothing."""
+
+    def gone(boot: Boot) -> Any:
+        raise FirmwareGone("pulled out")
+
+    with pytest.raises(FirmwareMissing, match=r"^x: power-up: pulled out$"):
+        ForeignFirmware("x", gone, BOOT, board=True)
+    said = list[str]()
+    firmware = ForeignFirmware("x", gone, replace(BOOT, boots=2), said.append, board=True)
+    assert said == ["power-up: pulled out"]
+    firmware.on_status(3)
+    assert [firmware.start(0), firmware.on_timer("t", 1), firmware.on_frame(FRAME, 0, False, 2)] == [[], [], []]
+    assert firmware.count_now(3) == []
+    assert len(said) == 1
+
+
+def test_who_is_gone_is_told_nothing_more(recorded: type[Recorded]) -> None:
+    class Goes(recorded):  # type: ignore[misc,valid-type]
+        def on_timer(self, name: str, now: int) -> list[Action]:
+            raise FirmwareGone("pulled out")
+
+        def count_now(self, now: int) -> list[Action]:
+            return self._tell("count", now)  # type: ignore[no-any-return]
+
+    firmware = ForeignFirmware("x", Goes, BOOT, board=True)
+    firmware.start(0)
+    firmware.count_now(1)
+    firmware.on_timer("t", 2)
+    firmware.on_status(3)
+    firmware.count_now(4)
+    assert recorded.boots[0].told == [("start", 0), ("count", 1)]
+
+
 MODULE = """
 from ringhil.firmware.boot import our_program as ours
 class Silent:
@@ -368,7 +410,7 @@ def here(tmp_path: Path) -> Path:
         ),
         ("mine:Silent", "--firmware: found 'mine:Silent'; allowed is"),
         ("a.0=../mine:Silent", "--firmware: found 'a.0=../mine:Silent'; allowed is"),
-        ("a=mine:Silent", "--firmware a=mine:Silent: 'a'; allowed is a GPU name"),
+        ("a=mine:Silent", "--firmware a=mine:Silent: found 'a'; allowed is a GPU name"),
         ("a.9=mine:Silent", "--firmware: found GPU a.9; there are a.0 .. a.3"),
         ("c.0=mine:Silent", "--firmware: found GPU c.0; there are a.0 .. a.3"),
         ("a.0=yours:Silent", "yours can't be loaded: ModuleNotFoundError: No module named 'yours'"),

@@ -182,6 +182,8 @@ def test_what_answers_nothing_or_is_not_there_is_one_line(port: str, tmp_path: P
         ("a.1=socket://127.0.0.1:1", "socket://127.0.0.1:1: cannot be opened: Connection refused"),
     ):
         assert why in refusal("run", "s.yaml", "--firmware", given, cwd=tmp_path)
+    twice = refusal("run", "s.yaml", "--firmware", f"a.1={port}", "--firmware", f"a.2={port}", cwd=tmp_path)
+    assert twice == f"ringhil: --firmware a.2={port}: a board runs the firmware of one GPU"
     os.close(ours)
     os.close(theirs)
     for command in ("explore", "verify"):

@@ -93,6 +93,15 @@ def test_the_longest_message_goes_through_and_a_longer_one_is_refused() -> None:
         wrap(longest[: LONGEST + 1])
 
 
+def test_one_byte_more_is_damage_where_its_encoding_is_no_longer() -> None:
+    """Stuffing takes fewer bytes of a message with zeros."""
+    message = bytes(LONGEST + 1)
+    stream = b"\0" + cobs.encode(message + crc.crc32(message).to_bytes(4, "big")) + b"\0"
+    (damaged,) = Unwrapper().feed(stream)
+    assert isinstance(damaged, Damaged)
+    assert damaged.why == "is longer than the longest message"
+
+
 def test_no_more_is_kept_than_the_longest_message() -> None:
     unwrapper = Unwrapper()
     for _ in range(1000):
