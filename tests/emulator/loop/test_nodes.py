@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.emulator.serial.served import Served
 
 from ringhil.emulator.build.node_rtl import OURS
 from ringhil.protocol.line import node_loop
-from ringhil.protocol.line.framing import wrap
+from ringhil.protocol.line.framing import Unwrapper, wrap
 from ringhil.protocol.line.node_loop import NodeMessage
 
 SERVER = """server:
@@ -105,6 +106,30 @@ def test_a_board_that_is_lost_is_a_dead_gpu_and_the_run_goes_on(server: str, req
     assert (card["count"], card["members"]) == (3, [0, 1, 3])
 
 
+def test_a_line_that_doubles_everything_changes_nothing(server: str) -> None:
+    """What is asked twice is done once, and an answer that comes once more is none to what is asked then."""
+    there, here = Unwrapper(), Unwrapper()
+
+    def twice(heard: Unwrapper, data: bytes) -> bytes:
+        return b"".join(2 * wrap(message) for message in heard.feed(data) if isinstance(message, bytes))
+
+    with BridgeLine(partial(twice, there), partial(twice, here)) as line:
+        assert outcome(server, "--node", f"a.2={line.path}") == outcome(server)
+
+
+def test_a_board_that_falls_silent_is_asked_eight_times(server: str) -> None:
+    heard, asked = Unwrapper(), list[bytes]()
+
+    def silent(data: bytes) -> bytes:
+        asked.extend(message for message in heard.feed(data) if isinstance(message, bytes))
+        return b""
+
+    with BridgeLine(requests=40, instead=silent) as line:
+        _, said = outcome(server, "--node", f"a.2={line.path}")
+    assert ": the board is silent; from here on it is a GPU that has failed; " in said
+    assert asked == 8 * asked[:1]
+
+
 def lost_and_again(server: str, folder: Path, gpu: str, requests: int) -> None:
     """A run that lost its board after so many requests comes out the same without it, to every message."""
     one, other = folder / "one.jsonl", folder / "other.jsonl"
@@ -169,6 +194,7 @@ OTHERS = {
     "no answer in 2 seconds; wanted is a board with rtl/hil_bridge.sv": b"",
     "what answers is no bridge: found 4c 6f 67 69 6e 3a 20 4c 6f 67 69 6e 3a 20 4c 6f": b"Login: ",
     "the bridge speaks version 2.7; wanted is 1.0": hello(major=2, minor=7),
+    "what answers is no bridge: found 00 04 81 4d 01 0c 26 f2 f6 cb 03 08 05 fa 28 f0": hello(sequence=77),
     f"{ANOTHER}: layout of the ports: found 00000001; wanted is {node_loop.LAYOUT:08x}": hello(layout=1),
     f"{ANOTHER}: frames in a data buffer: found 5; wanted is 3": hello(slots=5),
     f"{ANOTHER}: flits of the longest frame: found 9; wanted is 2053": hello(longest=9),
