@@ -3,10 +3,11 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
-from ringhil.emulator.host.accepting import STRIKES
+from ringhil.emulator.host.accepting import STRIKES, Accepting
 from ringhil.emulator.host.handing_out import BARRED
 from ringhil.emulator.host.segments import flits
 from ringhil.protocol import wire
@@ -46,6 +47,27 @@ def test_each_unit_is_accepted_once(few: Desk) -> None:
     work = few.cpu.work
     assert (work.completed, work.late, work.wrong, work.duplicated) == (2 * SIZE, 4 * SIZE, 0, 0)
     assert sum(card.completed for card in few.cpu.cards) == 2 * SIZE
+
+
+def test_what_has_arrived_damaged_is_not_read(few: Desk) -> None:
+    """Though it can be: the link has seen it."""
+    few.count()
+    for unit in few.work():
+        few.result(unit, bad=True)
+    work = few.cpu.work
+    assert (work.completed, work.late, work.wrong, work.fenced) == (0, 0, 0, 0)
+
+
+def test_a_result_that_is_booked_twice_is_counted(few: Desk) -> None:
+    """It never should be; who books it says so."""
+    few.count()
+    few.result(few.work()[0])
+    booked, card = few.cpu.work, few.cpu.cards[0]
+    accepting = Accepting(booked)
+    unit, before = mock.Mock(unit=3, digest=5, source=1), booked.completed
+    for times in range(3):
+        accepting.accept(card, unit)
+        assert (booked.completed, booked.duplicated) == (before + times + 1, times)
 
 
 def test_no_work_is_done_as_soon_as_the_cards_are_counted() -> None:

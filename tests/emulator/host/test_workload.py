@@ -32,6 +32,13 @@ def test_a_file_is_cut_into_units(tmp_path: Path, length: int, cut: list[int]) -
     assert b"".join(units) == data
 
 
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    """Not when it is read: from a pipe nothing might ever come."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError):
+        Files(tmp_path / "pipe", 100)
+
+
 def test_an_empty_file_has_no_units(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     assert Files(tmp_path / "data", 100).units == 0

@@ -16,8 +16,6 @@ class StopStart(SwitchPolicy):
         yield self._serve()
 
     def _serve(self) -> Strand:
-        if self.plan.interrupt:
-            self.desk.strands.begin(self.arrivals())
         while (wanted := self.queue.next(self.desk.port.now)) is not None:
             task = wanted.task
             slot = self.slot(1, wanted.number + 1)

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from ringhil.emulator.host.sharing.amounts import Units
+from ringhil.emulator.host.sharing.amounts import Units, priority
 from ringhil.emulator.scenario import loads
 
 from .grouped import SERVER, number
@@ -35,3 +35,13 @@ def test_sizes_are_whole_pages_of_what_fits_their_field() -> None:
 @pytest.mark.parametrize("text", ["", "1.5M", "1 M", "M", "1X", "0x10", "\u0661"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     assert number(Units().pages, text) == errno.EINVAL
+
+
+def test_a_priority_is_a_small_number_or_the_default() -> None:
+    assert [priority(text) for text in ("0", "7", "255", "default")] == [0, 7, 255, None]
+    assert [number(priority, text) for text in ("256", "-1", "max", "")] == [
+        errno.ERANGE,
+        errno.ERANGE,
+        errno.EINVAL,
+        errno.EINVAL,
+    ]

@@ -4,6 +4,7 @@ still to be told, once more. No application is told of that, and no step is lost
 import heapq
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 
@@ -86,6 +87,8 @@ def test_it_is_asked_for_again_under_another_number() -> None:
     first, second = (work.unit for work in desk.port.sent)
     assert second > first
     desk.answer(RUNNING, first)  # the refusal comes again: it says nothing of the second
+    desk.port.pass_time(PATIENCE + 1)
+    assert len(desk.port.sent) == 2
     desk.answer(STARTED)
     desk.answer(DONE)
     assert [reply.status for reply in desk.told] == [DONE]
@@ -158,6 +161,27 @@ def test_it_goes_the_shorter_way_round_at_first(gpu: int, counter_clockwise: boo
     desk = Desk()
     desk.driver.ask(ContextRef(0, gpu, 3), Command(Compute.ALLOCATE, 5, 9), desk.told.append)
     assert [bool(work.flags & Flag.CCW) for work in desk.port.sent] == [counter_clockwise]
+
+
+def test_what_others_send_takes_time_on_the_link() -> None:
+    desk = Desk()
+    desk.launch()
+    flits, frame = desk.card.link_free_at, bytes(80)
+    for number in (1, 2):
+        with mock.patch.object(desk.port, "send"):
+            desk.driver.pass_on(desk.card, frame)
+        assert desk.card.link_free_at == flits + number * 10
+
+
+def test_a_launch_that_was_taken_when_the_link_was_free_is_asked_for_after_patience_and_what_it_computes() -> None:
+    desk = Desk()
+    desk.launch()
+    desk.port.pass_time(PATIENCE)
+    desk.answer(STARTED)
+    desk.port.pass_time(PATIENCE + COMPUTES - 1)
+    assert len(desk.port.sent) == 1
+    desk.port.pass_time(1)
+    assert len(desk.port.sent) == 2
 
 
 @pytest.mark.parametrize("taken", [False, True])

@@ -2,6 +2,11 @@
 
 import errno
 
+import pytest
+
+from ringhil.emulator.host.sharing import groups
+from ringhil.emulator.host.sharing.files import FILES
+
 from .grouped import Grouped, number
 
 PAGE = 1 << 20  # bytes
@@ -175,3 +180,27 @@ def test_groups_have_few_names_and_few_levels() -> None:
         assert number(server.rmdir, "/") == errno.ENOTEMPTY
         assert number(server.rmdir, "gpu.stat") == errno.ENOTDIR
         assert [number(server.rmdir, path) for path in reversed(deep)] == [errno.ENOENT] + [None] * 8
+
+
+def test_a_directory_lists_what_can_be_looked_up_in_it() -> None:
+    with Grouped(TWO % ("slice: 400", "start: 500000")) as server:
+        for path in ("", "team", "team/x"):
+            listed = server.names(path)
+            found = [name for name in FILES if number(server.read, f"{path}/{name}") is None]
+            assert [name for name in listed if name in FILES] == found
+            assert ("gpu.memory.max" in listed) == bool(path)
+        assert {"x", "inner"} <= {*server.names("team")}
+
+
+def test_there_are_not_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Grouped(TWO % ("slice: 400", "start: 500000")) as server:
+        there = sum(1 for _ in server.run.server.process_groups.root.inwards()) - 1
+        monkeypatch.setattr(groups, "MOST_GROUPS", there + 2)
+        assert [number(server.mkdir, f"new{n}") for n in range(3)] == [None, None, errno.ENOSPC]
+        assert number(server.rmdir, "new0") is None
+        assert number(server.mkdir, "new3") is None
+
+
+def test_no_process_of_a_file_has_the_number_of_one_of_the_system() -> None:
+    """Linux has 2^22 at most."""
+    assert groups.FIRST_PID > 1 << 22

@@ -70,6 +70,7 @@ def test_a_model_that_still_comes_is_not_brought_to_its_end() -> None:
     (stop,) = playing.reports[0].stops
     (dropped,) = [each for each in playing.spans(0, PREPARE) if each.lost]
     assert (dropped.part, dropped.began) == (1, coming.began)
+    assert stop.ended == playing.reports[1].wanted  # in that very cycle, though nothing else happens in it
     assert stop.ended < dropped.ended < stop.ended + 2200  # the command that was under way
     assert dropped.ended < coming.ended
     again = [each for each in playing.spans(0, PREPARE) if each.began >= stop.ended and not each.lost]

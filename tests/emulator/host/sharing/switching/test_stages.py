@@ -1,9 +1,16 @@
 """A first stage ends with its memory, and a cleanup gives it back at its end: with each policy that has them."""
 
+from contextlib import suppress
+from unittest import mock
+
 import pytest
 
+from ringhil.emulator.host.sharing.command import Reply
+from ringhil.emulator.host.sharing.switching.policy import Slot
 from ringhil.emulator.host.sharing.switching.report import SwitchPhase
+from ringhil.emulator.host.sharing.switching.strands import Sent
 from ringhil.emulator.scenario import SwitchPolicyName
+from ringhil.protocol.wire import ResultStatus
 
 from .played import Playing, scenario, task
 
@@ -46,3 +53,15 @@ def test_a_model_comes_in_pieces_as_long_as_they_may_be(policy: SwitchPolicyName
     each = (took[0] - took[2]) / (commands[0] - commands[2])
     assert 30 < each < 90
     assert took[0] - took[1] == pytest.approx(each * (commands[0] - commands[1]), rel=0.1)
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(0, []), (1, [1]), (5, [5]), (6, [5, 1]), (11, [5, 5, 1])])
+def test_all_bytes_of_a_model_are_copied(size: int, pieces: list[int]) -> None:
+    slot = Slot(mock.Mock(card=0, gpu=2), 1, 7)
+    copying, found = slot.copy(size, 5), list[int]()
+    with suppress(StopIteration):
+        sent = next(copying)
+        while isinstance(sent, Sent):
+            found.append(len(sent.command.data))
+            sent = copying.send(Reply(ResultStatus.DONE))
+    assert found == pieces
