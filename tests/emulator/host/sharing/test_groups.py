@@ -1,6 +1,7 @@
 """What is written to a group acts in its members' GPU: on memory, on time, on who is served first."""
 
 import errno
+from unittest import mock
 
 import pytest
 
@@ -204,3 +205,13 @@ def test_there_are_not_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_process_of_a_file_has_the_number_of_one_of_the_system() -> None:
     """Linux has 2^22 at most."""
     assert groups.FIRST_PID > 1 << 22
+
+
+def test_a_process_of_the_system_may_be_moved_where_such_are_let_in() -> None:
+    """Elsewhere nobody has that number."""
+    with Grouped(TWO % ("slice: 400", "start: 500000")) as server:
+        tree, inner = server.run.server.process_groups, server.run.server.process_groups.group("team/inner/y")
+        assert number(tree.move, "4711", inner) == errno.ESRCH
+        tree.guests = mock.Mock()
+        tree.move("4711", inner)
+        tree.guests.admit.assert_called_once_with(4711, inner)

@@ -80,6 +80,12 @@ def test_a_model_comes_in_as_many_groups_as_are_worth_it(number: int, most: int)
     assert number > most or len(found) == most
 
 
+def test_a_piece_may_be_as_short_as_what_is_measured() -> None:
+    """Eight bytes on the link."""
+    playing = Playing(scenario([task("x", [(1, 100)])], ["x"], ["piece: 14"]), SwitchPolicyName.PIPESWITCH)
+    assert (playing.outcome.failures, playing.reports[0].times) == ((), 1)
+
+
 def test_copies_are_no_longer_than_a_piece() -> None:
     """And no shorter: each costs a command, so a model takes as much longer."""
     took = {}
