@@ -488,3 +488,14 @@ def test_a_right_result_wipes_the_strikes_out(desk: Desk) -> None:
         desk.work()
         desk.result(unit, wrong=wrong)
     assert (A, 2) in places(desk.work())
+
+
+def test_who_has_failed_last_is_not_asked_first_when_all_have(few: Desk) -> None:
+    """Then everybody may be asked again, but that one."""
+    few.count()
+    unit = few.work()[0]
+    out = few.cpu._out
+    here = ("ab"[unit.card], unit.destination)
+    out._tried[unit.unit] = {(name, gpu) for name in "ab" for gpu in range(SIZE)} - {here}
+    out._retry(unit.unit)
+    assert out._tried[unit.unit] == {here}
