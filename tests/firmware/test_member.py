@@ -139,6 +139,12 @@ def test_jitter_only_shortens_and_is_the_same_every_time() -> None:
     assert INTERVAL - 12 <= ticks[0] <= INTERVAL
 
 
+@pytest.mark.parametrize("jitter", [0, 1, 12])
+def test_all_intervals_within_the_jitter_come(jitter: int) -> None:
+    config = replace(CONFIG, jitter=jitter, slack=SLACK)
+    assert {config.next_tick(n) for n in range(500)} == {*range(INTERVAL - jitter, INTERVAL + 1)}
+
+
 def test_the_uplink_flag_follows_the_grantors_answers() -> None:
     bench = Bench()
     bench.answer(holder=1, epoch=2, state=GRANTING)
