@@ -102,7 +102,7 @@ def _scenario(file: Path, seed: int | None) -> Scenario:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedPolicies:
     """By all policies that were chosen: `failures`, and what can't be told, each with its policy."""
 
     outcomes: dict[str, SwitchingOutcome]
@@ -115,7 +115,7 @@ class Played:
         return VerdictWord.FAIL if self.failures else VerdictWord.PASS
 
 
-def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName]) -> Played:
+def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName]) -> PlayedPolicies:
     """A run for each."""
     assert scenario.switching is not None
     outcomes = dict[str, Outcome]()
@@ -125,7 +125,7 @@ def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyN
             run.server.switching.on_progress = on_progress
             outcomes[str(policy)] = run.run()
             run.close()
-    return Played(
+    return PlayedPolicies(
         {policy: outcome.switching for policy, outcome in outcomes.items() if outcome.switching is not None},
         [f"{policy}: {failure}" for policy, outcome in outcomes.items() for failure in outcome.failures],
         _not_judged(outcomes),
@@ -143,7 +143,7 @@ def _not_judged(outcomes: dict[str, Outcome]) -> list[str]:
     return by_policy + by_none
 
 
-def _document(scenario: Scenario, played: Played) -> dict[str, Any]:
+def _document(scenario: Scenario, played: PlayedPolicies) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "seed": scenario.seed,
@@ -154,7 +154,7 @@ def _document(scenario: Scenario, played: Played) -> dict[str, Any]:
     }
 
 
-def show(scenario: Scenario, played: Played, console: Console) -> None:
+def show(scenario: Scenario, played: PlayedPolicies, console: Console) -> None:
     """A line for each policy, what failed, and the verdict."""
     console.print(f"[bold]{escape(scenario.name)}[/bold]  seed {scenario.seed}")
     show_policies(played.outcomes, console)

@@ -685,7 +685,7 @@ def test_a_census_as_a_document(tmp_path: Path) -> None:
     [
         (["read", "9", "status"], "ringhil: the card refuses: GPU 9: the card has 0 .. 3 (no_such_gpu)"),
         (["read", "b.1", "status"], "URL read: GPU: found 'b.1'; this is card a"),
-        (["read", "a.x"], "GPU: 'a.x'; allowed is "),
+        (["read", "a.x"], "GPU: found 'a.x'; allowed is "),
         (["fault", "dead", "a.1-a.2"], "GPU: found 'a.1-a.2'; dead strikes a GPU, such as a.3"),
         (["fault", "dead", "b.1"], "URL fault: GPU: found 'b.1'; this is card a"),
         (["fault", "link_cut", "a.1-a.3"], "GPU: 'a.1-a.3'"),

@@ -84,10 +84,10 @@ def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
 @pytest.mark.parametrize(
     "example",
     [
-        "two-cards-faults.yaml",
+        "fail-over.yaml",
         *(
             pytest.param(name, marks=pytest.mark.slow(part="benches"))
-            for name in ("fail-over.yaml", "chain-of-four.yaml")
+            for name in ("two-cards-faults.yaml", "chain-of-four.yaml")
         ),
     ],
 )
