@@ -3,16 +3,19 @@
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.sharing.driver import ContextRef
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, Question, Status
 from ringhil.emulator.nvml.peer import PeerProcess, began
 from ringhil.emulator.nvml.serving import views_of
-from ringhil.emulator.nvml.usage import UsageSampler
+from ringhil.emulator.nvml.usage import UsageSampler, _Ran
+from ringhil.emulator.nvml.views import ContextUser, GpuView
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 
@@ -171,3 +174,22 @@ def test_where_the_file_says_nothing_of_energy_nothing_is_told() -> None:
         for meter in (Meter.POWER, Meter.ENERGY, Meter.TEMPERATURE):
             assert it.told(NvmlTopic.METER, 1, meter).status is Status.NOT_SUPPORTED
         assert it.told(NvmlTopic.METER, 2, Meter.TEMPERATURE).status is Status.NOT_SUPPORTED
+
+
+def test_nobody_is_told_of_more_memory_than_there_is() -> None:
+    """A limit may be above that."""
+    with asked(SHARED) as found:
+        found.until_sampled()
+        for pages, total in ((300, 300), (5000, 1000)):
+            answer = found.answers._memory(GpuView(memory=pages), 1, Question(NvmlTopic.MEMORY, 1))
+            assert struct.unpack("=4Q", answer.data)[0] == total * 4096
+
+
+def test_a_context_that_is_a_new_one_has_had_what_it_has_had() -> None:
+    """And not what the one before it had more."""
+    with asked(SHARED) as found:
+        user = ContextUser(1, "one", ContextRef(0, 1, 1))
+        for before, now, share in ((0, 25, 25), (40, 90, 50), (90, 30, 30), (90, 90, 0)):
+            found.usage._before.ran[user.place] = _Ran(100, before)
+            found.usage._last = replace(found.usage._last, ran={user.place: _Ran(200, now)})
+            assert found.usage.share(user) == share

@@ -144,6 +144,22 @@ def test_its_gpu_may_be_lost_meanwhile() -> None:
     assert len(desk.port.sent) == 1
 
 
+def test_all_that_a_lost_gpu_was_asked_is_lost_each_once() -> None:
+    """What was launched, what is out, and what waits for that."""
+    desk, told = Desk(), list[tuple[int, Reply]]()
+    desk.launch()
+    desk.answer(STARTED)
+    for number in range(3):
+        command = Command(Compute.ALLOCATE, 5, number)
+        desk.driver.ask(ContextRef(0, GPU, 3), command, lambda reply, number=number: told.append((number, reply)))  # type: ignore[misc]
+    desk.card.members = (0, 1, 3)
+    for _ in range(2):
+        desk.driver.counted(desk.card)
+        desk.port.pass_time(100 * PATIENCE)
+    assert desk.told == [LOST]
+    assert told == [(number, LOST) for number in range(3)]
+
+
 def test_what_is_not_answered_goes_out_again_by_the_other_lane() -> None:
     desk = Desk()
     desk.launch()

@@ -215,3 +215,21 @@ def test_a_process_of_the_system_may_be_moved_where_such_are_let_in() -> None:
         tree.guests = mock.Mock()
         tree.move("4711", inner)
         tree.guests.admit.assert_called_once_with(4711, inner)
+
+
+def test_an_application_that_says_nothing_has_what_its_group_has() -> None:
+    text = """
+sharing:
+  cycle: 500
+  groups: {team: {priority: 5, slice: 300}}
+  applications:
+    x: {gpu: a.2, group: team, wants: 30, steps: 4, host: 700, compute: 5000}
+    y: {gpu: a.2, group: team, wants: 30, steps: 4, host: 700, compute: 5000, priority: 2, slice: 200}
+"""
+    with Grouped(text) as server:
+        server.to(20_000)
+        contexts = server.contexts()
+        assert [(contexts[name]["priority"], contexts[name]["slice"]) for name in "xy"] == [("5", "150"), ("2", "100")]
+        server.to(80_000)
+        # 4 steps of 5,000 cycles, half a microsecond each.
+        assert [server.stat(f"team/{name}/gpu.stat")["run_usec"] for name in "xy"] == [10_000, 10_000]

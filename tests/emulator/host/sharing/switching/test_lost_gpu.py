@@ -98,3 +98,21 @@ def test_what_a_lost_gpu_did_is_shown_as_lost() -> None:
     assert lost
     assert {phase.gpu for phase in lost} == {"a.2"}
     assert {phase.phase for phase in lost} <= {str(phase) for phase in SwitchPhase}
+
+
+def test_what_ran_beside_another_on_a_lost_gpu_did_not_on_the_next() -> None:
+    """The next task's first part runs beside the current one; then that is over, and the GPU dies."""
+
+    def play(fault: str = "") -> Playing:
+        tasks = [task("x", [(10, 3000)] * 4), task("y", [(20, 3000), (10, 3000)])]
+        return Playing(scenario(tasks, ["x", "y"], ["second_preset: 30", "left: 3"], timeline=fault))
+
+    both = play()
+    over = both.reports[0].ended
+    assert over is not None
+    assert both.reports[1].beside > 0
+    at = (over + both.spans(1, SwitchPhase.RUN)[-1].ended) // 2
+    found = play(f"- {{at: {at}, fault: dead, gpu: a.2}}\n")
+    assert [report.gpu for report in found.reports] == [0, 1]
+    assert found.reports[1].beside == 0
+    assert found.outcome.failures == ()

@@ -65,3 +65,13 @@ def test_all_bytes_of_a_model_are_copied(size: int, pieces: list[int]) -> None:
             found.append(len(sent.command.data))
             sent = copying.send(Reply(ResultStatus.DONE))
     assert found == pieces
+
+
+def test_a_task_that_has_no_room_keeps_nothing() -> None:
+    """With `resident` its context goes at once: the judge sees that, and the memory is what the other one holds."""
+    tasks = [task("x", [(300, 500)], ", environment: 20"), task("y", [(200, 500)], ", environment: 20")]
+    playing = Playing(scenario(tasks, ["x", "y", "x"]), SwitchPolicyName.RESIDENT)
+    assert [report.failed for report in playing.reports] == [None, "the GPU has no room for it", None]
+    assert playing.outcome.failures == ()
+    levels = [size >> 20 for points in playing.switching.held.values() for _, size in points]
+    assert levels == [20, 320, 340, 320, 0]
