@@ -29,6 +29,7 @@ from ringhil.emulator.scenario.model_types import (
     Members,
     Number,
     OneLine,
+    OwnName,
     Part,
     Positive,
     TrueOnly,
@@ -152,7 +153,7 @@ class ApplicationGroup(Part):
         0, ge=0, le=MAX_REGISTER, description="cycles: longest time slice of any in it, 16 or more; 0: none"
     )
     priority: int | None = Field(None, ge=0, le=255, description="highest priority of any in it; none unless given")
-    groups: dict[CardName, "ApplicationGroup"] = Field({}, description="groups in it, by name")
+    groups: dict[OwnName, "ApplicationGroup"] = Field({}, description="groups in it, by name")
 
 
 class Sharing(Part):
@@ -160,10 +161,10 @@ class Sharing(Part):
 
     cycle: Positive = Field(1000, description="nanoseconds that a cycle stands for, in reports")
     page: Positive = Field(1024, description="KiB that a page of memory stands for, in reports")
-    applications: dict[CardName, Application] = Field(
+    applications: dict[OwnName, Application] = Field(
         min_length=1, max_length=1000, description="applications by name; at most 15 on a GPU"
     )
-    groups: dict[CardName, ApplicationGroup] = Field({}, description="groups of applications, by name")
+    groups: dict[OwnName, ApplicationGroup] = Field({}, description="groups of applications, by name")
 
 
 def _parameter(name: ParameterName) -> Any:

@@ -6,6 +6,7 @@ _CARD = r"[A-Za-z][A-Za-z0-9_-]*"
 _INDEX = r"(?:0|[1-9][0-9]{0,8})"
 
 CARD = f"^{_CARD}$"
+OWN_NAME = f"^(?:{_CARD})$"
 GPU = rf"^{_CARD}\.{_INDEX}$"
 CARD_OR_GPU = rf"^{_CARD}(?:\.{_INDEX})?$"
 LINK = rf"^{_CARD}\.{_INDEX}-{_CARD}\.{_INDEX}$"
@@ -17,6 +18,7 @@ ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 
 IN_WORDS = {
     CARD: "a card name (a letter, then letters, digits, '-' or '_')",
+    OWN_NAME: "a name (a letter, then letters, digits, '-' or '_')",
     GPU: "a GPU name, card and index, such as a.3",
     CARD_OR_GPU: "a card or a GPU, such as a or a.3",
     LINK: "a link, the two GPUs at its ends, such as a.5-a.6",

@@ -80,7 +80,7 @@ def test_a_name_is_not_taken_for_the_beginning_of_another() -> None:
         (groups("{team: {slice: §15}}"), "found 15; allowed are 16 cycles or more, or 0: none"),
         (groups("{team: {priority: §256}}"), "found 256; allowed is a whole number, 0 .. 255"),
         (groups("{team: §7}"), "found 7; allowed is a mapping with the keys memory, slice, priority, groups"),
-        (groups("{§gpu.slice: {}}"), "key 'gpu.slice'; allowed is a card name (a letter"),
+        (groups("{§gpu.slice: {}}"), "key 'gpu.slice'; allowed is a name (a letter"),
         (groups("{%s: {}}" % ("§" + "n" * 256)), "found a name of 256 letters; allowed are 255"),
         (groups("{x: {}}").replace("{x: {gpu", "{§x: {gpu"), "'x' is a group; the application's own group would have"),
         (groups(nested(8).replace("g7", "§g7")), "is 8 groups deep; allowed are 7"),

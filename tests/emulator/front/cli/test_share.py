@@ -80,7 +80,7 @@ def test_people_get_a_table(tmp_path: Path) -> None:
         (("compute: 50", "compute: 50, input: 9, wants: 0"), "9, wants", "has no room for data"),
         (("compute: 50", "compute: 50, input: 65001"), "65001", "found 65001"),
         (("compute: 50", "compute: 50, stepps: 1"), "stepps", "unknown key 'stepps'; did you mean 'steps'"),
-        (("x: {gpu", "'x y': {gpu"), "'x y'", "allowed is a card name"),
+        (("x: {gpu", "'x y': {gpu"), "'x y'", "allowed is a name (a letter"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, change: tuple[str, str], at: str, words: str) -> None:
