@@ -66,8 +66,11 @@ class Board:
                         nonsense += 1
         except CardError as error:
             raise FirmwareGone(str(error)) from error
-        said = f"; what came is no message: found {came.hex(' ')}" if came else ""
-        said = f"; {nonsense} messages came that are no answers" if nonsense else said
+        said = ""
+        if nonsense:
+            said = f"; {nonsense} messages came that are no answers"
+        elif came:
+            said = f"; what came is no message: found {came.hex(' ')}"
         raise FirmwareGone(f"no answer, asked {TRIES} times{said}")
 
     def close(self) -> None:

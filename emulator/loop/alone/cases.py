@@ -153,6 +153,10 @@ LONE_PROMISES = {
     "wait.refused": LonePromise(
         "After a refusal a member waits as long as that says, and a guard.", waits.after_a_refusal
     ),
+    "wait.refused_told": LonePromise(
+        "A refusal that says how long it lasts goes before a holder of whom answers told.",
+        waits.after_a_refusal_though_told_of_a_holder,
+    ),
     "wait.back": LonePromise(
         "A GPU that was silent is up again after wait_to_restore, twice as long after each further failure.",
         waits.for_who_comes_back,

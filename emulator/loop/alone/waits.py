@@ -234,6 +234,22 @@ def after_a_refusal(stages: Stages) -> None:
     _asks(uplink, refused, left + group.guard, why)
 
 
+def after_a_refusal_though_told_of_a_holder(stages: Stages) -> None:
+    """It says how long that one's lease lasts: what answers have said of it before counts no more."""
+    stage = stages.of(TWO, "a.0")
+    uplink, wait = Uplink(stage, stage.boot.entry), 300
+    uplink.silent = True
+    stage.start()
+    _, claim = uplink.wait_for_claim(uplink.group.interval)
+    uplink.grantor.on_election(1, _claim_of(uplink.group, _OF_ANOTHER, 1), 0)
+    uplink.grantor.until = stage.now + wait
+    for answer in (uplink.answer(uplink.keepalives()[-1][1]), uplink.answer(claim)):
+        assert answer is not None
+        stage.hear(answer, uplink.group.uplink)
+    why = f"an answer named a.1 as the holder, and then its claim was refused for {wait} cycles"
+    _asks(uplink, stage.now, wait + uplink.group.guard, why)
+
+
 def for_who_comes_back(stages: Stages) -> None:
     """A GPU that was silent is up again once it was heard for wait_to_restore, twice as long after each failure, and 64
     times at most."""

@@ -3,11 +3,10 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from unittest import mock
 
 import pytest
 
-from ringhil.emulator.host.accepting import STRIKES, Accepting
+from ringhil.emulator.host.accepting import STRIKES
 from ringhil.emulator.host.handing_out import BARRED
 from ringhil.emulator.host.segments import flits
 from ringhil.protocol import wire
@@ -56,18 +55,6 @@ def test_what_has_arrived_damaged_is_not_read(few: Desk) -> None:
         few.result(unit, bad=True)
     work = few.cpu.work
     assert (work.completed, work.late, work.wrong, work.fenced) == (0, 0, 0, 0)
-
-
-def test_a_result_that_is_booked_twice_is_counted(few: Desk) -> None:
-    """It never should be; who books it says so."""
-    few.count()
-    few.result(few.work()[0])
-    booked, card = few.cpu.work, few.cpu.cards[0]
-    accepting = Accepting(booked)
-    unit, before = mock.Mock(unit=3, digest=5, source=1), booked.completed
-    for times in range(3):
-        accepting.accept(card, unit)
-        assert (booked.completed, booked.duplicated) == (before + times + 1, times)
 
 
 def test_no_work_is_done_as_soon_as_the_cards_are_counted() -> None:
@@ -488,14 +475,3 @@ def test_a_right_result_wipes_the_strikes_out(desk: Desk) -> None:
         desk.work()
         desk.result(unit, wrong=wrong)
     assert (A, 2) in places(desk.work())
-
-
-def test_who_has_failed_last_is_not_asked_first_when_all_have(few: Desk) -> None:
-    """Then everybody may be asked again, but that one."""
-    few.count()
-    unit = few.work()[0]
-    out = few.cpu._out
-    here = ("ab"[unit.card], unit.destination)
-    out._tried[unit.unit] = {(name, gpu) for name in "ab" for gpu in range(SIZE)} - {here}
-    out._retry(unit.unit)
-    assert out._tried[unit.unit] == {here}

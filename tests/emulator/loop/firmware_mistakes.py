@@ -5,7 +5,8 @@ from pathlib import Path
 from tests.firmware.c.library import FOLDER
 from tests.protocol.c.library import INCLUDE, SOURCES, compile_c
 
-from .mistakes_in_rounds import IN_ROUNDS, Mistake
+from .mistake import Mistake
+from .mistakes_in_rounds import IN_ROUNDS
 
 
 class Compiled:
@@ -228,6 +229,9 @@ MISTAKES = {
     "failures_for_ever": Mistake("liveness.c", "        l->doublings = 0;\n", "        ;\n", ("wait.forgiven",)),
     "longer_and_longer": Mistake(
         "liveness.c", "#define MOST_DOUBLINGS 6u", "#define MOST_DOUBLINGS 9u", ("wait.back",)
+    ),
+    "told_before_refused": Mistake(
+        "member.c", "m->told_holder = RHF_NONE; /* there", "; /* there", ("wait.refused_told",)
     ),
     # Reluctance.
     "reluctant_candidates_first": Mistake(

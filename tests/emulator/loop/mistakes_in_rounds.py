@@ -1,17 +1,6 @@
 """Of these: mistakes in census rounds, in what is told of links, and in registers."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """In `file` this text is replaced, once; these rules find it, and no other."""
-
-    file: str
-    right: str
-    wrong: str
-    rules: tuple[str, ...]
-
+from .mistake import Mistake
 
 _CLEARS = "rhf_say_write(&gpu->out, RH_REGISTER_CROSSINGS, 0);\n    rhf_say_write(&gpu->out, RH_REGISTER_EXITS, 0);"
 _TIMES_OUT = "rhf_say_timer(&gpu->out, RHF_TIMEOUT, (int64_t)gpu->boot.timeout);"

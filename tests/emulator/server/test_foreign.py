@@ -15,7 +15,7 @@ from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
-from ringhil.emulator.server.foreign import FirmwareError, FirmwareGone, FirmwareMissing, ForeignFirmware
+from ringhil.emulator.server.foreign import FirmwareError, ForeignFirmware
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.census import CensusConfig
@@ -320,40 +320,6 @@ def test_what_may_be_answered_goes_on_as_it_is(recorded: type[Recorded]) -> None
 def test_the_most_that_may_be_answered_goes_on(recorded: type[Recorded], answer: list[Action]) -> None:
     recorded.answers["start"] = answer
     assert ForeignFirmware("x", recorded, BOOT).start(0) == answer
-
-
-def test_a_board_that_is_not_there_at_a_later_boot_is_a_gpu_that_hangs() -> None:
-    """At the first power-up it is an error; whatever else it is told later, it says nothing."""
-
-    def gone(boot: Boot) -> Any:
-        raise FirmwareGone("pulled out")
-
-    with pytest.raises(FirmwareMissing, match=r"^x: power-up: pulled out$"):
-        ForeignFirmware("x", gone, BOOT, board=True)
-    said = list[str]()
-    firmware = ForeignFirmware("x", gone, replace(BOOT, boots=2), said.append, board=True)
-    assert said == ["power-up: pulled out"]
-    firmware.on_status(3)
-    assert [firmware.start(0), firmware.on_timer("t", 1), firmware.on_frame(FRAME, 0, False, 2)] == [[], [], []]
-    assert firmware.count_now(3) == []
-    assert len(said) == 1
-
-
-def test_who_is_gone_is_told_nothing_more(recorded: type[Recorded]) -> None:
-    class Goes(recorded):  # type: ignore[misc,valid-type]
-        def on_timer(self, name: str, now: int) -> list[Action]:
-            raise FirmwareGone("pulled out")
-
-        def count_now(self, now: int) -> list[Action]:
-            return self._tell("count", now)  # type: ignore[no-any-return]
-
-    firmware = ForeignFirmware("x", Goes, BOOT, board=True)
-    firmware.start(0)
-    firmware.count_now(1)
-    firmware.on_timer("t", 2)
-    firmware.on_status(3)
-    firmware.count_now(4)
-    assert recorded.boots[0].told == [("start", 0), ("count", 1)]
 
 
 MODULE = """

@@ -3,6 +3,7 @@ still to be told, once more. No application is told of that, and no step is lost
 
 import heapq
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from unittest import mock
 
@@ -147,11 +148,14 @@ def test_its_gpu_may_be_lost_meanwhile() -> None:
 def test_all_that_a_lost_gpu_was_asked_is_lost_each_once() -> None:
     """What was launched, what is out, and what waits for that."""
     desk, told = Desk(), list[tuple[int, Reply]]()
+
+    def tell(number: int, reply: Reply) -> None:
+        told.append((number, reply))
+
     desk.launch()
     desk.answer(STARTED)
     for number in range(3):
-        command = Command(Compute.ALLOCATE, 5, number)
-        desk.driver.ask(ContextRef(0, GPU, 3), command, lambda reply, number=number: told.append((number, reply)))  # type: ignore[misc]
+        desk.driver.ask(ContextRef(0, GPU, 3), Command(Compute.ALLOCATE, 5, number), partial(tell, number))
     desk.card.members = (0, 1, 3)
     for _ in range(2):
         desk.driver.counted(desk.card)
