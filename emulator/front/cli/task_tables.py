@@ -103,7 +103,7 @@ def _memory(size: int) -> str:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:,.1f} s" if value >= 1 or value == 0 else f"{value * _MS:.3g} ms"
+    return f"{value:,.1f} s" if value >= 1 else f"{value * _MS:.3g} ms"
 
 
 def _ms(value: float | None) -> str:
