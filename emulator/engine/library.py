@@ -94,10 +94,13 @@ def _library(
     return Library(_load(built.path, functions), rtl_hash(request.rtl), built.from_cache, built.seconds, sources)
 
 
-def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None = None) -> Library:
+def cells_library(
+    rtl: Path = RTL, *, top: str = NODE, optimise: str = "-O3", progress: Progress | None = None
+) -> Library:
     """The engine over one Verilated cell per GPU: any topology without a rebuild.
 
     `rtl` is a directory with a whole `ring_cell`, or with a node (module `top`) that is completed with ours.
+    `optimise` trades the time of the build against speed.
     """
     request = BuildRequest(
         top="ring_cell",
@@ -105,6 +108,7 @@ def cells_library(rtl: Path = RTL, *, top: str = NODE, progress: Progress | None
         cpp=_CPP,
         headers=_HEADERS,
         defines=_DEFINES,
+        optimise=optimise,
     )
     return _library(request, progress)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from benchmarks.mutation_firmware import campaign, kept
+from benchmarks.mutation_firmware.__main__ import main
 from benchmarks.mutation_firmware.campaign import Campaign
 from benchmarks.mutation_firmware.found import Fate, Found
 from benchmarks.mutation_firmware.loading import check, plant
@@ -319,15 +320,19 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path: Path, text: str,
     assert path.read_text() == text
 
 
-def test_wrong_input_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+def test_wrong_input_is_one_line_and_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text("x\n")
     for options in (["--out", str(path)], ["--at", "rtl/gpu_node.sv:x"], ["--at", f"{LIVENESS}:nowhere at all"], ["0"]):
-        command = [sys.executable, "-m", "benchmarks.mutation_firmware", *options]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 2, options
-        assert "Traceback" not in done.stderr
-        assert done.stdout == ""
+        monkeypatch.setattr(sys, "argv", ["mutation_firmware", *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2, options
+        told = capsys.readouterr()
+        assert len(told.err.splitlines()) == 1 or told.err.startswith("usage: ")
+        assert told.out == ""
 
 
 # ------------------------------------------------------------------------------------------------------ kept and report

@@ -38,7 +38,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def library(broken: Path) -> Library:
-    return cells_library(broken)
+    return cells_library(broken, optimise="-O0")
 
 
 @pytest.fixture(scope="module")
