@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,27 @@ def shell(folder: Path, script: str) -> tuple[list[str], str]:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr
+
+
+def test_a_file_is_open_as_its_mode_says_and_read_anew_from_its_start(folder: Path, tmp_path: Path) -> None:
+    """Also for root, whom no mode keeps out."""
+    with Served(tmp_path, SERVER, "--clock", "100000", "--groups", str(folder)):
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (folder / "team").iterdir() if file.is_file()}
+        written = {"cgroup.procs", "gpu.memory.max", "gpu.slice", "gpu.priority"}
+        assert modes == {name: 0o644 if name in written else 0o444 for name in modes}
+        assert set(modes) > written
+        for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC):
+            with pytest.raises(PermissionError):
+                os.open(folder / "gpu.stat", flags)
+        with pytest.raises(PermissionError):
+            os.truncate(folder / "gpu.stat", 0)
+        limit = folder / "team" / "gpu.memory.max"
+        with limit.open("rb", buffering=0) as file:
+            before = file.read(100)
+            limit.write_text("7G")
+            assert before != str(7 << 30).encode() + b"\n"
+            file.seek(0)
+            assert file.read(100) == str(7 << 30).encode() + b"\n"
 
 
 def test_a_session_with_cat_and_echo(folder: Path, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Groups of a server, for programs that ask NVML: each process is told what its group is given, as it is now."""
 
 import errno
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -92,6 +94,59 @@ rmdir mine
     assert lines[3] == "1"
     assert lines[4].endswith("Device or resource busy")
     assert lines[5:] == [str([[3072] * 6, [0] * 6, []]), str(MANY)]
+
+
+def test_groups_in_groups_have_the_least_limit_and_processes_at_the_end_only(both: Monitored, groups: Path) -> None:
+    """As in cgroup v2: a group has groups in it or processes, never both."""
+    lines = shell(
+        both,
+        groups,
+        """
+mkdir out out/in
+echo 2G > out/gpu.memory.max
+(echo $$ > out/cgroup.procs) 2>&1 || true
+echo $$ > out/in/cgroup.procs
+P
+mkdir out/in/more 2>&1 || true
+echo 1G > out/in/gpu.memory.max
+P
+echo $$ > cgroup.procs
+grep -c $$ cgroup.procs || true
+rmdir out/in out
+""",
+    )
+    assert lines[0].endswith("Device or resource busy")
+    assert lines[2].endswith("Device or resource busy")
+    assert [lines[1], lines[3]] == [str([[mib] * 6, [0] * 6, []]) for mib in (2048, 1024)]
+    assert lines[4:] == ["0"], "the root has all that is in no group, and names none of it"
+
+
+def test_a_group_is_told_neither_what_a_gpu_takes_nor_who_else_is_there(both: Monitored, groups: Path) -> None:
+    other = (groups / "two" / "cgroup.procs").read_text().strip()
+    told = """
+import json, os, pynvml as n, sys
+n.nvmlInit()
+def asked(call, *arguments):
+    try:
+        return call(*arguments)
+    except n.NVMLError as error:
+        return error.value
+gpu = n.nvmlDeviceGetHandleByIndex(4)
+calls = n.nvmlDeviceGetPowerUsage, n.nvmlDeviceGetTotalEnergyConsumption, n.nvmlDeviceGetPerformanceState
+print(json.dumps([*(asked(call, gpu) for call in calls), asked(n.nvmlSystemGetProcessName, int(sys.argv[1]))]))
+"""
+    script = f"""
+ask() {{ "$PYTHON" -c {shlex.quote(told)} {other}; }}
+ask
+mkdir mine
+echo $$ > mine/cgroup.procs
+ask
+"""
+    outside, inside = map(json.loads, shell(both, groups, script))
+    (groups / "mine").rmdir()
+    assert outside[0] >= 90_000, "its meter is there"  # mW
+    assert outside[3] == "two"
+    assert inside == [3, 3, 3, 6], "not supported, and not found"
 
 
 def test_an_applications_group_is_told_of_its_application_alone(both: Monitored, groups: Path) -> None:

@@ -1,6 +1,7 @@
 """What is told is what the hardware has: against what the applications know of their own work."""
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,10 +13,11 @@ from ringhil.emulator.host.sharing.driver import ContextRef
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, Question, Status
+from ringhil.emulator.nvml.meters import busy, metered
 from ringhil.emulator.nvml.peer import PeerProcess, began
 from ringhil.emulator.nvml.serving import views_of
 from ringhil.emulator.nvml.usage import UsageSampler, _Ran
-from ringhil.emulator.nvml.views import ContextUser, GpuView
+from ringhil.emulator.nvml.views import ContextUser, GpuView, Views
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 
@@ -193,3 +195,21 @@ def test_a_context_that_is_a_new_one_has_had_what_it_has_had() -> None:
             found.usage._before.ran[user.place] = _Ran(100, before)
             found.usage._last = replace(found.usage._last, ran={user.place: _Ran(200, now)})
             assert found.usage.share(user) == share
+
+
+def test_energy_and_time_have_two_words() -> None:
+    """A tenth of a watt for a microsecond is a unit of energy."""
+    registers = {"power_state": 1, "run_power": 3000, "energy_high": 1, "busy_high": 2, "busy_low": 5}
+    read = Counter(registers).__getitem__
+    assert metered(Meter.ENERGY, read, 1000) == 2**32 // 10_000
+    assert busy(read) == 2 * 2**32 + 5
+
+
+def test_two_that_are_measured_at_different_moments_have_not_more_than_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    with asked(SHARED) as it:
+        it.until_sampled()
+        it.until_sampled()
+        monkeypatch.setattr(UsageSampler, "share", lambda self, user: 60)
+        both = GpuView(pids=frozenset(user.pid for user in it.answers._views.users()))
+        monkeypatch.setattr(Views, "view_of", lambda self, peer: both)
+        assert it.values(NvmlTopic.UTILISATION, 1) == (100,)

@@ -1,0 +1,142 @@
+"""Sizes and times as wide as their registers, and whose answer goes to which card."""
+
+import pytest
+from tests.emulator.engine.stimulus import run_for, unit
+from tests.emulator.engine.test_commands import command
+from tests.emulator.engine.test_crossing import TWO, boundary, entry
+
+from ringhil.emulator.engine.engine import Engine, Topology
+from ringhil.emulator.engine.library import cells_library
+from ringhil.protocol import codec, frames, wire
+from ringhil.protocol.frames import Result
+from ringhil.protocol.wire import Compute, Query
+
+from .programs import payload
+
+WORD = 2**32
+KEY, CONTEXT, GPU = 7, 3, 1
+
+
+class Card:
+    """A card of three GPUs; commands go to one context of the second one."""
+
+    def __init__(self) -> None:
+        self.engine = Engine(cells_library(), Topology((3,)))
+        self.engine.poke(0, "control", 0b0111)
+        for gpu in range(3):
+            self.engine.poke(gpu, "heartbeat", 0)
+        run_for(self.engine, 300)
+        self._number = 0
+
+    def ask(
+        self, compute: Compute, amount: int = 0, *, state: int = 0, slice_: int = 0, wait: int = 300
+    ) -> list[tuple[int, Result]]:
+        """What the CPU is answered in `wait` cycles, each with its cycle."""
+        self._number += 1
+        body = payload(KEY, amount, slice_, 0, state)
+        self.engine.send_from_cpu(0, command(compute, CONTEXT, self._number, body), at=self.engine.now)
+        return self.hear(wait)
+
+    def hear(self, wait: int) -> list[tuple[int, Result]]:
+        """The same, without asking."""
+        found = [(told[0], codec.decode(told[-1], link=False)) for told in run_for(self.engine, wait)]
+        return [(at, result) for at, result in found if isinstance(result, Result)]
+
+    def read(self, register: str) -> int:
+        return self.engine.peek(GPU, register)
+
+
+@pytest.fixture
+def card() -> Card:
+    return Card()
+
+
+def test_run_time_has_64_bits(card: Card) -> None:
+    card.ask(Compute.CREATE, 1, slice_=WORD - 4)
+    for _ in range(2):
+        card.ask(Compute.LAUNCH, WORD - 1, wait=WORD + 1000)
+    ((_, told),) = card.ask(Compute.QUERY, Query.RUN_TIME.code)
+    assert told.digest == 2 * (WORD - 1)
+    assert card.read("busy_high") == 2
+
+
+def test_a_slow_gpu_goes_on_with_a_launch_that_takes_more_than_a_slice(card: Card) -> None:
+    """Four times as long as a slice can be."""
+    card.ask(Compute.CREATE, 1)
+    card.engine.set_fault(GPU, "slow", True)
+    card.ask(Compute.LAUNCH, 1 << 30)
+    ((_, told),) = card.ask(Compute.QUERY, Query.LAUNCH.code)
+    assert told.digest >> 32 == 1
+
+
+def test_what_is_saved_may_take_long(card: Card) -> None:
+    card.ask(Compute.CREATE, 1, state=70_000)
+    began = card.engine.now
+    ended = card.ask(Compute.LAUNCH, 10, wait=100_000)
+    assert ended[-1][0] - began >= 70_000
+
+
+def test_a_slice_has_32_bits(card: Card) -> None:
+    card.ask(Compute.CREATE, 1, slice_=WORD - 4)
+    began = card.engine.now
+    ended = card.ask(Compute.LAUNCH, 2**31 + 5, wait=WORD)
+    assert ended[-1][0] - began >= 2**31
+
+
+def test_a_rest_may_be_longer_than_a_register(card: Card) -> None:
+    """The state stays low, at its price; what the rest took is still there when work comes."""
+    for register, value in {"low_after": 1000, "low_power": 1, "idle_power": 2}.items():
+        card.engine.poke(GPU, register, value)
+    run_for(card.engine, WORD)
+    assert card.read("power_state") == 3
+    for _ in range(2):
+        energy = card.read("energy_high") << 32 | card.read("energy_low")
+        assert WORD < energy < WORD + 3000
+        card.ask(Compute.CREATE, 1)
+        card.ask(Compute.LAUNCH, 10)
+
+
+def test_what_a_rest_costs_may_be_more_than_a_register(card: Card) -> None:
+    card.engine.poke(GPU, "idle_power", 0xFFFF)
+    run_for(card.engine, 1 << 17)
+    assert card.read("energy_high") == 1
+    card.ask(Compute.CREATE, 1)
+    card.ask(Compute.LAUNCH, 10)
+    assert card.read("energy_high") == 2
+
+
+def test_a_large_unit_takes_time_for_all_its_flits(card: Card) -> None:
+    size = (1 << 19) + 8
+    card.engine.poke(GPU, "compute_per_flit", 3)
+    card.engine.poke(GPU, "compute_setup", 0)
+    card.engine.send_from_cpu(0, unit(3, GPU, 5, size, bytes(size)), at=card.engine.now)
+    assert card.hear(2_000_000)[-1][1].cycles == 3 * (size // 8)
+
+
+def test_commands_that_are_refused_are_counted(card: Card) -> None:
+    card.ask(Compute.QUERY)
+    assert card.read("units_refused") == 1
+
+
+@pytest.mark.parametrize("compute", [Compute.CREATE, Compute.LAUNCH])
+def test_who_asks_again_from_another_card_is_answered_there(compute: Compute) -> None:
+    """A command came from the CPU by its own card's link, and is asked for again by the other card's."""
+    engine = Engine(cells_library(), TWO)
+    entry(engine, 0, [1])
+    entry(engine, 3, [0])
+    boundary(engine, 1, [1])
+    boundary(engine, 5, [0], from_above=True)
+    run_for(engine, 200)
+
+    def ask(asked: Compute, number: int, card: int, wait: int = 600) -> list[int]:
+        body = payload(KEY, 3000 if asked is Compute.LAUNCH else 1)
+        head = (1, wire.Flag.LAST, 4, 1, 1, number, 0, 0, 0, len(body), len(body), asked.code, card, CONTEXT)
+        engine.send_from_cpu(3 * card, [codec.encode(frames.Work(*head, body))], at=engine.now)
+        return [told[1] for told in run_for(engine, wait)]
+
+    assert ask(Compute.CREATE, 1, 1) == [3]
+    if compute is Compute.CREATE:
+        assert ask(Compute.CREATE, 1, 0) == [0]
+    else:
+        assert ask(Compute.LAUNCH, 2, 1) == [3]
+        assert ask(Compute.LAUNCH, 2, 0, 6000) == [0, 0]
