@@ -100,7 +100,7 @@ class _Graph:
         for value in (*graph.input, *graph.value_info, *graph.output):
             tensor = value.type.tensor_type
             dims = tuple(each.dim_value for each in tensor.shape.dim)
-            if all(dims) and tensor.elem_type:
+            if tensor.HasField("shape") and all(dims) and tensor.elem_type:
                 self._shapes.setdefault(value.name, (dims, _width(tensor.elem_type)))
         inputs = [each for each in graph.input if each.name not in self._weights]
         first = self._shapes.get(inputs[0].name, ((1,), 4))[0] if inputs else (1,)

@@ -93,3 +93,20 @@ def test_a_network_without_weights_is_refused(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph), str(tmp_path / "n.onnx"))
     with pytest.raises(OnnxError, match="no layer with weights"):
         onnx_layers(tmp_path / "n.onnx", {})
+
+
+@pytest.mark.parametrize("product", ["MatMul", "Gemm"])
+@pytest.mark.parametrize("shape", [None, []])
+def test_an_input_whose_shape_is_not_known_is_named(tmp_path: Path, product: str, shape: list[int] | None) -> None:
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 8])
+    weights = numpy_helper.from_array(np.zeros((16, 8), dtype=np.float32), "w")
+    graph = helper.make_graph([helper.make_node(product, ["x", "w"], ["y"])], "g", [x], [y], [weights])
+    file = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph), str(file))
+    line = refusal("switch", "--from-onnx", file)
+    assert "net.onnx: " in line
+    assert ("the shape of 'x'" if shape is None else "rank") in line
