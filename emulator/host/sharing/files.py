@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ringhil.emulator.host.sharing.amounts import DEFAULT, MAX, priority
 from ringhil.emulator.host.sharing.command import Reply
-from ringhil.emulator.host.sharing.governor import Context, since
+from ringhil.emulator.host.sharing.governor import Context
 from ringhil.emulator.host.sharing.group import ProcessGroup, Used
 from ringhil.protocol.wire import Query
 
@@ -116,18 +116,19 @@ def _held(tree: "GroupTree", group: ProcessGroup, then: Callable[[str], None]) -
 
 
 def _stat(tree: "GroupTree", group: ProcessGroup, then: Callable[[str], None]) -> None:
-    used, contexts, launched = Used(), 0, 0
+    contexts, launched = 0, 0
 
     def heard(context: Context, answers: list[Reply]) -> None:
         nonlocal contexts, launched
         run, counts, launch = answers
-        used.add(since(Used(run.digest, counts.high, counts.low), context))
+        tree.governor.used(context, run, counts)
         contexts += 1
         launched += launch.high
 
     def told() -> None:
-        for each in group.inwards():
-            used.add(each.past)
+        # All at this moment: one that has gone since it was heard is among those of the past.
+        there = (context.uncounted for context in tree.governor.within(group))
+        used = sum((*there, *(each.past for each in group.inwards())), start=Used())
         run = used.run * tree.units.cycle // 1000
         rows = {"contexts": contexts, "launched": launched, "run_usec": run}
         rows |= {"switches": used.switches, "refused": used.refused}

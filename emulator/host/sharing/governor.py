@@ -36,9 +36,9 @@ class Terms:
 @dataclass(eq=False, slots=True)
 class Context:
     """`terms`: those that the GPU has confirmed, None: it isn't there yet. `asked`: those that are on their way.
-    `held`: pages, as the GPU has said last. `before`: what it had used when it came into its group. `first`: the
-    command that creates it, until it is sent; `later`: what waits for that, or for the end of one that is `leaving`, or
-    may have gone."""
+    `held`: pages, as the GPU has said last; `used`: since it was created, as that has said. `before`: what of it its
+    group has been told of, or is another one's. `first`: the command that creates it, until it is sent; `later`: what
+    waits for that, or for the end of one that is `leaving`, or may have gone."""
 
     place: ContextRef
     member: GroupMember
@@ -47,6 +47,7 @@ class Context:
     terms: Terms | None = None
     asked: Terms | None = None
     held: int = 0
+    used: Used = field(default_factory=Used)
     before: Used = field(default_factory=Used)
     later: list[tuple[Command, Then]] = field(default_factory=list)
     leaving: bool = False
@@ -60,6 +61,16 @@ class Context:
     def there(self) -> bool:
         """It was created, and isn't to be destroyed."""
         return self.terms is not None and not self.leaving
+
+    def account(self, group: ProcessGroup) -> None:
+        """What is known of it, and belongs to nobody yet, was used in that group."""
+        group.account(self.uncounted)
+        self.before = self.used
+
+    @property
+    def uncounted(self) -> Used:
+        """What is known that it has used in the group in which it is."""
+        return self.used.without(self.before)
 
     @property
     def claim(self) -> MemoryClaim:
@@ -186,16 +197,20 @@ class Governor:
         for number, (context, query) in enumerate(asked):
             self._send(context, Command(Compute.QUERY, MANAGER, query.code), partial(answered, number))
 
+    def used(self, context: Context, run: Reply, counts: Reply) -> None:
+        """A GPU has answered what a context has used. It is kept: one that is lost says nothing any more."""
+        if run.done and counts.done and run.digest >= context.used.run:
+            context.used = Used(run.digest, counts.high, counts.low)
+
     def _account(self, context: Context) -> None:
-        """From now on it uses for another group, or for none."""
+        """From now on it uses for another group, or for none. What is known is told its group now, the rest when the
+        GPU has said it."""
         group = context.member.group
+        context.account(group)
 
         def known(answers: list[Reply]) -> None:
-            run, counts = answers
-            if run.done and counts.done:
-                used = Used(run.digest, counts.high, counts.low)
-                group.account(since(used, context))
-                context.before = used
+            self.used(context, *answers)
+            context.account(group)
 
         self.query([context], (Query.RUN_TIME, Query.COUNTS), known)
 
@@ -302,6 +317,7 @@ class Governor:
 
     def _forget(self, context: Context) -> None:
         """It is not there any more."""
+        context.account(context.member.group)
         del self._contexts[context.place]
         context.member.places.discard(context.place)
         for command, then in _taken(context.later):
@@ -331,13 +347,6 @@ class Governor:
         self._waiting = [each for each in self._waiting if each[0]]
         for then in ready:
             then()
-
-
-def since(used: Used, context: Context) -> Used:
-    """What of it was used in the group in which the context is."""
-    found = Used(used.run, used.switches, used.refused)
-    found.add(context.before, -1)
-    return found
 
 
 def _gpu(place: ContextRef) -> Gpu:

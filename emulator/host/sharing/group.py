@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.host.sharing.driver import ContextRef
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Used:
     """What contexts had of engines: cycles, turns behind another one's, commands that were refused."""
 
@@ -19,11 +19,12 @@ class Used:
     switches: int = 0
     refused: int = 0
 
-    def add(self, other: "Used", sign: int = 1) -> None:
-        """The other's, too; or, with -1, without it."""
-        self.run += sign * other.run
-        self.switches += sign * other.switches
-        self.refused += sign * other.refused
+    def __add__(self, other: "Used") -> "Used":
+        return Used(self.run + other.run, self.switches + other.switches, self.refused + other.refused)
+
+    def without(self, other: "Used") -> "Used":
+        """What was used since the other."""
+        return Used(self.run - other.run, self.switches - other.switches, self.refused - other.refused)
 
 
 @dataclass(eq=False, slots=True)
@@ -86,4 +87,5 @@ class ProcessGroup:
 
     def account(self, used: Used) -> None:
         """That was used by a context in it. Of a group that was removed it is the one around it that remembers."""
-        next(group for group in self.outwards() if not group.gone).past.add(used)
+        there = next(group for group in self.outwards() if not group.gone)
+        there.past += used

@@ -119,7 +119,7 @@ class GroupTree:
             raise refused(errno.ENOTEMPTY)
         if group.parent is None or self.pids(group):
             raise refused(errno.EBUSY)
-        group.parent.past.add(group.past)
+        group.parent.past += group.past
         group.gone = True
         del group.parent.children[group.name]
         self._groups -= 1

@@ -200,3 +200,24 @@ def test_what_it_may_have_is_not_its_own_to_say(host: Host) -> None:
     host.settle()
     assert [reply.status for reply in host.replies[-2:]] == [ResultStatus.INVALID, ResultStatus.OVER_LIMIT]
     assert host.limits() == [30, 30]
+
+
+def test_what_a_group_was_told_is_not_lost_with_the_gpu_and_stays_where_it_was_used(host: Host) -> None:
+    """Its process has moved, and the GPU goes before it says what was used until then."""
+    begun(host)
+    host.ask(host.a, Compute.ALLOCATE, 10)
+    host.settle()
+    assert "run_usec 1000\n" in host.stat("team/a")
+    host.write("team/b/cgroup.procs", str(host.a.pid))
+    assert host.gpus.waiting
+    host.gpus.lose(0)
+    host.settle()
+    assert [host.stat(path).split()[5] for path in ("team/a", "team/b", "team")] == ["1000", "0", "1000"]
+
+
+def test_answers_that_come_late_take_nothing_back(host: Host) -> None:
+    context = next(iter(begun(host).tree.governor.within(host.tree.root)))
+    done, lost = Reply(ResultStatus.DONE, 5), Reply(None)
+    for run, counts in ((done, done), (Reply(ResultStatus.DONE, 3), done), (lost, done), (done, lost)):
+        host.tree.governor.used(context, run, counts)
+        assert context.used.run == 5

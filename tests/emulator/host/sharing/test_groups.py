@@ -111,12 +111,16 @@ def test_a_process_that_moves_has_what_its_new_group_has_and_leaves_what_it_used
 def test_a_lost_gpu_takes_its_contexts_with_it() -> None:
     with Grouped(TWO % ("slice: 400", "slice: 400") + "timeline: [{at: 20000, fault: dead, gpu: a.2}]") as server:
         server.to(19_000)
+        before = {path: server.stat(path) for path in ("team/x/gpu.stat", "gpu.stat")}
         assert server.stat("team/gpu.stat")["contexts"] == 2
         server.to(20_500)
         server.write("team/gpu.slice", "80")  # it answers no more: this waits until the card has been counted
         assert server.stat("team/gpu.stat")["contexts"] == 0
         server.to(60_000)
         assert server.read("team/x/cgroup.procs") == ""
+        for path, was in before.items():  # what it had said that was used stays used
+            assert server.stat(path)["run_usec"] >= was["run_usec"] > 0
+            assert server.stat(path)["switches"] >= was["switches"] > 0
         server.rmdir("team/x")
 
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from ringhil.emulator.host.sharing.command import Command
 from ringhil.emulator.host.sharing.driver import ContextRef
-from ringhil.emulator.host.sharing.group import GroupMember
+from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
 from ringhil.protocol.wire import Compute
 
 from .pretended import UNLIMITED, Gpus, Held, Port, settle, tree_of
@@ -41,6 +41,7 @@ class Groups(RuleBasedStateMachine):
         self.groups: dict[str, dict[str, int | None]] = {"": {}}
         self.where: dict[GroupMember, str] = {}
         self.changing = 0
+        self.told = dict[tuple[ProcessGroup, str], int]()
 
     # ------------------------------------------------------------------------------------------------------ the tree
 
@@ -166,9 +167,9 @@ class Groups(RuleBasedStateMachine):
         assert self.changing == 0
         held = sum(context.held for context in self.gpus.contexts.values())
         assert self._read("gpu.memory.current") == f"{held * 1024}\n"
-        stat = dict(line.split() for line in self._read("gpu.stat").splitlines())
-        assert self.gpus.run - self.gpus.lost_run <= int(stat["run_usec"]) <= self.gpus.run
-        assert self.gpus.refused - self.gpus.lost_refused <= int(stat["refused"]) <= self.gpus.refused
+        stat = self._told(self.tree.root, self._read("gpu.stat"))
+        assert self.gpus.run - self.gpus.lost_run <= stat["run_usec"] <= self.gpus.run
+        assert self.gpus.refused - self.gpus.lost_refused <= stat["refused"] <= self.gpus.refused
         for member, path in self.where.items():
             around = self._around(path)
             for place in member.places:
@@ -180,6 +181,23 @@ class Groups(RuleBasedStateMachine):
                 assert context.priority == min(priorities, default=0)
                 if sum(1 for other in self.gpus.contexts if other.gpu == place.gpu) == 1 or not memory:
                     assert context.limit == min(memory, default=UNLIMITED)
+
+    @rule(data=st.data())
+    def look(self, data: st.DataObject) -> None:
+        """The answer comes when it comes; much can happen before."""
+        path = data.draw(st.sampled_from(sorted(self.groups)))
+        group = self.tree.group(path)
+        self.tree.read(f"{path}/gpu.stat", lambda text: self._told(group, text))
+
+    def _told(self, group: ProcessGroup, text: str) -> dict[str, int]:
+        """What was used is never less than it was."""
+        stat = {name: int(value) for name, value in (line.split() for line in text.splitlines())}
+        for name in ("run_usec", "switches", "refused"):
+            assert stat[name] >= self.told.get((group, name), 0), (group.name, name)
+            self.told[group, name] = stat[name]
+        assert stat["run_usec"] <= self.gpus.run
+        assert stat["refused"] <= self.gpus.refused
+        return stat
 
     # ------------------------------------------------------------------------------------------------ what always holds
 
