@@ -5,7 +5,6 @@ import os
 import selectors
 import socket
 import stat
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,10 +12,12 @@ from ringhil.emulator.files import reason_of
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.messages import REQUEST_SIZE, MessageFault, Question
-from ringhil.emulator.nvml.peer import PeerProcess, peer_of
+from ringhil.emulator.nvml.peer import PeerProcess, peer_of, received, tell_senders
 
 MOST_CLIENTS = 256
 MOST_OF_ONE = 16  # of one process
+MOST_OF_USER = 64  # of one user who isn't trusted
+MOST_OF_OTHERS = 192  # of all these together: the others are for those who are
 _LONGEST_PATH = 107  # bytes, of a socket's
 
 
@@ -75,22 +76,30 @@ class NvmlListener:
             connection, _ = self._socket.accept()
             connection.setblocking(False)
             peer = peer_of(connection)
-            of_it = Counter(client.peer for client in self._clients.values())
-            if peer is None or len(self._clients) >= MOST_CLIENTS or of_it[peer] >= MOST_OF_ONE:
+            if peer is None or not self._has_room(peer):
                 connection.close()
                 return
             self._clients[connection.fileno()] = _Client(connection, peer)
             self._selector.register(connection, selectors.EVENT_READ)
 
+    def _has_room(self, peer: PeerProcess) -> bool:
+        """Whether one more of that process may come: nobody fills all places, and those who are trusted have some."""
+        there = [client.peer for client in self._clients.values()]
+        if len(there) >= MOST_CLIENTS or there.count(peer) >= MOST_OF_ONE:
+            return False
+        users = [other.uid for other in there if not other.trusted]
+        return peer.trusted or (len(users) < MOST_OF_OTHERS and users.count(peer.uid) < MOST_OF_USER)
+
     def _hear(self, client: _Client) -> None:
         try:
-            question = Question.unpacked(client.connection.recv(REQUEST_SIZE + 1))
+            packet, sender = received(client.connection, REQUEST_SIZE + 1)
+            question = Question.unpacked(packet)
         except BlockingIOError:
             return
         except (OSError, MessageFault):
             self._gone(client)
             return
-        if not client.peer.there:  # whoever has the socket now, it isn't the one who has connected
+        if sender != client.peer.pid or not client.peer.there:  # it has left its connection to somebody else
             self._gone(client)
         elif self._answers.must_wait(question):
             client.waits = question
@@ -121,6 +130,7 @@ def _listening(path: Path) -> socket.socket:
         found.bind(str(path))
         path.chmod(0o666)
         found.listen(64)
+        tell_senders(found)
         found.setblocking(False)
     except OSError as error:
         found.close()

@@ -38,6 +38,21 @@ def peer_of(connection: socket.socket) -> PeerProcess | None:
     return None if since is None else PeerProcess(pid, uid, since)
 
 
+def tell_senders(listening: socket.socket) -> None:
+    """Have the system say with each packet on its connections which process has sent it."""
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+
+
+def received(connection: socket.socket, most: int) -> tuple[bytes, int]:
+    """The next packet, of `most` bytes, and the number of the process that has sent it. Raises OSError."""
+    packet, said, _, _ = connection.recvmsg(most, socket.CMSG_SPACE(_CREDENTIALS.size))
+    # There is room for no more than that: a descriptor that somebody sends along is closed by the system.
+    for level, kind, data in said:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            return packet, int(_CREDENTIALS.unpack(data)[0])
+    return packet, 0
+
+
 def began(pid: int) -> int | None:
     """When a process began, in ticks since the machine did; None: there is none."""
     found = _status(pid)

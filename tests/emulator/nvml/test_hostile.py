@@ -1,8 +1,10 @@
 """Whatever comes, the server goes on, and others are answered."""
 
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.nvml import listener
 from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.listener import NvmlListener
 from ringhil.emulator.nvml.messages import VERSION, NvmlAnswer, NvmlTopic, Question, Status
+from ringhil.emulator.nvml.peer import PeerProcess
 from ringhil.emulator.nvml.serving import nvml_listener, samples_every
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
@@ -144,3 +148,58 @@ def test_a_socket_that_nobody_listens_at_is_replaced_and_goes_in_the_end(listeni
     assert path.is_socket()
     listener.close()
     assert not path.exists()
+
+
+def test_descriptors_that_are_sent_along_are_nobodys(listening: Listening) -> None:
+    with listening.line() as line, socket.socket() as other:
+        line.send(Question(NvmlTopic.HELLO, number=VERSION).packed())
+        for _ in range(8):  # also those of other tests, who have gone
+            listening.listener.attend()
+        line.recv(4096)
+        there = sorted(Path("/proc/self/fd").iterdir())
+        for _ in range(3):
+            socket.send_fds(line, [Question(NvmlTopic.COUNT).packed()], [other.fileno()] * 20)
+            listening.listener.attend()
+            assert NvmlAnswer.unpacked(line.recv(4096)).data[0] == 6
+        assert sorted(Path("/proc/self/fd").iterdir()) == there
+
+
+def test_nobody_takes_all_places(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whom the server doesn't trust has some of them, all such users together leave some for the others, and a
+    process has few."""
+    numbers, users = count(1), {"server": os.geteuid()}
+
+    def connected(user: str, processes: int = 10_000) -> int:
+        """So many of `user` are let in, if they come until nobody is."""
+        for found in range(1000):
+            pid = next(numbers) % processes
+            peer = PeerProcess(pid, users.setdefault(user, 70_000 + len(users)), 1)
+            monkeypatch.setattr(listener, "peer_of", lambda connection, peer=peer: peer)
+            lines.append(listening.line())
+            listening.listener.attend()
+            try:
+                assert lines[-1].recv(1) == b""
+            except BlockingIOError:
+                continue
+            return found
+        raise AssertionError
+
+    lines = list[socket.socket]()
+    for _ in range(8):
+        listening.listener.attend()
+    try:
+        assert connected("server", 1) == listener.MOST_OF_ONE
+        assert connected("one", 1) == listener.MOST_OF_ONE
+        assert connected("one") == listener.MOST_OF_USER - listener.MOST_OF_ONE
+        assert connected("two") == listener.MOST_OF_USER
+        assert connected("three") == listener.MOST_OF_USER
+        assert connected("four") == 0
+        assert listener.MOST_OF_OTHERS == 3 * listener.MOST_OF_USER
+        assert connected("server") == listener.MOST_CLIENTS - listener.MOST_OF_OTHERS - listener.MOST_OF_ONE
+    finally:
+        for line in lines:
+            line.close()
+        for _ in lines:
+            listening.listener.attend()
+    monkeypatch.undo()
+    assert NvmlAnswer.unpacked(listening.told(Question(NvmlTopic.COUNT).packed())).data[0] == 6

@@ -108,6 +108,26 @@ def test_a_connection_is_of_use_to_nobody_but_who_has_made_it(monitored: Monitor
     assert json.loads(said.read_text()) == [True, 0]
 
 
+def test_nor_while_who_has_made_it_is_there(monitored: Monitored) -> None:
+    """A child that sends on its parent's connection isn't told what the parent may know; the parent asks again."""
+    code = f"""
+import socket
+from ringhil.emulator.nvml.messages import VERSION, NvmlTopic, Question
+line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+line.connect({str(monitored.socket)!r})
+def told(question):
+    line.send(question.packed())
+    return len(line.recv(4096))
+print(int(told(Question(NvmlTopic.HELLO, number=VERSION)) > 0), int(told(Question(NvmlTopic.COUNT)) > 0), flush=True)
+if os.fork() == 0:
+    print(told(Question(NvmlTopic.COUNT)), flush=True)
+    os._exit(0)
+os.wait()
+print(count())
+"""
+    assert numbers(monitored, code) == [1, 1, 0, 6]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may run something as somebody else")
 def test_another_users_processes_see_nothing_unless_they_are_in_an_application(monitored: Monitored) -> None:
     somebody = 65534
