@@ -51,6 +51,11 @@ class GroupMount:
                     why = " ".join(said.read().decode(errors="replace").split())
                     raise GroupMountError(f"{folder}: cannot be mounted: {why}")
 
+    @property
+    def gone(self) -> bool:
+        """Somebody has unmounted it."""
+        return self._over.is_set()
+
     def close(self) -> None:
         """Unmount it, once or twice. Close the desk before: nobody may wait for it. Whoever is in it has nothing there
         from now on, and libfuse's thread ends when the last one has gone, or with this process."""

@@ -4,6 +4,7 @@ Memory is what the register `memory_held` says, at this moment; what each proces
 long, is as old as the last sample. What a group is given is all that those in it are told of.
 """
 
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -22,6 +23,7 @@ _KIB = 1024
 _PAGE, _CYCLE = 1024, 1000  # KiB and nanoseconds, where no file says otherwise
 _TYPES = {kind.code: kind.value for kind in GpuType}
 _MOST_PERCENT = 100
+_BUS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?", re.IGNORECASE | re.ASCII)
 
 
 class NvmlAnswers:
@@ -77,7 +79,7 @@ class NvmlAnswers:
             case NvmlTopic.BY_UUID:
                 return self._found([c for c in cells if self._uuid(c) == question.text], Status.NOT_FOUND)
             case NvmlTopic.BY_BUS:
-                return self._found([c for c in cells if self._is_at(c, question.text)], Status.NOT_FOUND)
+                return self._at(cells, question.text)
             case _:
                 return self._found([c for c in cells if self._name(c) == question.text], Status.NOT_FOUND)
 
@@ -103,14 +105,14 @@ class NvmlAnswers:
         card, gpu = self._place(cell)
         return card, gpu, 0
 
-    def _is_at(self, cell: int, text: str) -> bool:
-        """`0000:02:00.0`, with more or fewer digits of the domain."""
-        try:
-            domain, bus, rest = text.split(":")
-            device, function = rest.split(".")
-            return (int(domain, 16), int(bus, 16), int(device, 16)) == self._address(cell) and int(function, 16) == 0
-        except ValueError:
-            return False
+    def _at(self, cells: list[int], text: str) -> NvmlAnswer:
+        """`0000:02:00.0`, with more or fewer digits of the domain, or without that; the function can be left out."""
+        found = _BUS.fullmatch(text)
+        if found is None:
+            return NvmlAnswer(Status.INVALID_ARGUMENT)
+        domain, bus, device, function = (int(digits or "0", 16) for digits in found.groups())
+        there = [cell for cell in cells if function == 0 and self._address(cell) == (domain, bus, device)]
+        return self._found(there, Status.NOT_FOUND)
 
     def _found(self, cells: list[int], otherwise: Status) -> NvmlAnswer:
         if not cells:

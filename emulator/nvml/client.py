@@ -17,6 +17,16 @@ _WHY = {
 }
 
 
+def unheard(path: Path) -> str | None:
+    """Why nobody would hear who asks there; None: somebody listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+        try:
+            line.connect(str(path))
+        except OSError as error:
+            return reason_of(error)
+    return None
+
+
 class NvmlClient:
     """One connection. Raises SocketError when nobody answers."""
 

@@ -82,8 +82,8 @@ class Views(Guests):
             return GpuView(frozenset([(place.card, place.gpu)]), frozenset([self._pid(where.name)]), limit)
         if where is None or where.parent is None:
             return ALL if peer.trusted else NOTHING
-        names = [member.name for group in where.inwards() for member in group.members.values()]
-        return GpuView(pids=frozenset(map(self._pid, names)), memory=where.memory_there)
+        there = [self._pid(member.name) for member in where.members.values()]  # it has no groups in it
+        return GpuView(pids=frozenset(there), memory=where.memory_there)
 
     def enter(self, peer: PeerProcess, name: str) -> bool:
         """The process, and its children from now on, belong to application `name`; whether that may be. Raises

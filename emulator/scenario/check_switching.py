@@ -127,11 +127,11 @@ def _check_piece(source: Source, switching: TaskSwitching) -> None:
     if not _LEAST_BYTES <= size <= _MOST_BYTES:
         allowed = [each * switching.stands_for / 1024 for each in (_LEAST_BYTES - 1, _MOST_BYTES)]
         problem = (
-            f"{switching.piece} KiB are {size} bytes on the emulated link; allowed are {_LEAST_BYTES} .. {_MOST_BYTES},"
-            f" at this speed {int(allowed[0]) + 1} .. {int(allowed[1])} KiB"
+            f"a piece of {switching.piece} KiB takes {size} bytes on the emulated link; allowed are {_LEAST_BYTES} .."
+            f" {_MOST_BYTES}, at this speed {int(allowed[0]) + 1} .. {int(allowed[1])} KiB"
         )
-        loc: Loc = ("switching", "piece")
-        raise source.error(loc if loc in source.keys else ("switching",), f"piece: {problem}")
+        key = next(key for key in ("piece", "link", "cycle", "tasks") if ("switching", key) in source.keys)
+        raise source.error(("switching", key), problem)
 
 
 def _check_memory(source: Source, switching: TaskSwitching, settings: Settings) -> None:

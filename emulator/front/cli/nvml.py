@@ -12,7 +12,7 @@ import click
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.front.cli.terminal import building
-from ringhil.emulator.nvml.client import NvmlClient
+from ringhil.emulator.nvml.client import NvmlClient, unheard
 from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.library import library
 
@@ -40,6 +40,8 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
         "LD_LIBRARY_PATH": f"{found}:{before}" if before else str(found),
         "RINGHIL_NVML": str(socket.absolute()),
     }
+    if name is None and (why := unheard(socket)) is not None:
+        click.echo(f"ringhil: {socket}: nobody listens there yet: {why}", err=True)
     if not words:
         for key, value in settings.items():
             click.echo(f"export {key}={shlex.quote(value)}")

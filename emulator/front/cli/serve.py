@@ -144,23 +144,29 @@ def command(
             stack.callback(monitoring.close)
             serving.also(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
+        desk: GroupDesk | None = None
+        mount: GroupMount | None = None
 
         def end(number: int, frame: object) -> None:
             nonlocal ended
             ended = True
 
         def over() -> bool:
-            nonlocal saved
+            nonlocal saved, mount
             if recorder is not None and time.monotonic() - saved > _SAVED:
                 recorder.save()
                 saved = time.monotonic()
+            if mount is not None and mount.gone:
+                click.echo(f"ringhil: {folder}: was unmounted; the groups are no files any more", err=True)
+                mount = None
             return ended or serving.deserted
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         with explained():
             run.start()
-        desk = None if folder is None else _mounted(stack, run, folder, serving, note)
+        if folder is not None:
+            desk, mount = _mounted(stack, run, folder, serving, note)
         if as_json:
             shown = {} if folder is None else {"groups": str(folder.absolute())}
             shown |= {} if socket is None else {"nvml": str(socket)}
@@ -188,15 +194,18 @@ def command(
             raise click.ClickException("no port is left to serve")
 
 
-def _mounted(stack: ExitStack, run: Run, folder: Path, serving: Serving, note: Note | None) -> GroupDesk:
+def _mounted(
+    stack: ExitStack, run: Run, folder: Path, serving: Serving, note: Note | None
+) -> tuple[GroupDesk, GroupMount]:
     """The groups of its applications are files there until the end."""
     desk = GroupDesk(run, note)
     stack.callback(desk.close)
     with _mounting():
-        stack.callback(GroupMount(run.server.process_groups, desk, folder).close)
+        mount = GroupMount(run.server.process_groups, desk, folder)
+    stack.callback(mount.close)
     stack.callback(desk.close)  # before the directory goes: nobody may wait in it
     serving.attend(desk.fileno(), desk.attend)
-    return desk
+    return desk, mount
 
 
 def _recorder(

@@ -36,6 +36,10 @@ def onnx_layers(path: Path, sizes: Mapping[str, int]) -> tuple[Layer, ...]:
             f"{path}: the package onnx is missing; install it with: pip install 'ringhil[models]'"
         ) from None
     model = _read(path)
+    named = {each.dim_param for value in model.graph.input for each in value.type.tensor_type.shape.dim} - {""}
+    if unknown := next((name for name in sizes if name not in named), None):
+        there = f"those with names are {', '.join(sorted(named))}" if named else "none of them has a name"
+        raise OnnxError(f"{path}: no dimension of its inputs is called '{unknown}'; {there}")
     for value in model.graph.input:
         _fix(path, value, sizes)
     try:

@@ -2,6 +2,8 @@
 
 import errno
 import json
+import os
+import select
 import shutil
 import sqlite3
 import threading
@@ -27,6 +29,7 @@ server: {cards: {a: {gpus: 4, host_links: [0, 1]}}, settings: {device_memory: 10
 sharing: {applications: {x: {gpu: a.2, steps: 4000000000, host: 300, compute: 900, memory: 500}}}
 """
 PID = "4194305"
+_PATIENCE = 30.0  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +65,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         while asking.is_alive():
             run.run_to(run.kernel.now + 100)
             desk.attend()
-        waits = threading.Thread(target=ask, args=(("read", "/gpu.stat"),))
+        waits = threading.Thread(target=ask, args=(("read", "/gpu.stat"),), daemon=True)
         waits.start()
         while not desk._open:
             waits.join(0.001)
             desk.attend()
         desk.close()  # it has begun, and the session ends before it is answered
-        waits.join()
+        waits.join(_PATIENCE)
+        assert not waits.is_alive(), "it still waits"
         with pytest.raises(OSError, match="No such device"):
             desk.ask("read", "/gpu.stat")
         recorder.session_ends()
@@ -154,3 +158,32 @@ def test_a_damaged_row_is_named(recorded: Path, tmp_path: Path, change: dict[str
     path = changed(recorded, tmp_path, lambda row: row | change if row.get("request") == 2 else row)
     with pytest.raises(RecordingError, match=rf"{path}: is damaged: outside \d+: {words}"):
         replayed(path)
+
+
+def test_whoever_waits_when_it_ends_is_told_so() -> None:
+    """Whether its request has been begun with or not."""
+    run = Run(loads(SERVER), cells_library())
+    desk = GroupDesk(run)
+    run.start()
+    run.run_to(8000)
+    found = list[int | None]()
+
+    def ask() -> None:
+        try:
+            desk.ask("read", "/x/gpu.stat")
+        except OSError as error:
+            found.append(error.errno)
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+        assert select.select([desk], [], [], _PATIENCE)[0]
+        if thread is threads[0]:
+            desk.attend()  # a GPU is asked, and hasn't answered
+    desk.close()
+    for thread in threads:
+        thread.join(_PATIENCE)
+    assert found == [errno.ENODEV] * 2
+    with pytest.raises(OSError, match=os.strerror(errno.ENODEV)):
+        desk.ask("mkdir", "/y")
+    run.close()

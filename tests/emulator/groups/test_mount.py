@@ -143,6 +143,17 @@ def test_a_session_with_cat_and_echo(folder: Path, tmp_path: Path) -> None:
     assert done.stdout.startswith("identical: ")
 
 
+def test_when_somebody_unmounts_it_the_server_says_so_and_goes_on(folder: Path, tmp_path: Path) -> None:
+    with Served(tmp_path, SERVER, "--clock", "100000", "--groups", str(folder)) as server:
+        command = ["umount"] if os.geteuid() == 0 else ["fusermount3", "-u"]
+        subprocess.run([*command, folder], check=True)
+        assert server.process.stderr is not None
+        words = f"ringhil: {folder}: was unmounted; the groups are no files any more\n"
+        assert server.process.stderr.readline() == words
+        assert server.process.poll() is None
+        assert server.end(signal.SIGTERM) == (0, "")
+
+
 def test_a_directory_must_be_empty_and_there(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "server.yaml").write_text(SERVER)
     serve = ("serve", tmp_path / "server.yaml", "--record", tmp_path / "f.rec", "--groups")

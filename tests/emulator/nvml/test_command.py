@@ -4,7 +4,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.command import refusal
+from tests.command import refusal, ringhil
 from tests.protocol.c.library import compile_c
 
 from ringhil.emulator.nvml.library import CSRC, SOURCES
@@ -38,8 +38,22 @@ def test_what_nvml_refuses(tmp_path: Path) -> None:
     assert "--as: needs a program" in refusal("nvml", "--socket", socket, "--as", "one")
     line = refusal("nvml", "--socket", socket, "--as", "one", "true")
     assert line == f"ringhil: {socket}: cannot be connected to: No such file or directory"
-    line = refusal("nvml", "--socket", socket, "no-such-program")
-    assert line == "ringhil: no-such-program: cannot be run: No such file or directory"
+    socket.write_text("")
+    assert refusal("nvml", "--socket", socket, "--as", "one", "true").endswith(
+        "cannot be connected to: Connection refused"
+    )
+
+
+def test_a_program_that_nobody_will_hear_runs_and_that_is_said(tmp_path: Path, monitored: Monitored) -> None:
+    """A server that is started later is found."""
+    words = f"ringhil: {tmp_path / 's'}: nobody listens there yet: No such file or directory\n"
+    for command in (["sh", "-c", "exit 7"], []):
+        done = ringhil("nvml", "--socket", tmp_path / "s", *command)
+        assert (done.returncode, done.stderr) == (7 if command else 0, words)
+        done = ringhil("nvml", "--socket", monitored.socket, *command)
+        assert (done.returncode, done.stderr) == (7 if command else 0, "")
+    done = ringhil("nvml", "--socket", monitored.socket, "no-such-program")
+    assert (done.returncode, done.stderr) == (2, "ringhil: no-such-program: cannot be run: No such file or directory\n")
 
 
 def test_a_program_in_an_application_ends_as_it_ends(monitored: Monitored) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -203,3 +204,14 @@ def test_nobody_takes_all_places(listening: Listening, monkeypatch: pytest.Monke
             listening.listener.attend()
     monkeypatch.undo()
     assert NvmlAnswer.unpacked(listening.told(Question(NvmlTopic.COUNT).packed())).data[0] == 6
+
+
+def test_a_socket_that_another_server_has_put_there_stays(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    first = NvmlListener(path, mock.Mock())
+    path.unlink()
+    second = NvmlListener(path, mock.Mock())
+    first.close()
+    assert path.is_socket()
+    second.close()
+    assert not path.exists()

@@ -16,6 +16,10 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 
 WHAT_IT_SEES = """
+def bus_addresses(pci):
+    short = f"{pci.bus:x}:{pci.device:x}"
+    whole = f"{pci.domain:x}:{short}"
+    return pci.busId, pci.busIdLegacy, whole, f"{whole}.0", whole if pci.domain else short
 n.nvmlInit()
 seen = []
 for i in range(n.nvmlDeviceGetCount()):
@@ -24,13 +28,21 @@ for i in range(n.nvmlDeviceGetCount()):
     assert (m.total, m.free, m.used, 0) == (v2.total, v2.free, v2.used, v2.reserved)
     for again in (n.nvmlDeviceGetHandleByUUID(n.nvmlDeviceGetUUID(d)),
                   n.nvmlDeviceGetHandleBySerial(n.nvmlDeviceGetSerial(d)),
-                  n.nvmlDeviceGetHandleByPciBusId(n.nvmlDeviceGetPciInfo(d).busId)):
+                  *(n.nvmlDeviceGetHandleByPciBusId(bus) for bus in bus_addresses(n.nvmlDeviceGetPciInfo(d)))):
         assert n.nvmlDeviceGetIndex(again) == i
     p = [[x.pid, x.usedGpuMemory, n.nvmlSystemGetProcessName(x.pid)] for x in n.nvmlDeviceGetComputeRunningProcesses(d)]
     assert p == [[x.pid, x.usedGpuMemory, n.nvmlSystemGetProcessName(x.pid)]
                  for x in n.nvmlDeviceGetComputeRunningProcesses_v2(d)]
     busy = n.nvmlDeviceGetUtilizationRates(d)
-    shares = [x.smUtil for x in n.nvmlDeviceGetProcessUtilization(d, 0)] if p else []
+    samples = n.nvmlDeviceGetProcessUtilization(d, 0) if p else []
+    shares = [x.smUtil for x in samples]
+    for x in samples:
+        assert n.nvmlDeviceGetProcessUtilization(d, x.timeStamp - 1)
+        try:
+            later = n.nvmlDeviceGetProcessUtilization(d, x.timeStamp)
+            assert later[0].timeStamp > x.timeStamp, "there was another one meanwhile"
+        except n.NVMLError as error:
+            assert error.value == n.NVML_ERROR_NOT_FOUND
     seen.append([n.nvmlDeviceGetName(d), n.nvmlDeviceGetSerial(d), m.total, m.free, m.used, p, busy.gpu, shares])
 print(json.dumps(seen))
 """
@@ -82,8 +94,24 @@ print(json.dumps([p.pid, os.getpid()]))
 
 
 @needs("pynvml")
+def test_a_place_in_memory_for_something_else_is_not_written_to(monitored: Monitored) -> None:
+    code = """
+import ctypes
+n.nvmlInit()
+lib, gpu = ctypes.CDLL("libnvidia-ml.so.1"), n.nvmlDeviceGetHandleByIndex(0)
+found = []
+for version in (0, 1, n.nvmlMemory_v2 - 8, n.nvmlMemory_v2 + (1 << 24), n.nvmlMemory_v2):
+    memory = n.c_nvmlMemory_v2_t(version=version, total=7)
+    found.append([lib.nvmlDeviceGetMemoryInfo_v2(gpu, ctypes.byref(memory)), memory.total >> 20])
+print(json.dumps(found))
+"""
+    assert monitored.python(code) == [[25, 0]] * 4 + [[0, 22528]]
+
+
+@needs("pynvml")
 def test_what_is_not_modelled_is_said_to_be_not_supported(monitored: Monitored) -> None:
     code = """
+from functools import partial
 n.nvmlInit()
 d = n.nvmlDeviceGetHandleByIndex(4)
 calls = [(n.nvmlDeviceGetTemperature, 0), (n.nvmlDeviceGetFanSpeed,),
@@ -97,7 +125,8 @@ for call, *more in calls:
         found.append(str(error))
 for wrong in (lambda: n.nvmlDeviceGetHandleByIndex(6), lambda: n.nvmlDeviceGetName(None),
               lambda: n.nvmlDeviceGetHandleByUUID("GPU-0"), lambda: n.nvmlDeviceGetHandleByUUID("x" * 4000),
-              lambda: n.nvmlDeviceGetHandleByPciBusId("0:0"), lambda: n.nvmlSystemGetProcessName(1)):
+              *(partial(n.nvmlDeviceGetHandleByPciBusId, each) for each in ("9:9.0", "0", "1:02:00.0.0", "x:00.0")),
+              lambda: n.nvmlSystemGetProcessName(1)):
     try:
         found.append(wrong())
     except n.NVMLError as error:
@@ -109,7 +138,8 @@ except n.NVMLError as error:
     found.append(str(error))
 print(json.dumps(found))
 """
-    wrong = ["Invalid Argument", "Invalid Argument", "Not Found", "Invalid Argument", "Not Found", "Not Found"]
+    wrong = ["Invalid Argument", "Invalid Argument", "Not Found", "Invalid Argument"]
+    wrong += ["Not Found", *["Invalid Argument"] * 3, "Not Found"]
     assert monitored.python(code) == ["Not Supported"] * 6 + wrong + ["Uninitialized"]
 
 

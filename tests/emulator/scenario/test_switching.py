@@ -87,7 +87,7 @@ def test_what_a_task_holds_at_most() -> None:
         (("gpu: a.1", "gpu: a.1\n  first_preset: 90"), "pages; the first preset value is 90"),
         (("gpu: a.1", "gpu: a.1\n  second_preset: -1"), "found -1"),
         (("gpu: a.1", "gpu: a.1\n  piece: 400000000"), "allowed are 8 .. 65000, at this speed 14 .. 125001 KiB"),
-        (("gpu: a.1", "gpu: a.1\n  link: 4294967295"), "piece: 4096 KiB are 1 bytes"),
+        (("gpu: a.1", "gpu: a.1\n  link: 4294967295"), "s.yaml:4:9: switching.link: a piece of 4096 KiB takes 1 bytes"),
         (("gpu: a.1", "gpu: a.1\n  workers: 1"), "found 1; allowed is a whole number, 2 .. 14"),
         (("kind: training", "kind: trainig"), "found 'trainig'; allowed is one of inference, training"),
         (

@@ -28,6 +28,7 @@ def test_sizes_are_whole_pages_of_what_fits_their_field() -> None:
         LARGEST,
         None,
     ]
+    assert [units.pages(text) for text in ("1048576k", "3m", "2g", "1t", "1p")] == [1024, 3, 2048, 1 << 20, 1 << 30]
     assert number(units.pages, f"{LARGEST + 1}M") == number(units.pages, "-1") == errno.ERANGE
     assert units.bytes_of(3) == 3 << 20
 

@@ -78,6 +78,10 @@ def test_other_wrong_files_and_sizes_are_refused(tmp_path: Path) -> None:
     assert "dimension 'w' of its input 'image' has no size; give it with --size w=N" in line
     assert "found 'w=0'; allowed is NAME=N" in refusal("switch", "--from-onnx", tmp_path / "n.onnx", "--size", "w=0")
     assert "either a scenario or --from-onnx" in refusal("switch")
+    named = refusal("switch", "--from-onnx", network(tmp_path / "w.onnx", "n", "w"), "--size", "W=8")
+    assert named.endswith("w.onnx: no dimension of its inputs is called 'W'; those with names are n, w")
+    none = refusal("switch", "--from-onnx", network(tmp_path / "2.onnx"), "--size", "w=8")
+    assert none.endswith("2.onnx: no dimension of its inputs is called 'w'; none of them has a name")
     assert "--size is for --from-onnx" in refusal("switch", "x.yaml", "--size", "w=1")
     data = (tmp_path / "n.onnx").read_bytes()
     (tmp_path / "half.onnx").write_bytes(data[: len(data) // 2])
