@@ -212,6 +212,18 @@ PROOFS = (
         Twin("context_table.sv", "if (manages) configure = 1'b1;", "if (ours) configure = 1'b1;"),
     ),
     Proof(
+        "outcome",
+        "work_outcome: each result, and each refusal that there is room for, is offered until it is taken, as it came",
+        ("work_outcome",),
+        Twin("work_outcome.sv", "if (refuse_i && !(refuse_q && !take_i)) begin", "if (refuse_i && !refuse_q) begin"),
+    ),
+    Proof(
+        "busy_cycles",
+        "energy_meter: each cycle in which the engine ran is counted once, whatever is written and looked at when",
+        ("energy_meter",),
+        Twin("energy_meter.sv", "64'(write_i && works_i)", "64'(write_i && works_q)"),
+    ),
+    Proof(
         "chosen",
         "slice_scheduler: the next turn goes to the highest priority, of equals to the lowest number",
         ("slice_scheduler",),

@@ -1,4 +1,4 @@
-"""Sizes and times as wide as their registers, and whose answer goes to which card."""
+"""Edges: sizes and times as wide as their registers, whose answer goes to which card, what a loss leaves behind."""
 
 import pytest
 from tests.emulator.engine.stimulus import run_for, unit
@@ -18,7 +18,7 @@ KEY, CONTEXT, GPU = 7, 3, 1
 
 
 class Card:
-    """A card of three GPUs; commands go to one context of the second one."""
+    """A card of three GPUs; commands go to contexts of the second one."""
 
     def __init__(self) -> None:
         self.engine = Engine(cells_library(), Topology((3,)))
@@ -29,12 +29,19 @@ class Card:
         self._number = 0
 
     def ask(
-        self, compute: Compute, amount: int = 0, *, state: int = 0, slice_: int = 0, wait: int = 300
+        self,
+        compute: Compute,
+        amount: int = 0,
+        *,
+        state: int = 0,
+        slice_: int = 0,
+        wait: int = 300,
+        context: int = CONTEXT,
     ) -> list[tuple[int, Result]]:
         """What the CPU is answered in `wait` cycles, each with its cycle."""
         self._number += 1
         body = payload(KEY, amount, slice_, 0, state)
-        self.engine.send_from_cpu(0, command(compute, CONTEXT, self._number, body), at=self.engine.now)
+        self.engine.send_from_cpu(0, command(compute, context, self._number, body), at=self.engine.now)
         return self.hear(wait)
 
     def hear(self, wait: int) -> list[tuple[int, Result]]:
@@ -113,6 +120,14 @@ def test_a_large_unit_takes_time_for_all_its_flits(card: Card) -> None:
     assert card.hear(2_000_000)[-1][1].cycles == 3 * (size // 8)
 
 
+def test_a_unit_may_end_behind_the_range_of_a_register(card: Card) -> None:
+    run_for(card.engine, WORD - 1000 - card.engine.now)
+    card.engine.poke(GPU, "compute_setup", 3000)
+    card.engine.send_from_cpu(0, unit(3, GPU, 5, 8, bytes(8)), at=card.engine.now)
+    assert card.hear(2500) == []
+    assert len(card.hear(1500)) == 1
+
+
 def test_commands_that_are_refused_are_counted(card: Card) -> None:
     card.ask(Compute.QUERY)
     assert card.read("units_refused") == 1
@@ -140,3 +155,53 @@ def test_who_asks_again_from_another_card_is_answered_there(compute: Compute) ->
     else:
         assert ask(Compute.LAUNCH, 2, 1) == [3]
         assert ask(Compute.LAUNCH, 2, 0, 6000) == [0, 0]
+
+
+def test_a_long_switch_before_plain_work(card: Card) -> None:
+    card.engine.poke(GPU, "context_switch", 70_000)
+    card.ask(Compute.CREATE, 1)
+    card.ask(Compute.LAUNCH, 10, wait=100_000)
+    began = card.engine.now
+    card.engine.send_from_cpu(0, unit(3, GPU, 500, 8, bytes(8)), at=began)
+    assert card.hear(30_000) == []
+    assert len(card.ask(Compute.QUERY, Query.MEMORY.code)) == 1  # it has something else to do meanwhile
+    ((at, _),) = card.hear(100_000)
+    assert at - began >= 70_000
+
+
+def test_a_hung_gpu_counts_no_damaged_segments(card: Card) -> None:
+    """A frame was coming when it hung."""
+    for at in range(120):
+        card.engine.send_from_cpu(0, unit(3, GPU, 900 + at, 300, bytes(300)), at=card.engine.now)
+        run_for(card.engine, at)
+        card.engine.set_fault(GPU, "hang", True)
+        run_for(card.engine, 300)
+        assert card.read("data_bad") == 0, at
+        card.engine.set_fault(GPU, "hang", False)
+        run_for(card.engine, 500)
+
+
+def test_a_gpu_that_was_lost_begins_anew_with_the_first(card: Card) -> None:
+    """Of two that wait the one with the lower number is first, also when it had a turn before the loss."""
+    card.ask(Compute.CREATE, 1)
+    card.ask(Compute.LAUNCH, 10)
+    card.engine.poke(GPU, "heartbeat", 200)
+    card.engine.poke(GPU, "gpu_restore", 500)
+    card.engine.set_fault(GPU, "hang", True)
+    run_for(card.engine, 2000)
+    card.engine.set_fault(GPU, "hang", False)
+    run_for(card.engine, 2000)
+    assert card.read("status") & 3 == 0
+    assert card.ask(Compute.QUERY, Query.MEMORY.code) == [], "it is gone: the answer is no result"
+    card.ask(Compute.CREATE, 1)
+    card.ask(Compute.CREATE, 1, context=CONTEXT + 1)
+    card.engine.send_from_cpu(0, unit(3, GPU, 900, 8000, bytes(8000)), at=card.engine.now)
+    run_for(card.engine, 8000 // 8 + 600)  # what plain work takes: both wait for its end
+    for context in (CONTEXT, CONTEXT + 1):
+        card.ask(Compute.LAUNCH, 1000, context=context, wait=40)
+    turns = [0]
+    for _ in range(20_000):
+        if (turn := card.read("turn") & 0xF) != turns[-1]:
+            turns.append(turn)
+        run_for(card.engine, 1)
+    assert turns == [0, CONTEXT, CONTEXT + 1, 0]
