@@ -213,3 +213,17 @@ def test_two_that_are_measured_at_different_moments_have_not_more_than_all(monke
         both = GpuView(pids=frozenset(user.pid for user in it.answers._views.users()))
         monkeypatch.setattr(Views, "view_of", lambda self, peer: both)
         assert it.values(NvmlTopic.UTILISATION, 1) == (100,)
+
+
+def test_a_bus_address_is_hexadecimal_and_of_a_whole_device() -> None:
+    asked = Asked(f"server: {{cards: {{a: {{gpus: 12}}}}, {SETTINGS}}}")
+
+    def at(text: str) -> tuple[Status, int]:
+        told = asked.answers.answer(ME, Question(NvmlTopic.BY_BUS, text=text))
+        return told.status, told.number
+
+    asked.until_sampled()
+    assert [at(text) for text in ("0000:0A:00.0", "0:0a:0", "a:0")] == [(Status.SUCCESS, 10)] * 3
+    assert [at(text)[0] for text in ("0:0a:0.1", "0:0a:1", "1:0a:0", "0:10:0")] == [Status.NOT_FOUND] * 4
+    assert [at(text)[0] for text in ("", "0x0a:0", "+a:0", "0:0a:0.8", " a:0")] == [Status.INVALID_ARGUMENT] * 5
+    asked.server.engine.close()

@@ -92,7 +92,7 @@ class Gpus:
             case Compute.QUERY if command.amount == Query.RUN_TIME.code:
                 return Reply(status, context.run)
             case Compute.QUERY if command.amount == Query.COUNTS.code:
-                return Reply(status, context.refused)
+                return Reply(status, context.run // 1000 << 32 | context.refused)  # a switch for each
             case Compute.QUERY if command.amount == Query.LAUNCH.code:
                 return Reply(status)
         if status is not ResultStatus.DONE:

@@ -84,7 +84,7 @@ def test_the_share_of_time_follows_the_slices() -> None:
         assert {name: each["slice"] for name, each in server.contexts().items()} == {"x": "80", "y": "80"}
         total = server.stat("gpu.stat")
         assert total["run_usec"] <= server.run.kernel.now
-        assert total["contexts"] == 2
+        assert (total["contexts"], total["launched"]) == (2, 2)
 
 
 def test_a_process_that_moves_has_what_its_new_group_has_and_leaves_what_it_used() -> None:

@@ -196,6 +196,7 @@ class Groups(RuleBasedStateMachine):
             assert stat[name] >= self.told.get((group, name), 0), (group.name, name)
             self.told[group, name] = stat[name]
         assert stat["run_usec"] <= self.gpus.run
+        assert stat["switches"] * 1000 == stat["run_usec"]
         assert stat["refused"] <= self.gpus.refused
         return stat
 
