@@ -66,7 +66,7 @@ class Views(Guests):
         self._tree, self._places = tree, places
         self._applications = {member.name: member for member in tree.members()}
         self._members: dict[int, _Joined] = {}  # by pid
-        self._standing: dict[str, PeerProcess] = {}  # who stands for an application
+        self._standing: dict[str, list[PeerProcess]] = {}  # who can stand for an application: the last one does
         tree.guests = self
 
     def users(self) -> Sequence[ContextUser]:
@@ -91,7 +91,8 @@ class Views(Guests):
         application = self._applications[name]
         if not peer.trusted or self._where(peer) not in (None, self._tree.root, application):
             return False
-        self._standing[name] = peer  # the last one does
+        before = [other for other in self._standing.get(name, []) if other.there and other != peer]
+        self._standing[name] = [*before, peer]
         self._add(peer.pid, _Joined(peer.began, application))
         return True
 
@@ -126,5 +127,5 @@ class Views(Guests):
         self._members = {pid: joined for pid, joined in self._members.items() if began(pid) == joined.began}
 
     def _pid(self, name: str) -> int:
-        standing = self._standing.get(name)
-        return self._applications[name].pid if standing is None or not standing.there else standing.pid
+        standing = [peer.pid for peer in self._standing.get(name, []) if peer.there]
+        return standing[-1] if standing else self._applications[name].pid

@@ -94,6 +94,22 @@ print(json.dumps([p.pid, os.getpid()]))
 
 
 @needs("pynvml")
+def test_who_came_before_stands_for_its_application_again_when_the_last_one_has_ended(monitored: Monitored) -> None:
+    inner = monitored.command(sys.executable, "-c", "import os; print(os.getpid())", name="two")
+    code = f"""
+import subprocess
+n.nvmlInit()
+def shown():
+    return [p.pid for p in n.nvmlDeviceGetComputeRunningProcesses(n.nvmlDeviceGetHandleByIndex(0))]
+before = shown()
+other = int(subprocess.run({inner!r}, capture_output=True, text=True, check=True).stdout)
+print(json.dumps([before, shown(), os.getpid(), other]))
+"""
+    before, after, own, other = monitored.python(code, name="two")
+    assert before == after == [own] != [other]
+
+
+@needs("pynvml")
 def test_a_place_in_memory_for_something_else_is_not_written_to(monitored: Monitored) -> None:
     code = """
 import ctypes
