@@ -1,6 +1,7 @@
 """The group tree as files: what a person with a shell does, while the server runs."""
 
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -148,6 +149,7 @@ def test_when_somebody_unmounts_it_the_server_says_so_and_goes_on(folder: Path, 
         command = ["umount"] if os.geteuid() == 0 else ["fusermount3", "-u"]
         subprocess.run([*command, folder], check=True)
         assert server.process.stderr is not None
+        assert select.select([server.process.stderr], [], [], 30)[0], "it says nothing"
         words = f"ringhil: {folder}: was unmounted; the groups are no files any more\n"
         assert server.process.stderr.readline() == words
         assert server.process.poll() is None

@@ -215,3 +215,9 @@ def test_a_socket_that_another_server_has_put_there_stays(tmp_path: Path) -> Non
     assert path.is_socket()
     second.close()
     assert not path.exists()
+
+
+def test_a_packet_that_is_too_long_ends_the_connection(listening: Listening) -> None:
+    right = Question(NvmlTopic.COUNT).packed()
+    assert listening.told(right)
+    assert listening.told(right + b"\0") == b""
