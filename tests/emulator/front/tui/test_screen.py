@@ -445,9 +445,9 @@ def test_a_search_can_be_broken_off(recorded: Path, tmp_path: Path) -> None:
 
     async def does(hand: Hand) -> None:
         desks = [child.pid for child in active_children() if child.pid]
-        await hand.begin(*"/nowhere", "enter")
         for desk in desks:  # whatever this machine is doing, the search isn't over before the key is pressed
             os.kill(desk, signal.SIGSTOP)
+        await hand.begin(*"/nowhere", "enter")
         assert hand.status.startswith("searching nowhere")
         await hand.begin("escape")
         for desk in desks:
