@@ -4,7 +4,7 @@ import pytest
 
 from ringhil.emulator.host.sharing.command import Command, Reply
 from ringhil.emulator.host.sharing.driver import ContextRef
-from ringhil.emulator.host.sharing.group import GroupMember
+from ringhil.emulator.host.sharing.group import GroupMember, Used
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -220,4 +220,4 @@ def test_answers_that_come_late_take_nothing_back(host: Host) -> None:
     done, lost = Reply(ResultStatus.DONE, 5), Reply(None)
     for run, counts in ((done, done), (Reply(ResultStatus.DONE, 3), done), (lost, done), (done, lost)):
         host.tree.governor.used(context, run, counts)
-        assert context.used.run == 5
+        assert context.used == Used(5, 0, 5)
