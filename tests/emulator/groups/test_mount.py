@@ -77,6 +77,22 @@ def test_a_file_is_open_as_its_mode_says_and_read_anew_from_its_start(folder: Pa
             assert file.read(100) == str(7 << 30).encode() + b"\n"
 
 
+def test_who_reads_in_parts_reads_what_the_file_said_at_its_start(folder: Path, tmp_path: Path) -> None:
+    """Whoever else opens and closes it."""
+    with Served(tmp_path, SERVER, "--clock", "100000", "--groups", str(folder)):
+        limit = folder / "team" / "gpu.memory.max"
+        with limit.open("rb", buffering=0) as file:
+            begin = file.read(4)
+            limit.write_text("7G")
+            assert limit.read_text() == f"{7 << 30}\n"
+            assert begin + file.read(100) == f"{12000 * MIB}\n".encode()
+
+
+def test_the_server_stays_where_it_was_begun(folder: Path, tmp_path: Path) -> None:
+    with Served(tmp_path, SERVER, "--clock", "100000", "--groups", str(folder)) as server:
+        assert Path(f"/proc/{server.process.pid}/cwd").readlink() == Path.cwd()
+
+
 def test_a_session_with_cat_and_echo(folder: Path, tmp_path: Path) -> None:
     record = tmp_path / "session.rec"
     with Served(tmp_path, SERVER, "--clock", "100000", "--groups", str(folder), "--record", str(record)) as server:
@@ -115,7 +131,8 @@ def test_a_session_with_cat_and_echo(folder: Path, tmp_path: Path) -> None:
             echo 77 > small/cgroup.procs
             echo 1 > small/gpu.stat
             echo 1 > small/gpu.none
-            mkdir small/in small 'a b'
+            printf '1\\303\\244' > small/gpu.priority
+            mkdir small/in small 'a b' $'\\303\\244'
             rmdir small team
             rm small/gpu.stat
             [ "$(cat small/gpu.slice small/gpu.memory.max)" = "200
@@ -128,8 +145,10 @@ def test_a_session_with_cat_and_echo(folder: Path, tmp_path: Path) -> None:
             "No such process",
             "Permission denied",
             "Permission denied",
+            "Invalid argument",
             "Device or resource busy",
             "File exists",
+            "Invalid argument",
             "Invalid argument",
             "Device or resource busy",
             "Directory not empty",

@@ -1,10 +1,13 @@
 """`ringhil nvml` and `ringhil serve --nvml`: what is wrong is said in one line."""
 
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
-from tests.command import refusal, ringhil
+import pytest
+from tests.command import RINGHIL, refusal, ringhil
 from tests.protocol.c.library import compile_c
 
 from ringhil.emulator.nvml.library import CSRC, SOURCES
@@ -62,6 +65,43 @@ def test_a_program_in_an_application_ends_as_it_ends(monitored: Monitored) -> No
     assert monitored.run("sh", "-c", "exit 7", name="one").returncode == 7
     done = monitored.run("true", name="three")
     assert (done.returncode, done.stderr) == (2, f"ringhil: {monitored.socket}: three: there is no such application\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_who_stays_is_one_to_the_program(monitored: Monitored, number: signal.Signals) -> None:
+    code = f"trap 'exit 9' {number.name[3:]}; echo; while :; do read line || sleep 0.05; done"
+    with _staying(monitored, code) as staying:
+        staying.send_signal(number)
+        assert staying.wait(60) == 9
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+def test_a_key_of_the_terminal_ends_the_program_or_nothing(monitored: Monitored, number: signal.Signals) -> None:
+    """The terminal sends it to both: who stays doesn't go before the program."""
+    with _staying(monitored, "echo; read line; exit 9") as staying:
+        staying.send_signal(number)
+        staying.communicate("\n", timeout=60)
+        assert staying.returncode == 9
+
+
+def _staying(monitored: Monitored, code: str) -> "subprocess.Popen[str]":
+    """Its program has begun."""
+    command = monitored.command("sh", "-c", code, name="one")
+    staying = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert staying.stdout is not None
+    assert staying.stdout.readline() == "\n"
+    return staying
+
+
+def test_a_program_that_goes_elsewhere_finds_the_socket_and_our_library_first(monitored: Monitored) -> None:
+    command = [*RINGHIL, "nvml", "--socket", monitored.socket.name, "sh", "-c"]
+    command.append('echo "$RINGHIL_NVML"; echo "$LD_LIBRARY_PATH"')
+    environment = os.environ | {"LD_LIBRARY_PATH": "/other:/another"}
+    there, where = subprocess.check_output(command, cwd=monitored.socket.parent, env=environment, text=True).split()
+    assert there == str(monitored.socket)
+    ours, _, others = where.partition(":")
+    assert (Path(ours) / "libnvidia-ml.so.1").is_file()
+    assert others == "/other:/another"
 
 
 def test_the_library_is_clean_c(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.nvml import listener
+from ringhil.emulator.nvml import listener, peer
 from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.listener import NvmlListener
 from ringhil.emulator.nvml.messages import VERSION, NvmlAnswer, NvmlTopic, Question, Status
@@ -123,6 +123,18 @@ def test_who_goes_while_it_waits_is_forgotten(tmp_path: Path) -> None:
 def test_another_version_is_told_so(listening: Listening) -> None:
     answer = NvmlAnswer.unpacked(listening.told(Question(NvmlTopic.HELLO, number=VERSION + 1).packed()))
     assert answer.status is Status.LIB_RM_VERSION_MISMATCH
+
+
+def test_a_process_with_the_number_of_who_connected_is_another_one(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that was left to a child, which has come to its dead parent's number."""
+    with listening.line() as line:
+        listening.listener.attend()
+        monkeypatch.setattr(peer, "began", lambda pid: 0)
+        line.send(Question(NvmlTopic.COUNT).packed())
+        listening.listener.attend()
+        assert line.recv(4096) == b""
 
 
 def test_where_a_socket_can_be(listening: Listening, tmp_path: Path) -> None:

@@ -224,6 +224,6 @@ def test_a_bus_address_is_hexadecimal_and_of_a_whole_device() -> None:
 
     asked.until_sampled()
     assert [at(text) for text in ("0000:0A:00.0", "0:0a:0", "a:0")] == [(Status.SUCCESS, 10)] * 3
-    assert [at(text)[0] for text in ("0:0a:0.1", "0:0a:1", "1:0a:0", "0:10:0")] == [Status.NOT_FOUND] * 4
+    assert [at(text)[0] for text in ("0:0a:0.1", "0:0a:1", "1:0a:0", "100:0a:0", "0:10:0")] == [Status.NOT_FOUND] * 5
     assert [at(text)[0] for text in ("", "0x0a:0", "+a:0", "0:0a:0.8", " a:0")] == [Status.INVALID_ARGUMENT] * 5
     asked.server.engine.close()

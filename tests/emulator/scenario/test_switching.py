@@ -39,6 +39,13 @@ def test_layers_of_a_file_are_written_out(tmp_path: Path) -> None:
     assert loads(dumps(scenario)) == scenario
 
 
+@pytest.mark.parametrize(("piece", "size"), [(125001, 65000), (14, 8)])
+def test_a_piece_is_as_long_as_a_command_can_be(piece: int, size: int) -> None:
+    switching = loads(GOOD.replace("gpu: a.1", f"gpu: a.1\n  piece: {piece}")).switching
+    assert switching is not None
+    assert switching.piece_on_wire == size
+
+
 def test_policies_of_a_file_are_those_that_there_are() -> None:
     assert list(SWITCH_POLICIES) == list(SwitchPolicyName)
 
@@ -88,6 +95,10 @@ def test_what_a_task_holds_at_most() -> None:
         (("gpu: a.1", "gpu: a.1\n  second_preset: -1"), "found -1"),
         (("gpu: a.1", "gpu: a.1\n  piece: 400000000"), "allowed are 8 .. 65000, at this speed 14 .. 125001 KiB"),
         (("gpu: a.1", "gpu: a.1\n  link: 4294967295"), "s.yaml:4:9: switching.link: a piece of 4096 KiB takes 1 bytes"),
+        (("gpu: a.1", "gpu: a.1\n  cycle: 1\n  link: 1"), "s.yaml:5:9: switching.link: a piece of 4096 KiB takes"),
+        (("gpu: a.1", "gpu: a.1\n  cycle: 1"), "s.yaml:4:10: switching.cycle: a piece of 4096 KiB takes"),
+        (("gpu: a.1", "gpu: a.1\n  piece: 125002"), "a piece of 125002 KiB takes 65001 bytes"),
+        (("gpu: a.1", "gpu: a.1\n  piece: 13"), "a piece of 13 KiB takes 7 bytes"),
         (("gpu: a.1", "gpu: a.1\n  workers: 1"), "found 1; allowed is a whole number, 2 .. 14"),
         (("kind: training", "kind: trainig"), "found 'trainig'; allowed is one of inference, training"),
         (

@@ -36,12 +36,17 @@ class Host:
     def settle(self) -> None:
         settle(self.gpus, self.port)
 
+    def read(self, path: str) -> list[str]:
+        """Where its text will be."""
+        found = list[str]()
+        self.tree.read(path, found.append)
+        return found
+
     def limits(self) -> list[int]:
         return [self.gpus.contexts[self.places[who]].limit for who in (self.a, self.b)]
 
     def stat(self, path: str) -> str:
-        found = list[str]()
-        self.tree.read(f"{path}/gpu.stat", found.append)
+        found = self.read(f"{path}/gpu.stat")
         self.settle()
         return found[0]
 
@@ -95,6 +100,24 @@ def test_a_new_context_waits_until_there_is_room_and_is_told_of_all_of_it(host: 
     assert host.limits() == [45, 45]
     host.settle()
     assert [reply.done for reply in host.replies] == [True] * 3
+
+
+def test_contexts_are_counted_that_the_gpu_has(host: Host) -> None:
+    """Not one that waits for room, nor one that goes; and no launch that there isn't."""
+    host.ask(host.a, Compute.CREATE)
+    host.settle()
+    host.ask(host.b, Compute.CREATE)
+    text = host.read("team/gpu.stat")
+    while not text:
+        host.carry_out(host.a)
+    assert text[0].startswith("contexts 1\nlaunched 0\n")
+    host.settle()
+    assert host.stat("team").startswith("contexts 2\nlaunched 0\n")
+    host.ask(host.b, Compute.DESTROY)
+    text = host.read("team/gpu.stat")
+    while not text:
+        host.carry_out(host.a)
+    assert text[0].startswith("contexts 1\n")
 
 
 def test_memory_of_one_that_goes_is_given_on_when_it_has_gone() -> None:

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from tests.command import refusal, ringhil
 
+from ringhil.emulator.scenario.models import from_onnx
 from ringhil.emulator.scenario.models.from_onnx import OnnxError, onnx_layers
 from ringhil.emulator.scenario.models.table import read_layers
 
 onnx = pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
 
 
-def network(path: Path, batch: int | str = 2, columns: int | str = 8) -> Path:
+def network(path: Path, batch: int | str | None = 2, columns: int | str | None = 8) -> Path:
     """A convolution with its activation, then a fully connected layer."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper
@@ -31,8 +32,8 @@ def network(path: Path, batch: int | str = 2, columns: int | str = 8) -> Path:
     return path
 
 
-@pytest.mark.parametrize("batch", [2, 1, "n"])
-def test_layers_are_those_with_weights_for_one_sample(tmp_path: Path, batch: int | str) -> None:
+@pytest.mark.parametrize("batch", [2, 1, "n", None])
+def test_layers_are_those_with_weights_for_one_sample(tmp_path: Path, batch: int | str | None) -> None:
     conv, full, product = onnx_layers(network(tmp_path / "n.onnx", batch), {})
     written = 4 * 8 * 8
     assert (conv.name, conv.weights) == ("conv", 4 * (4 * 3 * 3 * 3 + 4))
@@ -76,6 +77,8 @@ def test_other_wrong_files_and_sizes_are_refused(tmp_path: Path) -> None:
     network(tmp_path / "n.onnx", columns="w")
     line = refusal("switch", "--from-onnx", tmp_path / "n.onnx")
     assert "dimension 'w' of its input 'image' has no size; give it with --size w=N" in line
+    unnamed = refusal("switch", "--from-onnx", network(tmp_path / "u.onnx", columns=None))
+    assert unnamed.endswith("dimension number 3 of its input 'image' has no size; give it with --size NAME=N")
     assert "found 'w=0'; allowed is NAME=N" in refusal("switch", "--from-onnx", tmp_path / "n.onnx", "--size", "w=0")
     assert "either a scenario or --from-onnx" in refusal("switch")
     named = refusal("switch", "--from-onnx", network(tmp_path / "w.onnx", "n", "w"), "--size", "W=8")
@@ -114,3 +117,36 @@ def test_an_input_whose_shape_is_not_known_is_named(tmp_path: Path, product: str
     line = refusal("switch", "--from-onnx", file)
     assert "net.onnx: " in line
     assert ("the shape of 'x'" if shape is None else "rank") in line
+
+
+def test_the_names_that_there_are_come_in_order(tmp_path: Path) -> None:
+    from onnx import TensorProto, helper
+
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [*"hcfaegbd"])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value], [])
+    onnx.save(helper.make_model(graph), str(tmp_path / "n.onnx"))
+    with pytest.raises(OnnxError, match=r"those with names are a, b, c, d, e, f, g, h$"):
+        onnx_layers(tmp_path / "n.onnx", {"i": 1})
+
+
+@pytest.mark.parametrize(("turned", "shape"), [(0, [2, 16]), (1, [16, 2])])
+def test_a_product_is_as_long_as_what_is_summed(tmp_path: Path, turned: int, shape: list[int]) -> None:
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 8])
+    weights = numpy_helper.from_array(np.zeros((16, 8), dtype=np.float32), "w")
+    node = helper.make_node("Gemm", ["x", "w"], ["y"], transA=turned)
+    onnx.save(helper.make_model(helper.make_graph([node], "g", [x], [y], [weights])), str(tmp_path / "n.onnx"))
+    (layer,) = onnx_layers(tmp_path / "n.onnx", {})
+    assert layer.operations == 2 * (2 * 8) * 16 // shape[0]
+
+
+def test_a_file_has_at_most_so_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = network(tmp_path / "n.onnx").stat().st_size
+    monkeypatch.setattr(from_onnx, "_MOST_BYTES", size)
+    assert onnx_layers(tmp_path / "n.onnx", {})
+    monkeypatch.setattr(from_onnx, "_MOST_BYTES", size - 1)
+    with pytest.raises(OnnxError, match=f": {size:,} bytes; allowed are {size - 1:,}$"):
+        onnx_layers(tmp_path / "n.onnx", {})
