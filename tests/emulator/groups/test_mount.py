@@ -131,8 +131,8 @@ def test_a_session_with_cat_and_echo(folder: Path, tmp_path: Path) -> None:
             echo 77 > small/cgroup.procs
             echo 1 > small/gpu.stat
             echo 1 > small/gpu.none
-            printf '1\\303\\244' > small/gpu.priority
-            mkdir small/in small 'a b' $'\\303\\244'
+            printf '1\\377' > small/gpu.priority
+            mkdir small/in small 'a b' $'\\377'
             rmdir small team
             rm small/gpu.stat
             [ "$(cat small/gpu.slice small/gpu.memory.max)" = "200
