@@ -2,6 +2,8 @@
 
 import os
 import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 from ringhil.emulator.files import reason_of
@@ -18,7 +20,8 @@ _WHY = {
 
 
 def unheard(path: Path) -> str | None:
-    """Why nobody would hear who asks there; None: somebody listens."""
+    """Why nobody would hear who asks there; None: somebody listens. Raises SocketError: nobody ever can."""
+    _check(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
         try:
             line.connect(str(path))
@@ -31,6 +34,7 @@ class NvmlClient:
     """One connection. Raises SocketError when nobody answers."""
 
     def __init__(self, path: Path) -> None:
+        _check(path)
         self._path, self._socket = path, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(_PATIENCE)
         try:
@@ -66,3 +70,9 @@ class NvmlClient:
     def _done(self, told: NvmlAnswer, what: str = "") -> None:
         if told.status is not Status.SUCCESS:
             raise SocketError(f"{self._path}: {what}{_WHY.get(told.status, told.status.name)}")
+
+
+def _check(path: Path) -> None:
+    with suppress(OSError):
+        if not stat.S_ISSOCK(path.stat().st_mode):
+            raise SocketError(f"{path}: is there, and no socket")

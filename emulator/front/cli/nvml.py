@@ -31,6 +31,8 @@ _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
 def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
     """Run a program that sees the emulated GPUs. Without one: print the settings, for `eval "$(ringhil nvml ...)"`."""
+    if name == "":
+        raise click.UsageError("--as: found ''; allowed is an application's name")
     if name is not None and not words:
         raise click.UsageError("--as: needs a program that is to see it")
     with _explained(), building():
@@ -40,8 +42,11 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
         "LD_LIBRARY_PATH": f"{found}:{before}" if before else str(found),
         "RINGHIL_NVML": str(socket.absolute()),
     }
-    if name is None and (why := unheard(socket)) is not None:
-        click.echo(f"ringhil: {socket}: nobody listens there yet: {why}", err=True)
+    if name is None:
+        with _explained():
+            why = unheard(socket)
+        if why is not None:
+            click.echo(f"ringhil: {socket}: nobody listens there yet: {why}", err=True)
     if not words:
         for key, value in settings.items():
             click.echo(f"export {key}={shlex.quote(value)}")

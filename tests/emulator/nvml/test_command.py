@@ -41,10 +41,12 @@ def test_what_nvml_refuses(tmp_path: Path) -> None:
     assert "--as: needs a program" in refusal("nvml", "--socket", socket, "--as", "one")
     line = refusal("nvml", "--socket", socket, "--as", "one", "true")
     assert line == f"ringhil: {socket}: cannot be connected to: No such file or directory"
-    socket.write_text("")
-    assert refusal("nvml", "--socket", socket, "--as", "one", "true").endswith(
-        "cannot be connected to: Connection refused"
+    assert refusal("nvml", "--socket", socket, "--as", "", "true").endswith(
+        "--as: found ''; allowed is an application's name"
     )
+    socket.write_text("")
+    for command in (["--as", "one", "true"], ["true"], []):
+        assert refusal("nvml", "--socket", socket, *command) == f"ringhil: {socket}: is there, and no socket"
 
 
 def test_a_program_that_nobody_will_hear_runs_and_that_is_said(tmp_path: Path, monitored: Monitored) -> None:
