@@ -1,4 +1,4 @@
-"""Servers that have been powered up, and a management port of a card, without a line."""
+"""Servers that have been powered up, a run, and a management port of a card, without a line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ManagementPort
@@ -41,3 +42,12 @@ def going() -> Iterator[LiveServer]:
 def port(server: LiveServer) -> ManagementPort:
     """Of the server's card, for one client."""
     return ManagementPort(ManagedCard(server, 0))
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """That has started."""
+    run = Run(loads(ONE), cells_library())
+    run.start()
+    yield run
+    run.close()
