@@ -4,46 +4,35 @@ acts on the run."""
 from collections.abc import Sequence
 
 from ringhil.emulator.judge.announcing import Announcing
-from ringhil.emulator.judge.asked_steps import AskedSteps
-from ringhil.emulator.judge.beginning import Beginning, TasksBegin
+from ringhil.emulator.judge.beginning import Beginning
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.commands_seen import Place, SeenCommand, seen_command
 from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.fence import Fence
-from ringhil.emulator.judge.freed_parts import FreedParts
-from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.hold_offs import HoldOffs
 from ringhil.emulator.judge.holding import Holding
-from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.mail import Ask, cut_short, read
 from ringhil.emulator.judge.noise import NoisyLinks
-from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.pace import Pace
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.rounds import Rounds
 from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.seats import seats_of
-from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.switchover import SwitchOvers
-from ringhil.emulator.judge.terms_watch import TermsWatch
+from ringhil.emulator.judge.tasks_conduct import TasksConduct
 from ringhil.emulator.judge.told import Told
-from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.judge.weighing import Weighing
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
-from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import (
     CountAsked,
     CpuSaid,
     FirmwareStopped,
-    Flapped,
-    PassedOn,
     SharedOut,
     Struck,
     TakenIn,
@@ -60,8 +49,8 @@ from ringhil.firmware.observations import (
     Suspected,
 )
 from ringhil.protocol import codec
-from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics, Work
-from ringhil.protocol.wire import CONTEXTS, Operation, Port, Role
+from ringhil.protocol.frames import Acknowledgement, Election, Keepalive, Report, Result, Statistics
+from ringhil.protocol.wire import Operation, Port, Role
 
 _ELECTIONS = (Keepalive.KIND, Election.KIND)
 _UPLINKS = (Port.CPU.code, Port.BOUNDARY.code)
@@ -95,15 +84,7 @@ class Conduct:
         work = server.cpu.workload
         wake = server.scenario.server.longest_wake
         self.ledger = Ledger(server.cpu.cards, bounds, settings, work, self.pace.silence // 2, wake)
-        self.isolation, self.turns = Isolation(settings.device_memory), TurnWatch(server)
-        self._server = server
-        self.one_by_one = OneByOne(server.cpu.cards, _places(server))
-        self.given_back = GivenBack(server.cpu.cards, _places(server))
-        self.counted = TasksBegin(server.cpu.cards, self.pace.silence)
-        self.served = Served(server.switching.plan, self.given_back.is_lost, self.counted)
-        self.freed_parts = FreedParts(server.switching.plan, self.given_back.is_lost)
-        self.terms = _terms(server)
-        self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
+        self.tasks = TasksConduct(server, self.pace.silence)
         workload = server.scenario.workload
         truths = [card.truth for card in watch.cards]
         self.routes = Routes(server.wiring, server.cpu.cards, truths, 0 if workload is None else workload.across)
@@ -120,9 +101,7 @@ class Conduct:
         listen(ToCpu, self._to_cpu)
         listen(FirmwareStopped, self._stopped)
         listen(Struck, self._struck)
-        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
         listen(CountAsked, lambda o: self.pace.asked(o.card, o.cycle))
-        listen(PassedOn, self._passed_on)
         listen(CpuSaid, self._cpu_said)
         listen(TakenIn, self._taken_in)
         listen(FromCpu, self._from_cpu)
@@ -340,47 +319,13 @@ class Conduct:
         answer = read(o.frame)
         if isinstance(answer, Ask):
             self.grants.answered(self._seats[o.cell, Role.ENTRY], answer, o.cycle, {})
-        command = seen_command(o.frame)
-        if command is not None:
-            self._command_sent(command, o.cycle)
-        elif o.frame[0] == Work.KIND:
-            self.served.look(o.cycle)
         if not self._works:
             return
         self.ledger.frame(o.frame, o.cycle)
         self.routes.frame(o.cell, o.frame, o.cycle)
 
-    def _command_sent(self, command: SeenCommand, now: int) -> None:
-        self.isolation.sent(command, now)
-        self.one_by_one.sent(command, now)
-        self.terms.sent(command, now)
-        self.steps.sent(command, now)
-        self.given_back.sent(command)
-        self.served.sent(command, now)
-        self.freed_parts.sent(command, now)
-        self.turns.sent(command, now)
-
-    def _passed_on(self, o: PassedOn) -> None:
-        place = (o.card, o.gpu, o.context)
-        self.one_by_one.passed_on(place)
-        self.steps.passed_on(place)
-
     def _struck(self, o: Struck) -> None:
-        if o.event.kind == "duplicate_id":
-            self.one_by_one.struck(None)
-            self.terms.lost(None)
-            self.given_back.lost(None)
         self.weighing.struck(o.event, o.cycle)
-        if isinstance(o.event.target, GpuRef):
-            gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
-            self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)
-
-    def _gpu_struck(self, gpu: tuple[int, int], now: int, *, slow: bool | None = None) -> None:
-        self.isolation.struck(gpu, now, slow=slow)
-        self.one_by_one.struck(gpu)
-        self.terms.lost(gpu)
-        self.given_back.lost(gpu)
-        self.turns.struck(gpu)
 
     def _shared_out(self, o: SharedOut) -> None:
         self.ledger.split(o.shares)
@@ -388,7 +333,6 @@ class Conduct:
 
     def _taken_in(self, o: TakenIn) -> None:
         self.beginning.look(o.cycle)
-        self.counted.look(o.cycle)
         work = self._cpu.work
         booked, fenced = work.completed - self._completed, work.fenced - self._fenced
         self._completed, self._fenced = work.completed, work.fenced
@@ -398,20 +342,6 @@ class Conduct:
         message = None
         if not o.bad and not fenced and o.frame[0] in (Result.KIND, Acknowledgement.KIND):
             message = _decoded(o.frame)
-        if isinstance(message, Result | Acknowledgement):
-            self.one_by_one.heard(message, o.cycle)
-            self.terms.heard(message, o.cycle)
-            self.steps.heard(message, o.cycle)
-            self.given_back.heard(message)
-        elif o.frame[0] == Report.KIND and not o.bad and not fenced:
-            self.one_by_one.counted(self._wiring.place(o.cell)[0], o.cycle)
-            self.given_back.counted(self._wiring.place(o.cell)[0])
-            self.terms.counted(self._cpu.cards[self._wiring.place(o.cell)[0]])
-        if isinstance(message, Result):
-            self.isolation.answered(message, o.cycle)
-            self.served.heard(message)
-            self.freed_parts.heard(message, o.cycle)
-            self.turns.answered(message, o.cycle)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:
                 self._done_at = o.cycle if work.completed == work.units else None
@@ -462,36 +392,8 @@ class Conduct:
         self.gossip.finish(now)
         self.exits.finish(now)
         self.fence.finish(now)
-        self.turns.finish(now)
-        self.terms.finish(now)
-        self.served.look(now + 1)
-        tasks_ended = self._server.applications.finished and self._server.switching.finished
-        self.one_by_one.finish(now, ended=tasks_ended)
-        self.given_back.finish(now, ended=tasks_ended)
-        reports = {name: report for name, (_, report) in self._server.applications.by_context().items()}
-        self.steps.finish(reports, self.one_by_one.excused, now, whole=horizon is not None)
+        self.tasks.finish(now, whole=horizon is not None)
         self.ledger.finish(now)
-
-
-def _terms(server: LiveServer) -> TermsWatch:
-    sharing, wiring = server.scenario.sharing, server.wiring
-    gpus = {a.name: wiring.place(wiring.cell_of(a.gpu)) for a in (sharing.applications if sharing else ())}
-    return TermsWatch(sharing, server.process_groups, _used(server), gpus)
-
-
-def _used(server: LiveServer) -> dict[str, Place]:
-    """By application, its context."""
-    return {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
-
-
-def _places(server: LiveServer) -> list[Place]:
-    """Contexts of the file's tasks."""
-    shared = (place for place, _ in server.applications.by_context().values())
-    places = [(place.card, place.gpu, place.context) for place in shared]
-    if server.scenario.switching is not None:
-        cells = map(server.wiring.cell_of, gpus_with_contexts(server.scenario))
-        places += [(*server.wiring.place(cell), context) for cell in cells for context in range(1, CONTEXTS)]
-    return places
 
 
 def _decoded(frame: bytes) -> object:

@@ -193,6 +193,6 @@ class Judge:
         held = self._memory.changes
         seen = SwitchingEvidence(service.plan, service.reports, service.spans, held, service.since, whole)
         found = switching_outcome(switching, seen)
-        conduct, now = self.conduct, self._server.kernel.now
-        wrong = (*conduct.served.wrong(service.reports, service.spans), *conduct.freed_parts.wrong(now))
+        tasks, now = self.conduct.tasks, self._server.kernel.now
+        wrong = (*tasks.served.wrong(service.reports, service.spans), *tasks.freed_parts.wrong(now))
         return replace(found, broken=(*found.broken, *wrong))

@@ -149,7 +149,7 @@ class Results:
 
 def _disturbed(evidence: RunEvidence) -> Iterator[str]:
     """Contexts of the file's tasks whose commands are not known from others'."""
-    for card, gpu, context in sorted(evidence.conduct.one_by_one.disturbed):
+    for card, gpu, context in sorted(evidence.tasks.one_by_one.disturbed):
         name = GpuRef(evidence.wiring.cards[card].name, gpu)
         yield f"the task in context {context} of GPU {name}: a driver outside has spoken to that context"
 

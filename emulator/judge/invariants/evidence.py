@@ -11,6 +11,7 @@ from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.orphans import Orphans
+from ringhil.emulator.judge.tasks_conduct import TasksConduct
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.server.wiring import Wiring
 
@@ -30,18 +31,23 @@ class RunEvidence:
     applications: Applications
     switching: tuple[str, ...] = ()
 
+    @property
+    def tasks(self) -> TasksConduct:
+        """How tasks, contexts and their GPUs went about it."""
+        return self.conduct.tasks
+
     def launched(self) -> Iterator[tuple[str, int, int]]:
         """Applications whose own count of steps isn't that of the launches that were done: name, said, happened. One
         whose GPU was lost may have missed the last of them."""
         for name, place, report in self._undisturbed():
-            happened = self.conduct.isolation.ended.get(((place.card, place.gpu), place.context), 0)
+            happened = self.tasks.isolation.ended.get(((place.card, place.gpu), place.context), 0)
             if not 0 <= happened - report.steps <= (report.failed is not None):
                 yield name, report.steps, happened
 
     def miscounted(self) -> Iterator[tuple[str, int, int]]:
         """Applications whose own account of their time on the GPU isn't what their launches had: name, said, happened.
         Of one whose GPU was hit, or that has failed, it isn't known."""
-        isolation = self.conduct.isolation
+        isolation = self.tasks.isolation
         for name, place, report in self._undisturbed():
             happened = isolation.ran.get(((place.card, place.gpu), place.context), 0)
             asked = self.applications.finished and report.failed is None
@@ -51,7 +57,7 @@ class RunEvidence:
     def unreasonable(self) -> Iterator[tuple[str, str]]:
         """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
         for name, (place, report) in self.applications.by_context().items():
-            excused = self.conduct.one_by_one.excused((place.card, place.gpu, place.context))
+            excused = self.tasks.one_by_one.excused((place.card, place.gpu, place.context))
             if report.failed is not None and not excused and not self.watch.uncountable(place.card):
                 yield name, report.failed
 
@@ -64,5 +70,5 @@ class RunEvidence:
     def _undisturbed(self) -> Iterator[tuple[str, ContextRef, TaskReport]]:
         """Applications, without those to whose context a driver outside has spoken: what happens there isn't theirs."""
         for name, (place, report) in self.applications.by_context().items():
-            if (place.card, place.gpu, place.context) not in self.conduct.one_by_one.disturbed:
+            if (place.card, place.gpu, place.context) not in self.tasks.one_by_one.disturbed:
                 yield name, place, report

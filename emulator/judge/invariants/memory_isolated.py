@@ -12,6 +12,6 @@ class MemoryIsolated(Invariant):
 
     def broken(self) -> Iterator[Broken]:
         """The first one, and how many there are."""
-        yield from first(self.evidence.conduct.isolation.memory, "answers of contexts about their memory")
-        yield from first(self.evidence.conduct.terms.memory, "limits that are not what a group's memory allows")
-        yield from first(self.evidence.conduct.given_back.wrong, "contexts that were not destroyed")
+        yield from first(self.evidence.tasks.isolation.memory, "answers of contexts about their memory")
+        yield from first(self.evidence.tasks.terms.memory, "limits that are not what a group's memory allows")
+        yield from first(self.evidence.tasks.given_back.wrong, "contexts that were not destroyed")

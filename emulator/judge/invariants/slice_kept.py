@@ -12,5 +12,5 @@ class SliceKept(Invariant):
 
     def broken(self) -> Iterator[Broken]:
         """The first ones, and how many there are."""
-        yield from first(self.evidence.conduct.turns.wrong, "turns that are not as they must be")
-        yield from first(self.evidence.conduct.terms.terms, "slices or priorities that are not those of the groups")
+        yield from first(self.evidence.tasks.turns.wrong, "turns that are not as they must be")
+        yield from first(self.evidence.tasks.terms.terms, "slices or priorities that are not those of the groups")

@@ -14,9 +14,9 @@ class WorkOnce(Invariant):
         """Lost, done twice, wrong."""
         work, acceptance = self.evidence.cpu.work, self.evidence.acceptance
         yield from first(acceptance.wrong, "results that should not have counted")
-        yield from first(self.evidence.conduct.isolation.launches, "launches that didn't have what they asked for")
-        yield from first(self.evidence.conduct.one_by_one.wrong, "commands that were not asked for until answered")
-        yield from first(self.evidence.conduct.steps.wrong, "things that an application doesn't do as its file says")
+        yield from first(self.evidence.tasks.isolation.launches, "launches that didn't have what they asked for")
+        yield from first(self.evidence.tasks.one_by_one.wrong, "commands that were not asked for until answered")
+        yield from first(self.evidence.tasks.steps.wrong, "things that an application doesn't do as its file says")
         for name, why in self.evidence.unreasonable():
             yield f"{name} has failed ({why}), and no GPU has given it a reason", None
         for name, said, happened in self.evidence.launched():

@@ -1,0 +1,142 @@
+"""How the commands of tasks, contexts and their GPUs go about it: memory, turns, launches, terms. Reads the stream, and
+never acts on the run."""
+
+from ringhil.emulator.judge.asked_steps import AskedSteps
+from ringhil.emulator.judge.beginning import TasksBegin
+from ringhil.emulator.judge.commands_seen import Place, SeenCommand, seen_command
+from ringhil.emulator.judge.freed_parts import FreedParts
+from ringhil.emulator.judge.given_back import GivenBack
+from ringhil.emulator.judge.isolation import Isolation
+from ringhil.emulator.judge.one_by_one import OneByOne
+from ringhil.emulator.judge.served import Served
+from ringhil.emulator.judge.terms_watch import TermsWatch
+from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
+from ringhil.emulator.kernel.observations import FromCpu
+from ringhil.emulator.scenario import GpuRef
+from ringhil.emulator.server import LiveServer
+from ringhil.emulator.server.observations import Flapped, PassedOn, Struck, TakenIn
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Acknowledgement, Report, Result, Work
+from ringhil.protocol.wire import CONTEXTS
+
+
+class TasksConduct:
+    """`silence`: cycles without a report after which a card isn't counted."""
+
+    def __init__(self, server: LiveServer, silence: int) -> None:
+        self._server, self._wiring, self._cpu = server, server.wiring, server.cpu
+        cards, places, plan = server.cpu.cards, _places(server), server.switching.plan
+        self.isolation, self.turns = Isolation(server.scenario.server.settings.device_memory), TurnWatch(server)
+        self.one_by_one, self.given_back = OneByOne(cards, places), GivenBack(cards, places)
+        self.counted = TasksBegin(cards, silence)
+        self.served = Served(plan, self.given_back.is_lost, self.counted)
+        self.freed_parts = FreedParts(plan, self.given_back.is_lost)
+        self.terms = _terms(server)
+        self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
+        self._fenced = 0
+        listen = server.observations.listen
+        listen(Struck, self._struck)
+        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
+        listen(PassedOn, self._passed_on)
+        listen(TakenIn, self._taken_in)
+        listen(FromCpu, self._from_cpu)
+
+    def _from_cpu(self, o: FromCpu) -> None:
+        command = seen_command(o.frame)
+        if command is not None:
+            self._command_sent(command, o.cycle)
+        elif o.frame[0] == Work.KIND:
+            self.served.look(o.cycle)
+
+    def _command_sent(self, command: SeenCommand, now: int) -> None:
+        self.isolation.sent(command, now)
+        self.one_by_one.sent(command, now)
+        self.terms.sent(command, now)
+        self.steps.sent(command, now)
+        self.given_back.sent(command)
+        self.served.sent(command, now)
+        self.freed_parts.sent(command, now)
+        self.turns.sent(command, now)
+
+    def _passed_on(self, o: PassedOn) -> None:
+        place = (o.card, o.gpu, o.context)
+        self.one_by_one.passed_on(place)
+        self.steps.passed_on(place)
+
+    def _struck(self, o: Struck) -> None:
+        if o.event.kind == "duplicate_id":
+            self.one_by_one.struck(None)
+            self.terms.lost(None)
+            self.given_back.lost(None)
+        if isinstance(o.event.target, GpuRef):
+            gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
+            self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)
+
+    def _gpu_struck(self, gpu: tuple[int, int], now: int, *, slow: bool | None = None) -> None:
+        self.isolation.struck(gpu, now, slow=slow)
+        self.one_by_one.struck(gpu)
+        self.terms.lost(gpu)
+        self.given_back.lost(gpu)
+        self.turns.struck(gpu)
+
+    def _taken_in(self, o: TakenIn) -> None:
+        self.counted.look(o.cycle)
+        fenced, self._fenced = self._cpu.work.fenced > self._fenced, self._cpu.work.fenced
+        if o.bad or fenced:
+            return
+        if o.frame[0] == Report.KIND:
+            card = self._wiring.place(o.cell)[0]
+            self.one_by_one.counted(card, o.cycle)
+            self.given_back.counted(card)
+            self.terms.counted(self._cpu.cards[card])
+        elif o.frame[0] in (Result.KIND, Acknowledgement.KIND):
+            self._answered(o.frame, o.cycle)
+
+    def _answered(self, frame: bytes, now: int) -> None:
+        try:
+            message = codec.decode(frame, link=False)
+        except codec.FrameError:
+            return
+        if not isinstance(message, Result | Acknowledgement):
+            return
+        self.one_by_one.heard(message, now)
+        self.terms.heard(message, now)
+        self.steps.heard(message, now)
+        self.given_back.heard(message)
+        if isinstance(message, Result):
+            self.isolation.answered(message, now)
+            self.served.heard(message)
+            self.freed_parts.heard(message, now)
+            self.turns.answered(message, now)
+
+    def finish(self, now: int, *, whole: bool) -> None:
+        """The run is over. `whole`: it was played until its tasks had ended."""
+        self.turns.finish(now)
+        self.terms.finish(now)
+        self.served.look(now + 1)
+        ended = self._server.applications.finished and self._server.switching.finished
+        self.one_by_one.finish(now, ended=ended)
+        self.given_back.finish(now, ended=ended)
+        reports = {name: report for name, (_, report) in self._server.applications.by_context().items()}
+        self.steps.finish(reports, self.one_by_one.excused, now, whole=whole)
+
+
+def _terms(server: LiveServer) -> TermsWatch:
+    sharing, wiring = server.scenario.sharing, server.wiring
+    gpus = {a.name: wiring.place(wiring.cell_of(a.gpu)) for a in (sharing.applications if sharing else ())}
+    return TermsWatch(sharing, server.process_groups, _used(server), gpus)
+
+
+def _used(server: LiveServer) -> dict[str, Place]:
+    """By application, its context."""
+    return {name: (p.card, p.gpu, p.context) for name, (p, _) in server.applications.by_context().items()}
+
+
+def _places(server: LiveServer) -> list[Place]:
+    """Contexts of the file's tasks."""
+    shared = (place for place, _ in server.applications.by_context().values())
+    places = [(place.card, place.gpu, place.context) for place in shared]
+    if server.scenario.switching is not None:
+        cells = map(server.wiring.cell_of, gpus_with_contexts(server.scenario))
+        places += [(*server.wiring.place(cell), context) for cell in cells for context in range(1, CONTEXTS)]
+    return places
