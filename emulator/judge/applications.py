@@ -16,7 +16,7 @@ class ApplicationOutcome:
     """One application. `failed`: it ended before its steps were all done, or while it did them again. `step_ms` and
     `total_s` are of its own steps, None: they weren't all done. `slice_ms`: what it was given, `memory`: bytes that it
     held at most, `told`: bytes that it was told of; `gpu_s`: what it had of the engine, in all steps that it did, with
-    so many `switches` to it."""
+    so many `switches` to it; None: its GPU hasn't said so, as it was lost, or the run was over before."""
 
     gpu: str
     failed: bool
@@ -27,8 +27,8 @@ class ApplicationOutcome:
     slice_ms: float
     memory: int
     told: int
-    gpu_s: float
-    switches: int
+    gpu_s: float | None
+    switches: int | None
 
     def to_json(self) -> dict[str, Any]:
         """As `ringhil share --json` has it."""
@@ -64,6 +64,6 @@ def _outcome(sharing: Sharing, each: Application, default_slice: int, report: Ta
         slice_ms=in_time(sharing.slice_of(each) or default_slice, _MS),
         memory=report.memory * sharing.page * _KIB,
         told=report.told * sharing.page * _KIB,
-        gpu_s=in_time(report.run, _S),
+        gpu_s=None if report.run is None else in_time(report.run, _S),
         switches=report.switches,
     )

@@ -39,8 +39,8 @@ def application_rows(applications: Mapping[str, ApplicationOutcome]) -> list[lis
             f"{each.slice_ms:g} ms",
             "-" if each.step_ms is None else f"{each.step_ms:.1f} ms",
             "-" if each.total_s is None else _seconds(each.total_s),
-            _seconds(each.gpu_s),
-            f"{each.switches:,}",
+            "-" if each.gpu_s is None else _seconds(each.gpu_s),
+            "-" if each.switches is None else f"{each.switches:,}",
         ]
         for name, each in applications.items()
     ]

@@ -37,7 +37,7 @@ class TrainingTask:
 class TaskReport:
     """How a task fares. Cycles; `failed`: why it ended early. `memory`: pages that it held at most, `told`: those that
     it was told of. `trained`: when its steps were done, `steps` counts those that it did `again`, too. `run`: what it
-    had of the engine, in `switches` turns behind another one's."""
+    had of the engine, in `switches` turns behind another one's, as the GPU has said when it ended; None: it hasn't."""
 
     began: int | None = None
     ready: int | None = None
@@ -47,8 +47,8 @@ class TaskReport:
     failed: str | None = None
     memory: int = 0
     told: int = 0
-    run: int = 0
-    switches: int = 0
+    run: int | None = None
+    switches: int | None = None
 
 
 @dataclass(frozen=True)

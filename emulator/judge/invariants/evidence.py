@@ -49,10 +49,10 @@ class RunEvidence:
         Of one whose GPU was hit, or that has failed, it isn't known."""
         isolation = self.tasks.isolation
         for name, place, report in self._undisturbed():
-            happened = isolation.ran.get(((place.card, place.gpu), place.context), 0)
+            happened, said = isolation.ran.get(((place.card, place.gpu), place.context), 0), report.run or 0
             asked = self.applications.finished and report.failed is None
-            if asked and isolation.known((place.card, place.gpu)) and report.run != happened:
-                yield name, report.run, happened
+            if asked and isolation.known((place.card, place.gpu)) and said != happened:
+                yield name, said, happened
 
     def unreasonable(self) -> Iterator[tuple[str, str]]:
         """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""

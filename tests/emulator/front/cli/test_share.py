@@ -167,7 +167,12 @@ def test_a_run_shows_them_too_and_small_ones_are_seen_whole() -> None:
         ["300", "MiB", "300", "MiB"],
     ]
     assert [line.split()[-5:-1] for line in lines[3:5]] == [["37.3", "ms", "18", "ms"], ["36", "ms", "14", "ms"]]
+    assert [line.split()[-2:] for line in lines[1:3]] == [["-", "-"]] * 2  # what they had of the GPU went with it
     assert [line.partition(": ")[0] for line in lines[5:]] == ["left failed", "again failed"]
+    for command in ("share", "run"):
+        applications = json.loads(ringhil(command, example, "--json").stdout)["applications"]
+        known = [(each["gpu_s"] is not None, each["switches"] is not None) for each in applications.values()]
+        assert known == [(False, False)] * 2 + [(True, True)] * 2
 
 
 def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:

@@ -69,4 +69,4 @@ def test_what_it_is_refused_ends_it_and_it_gives_back_what_it_has(refused: int, 
     assert report.failed == said
     assert report.trained is None
     assert report.memory == 100 * (refused > 3) + 135 * (refused > 4)
-    assert (report.run, report.switches) == ((0, 0) if why is LOST else (77, 5))
+    assert (report.run, report.switches) == ((None, None) if why is LOST else (77, 5))
