@@ -156,9 +156,9 @@ WRONG = {
     "counted twice": ("emulator/host/accepting.py", "work.completed += 1", "work.completed += 2"),
     "raises": ("firmware/census.py", "self.sequence += 1", "self.sequence += []"),
     "writes no document": (
-        "firmware/census.py",
-        "if isinstance(arm, Rejection):",
-        "if not isinstance(arm, Rejection):",
+        "emulator/host/accepting.py",
+        "work.completed += 1",
+        "work.completed += __import__('fractions').Fraction(1)",
     ),
     "never ends": ("firmware/census.py", "self.sequence += 1", "while True: pass"),
     "later": ("firmware/timing.py", "KEEPALIVE_FLITS = 7", "KEEPALIVE_FLITS = 8"),
@@ -184,7 +184,7 @@ def test_what_fails_is_found_by_each(fates: dict[str, dict[str, Any]]) -> None:
     assert found["verify"]["by"] == "one"
     assert "expectation: expected" in found["verify"]["why"]
     assert found["explore"]["by"]
-    assert fates["counted twice"]["found"]["units"]["by"].startswith("tests/emulator/host/test_cpu.py::")
+    assert fates["counted twice"]["found"]["units"]["by"].startswith("tests/emulator/host/test_accepting.py::")
 
 
 @played
@@ -197,7 +197,8 @@ def test_what_raises_is_found(fates: dict[str, dict[str, Any]]) -> None:
 
 @played
 def test_what_spoils_the_document_is_found(fates: dict[str, dict[str, Any]]) -> None:
-    assert "TypeError" in fates["writes no document"]["found"]["verify"]["why"]
+    why = fates["writes no document"]["found"]["verify"]["why"]
+    assert "Fraction is not JSON serializable" in why
 
 
 @played
