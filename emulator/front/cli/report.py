@@ -39,6 +39,11 @@ def show(outcome: Outcome, console: Console) -> None:
     show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
 
 
+def findings(failures: Iterable[str], not_judged: Iterable[str]) -> list[str]:
+    """What a page says of them, a line each."""
+    return [*(f"not judged: {what}" for what in not_judged), *(f"failed: {failure}" for failure in failures)]
+
+
 def show_verdict(verdict: VerdictWord, failures: Iterable[str], not_judged: Iterable[str], console: Console) -> None:
     """The last lines: what can't be told, what failed, and the word."""
     for what in not_judged:

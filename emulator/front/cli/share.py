@@ -13,9 +13,9 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
-from ringhil.emulator.front.cli.report import show_verdict
+from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.share_page import SharedGpu, page
-from ringhil.emulator.front.cli.task_tables import APPLICATION_COLUMNS, application_rows, show_applications
+from ringhil.emulator.front.cli.task_tables import application_rows, applications_failed, show_applications
 from ringhil.emulator.judge.memory_watch import MemoryWatch
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
@@ -101,7 +101,8 @@ class _Seen:
             for number, gpu in enumerate(self._gpus)
         ]
         what = f"Seed {outcome.seed}, {outcome.cycles:,} cycles. Verdict: {outcome.verdict}."
-        return page(outcome.name, what, APPLICATION_COLUMNS, application_rows(outcome.applications), shown)
+        said = [*applications_failed(outcome.applications), *findings(outcome.failures, outcome.not_judged)]
+        return page(outcome.name, what, application_rows(outcome.applications), said, shown)
 
 
 def show(outcome: Outcome, console: Console) -> None:

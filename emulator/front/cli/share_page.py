@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ringhil.emulator.front.cli.task_tables import APPLICATION_COLUMNS
 from ringhil.emulator.judge.turn_log import ShownTurn
 from ringhil.emulator.pages import render
 from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
@@ -31,10 +32,11 @@ class SharedGpu:
     page: int
 
 
-def page(name: str, what: str, columns: Sequence[str], rows: Sequence[Sequence[str]], gpus: Sequence[SharedGpu]) -> str:
-    """A page that needs nothing else."""
-    charts = [chart for gpu in gpus for chart in _charts(gpu)]
-    return render("sharing.html.j2", title=name, what=what, columns=columns, rows=rows, switch=_SWITCH, charts=charts)
+def page(name: str, what: str, rows: Sequence[Sequence[str]], said: Sequence[str], gpus: Sequence[SharedGpu]) -> str:
+    """A page that needs nothing else. `said`: lines below the table."""
+    columns, charts = APPLICATION_COLUMNS, [chart for gpu in gpus for chart in _charts(gpu)]
+    given = {"columns": columns, "rows": rows, "said": said, "switch": _SWITCH, "charts": charts}
+    return render("sharing.html.j2", title=name, what=what, **given)
 
 
 def _charts(gpu: SharedGpu) -> Iterator[dict[str, Any]]:

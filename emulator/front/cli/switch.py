@@ -14,9 +14,9 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
-from ringhil.emulator.front.cli.report import show_verdict
+from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import page
-from ringhil.emulator.front.cli.task_tables import POLICY_COLUMNS, policy_rows, show_policies
+from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies
 from ringhil.emulator.judge.expectations import UNTOLD
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
@@ -70,7 +70,7 @@ def command(
         chosen = [SwitchPolicyName(name) for name in dict.fromkeys(policies)] or [*SwitchPolicyName]
         played = _play(scenario, library, chosen)
     if html is not None:
-        _write(html, scenario, played.outcomes)
+        _write(html, scenario, played)
     if as_json:
         click.echo(json.dumps(_document(scenario, played)))
     else:
@@ -161,10 +161,12 @@ def show(scenario: Scenario, played: PlayedPolicies, console: Console) -> None:
     show_verdict(played.verdict, played.failures, played.not_judged, console)
 
 
-def _write(path: Path, scenario: Scenario, outcomes: dict[str, SwitchingOutcome]) -> None:
+def _write(path: Path, scenario: Scenario, played: PlayedPolicies) -> None:
     switching = scenario.switching
     assert switching is not None
     names = ", ".join(request.task for request in switching.requests[:20])
     what = f"One after the other on {switching.gpus[0]}: {names}. Link: {switching.link / 1000:g} GB/s."
+    what = f"{what} Seed {scenario.seed}. Verdict: {played.verdict}."
+    said = [*requests_failed(played.outcomes), *findings(played.failures, played.not_judged)]
     preset = None if switching.first_preset is None else switching.first_preset * _MIB
-    write_page(path, page(scenario.name, what, POLICY_COLUMNS, policy_rows(outcomes), outcomes, preset))
+    write_page(path, page(scenario.name, what, said, played.outcomes, preset))

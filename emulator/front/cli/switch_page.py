@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ringhil.emulator.front.cli.task_tables import POLICY_COLUMNS, policy_rows
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.pages import render
 from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
@@ -17,19 +18,17 @@ _MIB = 1 << 20
 def page(
     name: str,
     what: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    said: Sequence[str],
     outcomes: Mapping[str, SwitchingOutcome],
     preset: int | None,
 ) -> str:
-    """A page that needs nothing else. `preset`: bytes, drawn where it counts."""
+    """A page that needs nothing else. `said`: lines below the table; `preset`: bytes, drawn where it counts."""
     charts = []
     for outcome in outcomes.values():
         bound = preset if outcome.policy == "pipelined" else None
         charts += [_chart(outcome, scale, title, bound) for title, scale in _windows(outcome)]
-    return render(
-        "switching.html.j2", title=name, what=what, columns=columns, rows=rows, colours=COLOURS, charts=charts
-    )
+    given = {"columns": POLICY_COLUMNS, "rows": policy_rows(outcomes), "said": said}
+    return render("switching.html.j2", title=name, what=what, colours=COLOURS, charts=charts, **given)
 
 
 def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, Scale]]:

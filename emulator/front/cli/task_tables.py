@@ -1,6 +1,6 @@
 """Tables of what tasks share GPUs or follow one another on them, for `run`, `share` and `switch` alike."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.markup import escape
@@ -68,9 +68,12 @@ def show_applications(applications: Mapping[str, ApplicationOutcome], console: C
     for name, *cells in application_rows(applications):
         shown.add_row(escape(name), *cells)
     print_table(console, shown)
-    for name, each in applications.items():
-        if each.failed:
-            console.print(f"[red]{escape(name)} failed:[/red] {escape(str(each.why))}", soft_wrap=True)
+    _show_lines(applications_failed(applications), console)
+
+
+def applications_failed(applications: Mapping[str, ApplicationOutcome]) -> list[str]:
+    """A line for each that has, and why."""
+    return [f"{name} failed: {each.why}" for name, each in applications.items() if each.failed]
 
 
 def show_policies(outcomes: Mapping[str, SwitchingOutcome], console: Console) -> None:
@@ -79,11 +82,17 @@ def show_policies(outcomes: Mapping[str, SwitchingOutcome], console: Console) ->
     for row in policy_rows(outcomes):
         shown.add_row(*row)
     print_table(console, shown)
-    for policy, outcome in outcomes.items():
-        for number, request in enumerate(outcome.requests):
-            if request.failed:
-                line = f"{policy}: request {number} ({request.task}) failed: {request.why}"
-                console.print(f"[red]{escape(line)}[/red]", soft_wrap=True)
+    _show_lines(requests_failed(outcomes), console)
+
+
+def requests_failed(outcomes: Mapping[str, SwitchingOutcome]) -> list[str]:
+    """A line for each that has, and why."""
+    return [
+        f"{policy}: request {number} ({request.task}) failed: {request.why}"
+        for policy, outcome in outcomes.items()
+        for number, request in enumerate(outcome.requests)
+        if request.failed
+    ]
 
 
 def show_requests(outcome: SwitchingOutcome, console: Console) -> None:
@@ -96,6 +105,11 @@ def show_requests(outcome: SwitchingOutcome, console: Console) -> None:
     if len(outcome.requests) > _MOST:
         console.print(f"and {len(outcome.requests) - _MOST:,} more")
     show_policies({outcome.policy: outcome}, console)
+
+
+def _show_lines(lines: Iterable[str], console: Console) -> None:
+    for line in lines:
+        console.print(f"[red]{escape(line)}[/red]", soft_wrap=True)
 
 
 def _memory(size: int) -> str:

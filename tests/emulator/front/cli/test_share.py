@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,20 @@ def test_its_page_has_all_that_the_registers_showed(tmp_path: Path) -> None:
     for rect, _ in bars:
         assert 150 <= float(rect.attrib["x"]) < float(rect.attrib["x"]) + float(rect.attrib["width"]) <= 1201
     assert "switch to z" in ET.tostring(alone, encoding="unicode")
+
+
+def test_its_page_says_what_the_terminal_says(tmp_path: Path) -> None:
+    """Also of what failed, and of what could not be judged."""
+    trouble = "timeline: [{at: 0, fault: dead, gpu: a.0}]\nexpect: [{end: true, count: {a: 2}}]\n"
+    (tmp_path / "s.yaml").write_text(PAGE.replace("gpus: 3}", "gpus: 3, host_links: [0]}") + trouble)
+    done = ringhil("share", "s.yaml", "--html", "p.html", cwd=tmp_path)
+    *said, last = done.stdout.splitlines()[5:]
+    words = {"x failed", "y failed", "z failed", "not judged", "failed"}
+    assert {line.partition(": ")[0] for line in said} == words
+    what, *lines = map(unescape, re.findall(r"^<p>(.*)</p>$", (tmp_path / "p.html").read_text(), re.M))
+    assert what.endswith("Verdict: fail.")
+    assert last == "verdict: fail"
+    assert lines[: len(said)] == said
 
 
 def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

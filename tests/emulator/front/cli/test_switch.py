@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,19 @@ def test_people_get_a_table_and_what_failed(small: Path) -> None:
     assert lines[-1] == "verdict: pass"
     one = ringhil("switch", small, "--policy", "resident", "--policy", "pipelined")
     assert [line.split()[0] for line in one.stdout.splitlines()[2:4]] == ["resident", "pipelined"]
+
+
+def test_its_page_says_what_the_terminal_says(small: Path) -> None:
+    """What failed, and what could not be judged."""
+    small.write_text(
+        f"{SMALL}expect: [{{end: true, switching: {{resident: {{failed: 0}}, pipelined: {{failed: 0}}}}}}]\n"
+    )
+    done = ringhil("switch", small, "--policy", "resident", "--html", small.parent / "s.html")
+    *said, last = done.stdout.splitlines()[3:]
+    assert [line.partition(": ")[0] for line in said] == ["resident", "not judged", "failed"]
+    what, *lines = map(unescape, re.findall(r"^<p>(.*)</p>$", (small.parent / "s.html").read_text(), re.M))
+    assert lines[: len(said)] == said
+    assert what.endswith(f"{last.capitalize()}.")
 
 
 def test_the_page_shows_what_was_done_when_and_the_memory(small: Path) -> None:

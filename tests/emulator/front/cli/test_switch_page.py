@@ -1,0 +1,96 @@
+"""The page of `ringhil switch`: each bar is where its phase was, and memory is as high as what was held."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.front.cli.switch_page import COLOURS, page
+from ringhil.emulator.judge.switching import PhaseOutcome, RequestOutcome, SwitchingOutcome, SwitchOutcome
+
+from .charts import bars, charts, lanes, place, points
+
+MIB = 1 << 20
+
+
+def request(task: str, began: float, ended: float) -> RequestOutcome:
+    return RequestOutcome(task, "a.1", False, None, 0.0, began, ended, ended - began, 1, 0)
+
+
+PIPELINED = SwitchingOutcome(
+    "pipelined",
+    3.0,
+    1.0,
+    0.5,
+    None,
+    40 * MIB,
+    (request("one", 100.0, 300.0), request("two", 305.0, 500.0)),
+    (SwitchOutcome("one", "two", 300.0, 310.0, 5.0, 5.0),),
+    (
+        PhaseOutcome(0, "start", None, "a.1", 10.0, 95.0, False),
+        PhaseOutcome(0, "prepare", 0, "a.1", 95.0, 99.0, False),
+        PhaseOutcome(0, "run", 0, "a.1", 100.0, 300.0, False),
+        PhaseOutcome(1, "prepare", 1, "a.2", 250.0, 305.0, True),
+        PhaseOutcome(0, "clean", None, "a.1", 300.0, 320.0, False),
+        PhaseOutcome(1, "run", 1, "a.2", 305.0, 500.0, False),
+    ),
+    {"a.1": ((95.0, 10 * MIB), (320.0, 0)), "a.2": ((250.0, 30 * MIB), (500.0, 0))},
+    (),
+)
+RESIDENT = replace(PIPELINED, policy="resident", switches=())
+PRESET = 80 * MIB
+WINDOW = (100.0 - 16.0, 500.0 + 16.0)  # 4 percent around
+SWITCH = (300.0 - 4.0, 310.0 + 0.8)
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    return page("name", "what", [], {"pipelined": PIPELINED, "resident": RESIDENT}, PRESET)
+
+
+def test_each_phase_is_where_it_was_in_each_window_that_it_reaches(shown: str) -> None:
+    assert re.findall(r"<h2>(.*)</h2>", shown) == ["pipelined", "pipelined: from one to two", "resident"]
+    notes = [f"{begin:.1f} to {end:.1f} ms after" for begin, end in (WINDOW, SWITCH, WINDOW)]
+    assert re.findall(r"<p>(.* ms after)", shown) == notes
+    for chart, (begin, end) in zip(charts(shown), (WINDOW, SWITCH, WINDOW), strict=True):
+        phases = [each for each in PIPELINED.phases if each.ended_ms >= begin and each.began_ms <= end]
+        assert lanes(chart).keys() >= {"0: one", "1: two"}
+        for bar, phase in zip(bars(chart), phases, strict=True):
+            part = "" if phase.part is None else f" {phase.part}"
+            assert bar.title == f"{phase.phase}{part} on {phase.gpu}: {phase.began_ms:.3f} to {phase.ended_ms:.3f} ms"
+            since, until = max(phase.began_ms, begin), min(phase.ended_ms, end)
+            assert bar.x == pytest.approx(place(since, begin, end), abs=0.02)
+            assert bar.x + bar.width == pytest.approx(place(until, begin, end), abs=0.52)
+            name = f"{phase.request}: {PIPELINED.requests[phase.request].task}"
+            below = 0 if phase.phase == "run" else 12
+            assert bar.y == lanes(chart)[name] - 12 + below
+            assert (bar.colour, bar.lost) == (COLOURS[phase.phase], phase.lost)
+
+
+def test_the_key_names_each_colour(shown: str) -> None:
+    key = re.search(r'<p class="key">.*</p>', shown)
+    assert key is not None
+    assert {name: colour for colour, name in re.findall(r'fill="(#\w+)"/></svg> (\w+)', key[0])} == COLOURS
+    assert len({*COLOURS.values()}) == len(COLOURS)
+
+
+def test_memory_is_that_of_all_gpus_up_to_the_most_or_to_the_preset_value(shown: str) -> None:
+    """Whose line is drawn where it counts."""
+    whole, _, resident = charts(shown)
+    for chart, most in ((whole, 80), (resident, 40)):
+        top = lanes(chart)[f"{most} MiB"] - 12
+        (memory,) = chart.iter("path")
+        bound = [float(line.attrib["y1"]) for line in chart.iter("line") if line.attrib["class"] == "bound"]
+        assert bound == ([top] if most == 80 else [])
+        steps = points(memory)[2:-2:2]
+        wanted = [
+            (place(max(at, WINDOW[0]), *WINDOW), top + 90 * (1 - held / most))
+            for at, held in ((95.0, 10), (250.0, 40), (320.0, 30), (500.0, 0))
+        ]
+        assert steps == [pytest.approx(each, abs=0.02) for each in wanted]
+
+
+def test_a_preset_value_below_what_was_held_is_a_line_in_it() -> None:
+    (whole, _) = charts(page("name", "what", [], {"pipelined": PIPELINED}, 10 * MIB))
+    (bound,) = [float(line.attrib["y1"]) for line in whole.iter("line") if line.attrib["class"] == "bound"]
+    assert bound == lanes(whole)["40 MiB"] - 12 + 90 * 0.75
