@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.command import refusal, ringhil
 
+from .charts import bars, charts, lanes
+
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 GOOD = """server: {cards: {a: {gpus: 3}}}
 sharing: {applications: {x: {gpu: a.1, steps: 2, compute: 50}}}
@@ -160,6 +162,28 @@ def test_its_page_says_what_the_terminal_says(tmp_path: Path) -> None:
     assert what.endswith("Verdict: fail.")
     assert last == "verdict: fail"
     assert lines[: len(said)] == said
+
+
+def test_what_is_not_as_expected_is_told_with_the_seed_that_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(f"{PAGE}expect: [{{end: true, applications: {{x: {{steps: 8}}}}}}]\n")
+    done = ringhil("share", "s.yaml", "--seed", "5", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["verdict"], found["seed"]) == (1, "fail", 5)
+    (failure,) = found["failures"]
+    assert failure.startswith("line 8: expected at the end: ")
+    assert ringhil("share", "s.yaml", cwd=tmp_path).returncode == 1
+
+
+def test_its_page_is_in_the_units_of_the_file(tmp_path: Path) -> None:
+    """A cycle of half a microsecond, pages of 2 MiB."""
+    (tmp_path / "s.yaml").write_text(PAGE.replace("sharing:", "sharing:\n  cycle: 500\n  page: 2048"))
+    done = ringhil("share", "s.yaml", "--html", "p.html", "--json", cwd=tmp_path)
+    use, _, _, alone = charts((tmp_path / "p.html").read_text())
+    assert "800 MiB" in lanes(use)
+    (turn,) = [bar.title for bar in bars(alone) if bar.title.startswith("turn of z: ")]
+    since, _, until, _ = turn.removeprefix("turn of z: ").split()
+    assert json.loads(done.stdout)["applications"]["z"]["gpu_s"] == pytest.approx(0.0002)
+    assert float(until) - float(since) == pytest.approx(0.2)
 
 
 def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

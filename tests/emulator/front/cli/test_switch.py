@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.command import refusal, ringhil
 
+from .charts import charts, lanes
+
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 POLICIES = ["pipelined", "pipeswitch", "stop_start", "resident"]
 SMALL = """server: {cards: {a: {gpus: 3}}, settings: {device_memory: 200}}
@@ -92,6 +94,28 @@ def test_its_page_says_what_the_terminal_says(small: Path) -> None:
     what, *lines = map(unescape, re.findall(r"^<p>(.*)</p>$", (small.parent / "s.html").read_text(), re.M))
     assert lines[: len(said)] == said
     assert what.endswith(f"{last.capitalize()}.")
+
+
+def test_what_is_not_as_expected_is_told_by_policy_with_the_seed_that_was_asked_for(small: Path) -> None:
+    """A policy that is named twice is played once."""
+    small.write_text(f"{SMALL}expect: [{{end: true, switching: {{resident: {{failed: 0}}}}}}]\n")
+    wanted = ("--policy", "pipelined", "--policy", "resident", "--policy", "pipelined")
+    done = ringhil("switch", small, *wanted, "--seed", "5", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["verdict"], found["seed"]) == (1, "fail", 5)
+    (failure,) = found["failures"]
+    assert failure.startswith("resident: line 11: expected at the end: ")
+    shown = ringhil("switch", small, *wanted)
+    assert shown.returncode == 1
+    assert [line.split()[0] for line in shown.stdout.splitlines()[2:4]] == ["pipelined", "resident"]
+
+
+def test_its_page_is_in_the_units_of_the_file(small: Path) -> None:
+    small.write_text(SMALL.replace("gpu: a.1", "gpu: a.1\n  link: 2500\n  first_preset: 190"))
+    ringhil("switch", small, "--policy", "pipelined", "--html", small.parent / "s.html")
+    page = (small.parent / "s.html").read_text()
+    assert "on a.1: x, x, y, x. Link: 2.5 GB/s. Seed 1. Verdict: pass." in page
+    assert "190 MiB" in lanes(charts(page)[0])
 
 
 def test_the_page_shows_what_was_done_when_and_the_memory(small: Path) -> None:

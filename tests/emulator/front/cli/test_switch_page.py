@@ -4,8 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from ringhil.emulator.front.cli.switch_page import COLOURS, page
+from ringhil.emulator.front.cli.task_tables import show_requests
 from ringhil.emulator.judge.switching import PhaseOutcome, RequestOutcome, SwitchingOutcome, SwitchOutcome
 
 from .charts import bars, charts, lanes, place, points
@@ -94,3 +96,13 @@ def test_a_preset_value_below_what_was_held_is_a_line_in_it() -> None:
     (whole, _) = charts(page("name", "what", [], {"pipelined": PIPELINED}, 10 * MIB))
     (bound,) = [float(line.attrib["y1"]) for line in whole.iter("line") if line.attrib["class"] == "bound"]
     assert bound == lanes(whole)["40 MiB"] - 12 + 90 * 0.75
+
+
+def test_a_run_shows_the_first_forty_requests_with_their_attempts() -> None:
+    requests = tuple(replace(PIPELINED.requests[0], attempts=n) for n in range(1, 44))
+    console = Console(width=120)
+    with console.capture() as told:
+        show_requests(replace(PIPELINED, requests=requests), console)
+    _, *rows = told.get().splitlines()
+    assert [(row.split()[0], row.split()[-1]) for row in rows[:40]] == [(str(n), str(n + 1)) for n in range(40)]
+    assert rows[40] == "and 3 more"
