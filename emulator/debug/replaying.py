@@ -44,7 +44,7 @@ class RunDifference:
 @dataclass(frozen=True)
 class RunReplayed:
     """`difference`: the first one, None: there is none. `complete`: the recording says how the run ended, so that the
-    end was compared too; `verdict`: its own. `clients`, `bytes_in`, `bytes_out`: of a session."""
+    end was compared too; `verdict` and `failures`: its own. `clients`, `bytes_in`, `bytes_out`: of a session."""
 
     cycles: int
     messages: int
@@ -54,6 +54,7 @@ class RunReplayed:
     clients: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    failures: tuple[str, ...] = ()
 
 
 class _Over(Exception):
@@ -112,9 +113,16 @@ class RunReplay:
         finally:
             run.server.close_work()
             run.close()
-        verdict = None if recording.outcome is None else str(recording.outcome.get("verdict"))
+        ended = recording.outcome or {}
+        verdict, failures = ended.get("verdict"), ended.get("failures")
         return RunReplayed(
-            run.kernel.now, self._messages, verdict, recording.complete, self._difference, *self._acts.clients
+            run.kernel.now,
+            self._messages,
+            None if verdict is None else str(verdict),
+            recording.complete,
+            self._difference,
+            *self._acts.clients,
+            tuple(map(str, failures)) if isinstance(failures, list) else (),
         )
 
     def _plan(self) -> None:

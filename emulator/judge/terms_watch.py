@@ -10,6 +10,7 @@ fault, or wasn't found by a census, memory isn't judged: it isn't known who is t
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.group import ProcessGroup
@@ -32,6 +33,11 @@ class _Given:
     around: tuple[tuple[int, int | None], ...]  # key and memory
     slice: int
     priority: int
+
+    @property
+    def most(self) -> int:
+        """Pages that the narrowest of them allows."""
+        return min((memory for _, memory in self.around if memory is not None), default=_UNLIMITED)
 
 
 @dataclass(slots=True)
@@ -186,9 +192,8 @@ class TermsWatch:
         for sent in new:
             context, gpu = self._contexts[sent.place], sent.place[:2]
             given = context.allowed[-1]
-            least = min((memory for _, memory in given.around if memory is not None), default=_UNLIMITED)
-            if sent.limit > max(least, context.held):
-                self.memory.append((f"{context.name} was given {sent.limit} pages; it may have {least}", sent.at))
+            if sent.limit > max(given.most, context.held):
+                self.memory.append((f"{context.name} was given {sent.limit} pages; it may have {given.most}", sent.at))
             elif gpu not in self._unknown and sent.limit > before[sent.place]:
                 self._leaves_room(context, given, gpu, sent.at)
 
@@ -219,7 +224,10 @@ class TermsWatch:
                 root.inside.append(inner)
         shares = fair_shares(root)
         for place, context in there.items():
-            share, deep = shares[place[2]], len(context.allowed[-1].around)
+            given = context.allowed[-1]
+            share, deep = shares[place[2]], len(given.around)
+            if share is not None:  # who holds more than the groups around it allow keeps that, and gets nothing more
+                share = min(share, Fraction(given.most))
             limit = context.limit
             assert limit is not None
             right = limit == _UNLIMITED if share is None else abs(limit - share) < 1 + deep

@@ -83,7 +83,7 @@ _ROW: TypeAdapter[Any] = TypeAdapter(ClientRow | Exchanged | LostHardware | Diff
 @dataclass(frozen=True)
 class Replayed:
     """`difference`: the first one, None: there is none. `complete`: the journal says how the session ended, so that the
-    end could be compared too."""
+    end could be compared too; `verdict` and `failures`: its own."""
 
     cycles: int
     clients: int
@@ -92,6 +92,7 @@ class Replayed:
     verdict: str | None
     complete: bool
     difference: str | None
+    failures: tuple[str, ...] = ()
 
 
 class Journalled:
@@ -216,8 +217,8 @@ class SessionReplay:
                 run.run_to(cycle)
                 difference = self._of_boards() or self._do(number, row)
                 if difference is not None:
-                    return self._replayed(None, False, difference)
-            return whole or self._replayed(None, False, None)
+                    return self._replayed(None, difference)
+            return whole or self._replayed(None, None)
         finally:
             run.server.close_work()
             run.close()
@@ -227,10 +228,12 @@ class SessionReplay:
         found = (board.difference for board in self._boards)
         return next((difference for difference in found if difference is not None), None)
 
-    def _replayed(self, verdict: str | None, complete: bool, difference: str | None) -> Replayed:
+    def _replayed(self, ended: "_End | None", difference: str | None) -> Replayed:
         now = self._run.kernel.now
         came, sent, taken = self._clients.came, self._clients.bytes_in, self._clients.bytes_out
-        return Replayed(now, came, sent, taken, verdict, complete, difference)
+        if ended is None:
+            return Replayed(now, came, sent, taken, None, False, difference)
+        return Replayed(now, came, sent, taken, ended.verdict, True, difference, tuple(ended.failures))
 
     def _do(self, number: int, row: Any) -> str | None:
         if isinstance(row, Exchanged):
@@ -259,11 +262,11 @@ class SessionReplay:
             board.close()
         difference = self._of_boards()
         if difference is not None:
-            return self._replayed(row.verdict, True, difference)
+            return self._replayed(row, difference)
         found = {"verdict": str(outcome.verdict), "failures": list(outcome.failures), "frames": self._seen.hexdigest()}
         wanted = {"verdict": row.verdict, "failures": row.failures, "frames": row.frames}
         differs = [f"{key}: found {found[key]}, recorded {wanted[key]}" for key in wanted if found[key] != wanted[key]]
-        return self._replayed(row.verdict, True, f"line {number}: {differs[0]}" if differs else None)
+        return self._replayed(row, f"line {number}: {differs[0]}" if differs else None)
 
 
 def _options(firmware: Sequence[str], nodes: Sequence[str]) -> str:

@@ -53,6 +53,8 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
     else:
         end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
         say(f"identical: {played.cycles} cycles, {about}; {end}")
+        for failure in played.failures:
+            say(f"failed: {one_line(failure, _LONGEST)}")
     return 0 if text is None else 1
 
 

@@ -72,6 +72,18 @@ def number(path: Path, query: str, *values: object) -> int:
         return int(db.execute(query, values).fetchone()[0])
 
 
+def test_what_failed_in_it_is_told(tmp_path: Path) -> None:
+    path = record(tmp_path / "r", f"{SERVER}expect: [{{at: 50000, count: {{a: 5}}}}]\n")
+    (failure,) = replayed(path).failures
+    assert failure.startswith("line 10: expected at 50000: count of card a is 5")
+    told = ringhil("replay", path)
+    assert told.returncode == 0
+    first, second = told.stdout.splitlines()
+    assert first.endswith("; verdict fail")
+    assert second == f"failed: {failure}"
+    assert json.loads(ringhil("replay", path, "--json").stdout)["failures"] == [failure]
+
+
 def test_it_is_identical(path: Path) -> None:
     found = replayed(path)
     assert found.difference is None

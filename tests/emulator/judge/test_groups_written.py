@@ -1,0 +1,72 @@
+"""Whatever is written to groups while their members work: what GPUs are told is what the judge expects."""
+
+import random
+
+import pytest
+from tests.emulator.host.sharing.grouped import Grouped, number
+
+from ringhil.emulator.judge.outcome import Outcome
+
+TEXT = """
+sharing:
+  groups: {team: {memory: 600, groups: {inner: {}}}, other: {}}
+  applications:
+    x: {gpu: a.2, group: team, wants: 60, piece: 40, steps: 40, host: 300, compute: 700}
+    y: {gpu: a.2, group: team/inner, wants: 50, steps: 30, host: 500, compute: 900, start: 3000}
+    z: {gpu: a.2, group: other, memory: 200, wants: 90, steps: 30, host: 100, compute: 1100}
+    w: {gpu: a.1, group: team, wants: 60, steps: 20, compute: 2000}
+"""
+FAULT = "timeline: [{{at: {at}, fault: {kind}, gpu: {gpu}}}, {{at: {clear}, clear: {kind}, gpu: {gpu}}}]\n"
+GROUPS = ("team", "team/inner", "other", "team/x", "team/inner/y", "other/z", "team/w")
+VALUES = {
+    "gpu.memory.max": ("max", "0", "50M", "100M", "200M", "300M", "500M", "900M"),
+    "gpu.slice": ("default", "20", "100", "400", "5000"),
+    "gpu.priority": ("default", "0", "3", "255"),
+}
+
+
+def played(seed: int) -> Outcome:
+    """Some writes, one after the other or far apart; under each third seed a GPU fails meanwhile."""
+    dice = random.Random(seed)
+    at = dice.randrange(2000, 20_000)
+    fault = {"at": at, "clear": at + dice.randrange(1, 9000), "kind": dice.choice(["dead", "hang"])}
+    trouble = FAULT.format(**fault, gpu=dice.choice(["a.0", "a.1", "a.2"])) if seed % 3 == 2 else ""
+    with Grouped(TEXT + trouble) as server:
+        server.to(dice.randrange(500, 12_000))
+        for _ in range(dice.randrange(1, 8)):
+            if dice.random() < 0.2:
+                _move(server, dice)
+            else:
+                name = dice.choice(["gpu.memory.max", *VALUES])
+                server.write(f"{dice.choice(GROUPS)}/{name}", dice.choice(VALUES[name]))
+            if dice.random() < 0.7:
+                server.to(server.run.kernel.now + dice.randrange(1, 9000))
+        return server.run.finish()
+
+
+def _move(server: Grouped, dice: random.Random) -> None:
+    """A process, to somewhere; it may be refused there."""
+    pids = [pid for group in ("team/x", "other/z", "") for pid in server.read(f"{group}/cgroup.procs").split()]
+    if pids:
+        number(server.write, f"{dice.choice(['team/x', 'other/z', 'other', ''])}/cgroup.procs", dice.choice(pids))
+
+
+def test_a_limit_below_what_is_held_is_no_mistake() -> None:
+    """Of its own group or of one around it: nothing more is given until enough was freed."""
+    with Grouped(TEXT) as server:
+        server.to(9000)
+        for path, limit in (("other/z", 100), ("team", 50)):
+            before = server.contexts()
+            server.write(f"{path}/gpu.memory.max", f"{limit}M")
+            after = server.contexts(f"{path}/gpu.contexts").values()
+            assert after
+            assert {each["memory.max"] for each in after} == {str(limit << 20)}
+            assert all(each["memory.current"] == before[each["name"]]["memory.current"] for each in after)
+        assert server.run.finish().failures == ()
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(n, marks=pytest.mark.slow(part="alarms")) for n in range(6, 300))]
+)
+def test_no_alarm_is_false(seed: int) -> None:
+    assert played(seed).failures == ()
