@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -32,5 +33,9 @@ class Served:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """What it has mounted goes with it, unless it doesn't end."""
+        self.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.communicate(timeout=30)
         self.process.kill()
         self.process.communicate()

@@ -15,7 +15,7 @@ TURNS = [
     ShownTurn(0, 40, 40, 90),
     *(ShownTurn(1 + n % 2, at, at + 10 * (n > 0), _BEGINS[n + 1]) for n, at in enumerate(_BEGINS[:-1])),
 ]
-HELD = [(50, 10), (700, 30), (1400, 25), (3500, 0)]
+HELD = [(50, 10), (700, 30), (1400, 25), (3500, 5)]
 GPU = SharedGpu("a.1", {1: "x", 2: "y"}, TURNS, HELD, 40, MS, 1 << 21)
 LAST = 1.02 * max(TURNS[-1].ended, HELD[-1][0]) * MS
 NAMES = {0: "plain work", 1: "x", 2: "y"}
@@ -85,3 +85,4 @@ def test_memory_is_as_high_as_what_was_held_of_all(shown: str) -> None:
     steps = [(x, y) for (x, _), (_, y) in zip(found[1:-2:2], found[2:-1:2], strict=True)]
     wanted = [(place(cycle * MS, 0, LAST), top + 90 - 90 * pages / 40) for cycle, pages in HELD]
     assert steps == [pytest.approx(each, abs=0.02) for each in wanted]
+    assert found[-2:] == [(1200, steps[-1][1]), (1200, top + 90)]

@@ -99,10 +99,12 @@ def test_a_preset_value_below_what_was_held_is_a_line_in_it() -> None:
 
 
 def test_a_run_shows_the_first_forty_requests_with_their_attempts() -> None:
-    requests = tuple(replace(PIPELINED.requests[0], attempts=n) for n in range(1, 44))
+    """One that has failed was on a GPU, too."""
+    requests = tuple(replace(PIPELINED.requests[0], attempts=n, failed=n == 2) for n in range(1, 44))
     console = Console(width=120)
     with console.capture() as told:
         show_requests(replace(PIPELINED, requests=requests), console)
     _, *rows = told.get().splitlines()
     assert [(row.split()[0], row.split()[-1]) for row in rows[:40]] == [(str(n), str(n + 1)) for n in range(40)]
+    assert {row.split()[2] for row in rows[:40]} == {"a.1"}
     assert rows[40] == "and 3 more"

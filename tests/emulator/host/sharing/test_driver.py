@@ -18,8 +18,8 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.firmware.grantor import Grantor
 from ringhil.protocol import codec
-from ringhil.protocol.frames import Result, Work
-from ringhil.protocol.wire import Compute, Flag, ResultStatus, Role
+from ringhil.protocol.frames import Acknowledgement, Result, Work
+from ringhil.protocol.wire import AckStatus, Compute, Flag, ResultStatus, Role
 
 GPU, PATIENCE, COMPUTES = 2, 100, 40
 STARTED, DONE, RUNNING = ResultStatus.STARTED, ResultStatus.DONE, ResultStatus.RUNNING
@@ -73,10 +73,10 @@ class Desk:
     def launch(self) -> None:
         self.driver.ask(ContextRef(0, GPU, 3), Command(Compute.LAUNCH, 5, COMPUTES), self.told.append)
 
-    def answer(self, status: ResultStatus, unit: int | None = None) -> None:
+    def answer(self, status: ResultStatus, unit: int | None = None, source: int = GPU) -> None:
         """To the last command, or to an earlier one."""
         unit = self.port.sent[-1].unit if unit is None else unit
-        self.driver.mail(Result(0, 0, 9, 0, 1, unit, GPU, 1, status.code, 0, 0, 0, 16, 40))
+        self.driver.mail(Result(0, 0, 9, 0, 1, unit, source, 1, status.code, 0, 0, 0, 16, 40))
 
 
 def test_it_is_asked_for_again_under_another_number() -> None:
@@ -132,6 +132,29 @@ def test_who_says_no_more_that_it_runs_is_lost_though_its_card_is_counted() -> N
         desk.port.pass_time(50 * PATIENCE)
     assert desk.told == [LOST]
     assert len(desk.port.sent) == sent + 30
+
+
+def test_what_another_gpu_says_of_it_is_passed_over() -> None:
+    desk = Desk()
+    desk.launch()
+    desk.answer(STARTED, source=GPU + 1)
+    desk.answer(DONE, source=GPU + 1)
+    desk.answer(STARTED)
+    desk.answer(DONE, source=GPU - 1)
+    assert not desk.told
+    desk.answer(DONE)
+    assert [reply.status for reply in desk.told] == [DONE]
+
+
+def test_a_launch_whose_context_is_gone_is_lost() -> None:
+    """Its GPU has begun anew, and nobody has noticed."""
+    desk = Desk()
+    desk.launch()
+    desk.answer(STARTED)
+    desk.port.pass_time(100 * PATIENCE)
+    unit = desk.port.sent[-1].unit
+    desk.driver.mail(Acknowledgement(0, 0, 9, 0, 1, unit, GPU, 1, AckStatus.NO_CONTEXT.code, 0, 16))
+    assert desk.told == [LOST]
 
 
 def test_its_gpu_may_be_lost_meanwhile() -> None:

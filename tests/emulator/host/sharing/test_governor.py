@@ -143,6 +143,51 @@ def test_a_process_is_told_of_the_least_that_it_was_given_anywhere() -> None:
     assert Host().tree.governor.limit(Host().a) is None
 
 
+def test_a_process_on_two_gpus_is_told_of_the_least_of_both(host: Host) -> None:
+    """On the first there is another one."""
+    for gpu in (1, 0):
+        command = Command(Compute.CREATE, host.a.pid, UNLIMITED)
+        host.tree.ask(host.a, ContextRef(0, gpu, 1), command, host.replies.append)
+    host.ask(host.b, Compute.CREATE)
+    host.settle()
+    assert host.gpus.contexts[ContextRef(0, 1, 1)].limit == 90
+    assert host.tree.governor.limit(host.a) == 45
+
+
+def test_one_that_goes_keeps_nobody_waiting_for_whom_there_is_room() -> None:
+    """Its group may have less than it held: that is no limit that is still to be lowered."""
+    host = Host(team="90K", a="60K")
+    host.ask(host.a, Compute.CREATE)
+    host.settle()
+    host.ask(host.a, Compute.DESTROY)
+    host.write("team/a/gpu.memory.max", "10K")
+    host.ask(host.b, Compute.CREATE)
+    assert host.places[host.b] in host.gpus.waiting
+    host.carry_out(host.b)
+    assert host.gpus.contexts[host.places[host.b]].limit == 30
+
+
+def test_what_is_found_to_be_held_counts() -> None:
+    """A driver of somebody else's has taken it."""
+    host = begun(Host(team="90K"))
+    assert host.limits() == [45, 45]
+    host.gpus.contexts[host.places[host.a]].held = 40
+    host.read("gpu.memory.current")
+    host.settle()
+    host.write("team/gpu.memory.max", "60K")
+    host.settle()
+    assert host.limits() == [40, 20]
+
+
+def test_what_a_context_saves_stays_what_it_was_when_it_is_configured(host: Host) -> None:
+    create = Command(Compute.CREATE, host.a.pid, UNLIMITED, state=33)
+    host.tree.ask(host.a, host.places[host.a], create, host.replies.append)
+    host.settle()
+    host.write("team/a/gpu.slice", "400")
+    ((command, _),) = host.gpus.lines[host.places[host.a]]
+    assert (command.compute, command.slice, command.state) == (Compute.CONFIGURE, 400, 33)
+
+
 def test_what_follows_an_end_waits_for_it(host: Host) -> None:
     begun(host)
     host.ask(host.a, Compute.DESTROY)

@@ -1,5 +1,7 @@
 """What a training task does, command by command, and what it does when it is refused something."""
 
+from dataclasses import replace
+
 import pytest
 
 from ringhil.emulator.host.sharing.command import LOST, Command, Reply
@@ -50,6 +52,10 @@ def test_it_takes_half_of_what_it_is_told_of_in_pieces_and_does_its_steps() -> N
     assert (report.told, report.memory, report.steps, report.failed) == (470, 235, 2, None)
     assert (report.run, report.switches) == (77, 5)
     assert (report.began, report.ready, report.trained, report.ended) == (0, 60, 900, 900)
+
+
+def test_its_own_steps_are_all_done_also_when_the_others_have_done_theirs() -> None:
+    assert played(replace(TASK, again=True)) == played(TASK)
 
 
 @pytest.mark.parametrize(
