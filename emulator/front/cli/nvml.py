@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.front.cli.given_path import GivenPath
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.nvml.client import NvmlClient, unheard
 from ringhil.emulator.nvml.errors import SocketError
@@ -22,7 +23,7 @@ _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child
 @click.command("nvml", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--socket",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     envvar="RINGHIL_NVML",
     required=True,
     help="That of `ringhil serve --nvml`.",

@@ -15,6 +15,7 @@ from ringhil.emulator.files import is_stdout
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.given_path import GivenPath
 from ringhil.emulator.front.cli.node import baud as node_baud_option
 from ringhil.emulator.front.cli.node import option as node_option
 from ringhil.emulator.front.cli.node import told
@@ -52,20 +53,20 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
 @node_baud_option
 @click.option(
     "--record",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     help="Record the session, for `ringhil replay` and `ringhil step`.",
 )
 @click.option(
     "--groups",
     "folder",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     metavar="DIR",
     help="Show the applications' groups as files in this empty directory, by FUSE.",
 )
 @click.option(
     "--nvml",
     "socket",
-    type=click.Path(path_type=Path),
+    type=GivenPath(),
     metavar="SOCKET",
     help="Answer monitoring tools at this socket: see `ringhil nvml`.",
 )
