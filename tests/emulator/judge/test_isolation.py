@@ -63,6 +63,7 @@ def test_right_answers_are_right() -> None:
     told.ask(2, Compute.ALLOCATE, 41, (0, 60), ResultStatus.NO_MEMORY)
     told.ask(2, Compute.ALLOCATE, 40, (40, 60))
     told.ask(2, Compute.FREE, 41, (40, 60), ResultStatus.INVALID)
+    told.ask(2, Compute.FREE, 60, (40, 60), ResultStatus.INVALID)
     told.ask(2, Compute.FREE, 40, (0, 60))
     told.ask(2, Compute.CONFIGURE, 90, (0, 60), ResultStatus.INVALID)
     told.ask(2, Compute.CONFIGURE, 5, (0, 5), key=MANAGER)
@@ -85,6 +86,7 @@ def test_right_answers_are_right() -> None:
         ((2, Compute.ALLOCATE, 60, (0, 60), ResultStatus.OVER_LIMIT), "refused 60 pages that its limit allows"),
         ((2, Compute.ALLOCATE, 49, (0, 60), ResultStatus.NO_MEMORY), "refused 49 pages that the GPU has"),
         ((1, Compute.FREE, 50, (50, 60), ResultStatus.INVALID), "couldn't free 50 pages that it holds"),
+        ((1, Compute.FREE, 51, (51, 60), ResultStatus.INVALID), "couldn't free 51 pages that it holds"),
         ((1, Compute.FREE, 10, (51, 60)), "says that it holds 51 of 60 pages; it is 41 of 60"),
         ((1, Compute.CONFIGURE, 70, (51, 70)), "was given 70 pages by who doesn't manage the GPU"),
         (
@@ -106,6 +108,25 @@ def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> Non
     (text, *_) = told.found
     assert words in text
     assert f"of GPU {GPU}, card 0" in text
+
+
+def test_memory_that_another_one_has_just_asked_for_may_be_gone() -> None:
+    """Nothing has been heard of that yet; when it was refused, too, it wasn't."""
+    told = Told()
+    told.ask(1, Compute.ALLOCATE, 51, (51, 60))
+    body = Command(Compute.ALLOCATE, KEY, 9).payload()
+    unit = unit_of(100)
+    command = seen_command(segments.segments(unit, 1, body, ROUTE, Compute.ALLOCATE, 1)[0])
+    assert command is not None
+    told.judge.sent(command)
+    told.ask(2, Compute.ALLOCATE, 41, (0, 60), ResultStatus.NO_MEMORY)
+    assert told.found == []
+    told.ask(2, Compute.ALLOCATE, 40, (0, 60), ResultStatus.NO_MEMORY)
+    assert told.found == [f"context 2 of GPU {GPU}, card 0 was refused 40 pages that the GPU has"]
+    refused = ResultStatus.OVER_LIMIT.code
+    told.judge.answered(Result(0, 0, 9, 0, 1, unit, GPU, 1, refused, 0, 0, 51 << 32 | 51, len(body), 0), 7)
+    told.ask(2, Compute.ALLOCATE, 41, (0, 60), ResultStatus.NO_MEMORY)
+    assert told.found[-1] == f"context 2 of GPU {GPU}, card 0 was refused 41 pages that the GPU has"
 
 
 def test_each_gpu_has_numbers_of_its_own() -> None:

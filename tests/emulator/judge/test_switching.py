@@ -10,13 +10,14 @@ from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestRep
 from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.scenario import SwitchPolicyName, loads
 
-SCENARIO = loads("""
+TEXT = """
 server: {cards: {a: {gpus: 3}}}
 switching:
   gpu: a.1
   tasks: {x: {layers: [{name: l, weights: 1, operations: 1}]}}
   requests: [{task: x}, {task: x}, {task: x}]
-""")
+"""
+SCENARIO = loads(TEXT)
 WORK = Subtask(10, 8, 1000)
 TASK = PlannedTask("x", 0, 0, 0, False, 1, 10, (WORK,), WORK, (WORK,))
 PLAN = SwitchPlan("pipelined", ((0, 1),), [WantedTask(n, TASK, 0) for n in range(3)], 8, 20, 0, 2, 2, 0, False)
@@ -118,3 +119,26 @@ def test_memory_above_the_first_preset_value_is_said() -> None:
     assert SCENARIO.switching is not None
     other = replace(SCENARIO.switching, policy=SwitchPolicyName.RESIDENT)
     assert switching_outcome(other, SwitchingEvidence(PLAN, GOOD, (), [((60, 21),)], 0)).broken == ()
+
+
+def test_what_is_told_is_in_the_units_of_the_file_for_each_gpu() -> None:
+    """A cycle is half a microsecond, a page 2 MiB; times count from when the cards were counted."""
+    scenario = loads(TEXT.replace("gpu: a.1", "gpu: [a.1, a.2]\n  cycle: 500\n  page: 2048"))
+    assert scenario.switching is not None
+    first, second = replace(GOOD[0], gpu=0), replace(GOOD[1], gpu=1, beside=0, first=1500, began=1500)
+    spans = [
+        PhaseSpan(0, SwitchPhase.RUN, 0, 0, 100, 1400, 1000),
+        PhaseSpan(1, SwitchPhase.PREPARE, 1, 1, 200, 300, lost=True),
+    ]
+    held = [[(50, 10), (900, 0)], [(200, 30)]]
+    evidence = SwitchingEvidence(PLAN, (first, second, GOOD[2]), spans, held, 40)
+    found = switching_outcome(scenario.switching, evidence)
+    assert [(each.gpu, each.began_ms, each.ended_ms, each.ran_ms) for each in found.requests[:2]] == [
+        ("a.1", 0.03, 0.68, 0.5),
+        ("a.2", 0.73, 1.08, 0.5),
+    ]
+    assert (found.switches[0].since_ms, found.switches[0].startup_ms) == (0.68, 0.05)
+    assert found.memory == 30 * 2048 * 1024
+    assert found.held == {"a.1": ((0.005, 10 << 21), (0.43, 0)), "a.2": ((0.08, 30 << 21),)}
+    phases = [(each.gpu, each.part, each.began_ms, each.ended_ms, each.lost) for each in found.phases]
+    assert phases == [("a.1", 0, 0.03, 0.68, False), ("a.2", 1, 0.08, 0.13, True)]

@@ -231,6 +231,18 @@ def test_turns_and_memory_of_shared_gpus_are_those_of_the_run(tmp_path: Path) ->
         assert {name for name, *_ in slices} >= {f"{what}context {n}" for n in numbers for what in ("", "switch to ")}
 
 
+def test_a_turn_that_is_under_way_ends_with_the_recording(tmp_path: Path) -> None:
+    text = SHARED + "until: 6000\n"
+    with Recording(recorded(tmp_path / "r", text)) as recording:
+        found = exported(recording, tmp_path)
+        last = max(told.cycle for told in recording.all())
+    for gpu in ("a.1", "a.2"):
+        engine = [each for each in found if each["track"] == ("card a", gpu, "engine")]
+        *_, (begun, ended) = batched(engine)
+        assert begun["time"] < ended["time"]
+    assert max(each["time"] for each in found if each["track"][-1] == "engine") == last
+
+
 def pieces(turn: ShownTurn) -> list[tuple[str, int, int]]:
     switch = [(f"switch to context {turn.context}", turn.began, turn.works)] if turn.works > turn.began else []
     return [*switch, (f"context {turn.context}", turn.works, turn.ended)]
