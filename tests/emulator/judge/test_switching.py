@@ -55,6 +55,17 @@ def test_overhead_is_the_time_in_which_the_engine_worked_for_nobody() -> None:
     assert found.broken == ()
 
 
+def test_latency_is_that_of_inference_and_attempts_are_told() -> None:
+    """The first one trains: nobody waits for it."""
+    assert SCENARIO.switching is not None
+    first = replace(PLAN.requests[0], task=replace(TASK, training=True))
+    plan = replace(PLAN, requests=[first, *PLAN.requests[1:]])
+    reports = (GOOD[0], replace(GOOD[1], wanted=200, attempts=3), replace(GOOD[2], wanted=600))
+    found = switching_outcome(SCENARIO.switching, SwitchingEvidence(plan, reports, (), [()], 0))
+    assert found.latency_ms == (2.0 + 3.0) / 2
+    assert [request.attempts for request in found.requests] == [GOOD[0].attempts, 3, GOOD[2].attempts]
+
+
 def test_what_the_next_but_one_had_beside_the_next_is_no_overhead() -> None:
     second, third = report(900, 2400, beside=300), report(1900, 3400, beside=200)
     assert [switch.overhead_ms for switch in judged((GOOD[0], second, third)).switches] == [0.1, 0.2]
@@ -62,7 +73,8 @@ def test_what_the_next_but_one_had_beside_the_next_is_no_overhead() -> None:
 
 def test_a_request_that_comes_late_is_waited_for() -> None:
     late = replace(GOOD[2], wanted=2400)
-    assert [switch.overhead_ms for switch in judged((*GOOD[:2], late)).switches] == [0.1, 0.2]
+    switches = judged((*GOOD[:2], late)).switches
+    assert [(each.startup_ms, each.overhead_ms) for each in switches] == [(0, 0.1), (0.1, 0.2)]
 
 
 def test_training_that_is_not_over_has_worked_in_its_turns() -> None:
@@ -73,7 +85,7 @@ def test_training_that_is_not_over_has_worked_in_its_turns() -> None:
     spans = [replace(span, request=0) for span in launches(*times)]
     found = judged((training, report(1200, 2200), report(3400, 4400)), (), spans, whole=False)
     assert [(each.startup_ms, each.overhead_ms) for each in found.switches] == [(0.1, 0.1)] * 3
-    assert found.requests[0].began_ms == 0.1
+    assert (found.requests[0].began_ms, found.requests[0].stops) == (0.1, 2)
     assert found.utilisation == round(5000 / 5500, 6)
 
 
@@ -93,6 +105,7 @@ def test_what_a_lost_gpu_has_computed_was_computed() -> None:
         ({"failed": "the GPU was lost"}, "request 1 (x) was over, and then failed: the GPU was lost"),
         ({"ran": 999}, "request 1 (x) had 999 cycles of the engine; it needs 1000"),
         ({"ended": None, "times": 0}, "request 1 (x) was lost"),
+        ({"beside": 1001, "began": 399}, "request 1 (x) had 1001 cycles beside the one before it, of 1000"),
     ],
 )
 def test_what_must_never_be_is_said(change: dict[str, object], words: str) -> None:
@@ -105,6 +118,9 @@ def test_a_switch_takes_no_less_than_nothing() -> None:
     """What the second one had beside the first is told as none."""
     (said,) = judged((GOOD[0], report(900, 1700), GOOD[2])).broken
     assert said == "cycle 1700: a switch to x has taken -700 cycles"
+    (said,) = judged((GOOD[0], report(1400, 2399), GOOD[2])).broken
+    assert said == "cycle 2399: a switch to x has taken -1 cycles"
+    assert judged((GOOD[0], report(1400, 2400), GOOD[2])).broken == ()
 
 
 def test_a_run_that_is_cut_short_has_lost_nothing() -> None:

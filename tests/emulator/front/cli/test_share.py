@@ -176,13 +176,22 @@ def test_what_is_not_as_expected_is_told_with_the_seed_that_was_asked_for(tmp_pa
 
 def test_what_is_told_is_in_the_units_of_the_file(tmp_path: Path) -> None:
     """A cycle of half a microsecond, pages of 2 MiB; a slice is the shortest of those around it."""
-    text = PAGE.replace("sharing:", "sharing:\n  cycle: 500\n  page: 2048\n  groups: {team: {slice: 40}}")
+    text = PAGE.replace(
+        "sharing:", "sharing:\n  cycle: 500\n  page: 2048\n  groups: {te: {slice: 20}, team: {slice: 40}}"
+    )
     (tmp_path / "s.yaml").write_text(text.replace("memory: 100", "memory: 100, group: team, slice: 60"))
     x, y, z = json.loads(ringhil("share", "s.yaml", "--json", cwd=tmp_path).stdout)["applications"].values()
     assert [(each["told"] >> 20, each["memory"] >> 20) for each in (x, y, z)] == [(200, 180), (400, 360), (800, 720)]
     assert [each["slice_ms"] for each in (x, y, z)] == [0.02, 0.05, 0.05]
     assert [each["gpu_s"] for each in (x, y, z)] == [0.0018, 0.0018, 0.0002]
     assert 0.2 < z["step_ms"] < 0.3
+
+
+def test_who_has_not_ended_says_so(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(PAGE + "until: 2000\n")
+    lines = ringhil("share", "s.yaml", cwd=tmp_path).stdout.splitlines()
+    assert lines[2].split()[-2:] == ["-", "-"]
+    assert "x failed: the run ended before its steps were done" in lines
 
 
 def test_its_page_is_in_the_units_of_the_file(tmp_path: Path) -> None:

@@ -33,6 +33,13 @@ def test_sizes_are_whole_pages_of_what_fits_their_field() -> None:
     assert units.bytes_of(3) == 3 << 20
 
 
+def test_slices_are_whole_fours_of_cycles() -> None:
+    units = Units(cycle=100)
+    assert [units.cycles(text) for text in ("1.6", "2.4", "2.7999", "7", "default")] == [16, 24, 24, 68, None]
+    assert number(units.cycles, "1.5999") == errno.ERANGE
+    assert [units.microseconds(cycles) for cycles in (16, 24, 100, 1000)] == ["1.6", "2.4", "10", "100"]
+
+
 @pytest.mark.parametrize("text", ["", "1.5M", "1 M", "M", "1X", "0x10", "\u0661"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     assert number(Units().pages, text) == errno.EINVAL

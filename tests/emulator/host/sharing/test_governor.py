@@ -120,6 +120,14 @@ def test_contexts_are_counted_that_the_gpu_has(host: Host) -> None:
     assert text[0].startswith("contexts 1\n")
 
 
+def test_a_context_that_is_lost_in_the_midst_of_its_answers_is_not_counted(host: Host) -> None:
+    begun(host)
+    text = host.read("team/gpu.stat")
+    host.carry_out(host.a)
+    host.gpus.lose(0)
+    assert text[0].startswith("contexts 0\n")
+
+
 def test_memory_of_one_that_goes_is_given_on_when_it_has_gone() -> None:
     host = begun(Host(team="90K", a="60K", b="30K"))
     host.ask(host.a, Compute.ALLOCATE, 60)  # on its way before the end

@@ -50,7 +50,8 @@ class Groups(RuleBasedStateMachine):
         """Something for the others to work with."""
         for path in ("a", "a/a", "a/b", "b"):
             self._make(path)
-            self._give(path, "gpu.memory.max", data)
+            for name in VALUES:
+                self._give(path, name, data)
         self._start("a/a")
 
     @rule(path=PATHS, name=NAMES, what=st.sampled_from(["make", "remove", "wrong"]), data=st.data())
@@ -89,9 +90,10 @@ class Groups(RuleBasedStateMachine):
         if number is None:
             del self.groups[path]
 
-    @rule(path=PATHS, name=st.sampled_from([*VALUES, "gpu.memory.max"]), data=st.data())
-    def write(self, path: str, name: str, data: st.DataObject) -> None:
-        self._give(path, name, data)
+    @rule(name=st.sampled_from([*VALUES, "gpu.memory.max"]), data=st.data())
+    def write(self, name: str, data: st.DataObject) -> None:
+        """To a group that is there, as a rule."""
+        self._give(data.draw(st.sampled_from([*sorted(self.groups), "none"])), name, data)
 
     def _give(self, path: str, name: str, data: st.DataObject) -> None:
         text = data.draw(st.sampled_from([*VALUES[name]]))
@@ -276,4 +278,4 @@ class Groups(RuleBasedStateMachine):
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestGroups.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
