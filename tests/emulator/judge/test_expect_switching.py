@@ -1,11 +1,14 @@
 """`expect: switching`: it holds where it is so, for the policy that is played, and in no other run."""
 
+from unittest import mock
+
 import pytest
 from tests.emulator.scenario.samples import refused
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.outcome import Outcome
-from ringhil.emulator.scenario import dumps, loads
+from ringhil.emulator.scenario import SwitchPolicyName, dumps, loads
+from ringhil.emulator.scenario.expect.switching import SwitchingIs
 
 from .playing import play
 
@@ -47,6 +50,21 @@ def test_it_holds_where_it_is_so(policy: str) -> None:
         shorter = (f"overhead: {limits[0] - 1}", f"latency: {limits[1] - 1}")
         for less in (*shorter, f"utilisation: {limits[2] + 1}", f"memory: {limits[3] - 1}"):
             assert not judged(f"{{{policy}: {{{less}}}}}").expect[0].ok
+
+
+def test_what_is_just_as_much_as_its_limit_is_within_it() -> None:
+    check = SwitchingIs(SwitchPolicyName.PIPELINED, 7, 8, 50, 3, 0)
+    figures = {"overhead_ms": 0.007, "latency_ms": 0.008, "utilisation": 0.5, "memory": 3 << 20, "refused": 0}
+
+    def said(**more: float) -> str | None:
+        outcome = mock.Mock(policy=SwitchPolicyName.PIPELINED, **figures | more)
+        return check.differs(mock.Mock(switching=lambda: outcome))
+
+    assert said() is None
+    assert said(overhead_ms=0.008) == "overhead 8 us"
+    assert said(latency_ms=0.009) == "latency 9 us"
+    assert said(utilisation=0.499) == "utilisation 49.9 %"
+    assert said(memory=(3 << 20) + (1 << 18)) == "memory 3.25 MiB"
 
 
 def test_what_is_beside_it_is_judged() -> None:

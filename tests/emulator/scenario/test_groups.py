@@ -4,6 +4,7 @@ import pytest
 
 from ringhil.emulator.scenario import ApplicationGroup, dumps, json_schema, loads
 from ringhil.emulator.scenario.sharing import MOST_GROUPS
+from ringhil.protocol.wire import FIRST_COMMAND
 
 from .samples import refused
 
@@ -84,6 +85,10 @@ def test_a_name_is_not_taken_for_the_beginning_of_another() -> None:
         (groups("{%s: {}}" % ("§" + "n" * 256)), "found a name of 256 letters; allowed are 255"),
         (groups("{x: {}}").replace("{x: {gpu", "{§x: {gpu"), "'x' is a group; the application's own group would have"),
         (groups(nested(8).replace("g7", "§g7")), "is 8 groups deep; allowed are 7"),
+        (
+            groups("{t: {groups: {x: {}}}}", ", group: t").replace("{x: {gpu", "{§x: {gpu"),
+            "'t/x' is a group; the application",
+        ),
         (HEAD + ONE.replace("x:", "§" + "n" * 256 + ":") % "", "found a name of 256 letters"),
     ],
 )
@@ -103,3 +108,17 @@ def test_the_deepest_load_and_the_schema_has_them() -> None:
     assert loads(groups(nested(7), ", group: g0/g1/g2/g3/g4/g5/g6")).sharing is not None
     group = json_schema()["$defs"]["ApplicationGroup"]
     assert set(group["properties"]) == {"memory", "slice", "priority", "groups"}
+
+
+def test_names_may_be_long_and_those_of_other_groups() -> None:
+    long = "n" * 255
+    sharing = loads(groups(f"{{{long}: {{}}, x: {{}}}}", f", group: {long}")).sharing
+    assert sharing is not None
+    assert [(each.name, each.group) for each in sharing.applications] == [("x", long)]
+
+
+def test_there_are_as_many_units_beside_applications_as_have_numbers() -> None:
+    text = HEAD + ONE % ""
+    assert loads(f"{text}workload: {{units: {FIRST_COMMAND}}}\n").workload is not None
+    error = refused(f"{text}workload: {{units: §{FIRST_COMMAND + 1}}}\n")
+    assert f"found {FIRST_COMMAND + 1}; beside applications allowed are {FIRST_COMMAND} at most" in str(error)

@@ -46,6 +46,35 @@ def test_a_piece_is_as_long_as_a_command_can_be(piece: int, size: int) -> None:
     assert switching.piece_on_wire == size
 
 
+def test_a_task_has_four_parts_or_as_many_as_it_has_layers() -> None:
+    switching = loads(GOOD.replace("subtasks: 5, ", "")).switching
+    assert switching is not None
+    assert [len(task.parts) for task in switching.tasks] == [2, 4]
+
+
+@pytest.mark.parametrize("environment", [100, 163])
+def test_its_environment_takes_room_beside_its_parts(environment: int) -> None:
+    """Below the first preset value, and on the GPU: there the model is one piece."""
+    text = GOOD.replace("environment: 100", f"environment: {environment}")
+
+    def said(old: str, new: str) -> str:
+        try:
+            loads(text.replace(old, new))
+        except ScenarioError as error:
+            return str(error).partition("switching.tasks.r: ")[2]
+        return "good"
+
+    parts = 1149  # pages of the model
+    first, room = environment + parts, environment + parts - 1
+    assert said("gpu: a.1", f"gpu: a.1\n  first_preset: {first}") == "good"
+    wanted = f"it takes {first} pages; the first preset value is {first - 1}"
+    assert said("gpu: a.1", f"gpu: a.1\n  first_preset: {first - 1}") == wanted
+    on_gpu = "gpus: 3}}}}, settings: {{device_memory: {}}}}}"
+    wanted = f"it takes {room} pages as a whole; the GPU has {room - 1} (device_memory)"
+    assert said("gpus: 3}}}", on_gpu.format(room - 1)) == wanted
+    assert said("gpus: 3}}}", on_gpu.format(first)) == "good"
+
+
 def test_policies_of_a_file_are_those_that_there_are() -> None:
     assert list(SWITCH_POLICIES) == list(SwitchPolicyName)
 
