@@ -1,7 +1,7 @@
 """Every mutant of a source: where in it a mistake can be, and which.
 
 Left out: docstrings, texts, annotations, decorators, assertions (they tell the type checker what is so), what is
-raised, what is logged, `__repr__` and `__str__`, and unions of types.
+raised, what is logged, `__repr__` and `__str__`, and types that are given names.
 """
 
 import ast
@@ -21,6 +21,8 @@ _SUFFIXES = (".py", ".sv", ".cpp", ".h", ".yaml")
 
 # Where a list comes back from a call, of another file or together with something else.
 _LISTS = ("actions", "ended", "times")
+
+_GENERIC = ("Callable", "Generator", "tuple")  # types that the sources give names
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -160,8 +162,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """Of a field or item it may be left out; a name, or the field of a new object, would only be unknown."""
-        if not self._within and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.BitOr):
-            return  # a union of types
+        if not self._within and _is_type(node.value):
+            return
         kept = any(isinstance(part, ast.Attribute | ast.Subscript) for part in _targets(node))
         if kept and self._within[-1:] != ["__init__"]:
             self._deleted(node)
@@ -284,6 +286,13 @@ def _list_names(function: _Function) -> set[str]:
 def _targets(node: ast.Assign) -> Iterator[ast.expr]:
     for target in node.targets:
         yield from target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def _is_type(value: ast.expr) -> bool:
+    """A union of types, or a generic one."""
+    if isinstance(value, ast.Subscript):
+        return isinstance(value.value, ast.Name) and value.value.id in _GENERIC
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)
 
 
 def _sides(node: ast.BinOp) -> tuple[ast.expr, ast.expr]:

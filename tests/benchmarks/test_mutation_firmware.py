@@ -24,6 +24,8 @@ SOURCE = '''
 """Not 1 + 2."""
 import logging
 LIMIT = 3
+Program = Generator[int | str, int | None, None]
+Either = int | str
 _log = logging.getLogger(f"{LIMIT + 1}")
 class Box:
     """Not here."""
