@@ -141,7 +141,7 @@ def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", [pytest.param(2, marks=pytest.mark.slow(part="benches")), 109])
 def test_at_random_moments_it_goes_on_as_it_did(tmp_path: Path, program: str, seed: int) -> None:
-    assert check(tmp_path / "r", program, seed, 4)["asked"]
+    assert check(tmp_path / "r", program, seed, 2)["asked"]
 
 
 @pytest.mark.slow(part="benches")

@@ -165,9 +165,10 @@ def test_a_recording_is_left_when_asked_for_and_is_that_of_the_failing_run(tmp_p
     assert facts["recording"] == "run.rec"
     again = ringhil(tmp_path, "replay", folder / "run.rec")
     assert again.returncode == 0
-    assert again.stdout.endswith("verdict fail\n")
     with Recording(folder / "run.rec") as recording:
         assert recording.outcome is not None
+        failures = "".join(f"failed: {text}\n" for text in recording.outcome["failures"])
+        assert again.stdout.endswith(f"; verdict fail\n{failures}")
         said = [text.partition(": ")[2] for text in recording.outcome["failures"]]
     assert said == [failure["text"] for failure in facts["failures"]]
 
