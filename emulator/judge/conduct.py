@@ -333,6 +333,7 @@ class Conduct:
 
     def _taken_in(self, o: TakenIn) -> None:
         self.beginning.look(o.cycle)
+        self.tasks.counted.look(o.cycle)
         work = self._cpu.work
         booked, fenced = work.completed - self._completed, work.fenced - self._fenced
         self._completed, self._fenced = work.completed, work.fenced
@@ -342,6 +343,10 @@ class Conduct:
         message = None
         if not o.bad and not fenced and o.frame[0] in (Result.KIND, Acknowledgement.KIND):
             message = _decoded(o.frame)
+        if isinstance(message, Result | Acknowledgement):
+            self.tasks.answered(message, o.cycle)
+        elif o.frame[0] == Report.KIND and not o.bad and not fenced:
+            self.tasks.reported(self._wiring.place(o.cell)[0], o.cycle)
         if isinstance(message, Result) and message.unit < work.units and message.source_card < len(self._cpu.cards):
             if booked:
                 self._done_at = o.cycle if work.completed == work.units else None

@@ -14,14 +14,14 @@ from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
 from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import Flapped, PassedOn, Struck, TakenIn
-from ringhil.protocol import codec
-from ringhil.protocol.frames import Acknowledgement, Report, Result, Work
+from ringhil.emulator.server.observations import Flapped, PassedOn, Struck
+from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import CONTEXTS
 
 
 class TasksConduct:
-    """`silence`: cycles without a report after which a card isn't counted."""
+    """`silence`: cycles without a report after which a card isn't counted. Give it what the CPU takes in (`answered`,
+    `reported`); the rest it hears itself."""
 
     def __init__(self, server: LiveServer, silence: int) -> None:
         self._server, self._wiring, self._cpu = server, server.wiring, server.cpu
@@ -33,12 +33,10 @@ class TasksConduct:
         self.freed_parts = FreedParts(plan, self.given_back.is_lost)
         self.terms = _terms(server)
         self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
-        self._fenced = 0
         listen = server.observations.listen
         listen(Struck, self._struck)
         listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
         listen(PassedOn, self._passed_on)
-        listen(TakenIn, self._taken_in)
         listen(FromCpu, self._from_cpu)
 
     def _from_cpu(self, o: FromCpu) -> None:
@@ -79,26 +77,14 @@ class TasksConduct:
         self.given_back.lost(gpu)
         self.turns.struck(gpu)
 
-    def _taken_in(self, o: TakenIn) -> None:
-        self.counted.look(o.cycle)
-        fenced, self._fenced = self._cpu.work.fenced > self._fenced, self._cpu.work.fenced
-        if o.bad or fenced:
-            return
-        if o.frame[0] == Report.KIND:
-            card = self._wiring.place(o.cell)[0]
-            self.one_by_one.counted(card, o.cycle)
-            self.given_back.counted(card)
-            self.terms.counted(self._cpu.cards[card])
-        elif o.frame[0] in (Result.KIND, Acknowledgement.KIND):
-            self._answered(o.frame, o.cycle)
+    def reported(self, card: int, now: int) -> None:
+        """The CPU has taken in a report of this card."""
+        self.one_by_one.counted(card, now)
+        self.given_back.counted(card)
+        self.terms.counted(self._cpu.cards[card])
 
-    def _answered(self, frame: bytes, now: int) -> None:
-        try:
-            message = codec.decode(frame, link=False)
-        except codec.FrameError:
-            return
-        if not isinstance(message, Result | Acknowledgement):
-            return
+    def answered(self, message: Result | Acknowledgement, now: int) -> None:
+        """The CPU has taken in what a GPU has answered."""
         self.one_by_one.heard(message, now)
         self.terms.heard(message, now)
         self.steps.heard(message, now)

@@ -68,7 +68,8 @@ def test_no_more_clients_are_taken_than_there_is_room_for(run: Run) -> None:
         serving.close()
 
 
-def test_who_does_not_read_is_not_read_from_until_it_does(run: Run) -> None:
+def unread(run: Run) -> tuple[Serving, Pty, int]:
+    """A client that wants to be told of all frames, and doesn't read: it is not read from any more."""
     serving, line = Serving(run), Pty()
     serving.add(0, line)
     client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
@@ -76,6 +77,11 @@ def test_who_does_not_read_is_not_read_from_until_it_does(run: Run) -> None:
     rounds = iter(range(5000))
     serving.serve(lambda: line.fileno() not in serving._selector.get_map() or next(rounds, None) is None)
     assert line.fileno() not in serving._selector.get_map()
+    return serving, line, client
+
+
+def test_who_does_not_read_is_not_read_from_until_it_does(run: Run) -> None:
+    serving, line, client = unread(run)
     for _ in range(1000):
         with suppress(BlockingIOError):
             os.read(client, 1 << 16)
@@ -133,13 +139,7 @@ def test_who_asks_much_at_once_is_answered_a_little_at_a_time(run: Run) -> None:
 
 
 def test_lines_of_clients_that_do_not_read_are_closed_too(run: Run) -> None:
-    serving, line = Serving(run), Pty()
-    serving.add(0, line)
-    client = os.open(line.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    os.write(client, wrap(encode(SubscribeRequest(1, EventKind.FRAMES))))
-    rounds = iter(range(5000))
-    serving.serve(lambda: line.fileno() not in serving._selector.get_map() or next(rounds, None) is None)
-    assert line.fileno() not in serving._selector.get_map()
+    serving, _, client = unread(run)
     serving.close()
     assert serving.deserted
     os.close(client)

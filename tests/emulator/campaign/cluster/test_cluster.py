@@ -38,6 +38,7 @@ def ring(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow(part="benches")  # a local one is also in test_firmware.py
 def test_a_local_cluster_finds_the_same_and_leaves_nobody(
     ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
