@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.sharing.amounts import refused
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import ContextRef
 from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.emulator.host.sharing.guests import Guests

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import ContextRef
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.emulator.host.sharing.process import Process
 from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training

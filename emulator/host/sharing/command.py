@@ -12,6 +12,23 @@ _HALF = 32
 _LOW = (1 << _HALF) - 1
 
 
+Gpu = tuple[int, int]  # card and number
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRef:
+    """A context of a GPU: `card` by its number."""
+
+    card: int
+    gpu: int
+    context: int
+
+    @property
+    def on(self) -> Gpu:
+        """The GPU that has it."""
+        return self.card, self.gpu
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """`amount` is in pages or cycles; `slice` and `state` in cycles; `data`: what a copy brings."""

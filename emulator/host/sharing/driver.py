@@ -7,6 +7,9 @@ launch that was asked for again may reach the GPU behind its end: then the end i
 comes, and the GPU refuses that as `running`; it is asked for under another number. When its card is counted and a GPU
 isn't there any more, all that it was asked is lost, and so are its contexts. While nobody counts the card, its commands
 wait: the next entry GPU finds the contexts as they were.
+
+A GPU that is found again may still have the contexts that were lost, and so may one that has left thirty attempts
+without an answer. They are destroyed first (`leftovers.py`): until that is answered it is asked for nothing else.
 """
 
 from collections import deque
@@ -17,7 +20,8 @@ from functools import partial
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.sharing.command import LOST, Command, Reply, answer_of, unit_of
+from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Gpu, Reply, answer_of, unit_of
+from ringhil.emulator.host.sharing.leftovers import Leftovers
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import FLIT_BYTES, AckStatus, Compute, ResultStatus
 
@@ -25,15 +29,6 @@ Then = Callable[[Reply], None]
 _MORE = 8  # times as long as the first attempt may one take at most
 _MOST = 30  # attempts without an answer, after which nobody waits any more
 _AGAIN = (AckStatus.BUSY, AckStatus.INCOMPLETE)  # it has reached nobody: a segment was lost
-
-
-@dataclass(frozen=True, slots=True)
-class ContextRef:
-    """A context of a GPU: `card` by its number."""
-
-    card: int
-    gpu: int
-    context: int
 
 
 @dataclass(slots=True)
@@ -65,6 +60,7 @@ class Driver:
         self._port, self._cards, self._patience = port, cards, patience
         self._lines: dict[ContextRef, _Line] = {}
         self._asked: dict[int, _Asked] = {}  # by unit: out, or launched
+        self._leftovers = Leftovers()
         self._number = 0
         self.resent = 0
 
@@ -74,9 +70,8 @@ class Driver:
         if card.members and place.gpu not in card.members:
             self._port.after(1, partial(then, LOST))
             return
-        line = self._lines.setdefault(place, _Line())
-        line.waiting.append(_Asked(place, command, then))
-        self._next(line)
+        self._line(place).waiting.append(_Asked(place, command, then))
+        self._next(place)
 
     def mail(self, message: Result | Acknowledgement) -> None:
         """A GPU has answered. What nobody waits for is passed over."""
@@ -88,6 +83,7 @@ class Driver:
         except KeyError:
             return
         line = self._lines[asked.place]
+        self._leftovers.answered(asked.place, asked.command.compute, asked.command.key, answer)
         if asked is line.launch:
             if answer.status is ResultStatus.STARTED:
                 asked.heard = asked.attempt
@@ -107,10 +103,12 @@ class Driver:
         """These are its members now: the contexts of others are lost."""
         for place, line in [*self._lines.items()]:
             if place.card == card.number and place.gpu not in card.members:
+                self._give_up(place)
                 del self._lines[place]
-                for asked in (line.launch, line.out, *line.waiting):
-                    if asked is not None:
-                        self._end(asked, LOST)
+                self._lose(line)
+        for gpu in range(card.size):
+            if gpu in card.members:
+                self._clear((card.number, gpu))
 
     # ------------------------------------------------------------------------------------------------------ one by one
 
@@ -125,14 +123,20 @@ class Driver:
             self._watch(asked)
         else:
             self._end(asked, answer)
-        self._next(line)
+        self._next(asked.place)
 
     def _end(self, asked: _Asked, answer: Reply) -> None:
         self._asked.pop(asked.unit, None)
         asked.then(answer)
 
-    def _next(self, line: _Line) -> None:
-        if line.out is None and line.waiting:
+    def _line(self, place: ContextRef) -> _Line:
+        return self._lines.setdefault(place, _Line())
+
+    def _next(self, place: ContextRef) -> None:
+        line = self._line(place)
+        if self._leftovers.on(place.on):
+            self._clear(place.on)
+        elif line.out is None and line.waiting:
             line.out = asked = line.waiting.popleft()
             self._send_new(asked)
 
@@ -153,6 +157,44 @@ class Driver:
         self._number += 1
         self._asked[asked.unit] = asked
         self._send(asked)
+
+    # ------------------------------------------------------------------------------------------------- what is given up
+
+    def _give_up(self, place: ContextRef) -> None:
+        """Nobody waits for this context any more."""
+        line = self._lines[place]
+        if line.out is not None and line.out.command.compute is Compute.CREATE:
+            self._leftovers.may_be_made(place, line.out.command.key)
+        self._leftovers.give_up(place)
+
+    def _lose(self, line: _Line) -> None:
+        """Tell all who wait for it."""
+        under_way = [asked for asked in (line.launch, line.out) if asked is not None]
+        line.launch = line.out = None
+        self._lose_waiting(line, under_way)
+
+    def _lose_waiting(self, line: _Line, under_way: Sequence[_Asked] = ()) -> None:
+        lost = [*under_way, *line.waiting]
+        line.waiting.clear()
+        for asked in lost:
+            self._end(asked, LOST)
+
+    def _clear(self, gpu: Gpu) -> None:
+        """Destroy what is left there, all of it at once."""
+        for place, key in [*self._leftovers.on(gpu).items()]:
+            line = self._line(place)
+            if line.out is None:
+                line.out = asked = _Asked(place, Command(Compute.DESTROY, key), partial(self._cleared, place))
+                self._send_new(asked)
+
+    def _cleared(self, place: ContextRef, answer: Reply) -> None:
+        """The last one lets through what has come meanwhile; when nobody answers, that is lost, too."""
+        clean = self._leftovers.cleared(place, answer)
+        for other in [each for each in self._lines if each.on == place.on]:
+            if clean:
+                self._next(other)
+            elif answer.status is None:
+                self._lose_waiting(self._lines[other])
 
     # ------------------------------------------------------------------------------------------------------------ wire
 
@@ -189,8 +231,7 @@ class Driver:
         line = self._lines[asked.place]
         if asked.attempt - asked.heard < _MOST:
             self._send(asked)
-        elif asked is line.launch:
-            line.launch = None
-            self._end(asked, LOST)
         else:
-            self._answered(line, asked, LOST)
+            self._give_up(asked.place)
+            self._lose(line)
+            self._next(asked.place)

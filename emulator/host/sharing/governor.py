@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.sharing.command import Command, Reply
+from ringhil.emulator.host.sharing.command import Command, ContextRef, Gpu, Reply
 from ringhil.emulator.host.sharing.division import MemoryClaim, divided
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver, Then
+from ringhil.emulator.host.sharing.driver import Driver, Then
 from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup, Used
 from ringhil.protocol.wire import CONTEXTS, AckStatus, Compute, Query
 
 NO_LIMIT = (1 << 32) - 1  # pages
 MANAGER = 0  # the key that fits everywhere
 _HOLDING = (Compute.CREATE, Compute.CONFIGURE, Compute.ALLOCATE, Compute.FREE)
-
-Gpu = tuple[int, int]  # card and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class Governor:
             if command.compute is Compute.CREATE:
                 self._contexts[place] = Context(place, member, command.state, (command, then))
                 member.places.add(place)
-                self._settle(_gpu(place))
+                self._settle(place.on)
             else:
                 self._driver.ask(place, command, then)
         elif context.first is not None or context.leaving:
@@ -107,7 +105,7 @@ class Governor:
 
     def leave(self, member: GroupMember, then: Callable[[], None]) -> None:
         """It has ended: its contexts are destroyed. `then`: they are gone."""
-        gpus = {_gpu(place) for place in member.places}
+        gpus = {place.on for place in member.places}
         for context in [self._contexts[place] for place in member.places]:
             context.later.clear()
             if context.first is not None:
@@ -140,7 +138,7 @@ class Governor:
                 later[0][1](Reply(AckStatus.EXISTS))
                 for command, then in later[1:]:
                     self.ask(context.member, context.place, command, then)
-                self._settle(_gpu(context.place))
+                self._settle(context.place.on)
 
         self.query([context], (Query.MEMORY,), known)
 
@@ -154,7 +152,7 @@ class Governor:
 
     def changed(self, then: Callable[[], None]) -> None:
         """Groups, or who is in them, have changed. `then`: the GPUs have been told, and have said so."""
-        gpus = {_gpu(place) for place in self._contexts}
+        gpus = {place.on for place in self._contexts}
         for gpu in gpus:
             self._settle(gpu)
         self._when_settled(gpus, then)
@@ -313,7 +311,7 @@ class Governor:
         if lost or (compute is Compute.DESTROY and answer.done) or (compute is Compute.CREATE and not answer.done):
             self._forget(context)
         elif context.asked is None and (held != context.held or given):
-            self._settle(_gpu(context.place))
+            self._settle(context.place.on)
 
     def _forget(self, context: Context) -> None:
         """It is not there any more."""
@@ -322,7 +320,7 @@ class Governor:
         context.member.places.discard(context.place)
         for command, then in _taken(context.later):
             self.ask(context.member, context.place, command, then)
-        self._settle(_gpu(context.place))
+        self._settle(context.place.on)
 
     # --------------------------------------------------------------------------------------------- who waits for them
 
@@ -347,10 +345,6 @@ class Governor:
         self._waiting = [each for each in self._waiting if each[0]]
         for then in ready:
             then()
-
-
-def _gpu(place: ContextRef) -> Gpu:
-    return place.card, place.gpu
 
 
 def _on(terms: Terms, compute: Compute, key: int, state: int) -> Command:

@@ -8,7 +8,7 @@ that count.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import ContextRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.sharing.amounts import Units, refused, whole
-from ringhil.emulator.host.sharing.command import Command
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver, Then
+from ringhil.emulator.host.sharing.command import Command, ContextRef
+from ringhil.emulator.host.sharing.driver import Driver, Then
 from ringhil.emulator.host.sharing.files import FILES, GroupFile
 from ringhil.emulator.host.sharing.governor import Governor
 from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import ContextRef
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.conduct import Conduct

@@ -5,8 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.sharing.command import Command, Reply
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
 from ringhil.emulator.host.sharing.process import Busy
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.host.sharing.switching.queue import RequestQueue

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.sharing.command import Command, Reply
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver
+from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
+from ringhil.emulator.host.sharing.driver import Driver
 from ringhil.emulator.host.sharing.process import Busy
 from ringhil.protocol.wire import AckStatus
 

@@ -7,8 +7,8 @@ from typing import cast
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.sharing.amounts import Units
-from ringhil.emulator.host.sharing.command import LOST, Command, Reply
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver, Then
+from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Reply
+from ringhil.emulator.host.sharing.driver import Driver, Then
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
 

@@ -12,8 +12,8 @@ import pytest
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.sharing.command import LOST, Command, Reply
-from ringhil.emulator.host.sharing.driver import ContextRef, Driver
+from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Reply
+from ringhil.emulator.host.sharing.driver import Driver
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.firmware.grantor import Grantor

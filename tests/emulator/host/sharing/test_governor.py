@@ -2,8 +2,7 @@
 
 import pytest
 
-from ringhil.emulator.host.sharing.command import Command, Reply
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
 from ringhil.emulator.host.sharing.group import GroupMember, Used
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus

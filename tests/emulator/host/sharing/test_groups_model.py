@@ -8,8 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ringhil.emulator.host.sharing.command import Command
-from ringhil.emulator.host.sharing.driver import ContextRef
+from ringhil.emulator.host.sharing.command import Command, ContextRef
 from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
 from ringhil.protocol.wire import Compute
 
