@@ -9,6 +9,7 @@ until a context is created anew.
 
 from dataclasses import dataclass, field
 
+from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, Gpu, SeenCommand
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
@@ -34,6 +35,7 @@ class _Context:
     ran: int = 0  # by the launches that are over
     launches: set[int] = field(default_factory=set)  # of which no end has been heard, by unit
     quiet: int = 0  # when the last end was heard
+    lost: bool = False  # what it was asked last may have been carried out, and wasn't heard
 
 
 class Isolation:
@@ -70,6 +72,13 @@ class Isolation:
         self._struck[gpu] = now
         if slow is not None:
             (self._slow.add if slow else self._slow.discard)(gpu)
+
+    def counted(self, card: CardView) -> None:
+        """The CPU has taken in a report of this card, and knows who is there."""
+        for gpu, contexts in self._contexts.items() if card.members else ():
+            if gpu[0] == card.number and gpu[1] not in card.members:
+                for context in contexts.values():
+                    context.lost = True
 
     def known(self, gpu: Gpu) -> bool:
         """No fault has ever hit this GPU."""
@@ -138,7 +147,7 @@ class Isolation:
                 self.memory.append((f"{what} holds {mine.held} pages, and may hold {mine.limit}", now))
         else:
             mine.held -= command.amount if command.compute is Compute.FREE else mine.held
-        if result.digest != mine.held << 32 | mine.limit:
+        if not mine.lost and result.digest != mine.held << 32 | mine.limit:
             said = f"{result.digest >> 32} of {result.digest & 0xFFFFFFFF}"
             self.memory.append((f"{what} says that it holds {said} pages; it is {mine.held} of {mine.limit}", now))
 

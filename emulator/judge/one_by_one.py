@@ -33,6 +33,7 @@ class OneByOne:
         # the CPU does with it.
         self._overtaken: list[tuple[Place, _Asked, int]] = []
         self._excused: set[Place] = set()  # whose task has a reason to end early
+        self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
         self.wrong: list[tuple[str, int]] = []
@@ -82,6 +83,7 @@ class OneByOne:
             if place[0] == card and place[1] not in members:
                 self._open.pop(place, None)
                 self._excused.add(place)
+                self._lost.add(place)
                 self._overtaken = [each for each in self._overtaken if each[0] != place]
         self._look(now)
 
@@ -120,5 +122,5 @@ class OneByOne:
         """The run is over. `ended`: so are all tasks, each of which waits for what it has asked for."""
         self._look(now + 1)
         for place, asked in self._open.items() if ended else ():
-            if asked.refused is not None and asked.command.key != MANAGER:
+            if asked.refused is not None and asked.command.key != MANAGER and place not in self._lost:
                 self._tell(place, asked, now)

@@ -7,6 +7,7 @@ from ringhil.emulator.judge.commands_seen import Place, SeenCommand, seen_comman
 from ringhil.emulator.judge.freed_parts import FreedParts
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.isolation import Isolation
+from ringhil.emulator.judge.left_behind import LeftBehind
 from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.terms_watch import TermsWatch
@@ -28,6 +29,7 @@ class TasksConduct:
         cards, places, plan = server.cpu.cards, _places(server), server.switching.plan
         self.isolation, self.turns = Isolation(server.scenario.server.settings.device_memory), TurnWatch(server)
         self.one_by_one, self.given_back = OneByOne(cards, places), GivenBack(cards, places)
+        self.left_behind = LeftBehind(cards, places, self._held)
         self.counted = TasksBegin(cards, silence)
         self.served = Served(plan, self.given_back.is_lost, self.counted)
         self.freed_parts = FreedParts(plan, self.given_back.is_lost)
@@ -52,6 +54,7 @@ class TasksConduct:
         self.terms.sent(command, now)
         self.steps.sent(command, now)
         self.given_back.sent(command)
+        self.left_behind.sent(command, now)
         self.served.sent(command, now)
         self.freed_parts.sent(command, now)
         self.turns.sent(command, now)
@@ -59,6 +62,7 @@ class TasksConduct:
     def _passed_on(self, o: PassedOn) -> None:
         place = (o.card, o.gpu, o.context)
         self.one_by_one.passed_on(place)
+        self.left_behind.unknown(place[:2])
         self.steps.passed_on(place)
 
     def _struck(self, o: Struck) -> None:
@@ -66,6 +70,7 @@ class TasksConduct:
             self.one_by_one.struck(None)
             self.terms.lost(None)
             self.given_back.lost(None)
+            self.left_behind.unknown(None)
         if isinstance(o.event.target, GpuRef):
             gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
             self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)
@@ -81,6 +86,8 @@ class TasksConduct:
         """The CPU has taken in a report of this card."""
         self.one_by_one.counted(card, now)
         self.given_back.counted(card)
+        self.left_behind.counted(card, now)
+        self.isolation.counted(self._cpu.cards[card])
         self.terms.counted(self._cpu.cards[card])
 
     def answered(self, message: Result | Acknowledgement, now: int) -> None:
@@ -89,11 +96,16 @@ class TasksConduct:
         self.terms.heard(message, now)
         self.steps.heard(message, now)
         self.given_back.heard(message)
+        self.left_behind.heard(message, now)
         if isinstance(message, Result):
             self.isolation.answered(message, now)
             self.served.heard(message)
             self.freed_parts.heard(message, now)
             self.turns.answered(message, now)
+
+    def _held(self, gpu: tuple[int, int]) -> int:
+        """Pages, as its register says."""
+        return self._server.engine.peek(self._wiring.cell(*gpu), "memory_held")
 
     def finish(self, now: int, *, whole: bool) -> None:
         """The run is over. `whole`: it was played until its tasks had ended."""
@@ -103,6 +115,7 @@ class TasksConduct:
         ended = self._server.applications.finished and self._server.switching.finished
         self.one_by_one.finish(now, ended=ended)
         self.given_back.finish(now, ended=ended)
+        self.left_behind.finish(now)
         reports = {name: report for name, (_, report) in self._server.applications.by_context().items()}
         self.steps.finish(reports, self.one_by_one.excused, now, whole=whole)
 

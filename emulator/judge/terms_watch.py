@@ -4,7 +4,7 @@ memory (docs/groups.md, S1).
 Read off the commands that create and configure them. Which groups there are is what the file says, until somebody
 writes to a group: then what is written there. A limit rises only when those of all others in each group leave room for
 it. When nothing is under way on a GPU, its contexts have what a fair division gives them. Of a GPU that was hit by a
-fault, or wasn't found by a census, memory isn't judged: it isn't known who is there.
+fault memory isn't judged: it isn't known who is there. Of one that wasn't found by a census, nobody is.
 """
 
 from collections import defaultdict
@@ -154,14 +154,22 @@ class TermsWatch:
             context.limit, context.held = None, 0
 
     def lost(self, gpu: Gpu | None) -> None:
-        """A fault of this GPU begins or ends, or it isn't found; None: any of them may be."""
+        """A fault of this GPU begins or ends, None: any of them may be."""
         self._unknown.update(place[:2] for place in self._contexts if gpu is None or place[:2] == gpu)
 
     def counted(self, card: CardView) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""
         for place in self._contexts if card.members else ():
             if place[0] == card.number and place[1] not in card.members:
-                self._unknown.add(place[:2])
+                self._forget(place)
+
+    def _forget(self, place: Place) -> None:
+        """It is lost, whatever it was asked."""
+        context = self._contexts[place]
+        context.limit = context.asked = None
+        context.held = 0
+        self._commands = {key: command for key, command in self._commands.items() if key[0] != place}
+        self._new = [sent for sent in self._new if sent.place != place]
 
     def finish(self, now: int) -> None:
         """The run is over."""

@@ -8,8 +8,8 @@ comes, and the GPU refuses that as `running`; it is asked for under another numb
 isn't there any more, all that it was asked is lost, and so are its contexts. While nobody counts the card, its commands
 wait: the next entry GPU finds the contexts as they were.
 
-A GPU that is found again may still have the contexts that were lost, and so may one that has left thirty attempts
-without an answer. They are destroyed first (`leftovers.py`): until that is answered it is asked for nothing else.
+A GPU that is found again may still have the contexts that were lost, and so may one whose card nobody has counted for
+thirty attempts. They are destroyed first (`leftovers.py`): until that is answered it is asked for nothing else.
 """
 
 from collections import deque
@@ -162,10 +162,12 @@ class Driver:
 
     def _give_up(self, place: ContextRef) -> None:
         """Nobody waits for this context any more."""
-        line = self._lines[place]
-        if line.out is not None and line.out.command.compute is Compute.CREATE:
-            self._leftovers.may_be_made(place, line.out.command.key)
+        self._may_be_carried_out(self._lines[place].out)
         self._leftovers.give_up(place)
+
+    def _may_be_carried_out(self, asked: _Asked | None) -> None:
+        if asked is not None and asked.command.compute is Compute.CREATE:
+            self._leftovers.may_be_made(asked.place, asked.command.key)
 
     def _lose(self, line: _Line) -> None:
         """Tell all who wait for it."""
@@ -231,7 +233,13 @@ class Driver:
         line = self._lines[asked.place]
         if asked.attempt - asked.heard < _MOST:
             self._send(asked)
-        else:
+        elif not self._cards[asked.place.card].members:
             self._give_up(asked.place)
             self._lose(line)
             self._next(asked.place)
+        elif asked is line.launch:
+            line.launch = None
+            self._end(asked, LOST)
+        else:
+            self._may_be_carried_out(asked)
+            self._answered(line, asked, LOST)

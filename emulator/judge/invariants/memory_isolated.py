@@ -15,3 +15,4 @@ class MemoryIsolated(Invariant):
         yield from first(self.evidence.tasks.isolation.memory, "answers of contexts about their memory")
         yield from first(self.evidence.tasks.terms.memory, "limits that are not what a group's memory allows")
         yield from first(self.evidence.tasks.given_back.wrong, "contexts that were not destroyed")
+        yield from first(self.evidence.tasks.left_behind.wrong, "times that a GPU kept what its tasks have lost")

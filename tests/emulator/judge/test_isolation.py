@@ -201,7 +201,7 @@ def hasty(self: Driver, line: object, asked: object, answer: Reply) -> None:
     """Takes a launch that has been taken for one that is over."""
     line.out = None  # type: ignore[attr-defined]
     self._end(asked, replace(answer, status=ResultStatus.DONE))  # type: ignore[arg-type]
-    self._next(line)  # type: ignore[arg-type]
+    self._next(asked.place)  # type: ignore[attr-defined]
 
 
 def test_plain_work_beside_applications_is_judged_as_ever() -> None:

@@ -1,0 +1,141 @@
+"""Whether contexts that their tasks have lost are destroyed when their GPU is found again, before it is asked for
+anything else; and whether a GPU holds memory that belongs to none of its tasks (docs/sharing.md, S3).
+
+What is held is read off the GPU's register, whenever a context is to be created, and at the end; what belongs to tasks
+off commands and answers. Of a GPU to which a driver outside speaks that isn't known.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.commands_seen import REACHED_NOBODY, Gpu, Place, SeenCommand
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
+
+_TELL_HELD = (Compute.CREATE, Compute.ALLOCATE, Compute.FREE)
+
+
+@dataclass(slots=True)
+class _Gpu:
+    """`held`: pages of each context that is there, or may be; `left`: those that were lost with it, and whether they
+    are being destroyed; `asked`: what isn't answered, by unit; `launches`: those that were taken."""
+
+    held: dict[Place, int]
+    left: dict[Place, bool]
+    asked: dict[int, SeenCommand]
+    launches: dict[int, Place]
+    counted: bool = True
+
+    @property
+    def most(self) -> int:
+        """Pages that may be held by contexts that somebody uses."""
+        coming = (command.amount for command in self.asked.values() if command.compute is Compute.ALLOCATE)
+        return sum(self.held.values()) + sum(coming)
+
+
+class LeftBehind:
+    """`places`: contexts of the tasks. `views`: what the CPU knows of its cards. `held`: pages that a GPU holds now."""
+
+    def __init__(self, views: Sequence[CardView], places: Collection[Place], held: Callable[[Gpu], int]) -> None:
+        self._views, self._places, self._held = views, frozenset(places), held
+        self._gpus = defaultdict[Gpu, _Gpu](lambda: _Gpu({}, {}, {}, {}))
+        self._seen: set[tuple[Gpu, int]] = set()
+        self._unknown: set[Gpu] = set()
+        # What was asked for while something was left: an answer is told after what the CPU does with it.
+        self._early: list[tuple[Gpu, str, int]] = []
+        self.wrong: list[tuple[str, int]] = []
+
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command."""
+        if command.place not in self._places or (command.gpu, command.unit) in self._seen:
+            return
+        self._look(now)
+        self._seen.add((command.gpu, command.unit))
+        gpu = self._gpus[command.gpu]
+        gpu.asked[command.unit] = command
+        if command.compute is Compute.DESTROY and command.place in gpu.left:
+            gpu.left[command.place] = True
+        elif gpu.left and command.compute is not Compute.DESTROY:
+            what = f"context {command.context} of {_name(command.gpu)} was asked for something ({command.compute})"
+            self._early.append((command.gpu, what, now))
+        if command.compute is Compute.CREATE:
+            self._compare(command.gpu, now)
+            gpu.held.setdefault(command.place, 0)
+
+    def heard(self, message: Result | Acknowledgement, now: int) -> None:
+        """The CPU has taken in what a GPU has answered."""
+        self._look(now)
+        gpu = self._gpus.get((message.source_card, message.source))
+        refused = isinstance(message, Acknowledgement)
+        if gpu is None or (refused and message.status in REACHED_NOBODY):
+            return
+        if message.unit in gpu.launches and refused and message.status == AckStatus.NO_CONTEXT.code:
+            gpu.held.pop(gpu.launches.pop(message.unit), None)
+        if message.unit not in gpu.asked:
+            return
+        command = gpu.asked.pop(message.unit)
+        place, done = command.place, not refused and message.status == ResultStatus.DONE.code
+        if command.compute is Compute.DESTROY:
+            gpu.left.pop(place, None)
+        elif command.compute is Compute.LAUNCH:
+            gpu.launches[message.unit] = place
+        if done and isinstance(message, Result) and command.compute in _TELL_HELD:
+            gpu.held[place] = message.digest >> 32
+        elif _is_gone(command, message, done=done):
+            gpu.held.pop(place, None)
+
+    def counted(self, card: int, now: int) -> None:
+        """The CPU has taken in a report of this card, and knows who is there."""
+        self._look(now)
+        members = self._views[card].members
+        for (number, index), gpu in self._gpus.items() if members else ():
+            if number != card:
+                continue
+            gpu.counted = index in members
+            if not gpu.counted:
+                gpu.left = dict.fromkeys([*gpu.left, *gpu.held], False)
+                gpu.held, gpu.asked, gpu.launches = {}, {}, {}
+
+    def unknown(self, gpu: Gpu | None) -> None:
+        """It isn't known what there is in this GPU; None: in all of them."""
+        self._unknown.update(place[:2] for place in self._places if gpu is None or place[:2] == gpu)
+
+    def finish(self, now: int) -> None:
+        """The run is over."""
+        self._look(now + 1)
+        for gpu, known in self._gpus.items():
+            if not known.counted:
+                continue
+            kept = [place[2] for place, asked in known.left.items() if not asked]
+            if kept and gpu not in self._unknown:
+                what = f"{_name(gpu)} was found again, and was not asked to destroy what it had"
+                self.wrong.append((f"{what}: contexts {', '.join(map(str, sorted(kept)))}", now))
+            elif not known.left:
+                self._compare(gpu, now)
+
+    def _look(self, now: int) -> None:
+        for gpu, what, at in self._early:
+            left = self._gpus[gpu].left
+            if at < now and left and gpu not in self._unknown:
+                numbers = ", ".join(str(place[2]) for place in sorted(left))
+                self.wrong.append((f"{what} before those that were lost there were destroyed: {numbers}", at))
+        self._early = [each for each in self._early if each[2] >= now]
+
+    def _compare(self, gpu: Gpu, now: int) -> None:
+        held, most = self._held(gpu), self._gpus[gpu].most
+        if held > most and gpu not in self._unknown:
+            self.wrong.append((f"{_name(gpu)} holds {held} pages, of which its tasks have {most}", now))
+
+
+def _is_gone(command: SeenCommand, message: Result | Acknowledgement, *, done: bool) -> bool:
+    if command.compute is Compute.CREATE:
+        return not done
+    if isinstance(message, Acknowledgement):
+        return message.status == AckStatus.NO_CONTEXT.code
+    return done and command.compute is Compute.DESTROY
+
+
+def _name(gpu: Gpu) -> str:
+    return f"GPU {gpu[1]}, card {gpu[0]}"
