@@ -95,6 +95,48 @@ def trouble(seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def cut_off(seed: int) -> str:
+    """Applications of few groups, some come late; their GPU is cut off and is found again, once or several times."""
+    rng = random.Random(f"cut off {seed}")
+    size = rng.choice([4, 5])
+    memory = rng.choice([100, 600, 3000])
+    gpu = rng.randrange(size)
+    applications = []
+    for name in "uvwxyz"[: rng.randint(1, 6)]:
+        parts = [
+            f"gpu: a.{gpu if rng.random() < 0.8 else rng.randrange(size)}",
+            f"steps: {rng.randint(1, 20)}, wants: {rng.choice([1, 30, 60, 100])}",
+            f"host: {rng.choice([0, 50, 700])}, compute: {rng.choice([1, 90, 800, 5000])}",
+            *([f"input: {rng.choice([1, 300, 4000])}"] if rng.random() < 0.3 else []),
+            *([f"piece: {rng.choice([7, 100])}"] if memory < 3000 and rng.random() < 0.5 else []),
+            *([f"group: {path}"] if (path := rng.choice(["", "g", "g", "h/i"])) else []),
+            *([f"start: {rng.randrange(60000)}"] if rng.random() < 0.6 else []),
+        ]
+        applications.append(f"    {name}: {{{_terms(rng, memory, parts)}}}")
+    ends = [f"link: a.{(gpu + step) % size}-a.{(gpu + step + 1) % size}" for step in (-1, 0)]
+    events, at = [], rng.randrange(3000, 20_000)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        back = at + rng.randrange(1, 20_000)
+        for end in ends:
+            events.append(f"{{at: {at + rng.choice([0, 0, 700])}, fault: link_cut, {end}}}")
+            events.append(f"{{at: {back + rng.choice([800, 800, 5000])}, clear: link_cut, {end}}}")
+        at = back + rng.randrange(5001, 20_000)
+    if rng.random() < 0.3:
+        more = f"{rng.choice(['dead', 'hang', 'slow'])}, gpu: a.{rng.choice([gpu, rng.randrange(size)])}"
+        at = rng.randrange(3000, 40_000)
+        events += [f"{{at: {at}, fault: {more}}}", f"{{at: {at + rng.choice([50, 900, 9000])}, clear: {more}}}"]
+    settings = [f"device_memory: {memory}", *([_SHORT] if rng.random() < 0.5 else [])]
+    lines = [
+        f"server: {{cards: {{a: {{gpus: {size}, host_links: [0, 1]}}}}, settings: {{{', '.join(settings)}}}}}",
+        "sharing:",
+        f"  groups: {{g: {{{_terms(rng, memory)}}}, h: {{{_terms(rng, memory, ['groups: {i: {}}'])}}}}}",
+        "  applications:",
+        *applications,
+        f"timeline: [{', '.join(events)}]",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def switching(seed: int) -> str:
     """Requests for tasks of a few layers, by any policy, on one GPU or two."""
     rng = random.Random(f"switching {seed}")
