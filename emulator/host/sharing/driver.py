@@ -167,7 +167,7 @@ class Driver:
 
     def _may_be_carried_out(self, asked: _Asked | None) -> None:
         if asked is not None and asked.command.compute is Compute.CREATE:
-            self._leftovers.may_be_made(asked.place, asked.command.key)
+            self._leftovers.made(asked.place, asked.command.key)
 
     def _lose(self, line: _Line) -> None:
         """Tell all who wait for it."""
@@ -236,7 +236,6 @@ class Driver:
         elif not self._cards[asked.place.card].members:
             self._give_up(asked.place)
             self._lose(line)
-            self._next(asked.place)
         elif asked is line.launch:
             line.launch = None
             self._end(asked, LOST)

@@ -17,14 +17,14 @@ class Leftovers:
         self._made: dict[ContextRef, int] = {}  # keys
         self._left: dict[Gpu, dict[ContextRef, int]] = {}
 
-    def may_be_made(self, place: ContextRef, key: int) -> None:
-        """Nobody will hear what has become of a command that creates it."""
-        self._made.setdefault(place, key)
+    def made(self, place: ContextRef, key: int) -> None:
+        """It has been created; or may have been, and nobody will hear of it."""
+        self._made[place] = key
 
     def answered(self, place: ContextRef, compute: Compute, key: int, answer: Reply) -> None:
         """A GPU has answered a command with this key."""
         if compute is Compute.CREATE and answer.done:
-            self._made[place] = key
+            self.made(place, key)
         elif answer.status is AckStatus.NO_CONTEXT or (compute is Compute.DESTROY and answer.done):
             self._made.pop(place, None)
 

@@ -122,8 +122,21 @@ def test_one_that_nobody_has_heard_of_may_have_been_made() -> None:
     assert sorted(desk.asked()) == [(context, "destroy", 50 + context) for context in (1, 3, 7)]
 
 
+def test_the_last_one_that_was_made_is_destroyed() -> None:
+    """Its GPU had begun anew, and nobody had noticed."""
+    desk = Clearing()
+    desk.ask(3, CREATE, key=9)
+    desk.answer(DONE)
+    desk.new()
+    desk.count(*OTHERS)
+    desk.count(*ALL)
+    assert desk.asked() == [(1, "destroy", 51), (3, "destroy", 9)]
+
+
 def test_one_that_was_refused_was_not_made() -> None:
     desk = Clearing()
+    desk.ask(3, DESTROY, key=9)
+    desk.refuse(AckStatus.FOREIGN, desk.new()[0].unit)
     desk.ask(7, CREATE)
     desk.refuse(AckStatus.EXISTS, desk.new()[0].unit)
     desk.ask(3, CREATE, key=9)
@@ -169,13 +182,21 @@ def test_when_nobody_answers_those_that_wait_are_lost_and_it_is_asked_once_more(
     desk.ask(1, CREATE)
     desk.ask(5, CREATE)
     while len(desk.told) < 2:
-        assert {work.unit for work in desk.new()} <= units
+        assert {work.unit for work in desk.new() if work.destination == GPU} <= units
         desk.port.pass_time(8 * PATIENCE)
+        if desk.port.now == 160 * PATIENCE:
+            desk.ask(1, gpu=1)
+            desk.ask(1, gpu=1)
         assert desk.port.now < 1000 * PATIENCE
     assert desk.told == [LOST, LOST]
+    assert desk.port.now > 160 * PATIENCE
+    unit = next(work.unit for work in reversed(desk.port.sent) if work.destination == 1)
+    desk.answer(DONE, unit, source=1)
+    assert desk.told[2:] == [Reply(DONE, 0, 40)]
+    assert [work.unit for work in desk.new() if work.destination == 1][-1] > unit
     assert {work.attempt for work in desk.port.sent if work.unit in units} == set(range(1, 31))
     desk.port.pass_time(20 * PATIENCE)
-    again = {work.context: work.unit for work in desk.new() if work.unit not in units}
+    again = {work.context: work.unit for work in desk.new() if work.destination == GPU and work.unit not in units}
     assert {*again} == {1, 3}
     for unit in again.values():
         desk.answer(DONE, unit)
@@ -197,7 +218,6 @@ def test_a_context_that_was_given_up_while_nobody_counted_its_card_is_destroyed_
     assert desk.told == [LOST, LOST, LOST]
     desk.new()
     desk.ask(3)
-    desk.port.pass_time(8 * PATIENCE)
     cleared = desk.new()
     assert {(work.context, work.compute) for work in cleared} == {(1, DESTROY.code)}
     desk.count(*ALL)
@@ -207,6 +227,11 @@ def test_a_context_that_was_given_up_while_nobody_counted_its_card_is_destroyed_
     assert desk.told[3:] == [Reply(DONE, 0, 40)]
     desk.ask(1, CREATE)
     assert desk.asked() == [(1, "create", 51)]
+    desk.answer(DONE)
+    desk.ask(1, Compute.LAUNCH)
+    desk.answer(ResultStatus.RUNNING)  # it isn't the one that was given up: that was cancelled
+    desk.port.pass_time(1)
+    assert desk.asked() == [(1, "launch", 51)] * 2
 
 
 @pytest.mark.parametrize("compute", [CREATE, Compute.LAUNCH])
