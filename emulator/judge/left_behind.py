@@ -6,7 +6,7 @@ off commands and answers. Of a GPU to which a driver outside speaks that isn't k
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
@@ -58,7 +58,7 @@ class LeftBehind:
         if command.compute is Compute.DESTROY and command.place in gpu.left:
             gpu.left[command.place] = True
         elif gpu.left and command.compute is not Compute.DESTROY:
-            what = f"context {command.context} of {_name(command.gpu)} was asked for something ({command.compute})"
+            what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute}"
             self._early.append((command.gpu, what, now))
         if command.compute is Compute.CREATE:
             self._compare(command.gpu, now)
@@ -108,10 +108,10 @@ class LeftBehind:
         for gpu, known in self._gpus.items():
             if not known.counted:
                 continue
-            kept = [place[2] for place, asked in known.left.items() if not asked]
+            kept = [place for place, asked in known.left.items() if not asked]
             if kept and gpu not in self._unknown:
-                what = f"{_name(gpu)} was found again, and was not asked to destroy what it had"
-                self.wrong.append((f"{what}: contexts {', '.join(map(str, sorted(kept)))}", now))
+                what = f"{_name(gpu)}, was found again, and was not asked to give back {_contexts(kept)}"
+                self.wrong.append((what, now))
             elif not known.left:
                 self._compare(gpu, now)
 
@@ -119,14 +119,13 @@ class LeftBehind:
         for gpu, what, at in self._early:
             left = self._gpus[gpu].left
             if at < now and left and gpu not in self._unknown:
-                numbers = ", ".join(str(place[2]) for place in sorted(left))
-                self.wrong.append((f"{what} before those that were lost there were destroyed: {numbers}", at))
+                self.wrong.append((f"{what} before it had given back {_contexts(left)}", at))
         self._early = [each for each in self._early if each[2] >= now]
 
     def _compare(self, gpu: Gpu, now: int) -> None:
         held, most = self._held(gpu), self._gpus[gpu].most
         if held > most and gpu not in self._unknown:
-            self.wrong.append((f"{_name(gpu)} holds {held} pages, of which its tasks have {most}", now))
+            self.wrong.append((f"{_name(gpu)}, holds {held} pages, of which its tasks have {most}", now))
 
 
 def _is_gone(command: SeenCommand, message: Result | Acknowledgement, *, done: bool) -> bool:
@@ -139,3 +138,7 @@ def _is_gone(command: SeenCommand, message: Result | Acknowledgement, *, done: b
 
 def _name(gpu: Gpu) -> str:
     return f"GPU {gpu[1]}, card {gpu[0]}"
+
+
+def _contexts(places: Iterable[Place]) -> str:
+    return ", ".join(f"context {place[2]}" for place in sorted(places))

@@ -1,10 +1,21 @@
-"""A GPU that nothing has happened to, and that no census finds any more: its tasks fail, and that is no mistake."""
+"""A GPU that nothing has happened to, and that no census finds any more: its tasks fail, and that is no mistake. When
+it is found again it must give back what they had."""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
-from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.host.sharing.command import ContextRef, Gpu
+from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.host.sharing.leftovers import Leftovers
+from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
+
+from . import any_sharing
+from .playing import assert_named, play
 
 TEXT = """
 server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}}}
@@ -12,19 +23,140 @@ sharing:
   groups: {{team: {{memory: 600}}}}
   applications:
     x: {{gpu: a.2, group: team, wants: 30, steps: 40, compute: 900}}
-    y: {{gpu: a.2, group: team, wants: 30, steps: 40, host: 300, compute: 900, start: {start}}}
+    y: {{gpu: a.2, group: team, wants: {wants}, steps: 40, host: 300, compute: 900, start: {start}}}
 timeline:
 - {{at: 12000, fault: link_cut, link: a.1-a.2}}
 - {{at: 12000, fault: link_cut, link: a.2-a.3}}
 - {{at: {back}, clear: link_cut, link: a.2-a.3}}
 """
+FOUND, CLEARED = 20_306, 20_406  # cycles in which the CPU asks for what x had, and in which that is answered
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return cells_library()
 
 
 @pytest.mark.parametrize(("start", "back"), [(0, 90_000), (14_000, 90_000), (0, 26_000)])
-def test_no_alarm_is_false(start: int, back: int) -> None:
+def test_no_alarm_is_false(library: Library, start: int, back: int) -> None:
     """Also of who comes later, and when it is found again."""
-    run = Run(loads(TEXT.format(start=start, back=back)), cells_library())
-    outcome = run.run()
-    run.close()
+    outcome = play(loads(TEXT.format(start=start, back=back, wants=30)), library)
     assert outcome.failures == ()
-    assert [str(each.why).rpartition(": ")[2] for each in outcome.applications.values()] == ["the GPU was lost"] * 2
+    assert whys(outcome) == ["the GPU was lost"] * 2
+
+
+def whys(outcome: Outcome) -> list[str]:
+    return [str(each.why).rpartition(": ")[2] for each in outcome.applications.values()]
+
+
+class Came(NamedTuple):
+    """How an application fared that came when the GPU was found again, and pages that it held at certain cycles."""
+
+    outcome: Outcome
+    held: list[int]
+
+
+def came(library: Library, start: int, *cycles: int) -> Came:
+    run = Run(loads(TEXT.format(start=start, back=20_000, wants=100)), library)
+    run.start()
+    held = []
+    for cycle in cycles:
+        run.run_to(cycle)
+        held.append(run.engine.peek(2, "memory_held"))
+    outcome = run.finish()
+    held.append(run.engine.peek(2, "memory_held"))
+    run.close()
+    return Came(outcome, held)
+
+
+@pytest.mark.parametrize("start", [20_011, 20_054, 20_110, 30_000])  # meanwhile, as soon as that is over, later
+def test_a_gpu_that_is_found_again_has_nothing_of_what_was_lost(library: Library, start: int) -> None:
+    """The group has 600 pages, of which x took 180; y gets all of them."""
+    outcome, held = came(library, start, 11_000, FOUND, CLEARED, start + 6000)
+    assert held == [180, 180, 0, 600, 0]
+    assert outcome.failures == ()
+    assert whys(outcome) == ["the GPU was lost", "None"]
+
+
+def test_who_asks_before_it_is_found_again_has_lost_it(library: Library) -> None:
+    outcome, _ = came(library, 19_000)
+    assert outcome.failures == ()
+    assert whys(outcome) == ["the GPU was lost"] * 2
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(n, marks=pytest.mark.slow(part="alarms")) for n in range(12, 400))]
+)
+def test_whoever_is_cut_off_whenever(library: Library, seed: int) -> None:
+    """No run fails: so each GPU has given back what was lost, and no group had more than it may."""
+    text = any_sharing.cut_off(seed)
+    assert play(loads(text), library).failures == (), text
+
+
+Mistake = Callable[[pytest.MonkeyPatch], None]
+
+
+def forgets(patch: pytest.MonkeyPatch) -> None:
+    """What was given up is left where it is."""
+    patch.setattr(Leftovers, "on", lambda self, gpu: {})
+
+
+def forgets_one(patch: pytest.MonkeyPatch) -> None:
+    def all_but_the_first(self: Leftovers, gpu: Gpu) -> dict[ContextRef, int]:
+        return dict([*self._left.get(gpu, {}).items()][1:])
+
+    patch.setattr(Leftovers, "on", all_but_the_first)
+
+
+def takes_another_key(patch: pytest.MonkeyPatch) -> None:
+    """The GPU refuses that, and the CPU believes that the context isn't its own."""
+    give_up = Leftovers.give_up
+
+    def spoil(self: Leftovers, place: ContextRef) -> None:
+        give_up(self, place)
+        for left in self._left.values():
+            left[place] = 77
+
+    patch.setattr(Leftovers, "give_up", spoil)
+
+
+def waits_for_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Whoever comes is served while that is being destroyed."""
+
+    def following(self: Driver, place: ContextRef) -> None:
+        line = self._line(place)
+        if line.out is None and line.waiting:
+            line.out = asked = line.waiting.popleft()
+            self._send_new(asked)
+
+    patch.setattr(Driver, "_next", following)
+
+
+def forgets_what_is_on_its_way(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Driver, "_may_be_carried_out", lambda self, asked: None)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "start", "says"),
+    [
+        (forgets, 30_000, "was asked to create before it had given back context 1"),
+        (forgets, 30_000, "GPU 2, card 0, holds 180 pages, of which its tasks have 0"),
+        (forgets, 19_000, "GPU 2, card 0, was found again, and was not asked to give back context 1"),
+        (forgets_one, 30_000, "GPU 2, card 0, holds 180 pages, of which its tasks have 0"),
+        (takes_another_key, 30_000, "GPU 2, card 0, holds 180 pages, of which its tasks have 0"),
+        (
+            waits_for_nothing,
+            20_054,
+            "context 2 of GPU 2, card 0, was asked to create before it had given back context 1",
+        ),
+    ],
+)
+def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch, mistake: Mistake, start: int, says: str) -> None:
+    text = TEXT.format(start=start, back=20_000, wants=100)
+    assert_named(mistake, text, "memory_isolated", says, monkeypatch)
+
+
+def test_a_context_that_nobody_has_heard_of_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was being created when its GPU was cut off."""
+    text = TEXT.format(start=11_660, back=20_000, wants=100)
+    assert_named(forgets_what_is_on_its_way, text, "memory_isolated", "give back context 2", monkeypatch)
