@@ -51,7 +51,6 @@ class LeftBehind:
         """The CPU sends a command."""
         if command.place not in self._places or (command.gpu, command.unit) in self._seen:
             return
-        self._look(now)
         self._seen.add((command.gpu, command.unit))
         gpu = self._gpus[command.gpu]
         gpu.asked[command.unit] = command

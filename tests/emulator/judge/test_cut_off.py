@@ -93,6 +93,45 @@ def test_whoever_is_cut_off_whenever(library: Library, seed: int) -> None:
     assert play(loads(text), library).failures == (), text
 
 
+LATER = "    z: {gpu: a.2, group: team, wants: 100, steps: 3, compute: 900, start: 30000}\ntimeline:"
+
+
+@pytest.mark.parametrize("start", [11_600, 11_690])  # its context is being created, or room for it is being made
+def test_whoever_is_under_way_counts_no_more(library: Library, start: int) -> None:
+    text = TEXT.format(start=start, back=20_000, wants=100).replace("timeline:", LATER)
+    outcome = play(loads(text), library)
+    assert outcome.failures == ()
+    assert whys(outcome) == ["the GPU was lost", "the GPU was lost", "None"]
+    assert [each.memory for each in outcome.applications.values()] == [180 << 20, 0, 600 << 20]
+
+
+SWITCHED = """
+server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}, settings: {{device_memory: 8000, default_slice: 500}}}}
+switching:
+  gpu: [a.2, a.4]
+  policy: {policy}
+  tasks:
+    one: {{layers: [{{name: a, weights: 30000000, operations: 20000000000}},
+      {{name: b, weights: 90000000, operations: 20000000000}}], subtasks: 2, clean: 500, environment: 20}}
+  requests: [{{task: one}}, {{task: one}}, {{task: one, after: 90000}}]
+timeline:
+- {{at: 9000, fault: link_cut, link: a.1-a.2}}
+- {{at: 9000, fault: link_cut, link: a.2-a.3}}
+- {{at: 20000, clear: link_cut, link: a.2-a.3}}
+"""
+
+
+@pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
+def test_requests_are_served_elsewhere_and_leave_nothing_behind(library: Library, policy: str) -> None:
+    outcome = play(loads(SWITCHED.format(policy=policy)), library)
+    assert outcome.failures == ()
+    assert outcome.switching is not None
+    assert [request.gpu for request in outcome.switching.requests] == ["a.4"] * 3
+    held = {str(gpu): changes for gpu, changes in outcome.switching.held.items()}
+    assert [(changes[-1][1], max(pages for _, pages in changes) > 0) for changes in held.values()] == [(0, True)] * 2
+    assert held["a.2"][-1][0] > 20  # milliseconds: it has been found again
+
+
 Mistake = Callable[[pytest.MonkeyPatch], None]
 
 

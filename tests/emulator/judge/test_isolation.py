@@ -1,6 +1,7 @@
 """The judge's account of contexts: each kind of wrong answer is told, right ones are not."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -148,6 +149,23 @@ def test_after_a_fault_of_the_gpu_nothing_is_known() -> None:
     told.ask(2, Compute.CREATE, 60, (0, 60))
     told.ask(2, Compute.ALLOCATE, 60, (60, 60))
     assert told.found == []
+
+
+@pytest.mark.parametrize(
+    ("card", "members", "known"), [(0, (1, 2), False), (0, (1, GPU), True), (0, (), True), (1, (1, 2), True)]
+)
+def test_of_a_gpu_that_was_lost_the_last_answer_says_what_it_likes(
+    card: int, members: tuple[int, ...], known: bool
+) -> None:
+    """It may have carried out what was asked last; that nobody has heard. Of a new context all is known."""
+    told = Told()
+    told.judge.counted(SimpleNamespace(number=card, members=members))  # type: ignore[arg-type]
+    told.ask(1, Compute.DESTROY, 0, (0, 30))
+    assert told.found == [f"context 1 of GPU {GPU}, card 0 says that it holds 0 of 30 pages; it is 0 of 60"] * known
+    told.judge.memory.clear()
+    told.ask(1, Compute.CREATE, LIMIT, (0, LIMIT))
+    told.ask(1, Compute.DESTROY, 0, (0, 30))
+    assert len(told.found) == 1
 
 
 def test_a_slow_gpu_takes_four_times_as_many_cycles() -> None:

@@ -153,6 +153,17 @@ def test_who_comes_before_that_is_told(lost: Watched, compute: Compute) -> None:
     assert lost.told() == [f"context 3 of {NAME}, was asked to {compute} before it had given back context 1"]
 
 
+def test_what_has_reached_nobody_was_not_given_back(lost: Watched) -> None:
+    lost.send(20, DESTROY, 60, 1)
+    lost.send(21, DESTROY, 60, 2)
+    lost.count(OTHER, GPU, now=60)
+    lost.refuse(20, 80, BUSY)
+    lost.answer(21, 80)
+    lost.pages[GPU] = 0
+    lost.send(22, CREATE, 90, 3)
+    assert lost.told() == [f"context 3 of {NAME}, was asked to create before it had given back context 1"]
+
+
 def test_who_comes_before_that_is_told_at_the_end_too(lost: Watched) -> None:
     lost.send(20, DESTROY, 60, 1)
     lost.send(21, DESTROY, 60, 2)
@@ -180,6 +191,17 @@ def test_what_a_gpu_has_not_said_it_has_made_may_be_there() -> None:
     assert watched.told() == [f"{NAME}, was found again, and was not asked to give back context 1"]
 
 
+def test_what_is_still_to_be_created_may_be_there() -> None:
+    """It was refused once, as busy, and asked for again."""
+    watched = Watched()
+    watched.send(0, CREATE, 5)
+    watched.refuse(0, 6, BUSY)
+    watched.send(0, CREATE, 7)
+    watched.count(OTHER, now=40)
+    watched.count(OTHER, GPU, now=60)
+    assert watched.told() == [f"{NAME}, was found again, and was not asked to give back context 1"]
+
+
 @pytest.mark.parametrize("gone", ["destroyed", "refused", "unknown", "launch"])
 def test_what_is_gone_need_not_be_given_back(gone: str) -> None:
     watched = Watched()
@@ -200,12 +222,15 @@ def test_what_is_gone_need_not_be_given_back(gone: str) -> None:
     assert watched.told() == []
 
 
-@pytest.mark.parametrize("refusal", [BUSY, AckStatus.FOREIGN])
-def test_what_was_not_destroyed_is_there(refusal: AckStatus) -> None:
+@pytest.mark.parametrize("refusal", [BUSY, AckStatus.FOREIGN, ResultStatus.INVALID])
+def test_what_was_not_destroyed_is_there(refusal: AckStatus | ResultStatus) -> None:
     watched = Watched()
     watched.made(0, 1, 30, 5)
     watched.send(2, DESTROY, 10)
-    watched.refuse(2, 11, refusal)
+    if isinstance(refusal, AckStatus):
+        watched.refuse(2, 11, refusal)
+    else:
+        watched.answer(2, 11, status=refusal)
     watched.count(OTHER, now=40)
     watched.count(OTHER, GPU, now=60)
     assert watched.told() == [f"{NAME}, was found again, and was not asked to give back context 1"]

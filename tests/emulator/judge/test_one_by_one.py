@@ -99,6 +99,21 @@ def test_what_a_lost_gpu_was_asked_is_lost() -> None:
     assert asked.told() == []
 
 
+def test_what_is_taken_away_from_a_gpu_that_was_lost_has_time_beyond_the_end() -> None:
+    """Whoever had it has ended. Of one that was never lost somebody waits for that."""
+    for lost in (True, False):
+        asked = Asked()
+        asked.send(0, 5)
+        asked.answer(0, 20)
+        asked.view.members = (1,) if lost else (1, GPU)
+        asked.judge.counted(0, 30)
+        asked.view.members = (1, GPU)
+        asked.send(1, 60, compute=Compute.DESTROY)
+        asked.judge.counted(0, 60)
+        asked.refuse(1, 80, AckStatus.BUSY)
+        assert asked.told() == [f"{WHAT} was busy, and was not asked for again"] * (not lost)
+
+
 # Copies of several segments, over a link that loses some.
 NOISY = """
 seed: 5

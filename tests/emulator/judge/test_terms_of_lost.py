@@ -1,0 +1,106 @@
+"""What a lost GPU was asked last says nothing of the limits of those that come when it is found again."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ringhil.emulator.host import segments
+from ringhil.emulator.host.sharing.command import Command, unit_of
+from ringhil.emulator.judge.commands_seen import seen_command
+from ringhil.emulator.judge.terms_watch import TermsWatch
+from ringhil.emulator.scenario import loads
+from ringhil.protocol.frames import Result
+from ringhil.protocol.wire import Compute, ResultStatus
+
+FILE = """
+server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
+sharing:
+  groups: {team: {memory: 600}}
+  applications:
+    x: {gpu: a.2, group: team, steps: 1, compute: 900}
+    y: {gpu: a.2, group: team, steps: 1, compute: 900}
+"""
+GPU, OTHER = 2, 1
+CREATE, CONFIGURE, DESTROY = Compute.CREATE, Compute.CONFIGURE, Compute.DESTROY
+
+
+class Team:
+    """x and y by their contexts, 1 and 2."""
+
+    def __init__(self) -> None:
+        self.card = SimpleNamespace(number=0, members=(OTHER, GPU))
+        gpus = {"x": (0, GPU), "y": (0, GPU)}
+        places = {"x": (0, GPU, 1), "y": (0, GPU, 2)}
+        self.judge = TermsWatch(loads(FILE).sharing, SimpleNamespace(), places, gpus)  # type: ignore[arg-type]
+
+    def send(self, number: int, compute: Compute, now: int, context: int, limit: int = 0) -> None:
+        route = segments.Route(0, 0, 0, GPU, False, 9, 1)
+        body = Command(compute, 0 if compute is CONFIGURE else context, limit).payload()
+        command = seen_command(segments.segments(unit_of(number), 1, body, route, compute, context)[0])
+        assert command is not None
+        self.judge.sent(command, now)
+
+    def answer(self, number: int, now: int, held: int = 0) -> None:
+        digest = held << 32
+        self.judge.heard(
+            Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, ResultStatus.DONE.code, 0, 0, digest, 16, 0), now
+        )
+
+    def count(self, *members: int, card: int = 0) -> None:
+        self.judge.counted(SimpleNamespace(number=card, members=members))  # type: ignore[arg-type]
+
+    def told(self) -> list[str]:
+        self.judge.finish(1000)
+        return [text for text, _ in (*self.judge.terms, *self.judge.memory)]
+
+
+@pytest.fixture
+def lost() -> Team:
+    """x was there with all that the group has; room for y was being made, when their GPU was lost."""
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.send(1, CONFIGURE, 40, 1, 300)
+    team.count(OTHER)
+    return team
+
+
+def test_who_comes_then_gets_all(lost: Team) -> None:
+    lost.send(2, DESTROY, 60, 1)
+    lost.answer(2, 70)
+    lost.send(3, CREATE, 80, 2, 600)
+    lost.answer(3, 90)
+    assert lost.told() == []
+
+
+def test_what_was_sent_in_the_very_cycle_counts_no_more_either() -> None:
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.send(1, CREATE, 40, 2, 600)
+    team.count(OTHER)
+    assert team.told() == []
+
+
+def test_a_wrong_limit_is_told_then(lost: Team) -> None:
+    """What was asked of the lost one is no reason to wait."""
+    lost.send(2, DESTROY, 60, 1)
+    lost.answer(2, 70)
+    lost.send(3, CREATE, 80, 2, 500)
+    lost.answer(3, 90)
+    assert lost.told() == ["y has a limit of 500 pages; its part is 600"]
+
+
+def test_before_it_is_found_nothing_is_wrong(lost: Team) -> None:
+    assert lost.told() == []
+
+
+@pytest.mark.parametrize(("card", "members"), [(1, (OTHER,)), (0, ()), (0, (OTHER, GPU))])
+def test_who_is_not_lost_is_judged(card: int, members: tuple[int, ...]) -> None:
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.count(*members, card=card)
+    team.send(1, CREATE, 80, 2, 600)
+    team.answer(1, 90)
+    assert "y was given 600 pages while its group may come to hold 1200, and may have 600" in team.told()
