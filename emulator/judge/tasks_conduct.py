@@ -71,6 +71,9 @@ class TasksConduct:
             self.terms.lost(None)
             self.given_back.lost(None)
             self.left_behind.unknown(None)
+            for card in self._cpu.cards:
+                for number in range(card.size):
+                    self.isolation.struck((card.number, number), o.cycle)
         if isinstance(o.event.target, GpuRef):
             gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
             self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)

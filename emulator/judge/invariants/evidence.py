@@ -46,11 +46,12 @@ class RunEvidence:
 
     def miscounted(self) -> Iterator[tuple[str, int, int]]:
         """Applications whose own account of their time on the GPU isn't what their launches had: name, said, happened.
-        Of one whose GPU was hit, or that has failed, it isn't known."""
+        Of one whose GPU was hit, or that has failed, it isn't known; nor of one whose GPU was lost as it asked."""
         isolation = self.tasks.isolation
         for name, place, report in self._undisturbed():
             happened, said = isolation.ran.get(((place.card, place.gpu), place.context), 0), report.run or 0
-            asked = self.applications.finished and report.failed is None
+            lost = report.run is None and self.tasks.one_by_one.excused((place.card, place.gpu, place.context))
+            asked = self.applications.finished and report.failed is None and not lost
             if asked and isolation.known((place.card, place.gpu)) and said != happened:
                 yield name, said, happened
 

@@ -121,10 +121,11 @@ def cut_off(seed: int) -> str:
             events.append(f"{{at: {at + rng.choice([0, 0, 700])}, fault: link_cut, {end}}}")
             events.append(f"{{at: {back + rng.choice([800, 800, 5000])}, clear: link_cut, {end}}}")
         at = back + rng.randrange(5001, 20_000)
-    if rng.random() < 0.3:
-        more = f"{rng.choice(['dead', 'hang', 'slow'])}, gpu: a.{rng.choice([gpu, rng.randrange(size)])}"
+    if rng.random() < 0.5:
+        kind = rng.choice(["dead", "hang", "slow", "duplicate_id", "duplicate_id"])
+        where = f"{kind}, gpu: a.{rng.choice([gpu, rng.randrange(size)])}"
         at = rng.randrange(3000, 40_000)
-        events += [f"{{at: {at}, fault: {more}}}", f"{{at: {at + rng.choice([50, 900, 9000])}, clear: {more}}}"]
+        events += [f"{{at: {at}, fault: {where}}}", f"{{at: {at + rng.choice([50, 900, 9000])}, clear: {where}}}"]
     settings = [f"device_memory: {memory}", *([_SHORT] if rng.random() < 0.5 else [])]
     lines = [
         f"server: {{cards: {{a: {{gpus: {size}, host_links: [0, 1]}}}}, settings: {{{', '.join(settings)}}}}}",

@@ -94,6 +94,10 @@ def alone(report: TaskReport) -> None:
     report.switches = 0
 
 
+def unasked(report: TaskReport) -> None:
+    report.run = None
+
+
 @pytest.mark.parametrize(
     ("spoils", "at_end", "says"),
     [
@@ -101,6 +105,7 @@ def alone(report: TaskReport) -> None:
         (later, False, ["x says that it was ready at cycle"]),
         (longer, False, ["x says that it had done its steps at cycle"]),
         (alone, True, ["y says that it had its GPU in turns behind others: 0; it was"]),
+        (unasked, True, ["x says that it had the GPU for 0 cycles; its launches had 2700"]),
     ],
 )
 def test_what_an_application_says_of_itself_is_so(

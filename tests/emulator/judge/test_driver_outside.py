@@ -1,6 +1,8 @@
 """A driver outside that speaks to a context of the file's own application is no reason to fail the run: what can't be
 told apart is not judged, and said so; all else is."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
@@ -31,11 +33,16 @@ def library() -> Library:
 
 def disturbed(library: Library, command: Command, cycle: int, context: int, unit: int, times: int = 1) -> Outcome:
     """What comes of the run, when somebody outside sends this in `cycle`, and later again."""
+    return talked(library, [command] * times, cycle, context, unit)
+
+
+def talked(library: Library, commands: Sequence[Command], cycle: int, context: int, unit: int) -> Outcome:
+    """When somebody outside sends these, the first one in `cycle`."""
     run = Run(loads(SERVER), library)
     card = ManagedCard(run.server, 0)
     run.start()
     route = segments.Route(0, 0, 0, 2, False, 9, 1)
-    for number in range(times):
+    for number, command in enumerate(commands):
         run.run_to(cycle + 1000 * number)
         (frame,) = segments.segments(unit + number, 1, command.payload(), route, command.compute, context)
         answers = list[m.Message]()
@@ -69,4 +76,11 @@ def test_of_the_context_nothing_is_judged_that_its_task_should_have_asked_for(
 
 def test_to_another_context_it_may_say_what_it_likes(library: Library) -> None:
     outcome = disturbed(library, Command(Compute.CREATE, 77, 10), 6000, 5, LATER)
+    assert (outcome.verdict, outcome.not_judged) == ("pass", ())
+
+
+def test_what_it_holds_there_is_nobodys_mistake(library: Library) -> None:
+    """The tasks have ended, and its memory is still held."""
+    commands = [Command(Compute.CREATE, 77, 10), Command(Compute.ALLOCATE, 77, 7)]
+    outcome = talked(library, commands, 6000, 5, LATER)
     assert (outcome.verdict, outcome.not_judged) == ("pass", ())
