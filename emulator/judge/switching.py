@@ -180,14 +180,15 @@ class _Switch:
 
 def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
     """Those between two turns that are over: a request's last one, and those that ended for another one. What the
-    engine did meanwhile: the later one's work, without what it had before, and what the one behind it had already."""
+    engine did meanwhile: the later one's work, and what another one has had by its end; without what such a one, which
+    may be the same, had before. Only tasks that are never stopped run beside others."""
     turns = [(report, turn) for report in reports for turn in report.turns_over]
     turns.sort(key=lambda each: each[1].ended)
-    ahead = [*(report.beside for report, _ in turns), 0]  # only tasks that are never stopped run beside others
     found = []
-    for number, ((before, last), (after, turn)) in enumerate(pairwise(turns), 2):
+    for (before, last), (after, turn) in pairwise(turns):
         since = max(last.ended, after.wanted)
-        idle = turn.ended - since - (turn.ran - after.beside) - ahead[number]
+        had = before.ahead if last.gpu == turn.gpu else 0  # else it was lost, and is done again
+        idle = turn.ended - since - turn.ran - after.ahead + had
         found.append(_Switch(before, after, last.ended, turn.ended, max(0, turn.began - since), idle))
     return found
 
@@ -227,8 +228,9 @@ def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
             found.append(f"{name} was over, and then failed: {report.failed}")
         if evidence.whole and report.ended is None and report.failed is None:
             found.append(f"{name} was lost: it was not done, and has not failed")
-        if report.beside > report.ran:
-            found.append(f"{name} had {report.beside} cycles beside the one before it, of {report.ran}")
+        behind = [r.ran for r in evidence.reports if report.ended is not None and (r.ended or 0) > report.ended]
+        if behind and report.ahead > max(behind):
+            found.append(f"beside {name} another one had {report.ahead} cycles, of {max(behind)} at most")
         needed = wanted.task.steps * wanted.task.whole.cycles
         if report.ended is not None and report.ran < needed:
             found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")

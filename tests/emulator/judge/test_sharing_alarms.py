@@ -36,6 +36,12 @@ def test_what_has_failed_once(library: Library, seed: int) -> None:
     assert_passes(any_sharing.sharing(seed), library)
 
 
+# So was each of these: of two tasks beside each other the one that had begun later was over first.
+@pytest.mark.parametrize("seed", [5243, 5477])
+def test_what_has_failed_once_of_switching(library: Library, seed: int) -> None:
+    assert_passes(any_sharing.switching(seed), library)
+
+
 CROWDED = """
 server:
   cards: {a: {gpus: 3}}

@@ -23,8 +23,8 @@ TASK = PlannedTask("x", 0, 0, 0, False, 1, 10, (WORK,), WORK, (WORK,))
 PLAN = SwitchPlan("pipelined", ((0, 1),), [WantedTask(n, TASK, 0) for n in range(3)], 8, 20, 0, 2, 2, 0, False)
 
 
-def report(began: int, ended: int, ran: int = 1000, beside: int = 0) -> RequestReport:
-    return RequestReport("x", first=began, began=began, ended=ended, ran=ran, beside=beside, times=1, gpu=0)
+def report(began: int, ended: int, ran: int = 1000, ahead: int = 0) -> RequestReport:
+    return RequestReport("x", first=began, began=began, ended=ended, ran=ran, ahead=ahead, times=1, gpu=0)
 
 
 def launches(*times: tuple[int, int]) -> list[PhaseSpan]:
@@ -33,7 +33,7 @@ def launches(*times: tuple[int, int]) -> list[PhaseSpan]:
 
 
 # The second one begins beside the first, and has 300 by its end; the third one begins late.
-GOOD = (report(100, 1400), report(900, 2200, beside=300), report(2500, 3600))
+GOOD = (report(100, 1400, ahead=300), report(900, 2200), report(2500, 3600))
 
 
 def judged(
@@ -67,8 +67,25 @@ def test_latency_is_that_of_inference_and_attempts_are_told() -> None:
 
 
 def test_what_the_next_but_one_had_beside_the_next_is_no_overhead() -> None:
-    second, third = report(900, 2400, beside=300), report(1900, 3400, beside=200)
+    second, third = report(900, 2400, ahead=200), report(1900, 3400)
     assert [switch.overhead_ms for switch in judged((GOOD[0], second, third)).switches] == [0.1, 0.2]
+
+
+def test_of_two_beside_each_other_the_later_one_may_be_over_first() -> None:
+    """The second one has 300 by the end of the first, and 960 by that of the third."""
+    second, third = report(900, 3300), report(1500, 3200, ahead=960)
+    found = judged((GOOD[0], second, third))
+    assert [(switch.since_ms, switch.overhead_ms) for switch in found.switches] == [(1.4, 0.14), (3.2, 0.06)]
+    assert found.broken == ()
+
+
+def test_what_was_lost_with_a_gpu_is_done_again() -> None:
+    """The second one had 300 there by the end of the first."""
+    switching = loads(TEXT.replace("gpu: a.1", "gpu: [a.1, a.2]")).switching
+    assert switching is not None
+    reports = (GOOD[0], replace(report(1900, 3000), gpu=1), replace(report(3100, 4200), gpu=1))
+    found = switching_outcome(switching, SwitchingEvidence(PLAN, reports, (), [(), ()], 0))
+    assert [switch.overhead_ms for switch in found.switches] == [0.6, 0.2]
 
 
 def test_a_request_that_comes_late_is_waited_for() -> None:
@@ -105,7 +122,6 @@ def test_what_a_lost_gpu_has_computed_was_computed() -> None:
         ({"failed": "the GPU was lost"}, "request 1 (x) was over, and then failed: the GPU was lost"),
         ({"ran": 999}, "request 1 (x) had 999 cycles of the engine; it needs 1000"),
         ({"ended": None, "times": 0}, "request 1 (x) was lost"),
-        ({"beside": 1001, "began": 399}, "request 1 (x) had 1001 cycles beside the one before it, of 1000"),
     ],
 )
 def test_what_must_never_be_is_said(change: dict[str, object], words: str) -> None:
@@ -116,11 +132,23 @@ def test_what_must_never_be_is_said(change: dict[str, object], words: str) -> No
 
 def test_a_switch_takes_no_less_than_nothing() -> None:
     """What the second one had beside the first is told as none."""
-    (said,) = judged((GOOD[0], report(900, 1700), GOOD[2])).broken
+    first = report(100, 1400)
+    (said,) = judged((first, report(900, 1700), GOOD[2])).broken
     assert said == "cycle 1700: a switch to x has taken -700 cycles"
-    (said,) = judged((GOOD[0], report(1400, 2399), GOOD[2])).broken
+    (said,) = judged((first, report(1400, 2399), GOOD[2])).broken
     assert said == "cycle 2399: a switch to x has taken -1 cycles"
-    assert judged((GOOD[0], report(1400, 2400), GOOD[2])).broken == ()
+    assert judged((first, report(1400, 2400), GOOD[2])).broken == ()
+
+
+def test_nobody_has_more_beside_another_than_it_has_at_all() -> None:
+    """Who has had it is over later."""
+    first = report(100, 2000, ahead=1001)
+    third = report(3100, 4200)
+    said = judged((first, report(900, 3100), third)).broken
+    assert said == ("beside request 0 (x) another one had 1001 cycles, of 1000 at most",)
+    assert judged((replace(first, ahead=1000), report(900, 3100), third)).broken == ()
+    last = replace(GOOD[2], began=1200, ahead=5)  # whoever had that isn't over yet
+    assert judged((*GOOD[:2], last), whole=False).broken == ()
 
 
 def test_a_run_that_is_cut_short_has_lost_nothing() -> None:
@@ -141,7 +169,7 @@ def test_what_is_told_is_in_the_units_of_the_file_for_each_gpu() -> None:
     """A cycle is half a microsecond, a page 2 MiB; times count from when the cards were counted."""
     scenario = loads(TEXT.replace("gpu: a.1", "gpu: [a.1, a.2]\n  cycle: 500\n  page: 2048"))
     assert scenario.switching is not None
-    first, second = replace(GOOD[0], gpu=0), replace(GOOD[1], gpu=1, beside=0, first=1500, began=1500)
+    first, second = replace(GOOD[0], gpu=0), replace(GOOD[1], gpu=1, first=1500, began=1500)
     spans = [
         PhaseSpan(0, SwitchPhase.RUN, 0, 0, 100, 1400, 1000),
         PhaseSpan(1, SwitchPhase.PREPARE, 1, 1, 200, 300, lost=True),

@@ -162,7 +162,7 @@ class Pipelined(SwitchPolicy):
             job.done += 1
 
     def _after(self, job: _Job) -> Strand:
-        """It is over. What a part of the next task has had beside it isn't had after it: ask the GPU."""
+        """It is over. What another task has had beside it isn't had after it: ask the GPU."""
         following = next((other for other in self._jobs if not other.over and other is not job), None)
         running = following is not None and following.launched > following.done
         job.over = True
@@ -170,7 +170,7 @@ class Pipelined(SwitchPolicy):
         if following is not None and following.launched:
             if running and following.slot is not None:
                 answer = yield from following.slot.run_time()
-                beside = answer.digest
+                ahead = answer.digest
             else:
-                beside = self.desk.reports[following.wanted.number].ran
-            self.desk.reports[following.wanted.number].beside = beside
+                ahead = self.desk.reports[following.wanted.number].ran
+            self.desk.reports[job.wanted.number].ahead = ahead

@@ -46,9 +46,9 @@ class Service:
 class RequestReport:
     """One request. `wanted`: when it came; `first`: when its first launch went out on the GPU that it was on last;
     `began`: the same, since it was stopped last; `ended`: when all was computed; `ran`: cycles of the engine that it
-    had on that GPU, `beside` of them before the request before it had ended. `times`: how often its execution was seen
-    to be over; `gpu`: the number of the one that did it; `attempts` to begin it; `stops`: its turns that ended for
-    another request."""
+    had on that GPU; `ahead`: those that another one had had there when this one was over. `times`: how often its
+    execution was seen to be over; `gpu`: the number of the one that did it; `attempts` to begin it; `stops`: its turns
+    that ended for another request."""
 
     task: str
     wanted: int = 0
@@ -56,7 +56,7 @@ class RequestReport:
     began: int | None = None
     ended: int | None = None
     ran: int = 0
-    beside: int = 0
+    ahead: int = 0
     launches: int = 0
     times: int = 0
     gpu: int | None = None

@@ -65,7 +65,7 @@ class SwitchService:
         for number in self._unserved:
             report = self.reports[number]
             report.first = report.began = None
-            report.ran = report.beside = report.launches = 0
+            report.ran = report.launches = 0
             if self._gpu == len(self.plan.gpus):
                 report.failed = NO_OTHER_GPU
         if self._unserved:

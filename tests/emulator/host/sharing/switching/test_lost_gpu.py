@@ -110,9 +110,12 @@ def test_what_ran_beside_another_on_a_lost_gpu_did_not_on_the_next() -> None:
     both = play()
     over = both.reports[0].ended
     assert over is not None
-    assert both.reports[1].beside > 0
+    assert both.reports[0].ahead > 0
     at = (over + both.spans(1, SwitchPhase.RUN)[-1].ended) // 2
     found = play(f"- {{at: {at}, fault: dead, gpu: a.2}}\n")
     assert [report.gpu for report in found.reports] == [0, 1]
-    assert found.reports[1].beside == 0
+    assert found.reports[0].ahead == both.reports[0].ahead
+    (switch,) = found.switching.switches
+    took, ran = switch.until_ms - switch.since_ms, found.switching.requests[1].ran_ms
+    assert switch.overhead_ms == pytest.approx(took - ran)
     assert found.outcome.failures == ()
