@@ -61,9 +61,9 @@ def test_outside_of_applications_a_program_sees_all_gpus(monitored: Monitored) -
     assert (name, total, used, free) == ("ringhil H200", whole, sum(HELD.values()) * MIB, whole - used)
     assert [(memory, called) for _, memory, called in processes] == [(HELD[n] * MIB, n) for n in HELD]
     # One works half of its time when it is alone, the other a tenth, and they are in each other's way. Samples of
-    # different times may differ.
+    # different times differ by a launch, of 2,000 and of 1,000 cycles: 6 and 3 percent of 33,333.
     assert 40 <= shares[0] <= 50
-    assert 7 <= shares[1] <= 11
+    assert 8 <= shares[1] <= 13
     assert sum(shares) - 3 <= busy <= sum(shares) + 12  # switches are nobody's
 
 
@@ -79,7 +79,7 @@ def test_in_an_application_a_program_sees_what_that_was_given(monitored: Monitor
     assert 40 <= share <= 50
     ((_, _, total, _, used, ((_, memory, called),), busy, _),) = monitored.python(WHAT_IT_SEES, name="two")
     assert (total, used, memory, called) == (4096 * MIB, *[HELD["two"] * MIB] * 2, "two")
-    assert busy <= 11
+    assert 8 <= busy <= 13
 
 
 @needs("pynvml")
