@@ -89,20 +89,31 @@ LONG = 10_000
 class Shown:
     """A GPU with three contexts, the last one with a higher priority, that have launched something; and its turns."""
 
-    def __init__(self, launched: tuple[int, ...] = (1, 2, 3)) -> None:
-        self.judge, self._unit = Slices("a.1", SWITCH, 2000), 1 << 31
+    def __init__(
+        self, launched: tuple[int, ...] = (1, 2, 3), amount: int = LONG, switch: int = SWITCH, wake: int = 0
+    ) -> None:
+        self.judge, self._unit = Slices("a.1", switch, 2000, wake), 1 << 31
         for context in (1, 2, 3):
             self.ask(context, Compute.CREATE, 5, ResultStatus.DONE, SLICE, context == 3)
         for context in launched:
-            self.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED)
+            self.ask(context, Compute.LAUNCH, amount, ResultStatus.STARTED)
 
     def ask(
-        self, context: int, compute: Compute, amount: int, status: ResultStatus, slice_: int = 0, priority: int = 0
+        self,
+        context: int,
+        compute: Compute,
+        amount: int,
+        status: ResultStatus | None,
+        slice_: int = 0,
+        priority: int = 0,
+        now: int = 0,
     ) -> None:
+        """`status`: of the answer, which comes at once; None: none does."""
         self._unit += 1
         command = SeenCommand(self._unit, 1, (0, 1), context, compute, 1, amount, slice_, priority, 0, 0)
-        self.judge.orders.sent(command, 0)
-        self.judge.answered(Result(0, 0, 9, 0, 1, self._unit, 1, 1, status.code, 0, 0, 0, 16, 0), 0)
+        self.judge.orders.sent(command, now)
+        if status is not None:
+            self.judge.answered(Result(0, 0, 9, 0, 1, self._unit, 1, 1, status.code, 0, 0, 0, 16, 0), now)
 
     def turns(self, *turns: tuple[int, int, int], now: int = 1) -> list[str]:
         """Contexts, and for how long each is switched to and works; 0 cycles of work: nobody has the engine."""
@@ -112,7 +123,7 @@ class Shown:
             if works:
                 self.judge.changed(context | TAKEN, now + switch)
             else:
-                self.judge.changed(0, now)
+                self.judge.changed(0, now + switch)
             now += switch + works
         self.judge.changed(0, now)
         self.judge.finish(now)
@@ -135,6 +146,8 @@ def test_rounds_are_right() -> None:
         ([(3, SWITCH, SLICE + 1)], "context 3 went on for 101 cycles while context 1 waited, not 100"),
         ([*ROUND[:2], (3, SWITCH, SLICE)], "context 3 has a second turn in a round; context 2 waits for one"),
         ([(3, SWITCH - 1, SLICE)], "the switch to context 3 took 9 cycles, not 10"),
+        ([(3, SWITCH + 1, 0)], "the switch to context 3 took 11 cycles, not 10"),
+        ([(3, SWITCH, 1), (0, SWITCH - 1, 900)], "the switch to context 0 took 9 cycles, not 10"),
         ([(3, 0, SLICE)], "context 3 has the engine without a switch; context 0 had it before"),
     ],
 )
@@ -142,10 +155,65 @@ def test_each_wrong_turn_is_told(turns: list[tuple[int, int, int]], says: str) -
     assert f"a.1: {says}" in Shown().turns(*turns)
 
 
+def test_a_switch_may_be_withdrawn() -> None:
+    assert Shown((3,)).turns((3, SWITCH, 0)) == []
+
+
 def test_an_engine_that_stands_still_is_told() -> None:
-    shown = Shown((1,))
-    shown.judge.finish(30)
-    assert shown.judge.wrong == [("a.1: nobody had the engine for 30 cycles while context 1 waited", 30)]
+    """Not for the four cycles between two turns."""
+    for idle in (30, 5, 4):
+        shown = Shown((1,))
+        shown.judge.finish(idle)
+        told = [(f"a.1: nobody had the engine for {idle} cycles while context 1 waited", idle)]
+        assert shown.judge.wrong == told * (idle > 4)
+
+
+@pytest.mark.parametrize(
+    ("pause", "says"), [(1, "context 2 goes on after its slice"), (2, "a round begins with context 2")]
+)
+def test_who_has_a_turn_again_has_gone_on_if_it_is_at_once(pause: int, says: str) -> None:
+    shown = Shown()
+    assert shown.turns(*ROUND) == []
+    shown.judge.changed(2 | TAKEN, 1 + 3 * (SWITCH + SLICE) + pause)
+    assert {text.partition(";")[0] for text, _ in shown.judge.wrong} == {f"a.1: {says}"}
+
+
+@pytest.mark.parametrize("late", [50, 51])
+def test_an_engine_that_had_slept_may_be_so_much_later(late: int) -> None:
+    said = Shown(wake=50).turns((3, SWITCH, SLICE + late))
+    told = [f"a.1: context 3 went on for 151 cycles while context {n} waited, not 150" for n in (1, 2)]
+    assert said == told * (late > 50)
+
+
+def test_a_turn_under_way_is_too_long_already() -> None:
+    shown = Shown()
+    shown.judge.changed(3 | TAKEN | SWITCHING, 1)
+    shown.judge.changed(3 | TAKEN, 1 + SWITCH)
+    shown.judge.finish(1 + SWITCH + SLICE)
+    assert shown.judge.wrong == []
+    shown.judge.finish(2 + SWITCH + SLICE)
+    says = f"a.1: context 3 went on for {SLICE + 1} cycles while context 1 waited, not {SLICE}"
+    assert says in [text for text, _ in shown.judge.wrong]
+
+
+@pytest.mark.parametrize(("lacks", "told"), [(1, 0), (2, 1)])
+def test_the_cycle_of_a_switch_without_a_cost_may_have_been_one_of_work(lacks: int, told: int) -> None:
+    """So nobody knows whether it still waits."""
+    shown = Shown((1,), amount=50, switch=0)
+    shown.turns((1, 1, 50 - lacks))
+    shown.judge.finish(200)
+    assert len(shown.judge.wrong) == told
+
+
+def test_who_may_have_had_two_turns_may_have_begun_a_round() -> None:
+    """Its slice is being changed from 100 to 200 cycles, and it had 150: nobody knows who had a turn in this round."""
+    shown = Shown((1, 2), amount=150)
+    shown.ask(2, Compute.CONFIGURE, 5, None, 200)
+    assert shown.turns((1, SWITCH, SLICE), (2, SWITCH, 150)) == []
+    at = 1 + 2 * SWITCH + SLICE + 150
+    shown.ask(3, Compute.LAUNCH, 150, ResultStatus.STARTED, now=at - 1)
+    shown.judge.changed(1 | TAKEN | SWITCHING, at + 1)
+    assert shown.judge.wrong == []
 
 
 def test_what_is_withdrawn_or_lost_waits_no_more() -> None:
