@@ -9,7 +9,7 @@ from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import cells_library
 from ringhil.protocol import codec, frames, wire
 from ringhil.protocol.frames import Result
-from ringhil.protocol.wire import Compute, Query
+from ringhil.protocol.wire import Compute, Query, ResultStatus
 
 from .programs import payload
 
@@ -37,10 +37,11 @@ class Card:
         slice_: int = 0,
         wait: int = 300,
         context: int = CONTEXT,
+        key: int = KEY,
     ) -> list[tuple[int, Result]]:
         """What the CPU is answered in `wait` cycles, each with its cycle."""
         self._number += 1
-        body = payload(KEY, amount, slice_, 0, state)
+        body = payload(key, amount, slice_, 0, state)
         self.engine.send_from_cpu(0, command(compute, context, self._number, body), at=self.engine.now)
         return self.hear(wait)
 
@@ -88,6 +89,44 @@ def test_a_slice_has_32_bits(card: Card) -> None:
     began = card.engine.now
     ended = card.ask(Compute.LAUNCH, 2**31 + 5, wait=WORD)
     assert ended[-1][0] - began >= 2**31
+
+
+@pytest.mark.parametrize(
+    ("asked", "slice_"), [(1, 16), (8, 16), (12, 16), (15, 16), (16, 16), (19, 16), (20, 20), (23, 20)]
+)
+def test_a_slice_has_16_cycles_at_least_in_whole_fours(card: Card, asked: int, slice_: int) -> None:
+    """Two contexts that wait for each other have as many turns as their work takes of them."""
+    contexts = (CONTEXT, CONTEXT + 1)
+    for context in contexts:
+        card.ask(Compute.CREATE, 1, slice_=asked, context=context)
+    turns = 40
+    for context in contexts:
+        card.ask(Compute.LAUNCH, slice_ * turns, context=context, wait=0)
+    assert len(card.hear(20_000)) == 2 * len(contexts)
+    switches = [card.ask(Compute.QUERY, Query.COUNTS.code, context=each)[0][1].digest >> 32 for each in contexts]
+    assert [turns - 3 <= each <= turns for each in switches] == [True, True], switches
+
+
+def test_a_limit_below_what_is_held_leaves_nothing(card: Card) -> None:
+    """Until as much was freed that there is room again."""
+    card.ask(Compute.CREATE, 50)
+    answers = [
+        card.ask(compute, amount, key=0 if compute is Compute.CONFIGURE else KEY)[0][1]
+        for compute, amount in (
+            (Compute.ALLOCATE, 40),
+            (Compute.CONFIGURE, 10),
+            (Compute.ALLOCATE, 1),
+            (Compute.FREE, 30),
+            (Compute.ALLOCATE, 1),
+            (Compute.FREE, 1),
+            (Compute.ALLOCATE, 1),
+            (Compute.ALLOCATE, 1),
+        )
+    ]
+    done, over = ResultStatus.DONE.code, ResultStatus.OVER_LIMIT.code
+    assert [each.status for each in answers] == [done, done, over, done, over, done, done, over]
+    assert [each.digest >> 32 for each in answers] == [40, 40, 40, 10, 10, 9, 10, 10]
+    assert [each.digest % WORD for each in answers] == [50, *[10] * 7]
 
 
 def test_a_rest_may_be_longer_than_a_register(card: Card) -> None:
