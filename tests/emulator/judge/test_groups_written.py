@@ -17,6 +17,12 @@ sharing:
     w: {gpu: a.1, group: team, wants: 60, steps: 20, compute: 2000}
 """
 FAULT = "timeline: [{{at: {at}, fault: {kind}, gpu: {gpu}}}, {{at: {clear}, clear: {kind}, gpu: {gpu}}}]\n"
+CUT = """
+timeline:
+- {{at: {at}, fault: link_cut, link: a.1-a.2}}
+- {{at: {at}, fault: link_cut, link: a.2-a.3}}
+- {{at: {clear}, clear: link_cut, link: a.2-a.3}}
+"""
 GROUPS = ("team", "team/inner", "other", "team/x", "team/inner/y", "other/z", "team/w")
 VALUES = {
     "gpu.memory.max": ("max", "0", "50M", "100M", "200M", "300M", "500M", "900M"),
@@ -26,11 +32,12 @@ VALUES = {
 
 
 def played(seed: int) -> Outcome:
-    """Some writes, one after the other or far apart; under each third seed a GPU fails meanwhile."""
+    """Some writes, one after the other or far apart; under two seeds of three a GPU fails meanwhile, or is cut off."""
     dice = random.Random(seed)
     at = dice.randrange(2000, 20_000)
     fault = {"at": at, "clear": at + dice.randrange(1, 9000), "kind": dice.choice(["dead", "hang"])}
-    trouble = FAULT.format(**fault, gpu=dice.choice(["a.0", "a.1", "a.2"])) if seed % 3 == 2 else ""
+    troubles = "", CUT.format(**fault), FAULT.format(**fault, gpu=dice.choice(["a.0", "a.1", "a.2"]))
+    trouble = troubles[seed % 3]
     with Grouped(TEXT + trouble) as server:
         server.to(dice.randrange(500, 12_000))
         for _ in range(dice.randrange(1, 8)):
