@@ -5,7 +5,7 @@ that was seen: an answer that refused it something, a GPU that was lost, or thir
 GPU that the census hasn't found was asked is lost.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
@@ -23,10 +23,16 @@ class _Asked:
 
 
 class OneByOne:
-    """`places`: contexts of the tasks. `views`: what the CPU knows of its cards."""
+    """`places`: contexts of the tasks. `views`: what the CPU knows of its cards. `given_up`: whether commands to a card
+    may have been given up by a cycle though nobody has seen so many attempts."""
 
-    def __init__(self, views: Sequence[CardView], places: Collection[Place]) -> None:
-        self._views, self._places = views, frozenset(places)
+    def __init__(
+        self,
+        views: Sequence[CardView],
+        places: Collection[Place],
+        given_up: Callable[[int, int], bool] = lambda card, by: False,
+    ) -> None:
+        self._views, self._places, self._given_up = views, frozenset(places), given_up
         self._open: dict[Place, _Asked] = {}
         self._answered: dict[Place, set[int]] = {}
         # Commands that weren't answered yet when the next one went out, and when that was: an answer is told after what
@@ -111,7 +117,7 @@ class OneByOne:
             self._tell(place, asked, at)
 
     def _tell(self, place: Place, asked: _Asked, now: int) -> None:
-        if asked.command.attempt >= MANY_ATTEMPTS:
+        if asked.command.attempt >= MANY_ATTEMPTS or self._given_up(place[0], now):
             return
         what = f"a command to context {place[2]} of GPU {place[1]}, card {place[0]}"
         refused = asked.refused is not None

@@ -8,6 +8,7 @@ from ringhil.emulator.judge.freed_parts import FreedParts
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.left_behind import LeftBehind
+from ringhil.emulator.judge.no_entry import NoEntry
 from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.terms_watch import TermsWatch
@@ -28,11 +29,12 @@ class TasksConduct:
         self._server, self._wiring, self._cpu = server, server.wiring, server.cpu
         cards, places, plan = server.cpu.cards, _places(server), server.switching.plan
         self.isolation, self.turns = Isolation(server.scenario.server.settings.device_memory), TurnWatch(server)
-        self.one_by_one, self.given_back = OneByOne(cards, places), GivenBack(cards, places)
-        self.left_behind = LeftBehind(cards, places, self._held)
+        self.no_entry = NoEntry(server.cpu.config.patience)
+        self.one_by_one = OneByOne(cards, places, self.no_entry.excuses)
+        self.given_back, self.left_behind = GivenBack(cards, places), LeftBehind(cards, places, self._held)
         self.counted = TasksBegin(cards, silence)
-        self.served = Served(plan, self.given_back.is_lost, self.counted)
-        self.freed_parts = FreedParts(plan, self.given_back.is_lost)
+        self.served = Served(plan, self._is_lost, self.counted)
+        self.freed_parts = FreedParts(plan, self._is_lost)
         self.terms = _terms(server)
         self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
         listen = server.observations.listen
@@ -105,6 +107,9 @@ class TasksConduct:
             self.served.heard(message)
             self.freed_parts.heard(message, now)
             self.turns.answered(message, now)
+
+    def _is_lost(self, gpu: tuple[int, int]) -> bool:
+        return self.given_back.is_lost(gpu) or self.no_entry.excuses(gpu[0], self._server.kernel.now)
 
     def _held(self, gpu: tuple[int, int]) -> int:
         """Pages, as its register says."""

@@ -110,6 +110,14 @@ class Driver:
             if gpu in card.members:
                 self._clear((card.number, gpu))
 
+    def give_up(self, place: ContextRef) -> None:
+        """Nobody uses this context any more: it is destroyed as soon as its GPU can be asked for that."""
+        line = self._lines.get(place)
+        if line is not None:
+            self._give_up(place)
+            self._lose(line)
+            self._clear(place.on)
+
     # ------------------------------------------------------------------------------------------------------ one by one
 
     def _answered(self, line: _Line, asked: _Asked, answer: Reply) -> None:

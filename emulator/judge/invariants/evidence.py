@@ -59,6 +59,7 @@ class RunEvidence:
         """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
         for name, (place, report) in self.applications.by_context().items():
             excused = self.tasks.one_by_one.excused((place.card, place.gpu, place.context))
+            excused |= self.tasks.no_entry.excuses(place.card, self.now if report.ended is None else report.ended)
             if report.failed is not None and not excused and not self.watch.uncountable(place.card):
                 yield name, report.failed
 

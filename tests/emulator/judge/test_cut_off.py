@@ -164,6 +164,44 @@ def test_requests_are_served_elsewhere_and_leave_nothing_behind(library: Library
     assert held["a.2"][-1][0] > 20  # milliseconds: it has been found again
 
 
+# Nobody reaches the card meanwhile: as long as commands are asked for again, or longer. They are given up unseen.
+UNREACHABLE = """
+timeline:
+- {{at: 12000, fault: host_link_cut, gpu: a.0}}
+- {{at: 12000, fault: host_link_cut, gpu: a.1}}
+- {{at: {back}, clear: host_link_cut, gpu: a.0}}
+"""
+
+
+@pytest.mark.parametrize(("back", "start"), [(900_000, 0), (900_000, 900_500), (900_000, 1_200_000), (3_000_000, 0)])
+def test_what_was_given_up_while_nobody_reached_a_card_is_destroyed(library: Library, back: int, start: int) -> None:
+    """y comes when it can be reached again, and gets all that x had."""
+    before = TEXT.format(start=start, back=1, wants=100).partition("timeline:")[0]
+    run = Run(loads(before + UNREACHABLE.format(back=back)), library)
+    run.start()
+    run.run_to(back)
+    assert run.engine.peek(2, "memory_held") == (180 if start else 390)
+    run.run_to(back + 29_000)
+    assert run.engine.peek(2, "memory_held") == (600 if start == 900_500 else 0)
+    outcome = run.finish()
+    assert run.engine.peek(2, "memory_held") == 0
+    run.close()
+    assert outcome.failures == ()
+    assert whys(outcome) == ["the GPU was lost", "None" if start else "the GPU was lost"]
+
+
+@pytest.mark.parametrize("back", [900_000, 3_000_000])
+@pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
+def test_nor_does_a_policy_leave_anything_there(library: Library, policy: str, back: int) -> None:
+    """Also in contexts that had nothing to do when the last one was given up."""
+    before = SWITCHED.format(policy=policy).partition("timeline:")[0]
+    outcome = play(loads(before + UNREACHABLE.format(back=back)), library)
+    assert outcome.failures == ()
+    assert outcome.switching is not None
+    assert [request.gpu for request in outcome.switching.requests] == [None if back > 1_000_000 else "a.4"] * 3
+    assert {changes[-1][1] for changes in outcome.switching.held.values() if changes} == {0}
+
+
 Mistake = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -225,6 +263,15 @@ def forgets_what_is_on_its_way(patch: pytest.MonkeyPatch) -> None:
 def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch, mistake: Mistake, start: int, says: str) -> None:
     text = TEXT.format(start=start, back=20_000, wants=100)
     assert_named(mistake, text, "memory_isolated", says, monkeypatch)
+
+
+def test_what_a_policy_leaves_behind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def only_the_last(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(Driver, "give_up", lambda self, place: None)
+
+    text = SWITCHED.format(policy="pipeswitch").partition("timeline:")[0] + UNREACHABLE.format(back=900_000)
+    says = "context 2 of GPU 2, card 0 was not destroyed when its task had ended"
+    assert_named(only_the_last, text, "memory_isolated", says, monkeypatch)
 
 
 def test_a_context_that_nobody_has_heard_of_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,16 @@ def test_what_is_not_waited_for_is_told() -> None:
     assert asked.told() == [f"{WHAT} was not waited for"]
 
 
+def test_what_was_given_up_unseen_was_waited_for() -> None:
+    """Nobody reached the card for so long by then."""
+    asked = Asked()
+    asked.judge = OneByOne([asked.view], [(0, GPU, 1)], lambda card, by: card == 0 and by >= 5)  # type: ignore[list-item]
+    asked.send(0, 1)
+    asked.send(1, 4)
+    asked.send(2, 5)
+    assert asked.told() == [f"{WHAT} was not waited for"]
+
+
 def test_what_a_lost_gpu_was_asked_is_lost() -> None:
     asked = Asked()
     asked.send(0, 5)

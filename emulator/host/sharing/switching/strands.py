@@ -1,7 +1,8 @@
 """Programs of one policy that run beside one another: each waits for time, for a GPU's answer or for what others do.
 
 A strand goes on in the very cycle in which what it waits for is there; of several, whoever has waited longest goes
-first. When an answer says that the GPU is lost, all of them end where they are.
+first. When an answer says that the GPU is lost, all of them end where they are, and give up all
+contexts that they have spoken to.
 """
 
 from collections import deque
@@ -44,6 +45,7 @@ class Strands:
         self._running = False
         self._stopped = False
         self._number = 0
+        self._places: dict[ContextRef, None] = {}  # in the order of their first commands
 
     @property
     def idle(self) -> bool:
@@ -92,6 +94,7 @@ class Strands:
             case Until():
                 self._waiting.append((strand, wanted))
             case Sent():
+                self._places[wanted.place] = None
                 self._driver.ask(wanted.place, wanted.command, partial(self._answered, strand))
 
     def _answered(self, strand: Strand, answer: Reply) -> None:
@@ -100,6 +103,8 @@ class Strands:
         if answer.status is None or answer.status is AckStatus.NO_CONTEXT:  # it has been down, and is back already
             self._stopped = True
             self._number = 0
+            for place in self._places:
+                self._driver.give_up(place)
             self._on_lost()
         else:
             self._resume(strand, answer)

@@ -234,6 +234,24 @@ def test_a_context_that_was_given_up_while_nobody_counted_its_card_is_destroyed_
     assert desk.asked() == [(1, "launch", 51)] * 2
 
 
+def test_a_context_that_nobody_wants_any_more_is_destroyed_at_once() -> None:
+    """Whoever waited for it is told that it is lost; one that was never made isn't asked for."""
+    desk = Clearing()
+    desk.ask(1, Compute.LAUNCH)
+    desk.answer(ResultStatus.STARTED)
+    desk.ask(1)
+    desk.ask(1)
+    desk.new()
+    for context in (1, 2, 9):
+        desk.driver.give_up(ContextRef(0, GPU, context))
+    assert desk.told == [LOST] * 3
+    assert desk.asked() == [(1, "destroy", 51)]
+    desk.ask(3)
+    assert desk.asked() == []
+    desk.answer(DONE)
+    assert desk.asked() == [(3, "allocate", 53)]
+
+
 @pytest.mark.parametrize("compute", [CREATE, Compute.LAUNCH])
 def test_one_that_leaves_thirty_attempts_unanswered_while_others_answer_is_remembered(compute: Compute) -> None:
     """Nobody else of a GPU that is counted has to wait for it."""

@@ -1,0 +1,39 @@
+"""How long cards had no entry GPU: commands to their GPUs wait for one, and are given up after thirty attempts that
+nobody has seen (docs/sharing.md, S3)."""
+
+from dataclasses import dataclass, field
+
+_LONG = 100  # times the CPU's patience: thirty attempts take more than twice as long
+
+
+@dataclass(slots=True)
+class _Card:
+    since: int | None = None
+    over: list[tuple[int, int]] = field(default_factory=list)
+
+
+class NoEntry:
+    """`patience`: cycles that an answer may take."""
+
+    def __init__(self, patience: int) -> None:
+        self._long = _LONG * patience
+        self._cards: dict[int, _Card] = {}
+
+    def lapsed(self, card: int, now: int) -> None:
+        """Its entry GPU's lease has run out."""
+        known = self._cards.setdefault(card, _Card())
+        if known.since is None:
+            known.since = now
+
+    def granted(self, card: int, now: int) -> None:
+        """It has one again."""
+        known = self._cards.setdefault(card, _Card())
+        if known.since is not None:
+            known.over.append((known.since, now))
+            known.since = None
+
+    def excuses(self, card: int, by: int) -> bool:
+        """Whether there was none for so long by then that commands may have been given up."""
+        known = self._cards.get(card, _Card())
+        spans = [*known.over, *([] if known.since is None else [(known.since, by)])]
+        return any(min(end, by) - since >= self._long for since, end in spans)

@@ -1,0 +1,32 @@
+"""For how long cards had no entry GPU."""
+
+import pytest
+
+from ringhil.emulator.judge.no_entry import NoEntry
+
+LONG = 700  # a hundred times the patience
+
+
+@pytest.fixture
+def seen() -> NoEntry:
+    """Card 1 had none from cycle 1,000 to 1,699, and from 2,000 to 2,700."""
+    seen = NoEntry(7)
+    for lapsed, granted in ((1000, 1699), (2000, 2700)):
+        seen.lapsed(1, lapsed)
+        seen.granted(1, granted)
+    return seen
+
+
+def test_one_that_had_none_for_long_excuses_from_then_on(seen: NoEntry) -> None:
+    assert [seen.excuses(1, by) for by in (1699, 2000, 2699, 2700, 9000)] == [False, False, False, True, True]
+    assert not seen.excuses(0, 9000)
+
+
+def test_one_that_has_none_excuses_as_soon_as_that_is_long() -> None:
+    seen = NoEntry(7)
+    seen.granted(0, 5)
+    seen.lapsed(0, 1000)
+    seen.lapsed(0, 1500)
+    assert [seen.excuses(0, by) for by in (900, 1000, 999 + LONG, 1000 + LONG)] == [False, False, False, True]
+    seen.granted(0, 1600)
+    assert not seen.excuses(0, 9000)
