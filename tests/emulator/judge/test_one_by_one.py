@@ -141,7 +141,19 @@ def test_a_driver_that_gives_up_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert_named(no_more_than_once, NOISY, "work_once", "was incomplete, and was not asked for again", monkeypatch)
 
 
-def test_an_application_that_fails_for_no_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+# Nobody reaches the card for a moment, long before x begins; or for long, when x has ended.
+UNREACHED = """
+server: {{cards: {{a: {{gpus: 5, host_links: [0]}}}}}}
+sharing: {{applications: {{x: {{gpu: a.3, steps: 3, compute: 900, input: 300, memory: 100, start: {start}}}}}}}
+timeline: [{{at: 5000, fault: host_link_cut, gpu: a.0}}, {{at: {back}, clear: host_link_cut, gpu: a.0}}]
+until: 950000
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [NOISY, UNREACHED.format(start=900_000, back=30_000), UNREACHED.format(start=0, back=940_000)]
+)
+def test_an_application_that_fails_for_no_reason_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     def spoil(patch: pytest.MonkeyPatch) -> None:
         mail = Driver.mail
 
@@ -153,4 +165,4 @@ def test_an_application_that_fails_for_no_reason_is_named(monkeypatch: pytest.Mo
 
         patch.setattr(Driver, "mail", lost)
 
-    assert_named(spoil, NOISY, "work_once", "and no GPU has given it a reason", monkeypatch)
+    assert_named(spoil, text, "work_once", "and no GPU has given it a reason", monkeypatch)
