@@ -66,8 +66,7 @@ class Driver:
 
     def ask(self, place: ContextRef, command: Command, then: Then) -> None:
         """Have a command carried out; `then` gets its answer, a launch's when it is over."""
-        card = self._cards[place.card]
-        if card.members and place.gpu not in card.members:
+        if self._is_lost(place.on):
             self._port.after(1, partial(then, LOST))
             return
         self._line(place).waiting.append(_Asked(place, command, then))
@@ -101,14 +100,13 @@ class Driver:
 
     def counted(self, card: CardView) -> None:
         """These are its members now: the contexts of others are lost."""
-        for place, line in [*self._lines.items()]:
-            if place.card == card.number and place.gpu not in card.members:
-                self._give_up(place)
-                del self._lines[place]
-                self._lose(line)
+        gone = [place for place in self._lines if place.card == card.number and self._is_lost(place.on)]
+        for place in gone:
+            self._give_up(place)
+        for line in [self._lines.pop(place) for place in gone]:
+            self._lose(line)
         for gpu in range(card.size):
-            if gpu in card.members:
-                self._clear((card.number, gpu))
+            self._clear((card.number, gpu))
 
     def give_up(self, place: ContextRef) -> None:
         """Nobody uses this context any more: it is destroyed as soon as its GPU can be asked for that."""
@@ -189,9 +187,14 @@ class Driver:
         for asked in lost:
             self._end(asked, LOST)
 
+    def _is_lost(self, gpu: Gpu) -> bool:
+        """Its card is counted without it."""
+        members = self._cards[gpu[0]].members
+        return bool(members) and gpu[1] not in members
+
     def _clear(self, gpu: Gpu) -> None:
-        """Destroy what is left there, all of it at once."""
-        for place, key in [*self._leftovers.on(gpu).items()]:
+        """Destroy what is left there, all of it at once, unless it is lost."""
+        for place, key in [] if self._is_lost(gpu) else [*self._leftovers.on(gpu).items()]:
             line = self._line(place)
             if line.out is None:
                 line.out = asked = _Asked(place, Command(Compute.DESTROY, key), partial(self._cleared, place))

@@ -234,6 +234,26 @@ def test_a_context_that_was_given_up_while_nobody_counted_its_card_is_destroyed_
     assert desk.asked() == [(1, "launch", 51)] * 2
 
 
+def test_who_hears_that_a_gpu_is_lost_may_give_up_the_others_there() -> None:
+    """They are lost in the same moment; nothing is sent to a GPU that isn't there."""
+    desk = Clearing()
+
+    def give_up(reply: Reply) -> None:
+        desk.told.append(reply)
+        for context in (1, 3):
+            desk.driver.give_up(ContextRef(0, GPU, context))
+
+    for context in (1, 3):
+        desk.driver.ask(ContextRef(0, GPU, context), Command(ALLOCATE, 50 + context, 9), give_up)
+    desk.new()
+    desk.count(*OTHERS)
+    assert desk.told == [LOST] * 2
+    desk.port.pass_time(100 * PATIENCE)
+    assert desk.asked() == []
+    desk.count(*ALL)
+    assert desk.asked() == [(1, "destroy", 51), (3, "destroy", 53)]
+
+
 def test_a_context_that_nobody_wants_any_more_is_destroyed_at_once() -> None:
     """Whoever waited for it is told that it is lost; one that was never made isn't asked for."""
     desk = Clearing()
