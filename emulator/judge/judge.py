@@ -191,7 +191,8 @@ class Judge:
             return None
         whole = self._server.scenario.until is None
         held = self._memory.changes
-        seen = SwitchingEvidence(service.plan, service.reports, service.spans, held, service.since, whole)
+        slice_ = self._server.scenario.server.settings.default_slice
+        seen = SwitchingEvidence(service.plan, service.reports, service.spans, held, service.since, whole, slice_)
         found = switching_outcome(switching, seen)
         tasks, now = self.conduct.tasks, self._server.kernel.now
         wrong = (*tasks.served.wrong(service.reports, service.spans), *tasks.freed_parts.wrong(now))

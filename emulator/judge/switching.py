@@ -92,7 +92,7 @@ class SwitchingOutcome:
 @dataclass(frozen=True)
 class SwitchingEvidence:
     """What was seen: cycles and pages. `since`: from which cycle on times are counted. `whole`: the run had no end
-    before that of its tasks."""
+    before that of its tasks. `slice`: of a turn, which is told of when it is over."""
 
     plan: SwitchPlan
     reports: Sequence[RequestReport]
@@ -100,6 +100,7 @@ class SwitchingEvidence:
     held: Sequence[Sequence[tuple[int, int]]]
     since: int
     whole: bool = True
+    slice: int = 0
 
 
 def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> SwitchingOutcome:
@@ -134,7 +135,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             since_ms=time(each.ended),
             until_ms=time(each.over),
             startup_ms=ms(each.startup),
-            overhead_ms=ms(each.idle),
+            overhead_ms=ms(max(0, each.idle)),
         )
         for each in _switches(evidence.reports)
     )
@@ -193,6 +194,14 @@ def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
     return found
 
 
+def _beside(switch: _Switch, reports: Sequence[RequestReport]) -> bool:
+    """Whether another one was under way when the first one's turn was over."""
+    return any(
+        each.first is not None and each.first < switch.ended and (each.ended is None or each.ended > switch.ended)
+        for each in reports
+    )
+
+
 def _mean(values: Sequence[float]) -> float | None:
     return round(sum(values) / len(values), 6) if values else None
 
@@ -235,6 +244,8 @@ def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
         if report.ended is not None and report.ran < needed:
             found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")
     for switch in _switches(evidence.reports):
-        if switch.idle < 0:
+        pipelined = policy is SwitchPolicyName.PIPELINED
+        unknown = evidence.slice if pipelined and _beside(switch, evidence.reports) else 0
+        if switch.idle < -unknown:
             found.append(f"cycle {switch.over}: a switch to {switch.after.task} has taken {switch.idle} cycles")
     return found

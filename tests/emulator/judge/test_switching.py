@@ -140,6 +140,19 @@ def test_a_switch_takes_no_less_than_nothing() -> None:
     assert judged((first, report(1400, 2400), GOOD[2])).broken == ()
 
 
+@pytest.mark.parametrize(("slice_", "told"), [(700, False), (699, True)])
+def test_what_another_one_has_had_of_its_turn_is_not_known_yet(slice_: int, told: bool) -> None:
+    """The second one began beside the first: it may have had more by the end of that than is told."""
+    reports = (report(100, 1400), report(900, 1700), GOOD[2])
+    assert SCENARIO.switching is not None
+    found = switching_outcome(SCENARIO.switching, SwitchingEvidence(PLAN, reports, (), [()], 0, slice=slice_))
+    assert found.broken == ("cycle 1700: a switch to x has taken -700 cycles",) * told
+    assert found.switches[0].overhead_ms == 0
+    alone = (report(100, 1400), report(1400, 2399), GOOD[2])
+    found = switching_outcome(SCENARIO.switching, SwitchingEvidence(PLAN, alone, (), [()], 0, slice=slice_))
+    assert found.broken == ("cycle 2399: a switch to x has taken -1 cycles",)
+
+
 def test_nobody_has_more_beside_another_than_it_has_at_all() -> None:
     """Who has had it is over later."""
     first = report(100, 2000, ahead=1001)
