@@ -41,6 +41,7 @@ class _Asked:
     heard: int = 0  # the attempt after which its GPU last said that a launch is under way
     refused: int = 0  # as running, when nothing runs that anybody waits for
     looks: int = 0  # planned: only the last one counts
+    unsent: bool = False  # the last attempt had nowhere to go
 
 
 @dataclass(slots=True)
@@ -199,6 +200,8 @@ class Driver:
             if line.out is None:
                 line.out = asked = _Asked(place, Command(Compute.DESTROY, key), partial(self._cleared, place))
                 self._send_new(asked)
+            elif line.out.unsent and self._cards[gpu[0]].entry is not None:
+                self._send(line.out)
 
     def _cleared(self, place: ContextRef, answer: Reply) -> None:
         """The last one lets through what has come meanwhile; when nobody answers, that is lost, too."""
@@ -216,6 +219,7 @@ class Driver:
         card, place = self._cards[asked.place.card], asked.place
         asked.attempt += 1
         self.resent += asked.attempt > 1
+        asked.unsent = card.entry is None
         if card.entry is not None and card.cell is not None:
             data = asked.command.payload()
             distance = (place.gpu - card.entry) % card.size

@@ -194,6 +194,24 @@ def interrupted(seed: int) -> str:
     return text.replace("  tasks:\n", f"  interrupt: true\n  {more}\n  tasks:\n")
 
 
+def unreached(seed: int) -> str:
+    """Either; the first GPU is cut off and found again, and nobody reaches the card for a while."""
+    rng = random.Random(f"unreached {seed}")
+    text = rng.choice([switching, interrupted])(seed)
+    gpu = int(text.partition("gpu: [a.")[2][0])
+    at, events = rng.randrange(3000, 60_000), []
+    ends = [f"link: a.{(gpu + step) % 4}-a.{(gpu + step + 1) % 4}" for step in (-1, 0)]
+    if rng.random() < 0.8:
+        back = at + rng.choice([3000, 20_000, 90_000])
+        events += [f"{{at: {at}, fault: link_cut, {end}}}, {{at: {back}, clear: link_cut, {end}}}" for end in ends]
+    at, hosts = rng.randrange(3000, 40_000), ["gpu: a.0", "gpu: a.1"]
+    if rng.random() < 0.6 or not events:
+        back = at + rng.choice([3000, 30_000, 300_000, 880_000, 1_500_000])
+        for host in hosts:
+            events.append(f"{{at: {at}, fault: host_link_cut, {host}}}, {{at: {back}, clear: host_link_cut, {host}}}")
+    return f"{text.partition('timeline:')[0]}timeline: [{', '.join(events)}]\n"
+
+
 def _with_least_memory(text: str) -> str:
     """There is room for each task, and hardly for several: memory is refused."""
     for pages in range(50, 16000, 50):

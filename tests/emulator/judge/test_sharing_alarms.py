@@ -11,7 +11,13 @@ from ringhil.emulator.scenario import loads
 from . import any_sharing
 from .playing import play
 
-KINDS = (any_sharing.sharing, any_sharing.trouble, any_sharing.switching, any_sharing.interrupted)
+KINDS = (
+    any_sharing.sharing,
+    any_sharing.trouble,
+    any_sharing.switching,
+    any_sharing.interrupted,
+    any_sharing.unreached,
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +46,11 @@ def test_what_has_failed_once(library: Library, seed: int) -> None:
 @pytest.mark.parametrize("seed", [5243, 5477])
 def test_what_has_failed_once_of_switching(library: Library, seed: int) -> None:
     assert_passes(any_sharing.switching(seed), library)
+
+
+# What was lost before nobody could reach the card any more is asked for when somebody can.
+def test_what_has_failed_once_of_a_card_out_of_reach(library: Library) -> None:
+    assert_passes(any_sharing.unreached(33), library)
 
 
 CROWDED = """

@@ -234,6 +234,26 @@ def test_a_context_that_was_given_up_while_nobody_counted_its_card_is_destroyed_
     assert desk.asked() == [(1, "launch", 51)] * 2
 
 
+def test_it_is_asked_for_at_once_when_its_card_can_be_reached_again() -> None:
+    """The next attempt may be far away; who has waited meanwhile waits for that, and no longer."""
+    desk = Clearing()
+    desk.count(*OTHERS)
+    desk.card.members, desk.card.rank = (), None
+    desk.ask(1, CREATE)
+    desk.port.pass_time(60 * PATIENCE)
+    desk.ask(3, CREATE)
+    assert desk.asked() == []
+    desk.card.rank = 0
+    desk.count(*ALL)
+    first, second = desk.new()
+    assert {(each.context, each.compute) for each in (first, second)} == {(1, DESTROY.code), (3, DESTROY.code)}
+    desk.count(*ALL)
+    assert desk.asked() == []
+    desk.answer(DONE, first.unit)
+    desk.answer(DONE, second.unit)
+    assert sorted(desk.asked()) == [(1, "create", 51), (3, "create", 53)]
+
+
 def test_who_hears_that_a_gpu_is_lost_may_give_up_the_others_there() -> None:
     """They are lost in the same moment; nothing is sent to a GPU that isn't there."""
     desk = Clearing()
