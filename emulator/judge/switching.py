@@ -137,7 +137,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             startup_ms=ms(each.startup),
             overhead_ms=ms(max(0, each.idle)),
         )
-        for each in _switches(evidence.reports)
+        for each in _switches(switching.policy, evidence.reports)
     )
     page = switching.page * _KIB
     return SwitchingOutcome(
@@ -169,7 +169,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
 
 @dataclass(frozen=True)
 class _Switch:
-    """Cycles. `ended`: that turn of `before`, `over`: that of `after`."""
+    """Cycles. `ended`: that turn of `before`, `over`: that of `after`; `beside`: another one was under way between."""
 
     before: RequestReport
     after: RequestReport
@@ -177,28 +177,32 @@ class _Switch:
     over: int
     startup: int
     idle: int
+    beside: bool
 
 
-def _switches(reports: Sequence[RequestReport]) -> list[_Switch]:
+def _switches(policy: str, reports: Sequence[RequestReport]) -> list[_Switch]:
     """Those between two turns that are over: a request's last one, and those that ended for another one. What the
     engine did meanwhile: the later one's work, and what another one has had by its end; without what such a one, which
-    may be the same, had before. Only tasks that are never stopped run beside others."""
+    may be the same, had before. Only tasks that are never stopped run beside others; while one does, time counts also
+    before the later one comes."""
     turns = [(report, turn) for report in reports for turn in report.turns_over]
     turns.sort(key=lambda each: each[1].ended)
     found = []
     for (before, last), (after, turn) in pairwise(turns):
-        since = max(last.ended, after.wanted)
+        comes = max(last.ended, after.wanted)
+        beside = policy == SwitchPolicyName.PIPELINED and _under_way(last.ended, reports)
+        since = last.ended if beside else comes
         had = before.ahead if last.gpu == turn.gpu else 0  # else it was lost, and is done again
         idle = turn.ended - since - turn.ran - after.ahead + had
-        found.append(_Switch(before, after, last.ended, turn.ended, max(0, turn.began - since), idle))
+        startup = max(0, turn.began - comes)
+        found.append(_Switch(before, after, last.ended, turn.ended, startup, idle, beside))
     return found
 
 
-def _beside(switch: _Switch, reports: Sequence[RequestReport]) -> bool:
-    """Whether another one was under way when the first one's turn was over."""
+def _under_way(cycle: int, reports: Sequence[RequestReport]) -> bool:
+    """Whether one was when a turn of another was over."""
     return any(
-        each.first is not None and each.first < switch.ended and (each.ended is None or each.ended > switch.ended)
-        for each in reports
+        each.first is not None and each.first < cycle and (each.ended is None or each.ended > cycle) for each in reports
     )
 
 
@@ -243,9 +247,8 @@ def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
         needed = wanted.task.steps * wanted.task.whole.cycles
         if report.ended is not None and report.ran < needed:
             found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")
-    for switch in _switches(evidence.reports):
-        pipelined = policy is SwitchPolicyName.PIPELINED
-        unknown = evidence.slice if pipelined and _beside(switch, evidence.reports) else 0
+    for switch in _switches(policy, evidence.reports):
+        unknown = evidence.slice if switch.beside else 0
         if switch.idle < -unknown:
             found.append(f"cycle {switch.over}: a switch to {switch.after.task} has taken {switch.idle} cycles")
     return found

@@ -79,6 +79,16 @@ def test_of_two_beside_each_other_the_later_one_may_be_over_first() -> None:
     assert found.broken == ()
 
 
+def test_while_another_one_works_time_counts_before_the_next_one_comes() -> None:
+    """The second one works from the end of the first on; the third one comes long after that."""
+    second, third = report(900, 9000, ran=6500), replace(report(6100, 7200, ahead=5000), wanted=6000)
+    found = judged((GOOD[0], second, third))
+    assert [(switch.startup_ms, switch.overhead_ms) for switch in found.switches] == [
+        (0.1, 0.1),
+        (0, 0.3),
+    ]
+
+
 def test_what_was_lost_with_a_gpu_is_done_again() -> None:
     """The second one had 300 there by the end of the first."""
     switching = loads(TEXT.replace("gpu: a.1", "gpu: [a.1, a.2]")).switching
