@@ -35,6 +35,7 @@ class OneByOne:
         self._views, self._places, self._given_up = views, frozenset(places), given_up
         self._open: dict[Place, _Asked] = {}
         self._answered: dict[Place, set[int]] = {}
+        self._unheard: dict[tuple[Gpu, int], int] = {}  # attempts to ask for a launch again, since it was heard of
         # Commands that weren't answered yet when the next one went out, and when that was: an answer is told after what
         # the CPU does with it.
         self._overtaken: list[tuple[Place, _Asked, int]] = []
@@ -50,8 +51,11 @@ class OneByOne:
         if place not in self._places or place in self.disturbed:
             return
         self._look(now)
-        if unit in self._answered.setdefault(place, set()):
-            return  # a launch that is under way
+        if unit in self._answered.setdefault(place, set()):  # a launch that is under way
+            self._unheard[command.gpu, unit] = tries = self._unheard.get((command.gpu, unit), 0) + 1
+            if tries >= MANY_ATTEMPTS:
+                self._excused.add(place)
+            return
         before = self._open.get(place)
         if before is not None and before.command.unit != unit:
             self._overtaken.append((place, before, now))
@@ -62,6 +66,7 @@ class OneByOne:
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
         self._look(now)
+        self._unheard.pop(((message.source_card, message.source), message.unit), None)
         for place, asked, _ in [*self._overtaken, *((place, open_, 0) for place, open_ in self._open.items())]:
             if asked.command.unit == message.unit and place[:2] == (message.source_card, message.source):
                 self._hear(place, asked, message, now)

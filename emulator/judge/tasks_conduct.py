@@ -131,7 +131,12 @@ class TasksConduct:
 def _terms(server: LiveServer) -> TermsWatch:
     sharing, wiring = server.scenario.sharing, server.wiring
     gpus = {a.name: wiring.place(wiring.cell_of(a.gpu)) for a in (sharing.applications if sharing else ())}
-    return TermsWatch(sharing, server.process_groups, _used(server), gpus)
+    reports = {name: report for name, (_, report) in server.applications.by_context().items()}
+
+    def works(name: str) -> bool:
+        return reports[name].began is not None and reports[name].ended is None
+
+    return TermsWatch(sharing, server.process_groups, _used(server), gpus, works)
 
 
 def _used(server: LiveServer) -> dict[str, Place]:

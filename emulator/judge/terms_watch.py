@@ -8,7 +8,7 @@ fault memory isn't judged: it isn't known who is there. Of one that wasn't found
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -65,12 +65,18 @@ class _Sent:
 
 class TermsWatch:
     """`sharing`: of the file; None: there are no applications. `places`: by application, the context that it uses, and
-    `gpus` the GPU that the file names."""
+    `gpus` the GPU that the file names. `works`: whether an application has begun, and not ended: it may wait for its
+    context, and nobody has seen that yet."""
 
     def __init__(
-        self, sharing: Sharing | None, tree: GroupTree, places: Mapping[str, Place], gpus: Mapping[str, Gpu]
+        self,
+        sharing: Sharing | None,
+        tree: GroupTree,
+        places: Mapping[str, Place],
+        gpus: Mapping[str, Gpu],
+        works: Callable[[str], bool] = lambda name: False,
     ) -> None:
-        self._tree = tree
+        self._tree, self._works = tree, works
         self._contexts: dict[Place, _Context] = {}
         self._commands: dict[tuple[Place, int], SeenCommand] = {}  # that aren't answered, by unit
         self._new: list[_Sent] = []
@@ -184,6 +190,7 @@ class TermsWatch:
         self._judge_new()
         for gpu, busy in self._busy.items():
             waits = any(command.gpu == gpu for command in self._commands.values())
+            waits |= any(each.limit is None and self._works(each.name) for each in self._on(gpu).values())
             if busy and not waits and gpu not in self._unknown:
                 self._busy[gpu] = False
                 self._divided(gpu, now)

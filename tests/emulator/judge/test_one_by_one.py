@@ -86,6 +86,20 @@ def test_what_is_not_waited_for_is_told() -> None:
     assert asked.told() == [f"{WHAT} was not waited for"]
 
 
+@pytest.mark.parametrize(("heard", "excused"), [(0, True), (1, True), (15, False)])
+def test_a_launch_of_which_nothing_is_heard_any_more_is_a_reason_to_fail(heard: int, excused: bool) -> None:
+    """It was taken; then it is asked for again, 20 times at least since it was heard of last."""
+    asked = Asked()
+    asked.send(0, 5, compute=Compute.LAUNCH)
+    asked.answer(0, 10, ResultStatus.STARTED)
+    for attempt in range(1, 31):
+        asked.send(0, 100 * attempt, attempt=attempt, compute=Compute.LAUNCH)
+        if attempt == heard:
+            asked.answer(0, 100 * attempt + 50, ResultStatus.STARTED)
+    assert asked.judge.excused((0, GPU, 1)) == excused
+    assert asked.told() == []
+
+
 def test_what_was_given_up_unseen_was_waited_for() -> None:
     """Nobody reached the card for so long by then."""
     asked = Asked()

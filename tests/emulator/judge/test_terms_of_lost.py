@@ -27,11 +27,12 @@ CREATE, CONFIGURE, DESTROY = Compute.CREATE, Compute.CONFIGURE, Compute.DESTROY
 class Team:
     """x and y by their contexts, 1 and 2."""
 
-    def __init__(self) -> None:
+    def __init__(self, *works: str) -> None:
         self.card = SimpleNamespace(number=0, members=(OTHER, GPU))
         gpus = {"x": (0, GPU), "y": (0, GPU)}
         places = {"x": (0, GPU, 1), "y": (0, GPU, 2)}
-        self.judge = TermsWatch(loads(FILE).sharing, SimpleNamespace(), places, gpus)  # type: ignore[arg-type]
+        sharing, tree = loads(FILE).sharing, SimpleNamespace()
+        self.judge = TermsWatch(sharing, tree, places, gpus, lambda name: name in works)  # type: ignore[arg-type]
 
     def send(self, number: int, compute: Compute, now: int, context: int, limit: int = 0) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)
@@ -104,3 +105,12 @@ def test_who_is_not_lost_is_judged(card: int, members: tuple[int, ...]) -> None:
     team.send(1, CREATE, 80, 2, 600)
     team.answer(1, 90)
     assert "y was given 600 pages while its group may come to hold 1200, and may have 600" in team.told()
+
+
+@pytest.mark.parametrize("works", [(), ("x",), ("x", "y")])
+def test_who_has_begun_and_has_no_context_may_have_its_part(works: tuple[str, ...]) -> None:
+    """The command that creates it has nowhere to go, while nobody reaches the card."""
+    team = Team(*works)
+    team.send(0, CREATE, 5, 1, 300)
+    team.answer(0, 20)
+    assert team.told() == ["x has a limit of 300 pages; its part is 600"] * ("y" not in works)
