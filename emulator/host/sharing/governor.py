@@ -310,8 +310,17 @@ class Governor:
         lost = answer.status in (None, AckStatus.NO_CONTEXT)
         if lost or (compute is Compute.DESTROY and answer.done) or (compute is Compute.CREATE and not answer.done):
             self._forget(context)
+        elif compute is Compute.DESTROY:
+            self._stays(context)
         elif context.asked is None and (held != context.held or given):
             self._settle(context.place.on)
+
+    def _stays(self, context: Context) -> None:
+        """Its GPU has refused to destroy it: the key was another one's."""
+        context.leaving = False
+        for command, then in _taken(context.later):
+            self.ask(context.member, context.place, command, then)
+        self._settle(context.place.on)
 
     def _forget(self, context: Context) -> None:
         """It is not there any more."""

@@ -73,7 +73,9 @@ def test_nothing_is_lost_while_a_card_is_not_counted(task: Task, members: tuple[
     """Nor when another one is."""
     task.send(0, Compute.CREATE)
     task.count(*members)
-    task.judge.counted(1)
+    for far in ((), (OTHER,)):
+        task.far.members = far
+        task.judge.counted(1)
     task.answer(0)
     assert task.told() == TOLD
 
@@ -99,6 +101,13 @@ def test_nor_of_one_that_has_left_many_attempts_unanswered(task: Task) -> None:
     task.send(1, Compute.DESTROY, attempt=30)
     assert task.judge.is_lost((0, GPU))
     assert task.told() == []
+
+
+def test_a_second_attempt_is_no_sign_of_a_loss(task: Task) -> None:
+    task.creates(0)
+    task.send(1, Compute.DESTROY, attempt=2)
+    assert not task.judge.is_lost((0, GPU))
+    assert task.told() == TOLD
 
 
 def test_one_that_is_well_is_to_give_back(task: Task) -> None:

@@ -153,6 +153,14 @@ def test_who_comes_before_that_is_told(lost: Watched, compute: Compute) -> None:
     assert lost.told() == [f"context 3 of {NAME}, was asked to {compute} before it had given back context 1"]
 
 
+def test_who_comes_in_its_own_place_before_that_is_told(lost: Watched) -> None:
+    lost.send(20, CREATE, 60, 1)
+    lost.count(OTHER, GPU, now=60)
+    said = lost.told()
+    assert f"context 1 of {NAME}, was asked to create before it had given back context 1, context 2" in said
+    assert f"{NAME}, was found again, and was not asked to give back context 1, context 2" in said
+
+
 def test_what_has_reached_nobody_was_not_given_back(lost: Watched) -> None:
     lost.send(20, DESTROY, 60, 1)
     lost.send(21, DESTROY, 60, 2)

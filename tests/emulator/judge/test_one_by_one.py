@@ -123,6 +123,24 @@ def test_what_a_lost_gpu_was_asked_is_lost() -> None:
     assert asked.told() == []
 
 
+def test_what_was_overtaken_in_the_cycle_in_which_its_gpu_was_lost_is_lost() -> None:
+    asked = Asked()
+    asked.send(0, 5)
+    asked.send(1, 30)
+    asked.view.members = (1,)
+    asked.judge.counted(0, 30)
+    assert asked.told() == []
+
+
+def test_what_was_asked_twice_was_not_asked_often() -> None:
+    asked = Asked()
+    asked.send(0, 5)
+    asked.send(0, 50, attempt=2)
+    asked.send(1, 60)
+    assert asked.told() == [f"{WHAT} was not waited for"]
+    assert not asked.judge.excused((0, GPU, 1))
+
+
 def test_what_is_taken_away_from_a_gpu_that_was_lost_has_time_beyond_the_end() -> None:
     """Whoever had it has ended. Of one that was never lost somebody waits for that."""
     for lost in (True, False):

@@ -53,6 +53,29 @@ def test_what_has_failed_once_of_a_card_out_of_reach(library: Library) -> None:
     assert_passes(any_sharing.unreached(33), library)
 
 
+LONG = """
+server: {cards: {a: {gpus: 4}}, settings: {device_memory: 16000, default_slice: 2000, context_switch: 20}}
+switching:
+  gpu: a.2
+  policy: pipelined
+  first_preset: 16000
+  second_preset: 9000
+  left: 5
+  tasks:
+    short: {layers: [{name: a, weights: 1000000, operations: 20000000000}], subtasks: 1, environment: 20}
+    long: {layers: [{name: a, weights: 1000000, operations: 900000000000}], subtasks: 1, environment: 20}
+  requests: [{task: short}, {task: long}, {task: short, after: 60000}]
+"""
+
+
+def test_the_engine_is_not_idle_while_a_task_works_that_began_beside_another(library: Library) -> None:
+    """132 ms, from the start-up of the first task to the end of all; the third one comes and goes meanwhile."""
+    outcome = play(loads(LONG), library)
+    assert outcome.failures == ()
+    assert outcome.switching is not None
+    assert [0 <= switch.overhead_ms < 1 for switch in outcome.switching.switches] == [True, True]
+
+
 CROWDED = """
 server:
   cards: {a: {gpus: 3}}

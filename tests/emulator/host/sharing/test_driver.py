@@ -11,7 +11,7 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Reply
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.protocol.frames import Acknowledgement
+from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, Flag, ResultStatus
 
 from .desk import COMPUTES, GPU, PATIENCE, Desk
@@ -40,6 +40,18 @@ def test_it_is_asked_for_again_under_another_number() -> None:
     assert [reply.status for reply in desk.told] == [DONE]
     desk.port.pass_time(100 * PATIENCE)
     assert len(desk.port.sent) == 2
+
+
+def test_it_is_asked_for_at_once_and_then_after_patience() -> None:
+    desk = Desk()
+    desk.launch()
+    desk.answer(RUNNING)
+    desk.port.pass_time(1)
+    desk.answer(RUNNING)
+    desk.port.pass_time(PATIENCE - 1)
+    assert len(desk.port.sent) == 2
+    desk.port.pass_time(1)
+    assert len(desk.port.sent) == 3
 
 
 def test_one_behind_a_launch_that_runs_is_told_so() -> None:
@@ -86,6 +98,9 @@ def test_what_another_gpu_says_of_it_is_passed_over() -> None:
     desk.answer(DONE, source=GPU + 1)
     desk.answer(STARTED)
     desk.answer(DONE, source=GPU - 1)
+    assert not desk.told
+    unit = desk.port.sent[-1].unit
+    desk.driver.mail(Result(0, 0, 9, 0, 1, unit, GPU, 1, DONE.code, 1, 0, 0, 16, 40))  # of another card
     assert not desk.told
     desk.answer(DONE)
     assert [reply.status for reply in desk.told] == [DONE]

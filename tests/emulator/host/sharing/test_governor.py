@@ -231,6 +231,31 @@ def test_a_context_that_its_gpu_refuses_keeps_nothing_from_others(host: Host, mo
     assert host.gpus.contexts[host.places[host.b]].limit == 90
 
 
+def test_a_context_that_its_gpu_does_not_destroy_stays(host: Host) -> None:
+    """Another one's key is no reason; what was asked meanwhile is carried out."""
+    begun(host)
+    host.tree.ask(host.a, host.places[host.a], Command(Compute.DESTROY, 999), host.replies.append)
+    host.ask(host.a, Compute.ALLOCATE, 5)
+    host.settle()
+    assert [reply.status for reply in host.replies[-2:]] == [AckStatus.FOREIGN, ResultStatus.DONE]
+    assert host.limits() == [45, 45]
+    host.tree.leave(host.a)
+    host.settle()
+    assert host.gpus.contexts[host.places[host.b]].limit == 90
+
+
+def test_one_that_is_being_raised_may_have_all_of_that_already(host: Host) -> None:
+    begun(host)
+    host.ask(host.b, Compute.DESTROY)
+    while host.places[host.b] in host.gpus.waiting:
+        host.carry_out(host.b)
+    assert host.gpus.waiting == [host.places[host.a]]  # it is told that it may have all
+    host.ask(host.b, Compute.CREATE)
+    assert host.gpus.waiting == [host.places[host.a]]
+    host.settle()
+    assert host.limits() == [45, 45]
+
+
 def test_a_process_that_ends_without_a_word_gives_everything_back(host: Host) -> None:
     begun(host)
     host.ask(host.a, Compute.ALLOCATE, 45)

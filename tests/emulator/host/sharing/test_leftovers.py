@@ -254,6 +254,18 @@ def test_it_is_asked_for_at_once_when_its_card_can_be_reached_again() -> None:
     assert sorted(desk.asked()) == [(1, "create", 51), (3, "create", 53)]
 
 
+def test_a_launch_that_was_put_off_is_lost_with_its_gpu() -> None:
+    """Its time comes when that has been found again."""
+    desk = Clearing()
+    desk.ask(1, Compute.LAUNCH)
+    desk.answer(ResultStatus.RUNNING)
+    desk.new()
+    desk.count(*OTHERS)
+    desk.count(*ALL)
+    desk.port.pass_time(1)
+    assert desk.asked() == [(1, "destroy", 51), (3, "destroy", 53)]
+
+
 def test_who_hears_that_a_gpu_is_lost_may_give_up_the_others_there() -> None:
     """They are lost in the same moment; nothing is sent to a GPU that isn't there."""
     desk = Clearing()
