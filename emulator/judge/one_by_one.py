@@ -40,6 +40,7 @@ class OneByOne:
         # the CPU does with it.
         self._overtaken: list[tuple[Place, _Asked, int]] = []
         self._excused: set[Place] = set()  # whose task has a reason to end early
+        self._silent: set[Place] = set()
         self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
@@ -54,14 +55,19 @@ class OneByOne:
         if unit in self._answered.setdefault(place, set()):  # a launch that is under way
             self._unheard[command.gpu, unit] = tries = self._unheard.get((command.gpu, unit), 0) + 1
             if tries >= MANY_ATTEMPTS:
-                self._excused.add(place)
+                self._fall_silent(place)
             return
         before = self._open.get(place)
         if before is not None and before.command.unit != unit:
             self._overtaken.append((place, before, now))
         self._open[place] = _Asked(command)
         if command.attempt >= MANY_ATTEMPTS:
-            self._excused.add(place)
+            self._fall_silent(place)
+
+    def _fall_silent(self, place: Place) -> None:
+        """It may be given up, and all that it was asked with it."""
+        self._excused.add(place)
+        self._silent.add(place)
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
@@ -122,7 +128,7 @@ class OneByOne:
             self._tell(place, asked, at)
 
     def _tell(self, place: Place, asked: _Asked, now: int) -> None:
-        if asked.command.attempt >= MANY_ATTEMPTS or self._given_up(place[0], now):
+        if place in self._silent or self._given_up(place[0], now):
             return
         what = f"a command to context {place[2]} of GPU {place[1]}, card {place[0]}"
         refused = asked.refused is not None

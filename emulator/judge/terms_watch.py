@@ -157,7 +157,8 @@ class TermsWatch:
             if context.asked == command.amount:
                 context.asked = None
         if command.compute is Compute.DESTROY or (command.compute is Compute.CREATE and not done):
-            context.limit, context.held = None, 0
+            context.limit = context.asked = None
+            context.held = 0
 
     def lost(self, gpu: Gpu | None) -> None:
         """A fault of this GPU begins or ends, None: any of them may be."""

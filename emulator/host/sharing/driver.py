@@ -8,8 +8,10 @@ comes, and the GPU refuses that as `running`; it is asked for under another numb
 isn't there any more, all that it was asked is lost, and so are its contexts. While nobody counts the card, its commands
 wait: the next entry GPU finds the contexts as they were.
 
-A GPU that is found again may still have the contexts that were lost, and so may one whose card nobody has counted for
-thirty attempts. They are destroyed first (`leftovers.py`): until that is answered it is asked for nothing else.
+A GPU that is found again may still have the contexts that were lost, and so may one that has left thirty attempts
+without an answer: it may be cut off, and nobody knows which one is (`records: never`), or nobody reaches its card. They
+are destroyed first (`leftovers.py`): until that is answered it is asked for nothing else. A context to which a driver
+outside has spoken may be silent for that reason, and is no reason to wait.
 """
 
 from collections import deque
@@ -22,7 +24,8 @@ from ringhil.emulator.host import segments
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Gpu, Reply, answer_of, unit_of
 from ringhil.emulator.host.sharing.leftovers import Leftovers
-from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import FLIT_BYTES, AckStatus, Compute, ResultStatus
 
 Then = Callable[[Reply], None]
@@ -62,6 +65,7 @@ class Driver:
         self._lines: dict[ContextRef, _Line] = {}
         self._asked: dict[int, _Asked] = {}  # by unit: out, or launched
         self._leftovers = Leftovers()
+        self._others: set[ContextRef | None] = set()  # contexts to which somebody else has spoken
         self._number = 0
         self.resent = 0
 
@@ -96,6 +100,7 @@ class Driver:
     def pass_on(self, card: CardView, frame: bytes) -> None:
         """Send a command of somebody else's, or a part of one, to a card with an entry GPU; the answer is theirs."""
         assert card.cell is not None
+        self._others.add(_place_of(card, frame))
         self._port.send(card.cell, [frame])
         card.link_free_at = max(card.link_free_at, self._port.now) + len(frame) // FLIT_BYTES
 
@@ -248,7 +253,7 @@ class Driver:
         line = self._lines[asked.place]
         if asked.attempt - asked.heard < _MOST:
             self._send(asked)
-        elif not self._cards[asked.place.card].members:
+        elif asked.place not in self._others:
             self._give_up(asked.place)
             self._lose(line)
         elif asked is line.launch:
@@ -257,3 +262,12 @@ class Driver:
         else:
             self._may_be_carried_out(asked)
             self._answered(line, asked, LOST)
+
+
+def _place_of(card: CardView, frame: bytes) -> ContextRef | None:
+    """The context to which a command goes; None: to none."""
+    try:
+        work = codec.decode(frame, link=False)
+    except codec.FrameError:
+        return None
+    return ContextRef(card.number, work.destination, work.context) if isinstance(work, Work) else None

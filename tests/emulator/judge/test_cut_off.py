@@ -190,6 +190,24 @@ def test_what_was_given_up_while_nobody_reached_a_card_is_destroyed(library: Lib
     assert whys(outcome) == ["the GPU was lost", "None" if start else "the GPU was lost"]
 
 
+@pytest.mark.parametrize(
+    ("back", "start"), [(900_000, 600_000), (900_000, 890_000), (900_000, 1_000_000), (3_000_000, 3_100_000)]
+)
+def test_so_is_what_a_gpu_has_whose_loss_nobody_can_name(library: Library, back: int, start: int) -> None:
+    """Without records a count says how many are there, and not who."""
+    text = TEXT.replace("host_links: [0, 1]}}}}}}", "host_links: [0, 1]}}}}, settings: {{records: never}}}}")
+    run = Run(loads(text.format(start=start, back=back, wants=100)), library)
+    run.start()
+    run.run_to(max(back, start) + 3000)
+    assert run.engine.peek(2, "memory_held") in (180, 0, 600)
+    outcome = run.finish()
+    assert run.engine.peek(2, "memory_held") == 0
+    run.close()
+    assert outcome.failures == ()
+    assert whys(outcome) == ["the GPU was lost", "None"]
+    assert outcome.applications["y"].memory == 600 << 20
+
+
 @pytest.mark.parametrize("back", [900_000, 3_000_000])
 @pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
 def test_nor_does_a_policy_leave_anything_there(library: Library, policy: str, back: int) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Reply
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Acknowledgement, Work
@@ -196,6 +197,7 @@ def test_when_nobody_answers_those_that_wait_are_lost_and_it_is_asked_once_more(
     assert [work.unit for work in desk.new() if work.destination == 1][-1] > unit
     assert {work.attempt for work in desk.port.sent if work.unit in units} == set(range(1, 31))
     desk.port.pass_time(20 * PATIENCE)
+    desk.count(*ALL)
     again = {work.context: work.unit for work in desk.new() if work.destination == GPU and work.unit not in units}
     assert {*again} == {1, 3}
     for unit in again.values():
@@ -305,17 +307,27 @@ def test_a_context_that_nobody_wants_any_more_is_destroyed_at_once() -> None:
 
 
 @pytest.mark.parametrize("compute", [CREATE, Compute.LAUNCH])
-def test_one_that_leaves_thirty_attempts_unanswered_while_others_answer_is_remembered(compute: Compute) -> None:
-    """Nobody else of a GPU that is counted has to wait for it."""
+@pytest.mark.parametrize("outside", [False, True])
+def test_one_that_leaves_thirty_attempts_unanswered_is_destroyed_first(compute: Compute, outside: bool) -> None:
+    """Nobody else has to wait for one that a driver outside may have silenced; that is remembered."""
     desk = Clearing()
     context = 7 if compute is CREATE else 1
+    if outside:
+        route = segments.Route(0, 0, 0, GPU, False, 5, 1)
+        (frame,) = segments.segments(9, 1, Command(ALLOCATE, 5).payload(), route, ALLOCATE, context)
+        desk.driver.pass_on(desk.card, frame)
     desk.ask(context, compute)
     while not desk.told:
         desk.port.pass_time(8 * PATIENCE)
     assert desk.told == [LOST]
     desk.new()
     desk.ask(3)
+    if not outside:
+        assert desk.asked() == [(context, "destroy", 50 + context)]
+        desk.answer(DONE)
     assert desk.asked() == [(3, "allocate", 53)]
+    if not outside:
+        return
     desk.answer(DONE)
     desk.count(*OTHERS)
     desk.count(*ALL)
