@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from ringhil.emulator.host.sharing.command import is_command
+from ringhil.emulator.host.sharing.command import ContextRef, is_command
 from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware, ToCpu
 from ringhil.emulator.serial.injecting import Injections
 from ringhil.emulator.serial.noise import LineFaults
@@ -140,7 +140,8 @@ class ManagedCard:
         if view.entry != request.gpu:
             raise NotDone(Refusal.NO_ENTRY_GPU, f"GPU {request.gpu} is not the entry GPU now")
         self._server.observations.tell(PassedOn(self.now, self.number, frame.destination, frame.context))
-        self._server.cpu.driver.pass_on(view, request.frame)
+        place = ContextRef(self.number, frame.destination, frame.context)
+        self._server.cpu.driver.pass_on(view, place, request.frame)
 
     # ---------------------------------------------------------------------------------------------- events
 

@@ -24,9 +24,8 @@ from ringhil.emulator.host import segments
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Gpu, Reply, answer_of, unit_of
 from ringhil.emulator.host.sharing.leftovers import Leftovers
-from ringhil.protocol import codec
-from ringhil.protocol.frames import Acknowledgement, Result, Work
-from ringhil.protocol.wire import FLIT_BYTES, AckStatus, Compute, ResultStatus
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import CONTEXTS, FLIT_BYTES, AckStatus, Compute, ResultStatus
 
 Then = Callable[[Reply], None]
 _MORE = 8  # times as long as the first attempt may one take at most
@@ -65,7 +64,7 @@ class Driver:
         self._lines: dict[ContextRef, _Line] = {}
         self._asked: dict[int, _Asked] = {}  # by unit: out, or launched
         self._leftovers = Leftovers()
-        self._others: set[ContextRef | None] = set()  # contexts to which somebody else has spoken
+        self._others: set[ContextRef] = set()  # contexts to which somebody else has spoken
         self._number = 0
         self.resent = 0
 
@@ -97,10 +96,12 @@ class Driver:
         elif answer.status not in _AGAIN:
             self._answered(line, asked, answer)
 
-    def pass_on(self, card: CardView, frame: bytes) -> None:
-        """Send a command of somebody else's, or a part of one, to a card with an entry GPU; the answer is theirs."""
+    def pass_on(self, card: CardView, place: ContextRef, frame: bytes) -> None:
+        """Send a command of somebody else's to this context, or a part of one, to a card with an entry GPU; the answer
+        is theirs."""
         assert card.cell is not None
-        self._others.add(_place_of(card, frame))
+        if place.gpu < card.size and place.context < CONTEXTS:
+            self._others.add(place)
         self._port.send(card.cell, [frame])
         card.link_free_at = max(card.link_free_at, self._port.now) + len(frame) // FLIT_BYTES
 
@@ -262,12 +263,3 @@ class Driver:
         else:
             self._may_be_carried_out(asked)
             self._answered(line, asked, LOST)
-
-
-def _place_of(card: CardView, frame: bytes) -> ContextRef | None:
-    """The context to which a command goes; None: to none."""
-    try:
-        work = codec.decode(frame, link=False)
-    except codec.FrameError:
-        return None
-    return ContextRef(card.number, work.destination, work.context) if isinstance(work, Work) else None

@@ -172,7 +172,7 @@ def test_what_others_send_takes_time_on_the_link() -> None:
     flits, frame = desk.card.link_free_at, bytes(80)
     for number in (1, 2):
         with mock.patch.object(desk.port, "send"):
-            desk.driver.pass_on(desk.card, frame)
+            desk.driver.pass_on(desk.card, ContextRef(0, GPU, 3), frame)
         assert desk.card.link_free_at == flits + number * 10
 
 

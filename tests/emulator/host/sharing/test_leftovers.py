@@ -315,7 +315,7 @@ def test_one_that_leaves_thirty_attempts_unanswered_is_destroyed_first(compute: 
     if outside:
         route = segments.Route(0, 0, 0, GPU, False, 5, 1)
         (frame,) = segments.segments(9, 1, Command(ALLOCATE, 5).payload(), route, ALLOCATE, context)
-        desk.driver.pass_on(desk.card, frame)
+        desk.driver.pass_on(desk.card, ContextRef(0, GPU, context), frame)
     desk.ask(context, compute)
     while not desk.told:
         desk.port.pass_time(8 * PATIENCE)
