@@ -6,7 +6,7 @@ time has passed since the last answer. An application that goes on `again` ends 
 and not before.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ringhil.emulator.host.sharing.training import TaskReport
@@ -156,10 +156,8 @@ class AskedSteps:
 
     # ------------------------------------------------------------------------------------------------------ the end
 
-    def finish(
-        self, reports: Mapping[str, TaskReport], excused: Callable[[Place], bool], now: int, *, whole: bool
-    ) -> None:
-        """The run is over. `reports`: what the applications say themselves; `excused`: whether the one there has a
+    def finish(self, reports: Mapping[str, TaskReport], excused: Collection[Place], now: int, *, whole: bool) -> None:
+        """The run is over. `reports`: what the applications say themselves; `excused`: where there was a
         reason to end early; `whole`: no file has said when the run ends."""
         for place, task in self._tasks.items():
             file, report = task.file, reports[task.file.name]
@@ -173,13 +171,13 @@ class AskedSteps:
                 steps = len(task.done)
                 if steps < file.steps or (steps > file.steps and not file.again):
                     self._tell(task, f"has done {steps} steps; its file says {file.steps}", now)
-            if excused(place):
+            if place in excused:
                 continue
             self._memory(task, report, now)
             self._times(task, report, now)
             if file.again and report.failed is None and not self._disturbed:
                 others = [each for where, each in self._tasks.items() if where != place]
-                self._again(task, others, [e for w, e in self._tasks.items() if w != place and not excused(w)])
+                self._again(task, others, [e for w, e in self._tasks.items() if w != place and w not in excused])
 
     def _memory(self, task: _Task, report: TaskReport, now: int) -> None:
         told, file = task.told, task.file

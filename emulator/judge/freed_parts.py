@@ -43,7 +43,8 @@ class FreedParts:
         self._seen: set[tuple[Gpu, int]] = set()
         # Launches that were not over when a part was given back: an answer is told after what the CPU does with it.
         self._early: list[tuple[_Process, int, Gpu, str, int]] = []
-        self._wrong: list[tuple[Gpu, str]] = []
+        self._found: list[tuple[Gpu, str, int]] = []  # that a GPU is lost is told after what the CPU does with it, too
+        self._wrong: list[str] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command, which counts once however often it is asked for."""
@@ -66,25 +67,28 @@ class FreedParts:
             del self._there[command.place]
             if process.freed < len(process.to_free):
                 what = f"gives back {process.freed} of its {len(process.to_free)} parts before its context goes"
-                self._wrong.append((command.gpu, f"cycle {now}: request {process.number} {what}"))
+                self._found.append((command.gpu, f"cycle {now}: request {process.number} {what}", now))
 
     def _free(self, process: _Process, command: SeenCommand, now: int) -> None:
         name, order = f"cycle {now}: request {process.number}", process.freed
         process.freed += 1
         if order >= len(process.to_free):
-            self._wrong.append((command.gpu, f"{name} gives back more parts than it has"))
+            self._found.append((command.gpu, f"{name} gives back more parts than it has", now))
             return
         launches, pages = process.to_free[order]
         if command.amount != pages:
-            self._wrong.append((command.gpu, f"{name} gives back {command.amount} pages of a part that has {pages}"))
+            what = f"{name} gives back {command.amount} pages of a part that has {pages}"
+            self._found.append((command.gpu, what, now))
         if process.ended < launches:
             self._early.append((process, launches, command.gpu, f"{name} gives back a part that still runs", now))
 
     def _look(self, now: int) -> None:
         for process, launches, gpu, what, at in self._early:
             if at < now and process.ended < launches:
-                self._wrong.append((gpu, what))
+                self._found.append((gpu, what, at))
         self._early = [each for each in self._early if each[-1] >= now]
+        self._wrong += [what for gpu, what, at in self._found if at < now and not self._is_lost(gpu)]
+        self._found = [each for each in self._found if each[-1] >= now]
 
     def heard(self, result: Result, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
@@ -96,6 +100,4 @@ class FreedParts:
     def wrong(self, now: int) -> Iterator[str]:
         """What is not as it must be."""
         self._look(now + 1)
-        for gpu, what in self._wrong:
-            if not self._is_lost(gpu):
-                yield what
+        yield from self._wrong

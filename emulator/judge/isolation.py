@@ -3,19 +3,19 @@
 What a context holds is what its answers say; each must follow from the commands before it, stay below the limit that
 was set, and all together below what the GPU has. A refusal for want of memory must be true. A launch ends once, with
 all of its cycles worked, unless it was cancelled; it has had as many of the engine as it asked for, on a slow GPU four
-times as many, and their sum is the context's run time. Of a GPU that was hit by a fault nothing is known any more,
-until a context is created anew.
+times as many, and their sum is the context's run time. Of a GPU that has left the ring, or answers by another one's
+number, nothing is known any more, until a context is created anew.
 """
 
 from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.commands_seen import MANAGER, Gpu, SeenCommand
-from ringhil.protocol.frames import Result
+from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, TWINS, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.turn_orders import SLOWER
+from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
 
 _OF_MEMORY = (Compute.CONFIGURE, Compute.ALLOCATE, Compute.FREE, Compute.DESTROY)  # their answers say what is held
-_SLOWER = 4  # times
 _OVER = (ResultStatus.DONE.code, ResultStatus.CANCELLED.code)
 
 
@@ -39,20 +39,23 @@ class _Context:
 
 
 class Isolation:
-    """`memory`: pages that each GPU has."""
+    """`memory`: pages that each GPU has. `doubts`: what can't be told."""
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
         self._commands: dict[tuple[int, Gpu], _Sent] = {}  # each GPU has numbers of its own
         self._contexts: dict[Gpu, dict[int, _Context]] = {}
         self._unknown: set[Gpu] = set()  # there may be contexts that nobody has an account of
-        self._coming: dict[Gpu, int] = {}  # pages asked for, of which nothing has been heard
+        self._coming: dict[Gpu, dict[int, int]] = {}  # pages asked for, of which nothing has been heard, by unit
         self.memory: list[tuple[str, int]] = []
         self.launches: list[tuple[str, int]] = []
         self.ended: dict[tuple[Gpu, int], int] = {}  # launches that were done, by GPU and context
         self.ran: dict[tuple[Gpu, int], int] = {}  # cycles that launches had, by GPU and context
         self._slow: set[Gpu] = set()
-        self._struck: dict[Gpu, int] = {}  # when a fault of it has begun or ended last
+        self._changed: dict[Gpu, int] = {}  # when that has begun or ended last
+        self._doubtful: set[Gpu] = set()  # where that has ever been so
+        self._dropped: set[Place] = set()  # contexts that there may be
+        self.doubts: list[str] = []
 
     def sent(self, command: SeenCommand, now: int = 0) -> None:
         """The CPU sends a command; it is looked at only once."""
@@ -61,17 +64,28 @@ class Isolation:
             return
         self._commands[unit, gpu] = _Sent(command, now, gpu in self._slow)
         if command.compute is Compute.ALLOCATE:
-            self._coming[gpu] = self._coming.get(gpu, 0) + command.amount
+            self._coming.setdefault(gpu, {})[unit] = command.amount
         elif command.compute is Compute.LAUNCH and context in (contexts := self._contexts.get(gpu, {})):
             contexts[context].launches.add(unit)
 
-    def struck(self, gpu: Gpu, now: int = 0, *, slow: bool | None = None) -> None:
-        """A fault of this GPU begins or ends. `slow`: from now on it is, or isn't."""
+    def slowed(self, gpu: Gpu, now: int, *, slow: bool) -> None:
+        """From now on this GPU is slow, or isn't any more."""
+        (self._slow.add if slow else self._slow.discard)(gpu)
+        self._changed[gpu] = now
+
+    def gone(self, gpu: Gpu, *, known: bool = True) -> None:
+        """It has lost its contexts. `known`: and nobody else answers by its number."""
         self._contexts.pop(gpu, None)
+        self._coming.pop(gpu, None)
+        if known:
+            self._unknown.discard(gpu)
+
+    def doubt(self, gpu: Gpu) -> None:
+        """It isn't known any more what contexts it has."""
+        dropped = self._contexts.pop(gpu, {})
+        self._dropped |= {(*gpu, context) for context in dropped}
         self._unknown.add(gpu)
-        self._struck[gpu] = now
-        if slow is not None:
-            (self._slow.add if slow else self._slow.discard)(gpu)
+        self._doubtful.add(gpu)
 
     def counted(self, card: CardView) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""
@@ -81,8 +95,8 @@ class Isolation:
                     context.lost = True
 
     def known(self, gpu: Gpu) -> bool:
-        """No fault has ever hit this GPU."""
-        return gpu not in self._unknown
+        """Nobody else has ever answered by this GPU's number, nor it by another one's."""
+        return gpu not in self._doubtful
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""
@@ -96,9 +110,13 @@ class Isolation:
             sent.answered = True
             if command.compute is Compute.LAUNCH and result.status != ResultStatus.STARTED.code:
                 self._over(command, result, now)
-            if command.compute is Compute.ALLOCATE:
-                self._coming[command.gpu] -= command.amount
+            self._coming.get(command.gpu, {}).pop(result.unit, None)
             self._account(sent, result, now)
+
+    def refused(self, message: Acknowledgement) -> None:
+        """The CPU has taken in that a command has reached no context."""
+        if message.status not in REACHED_NOBODY:
+            self._coming.get((message.source_card, message.source), {}).pop(message.unit, None)
 
     # ------------------------------------------------------------------------------------------------------- memory
 
@@ -109,17 +127,25 @@ class Isolation:
         if command.compute is Compute.CREATE:
             if status == ResultStatus.DONE.code:
                 contexts[command.context] = _Context(0, command.amount)
+                self._dropped.discard(command.place)
             return
+        what = f"context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
         if mine is None:
+            if command.place in self._dropped:
+                self._dropped.discard(command.place)
+                self.doubts.append(f"what {what} says: {TWINS}")
             return
         others = sum(each.held for number, each in contexts.items() if number != command.context)
-        what = f"context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
         if status == ResultStatus.OVER_LIMIT.code and mine.held + command.amount <= mine.limit:
             self.memory.append((f"{what} was refused {command.amount} pages that its limit allows", now))
         elif status == ResultStatus.NO_MEMORY.code:
-            most = others + mine.held + self._coming.get(command.gpu, 0) + command.amount
-            if most <= self._memory and command.gpu not in self._unknown:
-                self.memory.append((f"{what} was refused {command.amount} pages that the GPU has", now))
+            most = others + mine.held + sum(self._coming.get(command.gpu, {}).values()) + command.amount
+            if most <= self._memory:
+                refused = f"{what} was refused {command.amount} pages that the GPU has"
+                if command.gpu in self._unknown:
+                    self.doubts.append(f"{refused}: {TWINS}")
+                else:
+                    self.memory.append((refused, now))
         elif status == ResultStatus.INVALID.code and command.compute is Compute.FREE and command.amount <= mine.held:
             self.memory.append((f"{what} couldn't free {command.amount} pages that it holds", now))
         elif command.compute is Compute.QUERY:
@@ -165,8 +191,8 @@ class Isolation:
             return
         self.ended[place] = self.ended.get(place, 0) + 1
         what = f"a launch of context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
-        least, most = command.amount, _SLOWER * command.amount
-        if self._struck.get(command.gpu, -1) < sent.at:  # it was as fast from its beginning to its end
+        least, most = command.amount, SLOWER * command.amount
+        if self._changed.get(command.gpu, -1) < sent.at:  # it was as fast from its beginning to its end
             least = most = most if sent.slow else least
         if result.digest or result.cycles < least:
             self.launches.append((f"{what} ended after {result.cycles} of {least} cycles", now))

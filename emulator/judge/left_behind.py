@@ -1,8 +1,9 @@
 """Whether contexts that their tasks have lost are destroyed when their GPU is found again, before it is asked for
 anything else; and whether a GPU holds memory that belongs to none of its tasks (docs/sharing.md, S3).
 
-What is held is read off the GPU's register, whenever a context is to be created, and at the end; what belongs to tasks
-off commands and answers. Of a GPU to which a driver outside speaks that isn't known.
+What is held is read off the GPU's register, whenever a context is to be created, and at the end; what belongs to tasks,
+and to drivers outside, off commands and answers. A GPU that answers by another one's number may hold what it was asked
+for in the other's place, and a driver outside may have had a say in a task's context: there nothing is wrong for sure.
 """
 
 from collections import defaultdict
@@ -10,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.commands_seen import REACHED_NOBODY, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.commands_seen import REACHED_NOBODY, TWINS, Gpu, Place, SeenCommand
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -19,8 +20,8 @@ _TELL_HELD = (Compute.CREATE, Compute.ALLOCATE, Compute.FREE)
 
 @dataclass(slots=True)
 class _Gpu:
-    """`held`: pages of each context that is there, or may be; `left`: those that were lost with it, and whether they
-    are being destroyed; `asked`: what isn't answered, by unit; `launches`: those that were taken."""
+    """`held`: pages of each context that is there, or may be; `left`: those of tasks that were lost with it, and
+    whether they are being destroyed; `asked`: what isn't answered, by unit; `launches`: those that were taken."""
 
     held: dict[Place, int]
     left: dict[Place, bool]
@@ -42,14 +43,16 @@ class LeftBehind:
         self._views, self._places, self._held = views, frozenset(places), held
         self._gpus = defaultdict[Gpu, _Gpu](lambda: _Gpu({}, {}, {}, {}))
         self._seen: set[tuple[Gpu, int]] = set()
-        self._unknown: set[Gpu] = set()
+        self._mixed_up: set[Gpu] = set()  # there may be contexts that were meant for another one
+        self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its tasks
         # What was asked for while something was left: an answer is told after what the CPU does with it.
         self._early: list[tuple[Gpu, str, int]] = []
         self.wrong: list[tuple[str, int]] = []
+        self._doubts: dict[Gpu, str] = {}  # the first one of each
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
-        if command.place not in self._places or (command.gpu, command.unit) in self._seen:
+        if not self._places or (command.gpu, command.unit) in self._seen:
             return
         self._seen.add((command.gpu, command.unit))
         gpu = self._gpus[command.gpu]
@@ -94,12 +97,28 @@ class LeftBehind:
                 continue
             gpu.counted = index in members
             if not gpu.counted:
-                gpu.left = dict.fromkeys([*gpu.left, *gpu.held], False)
-                gpu.held, gpu.asked, gpu.launches = {}, {}, {}
+                gpu.left = dict.fromkeys([*gpu.left, *self._places.intersection(gpu.held)], False)
+                gpu.held = {place: pages for place, pages in gpu.held.items() if place not in self._places}
+                gpu.asked, gpu.launches = {}, {}
 
-    def unknown(self, gpu: Gpu | None) -> None:
-        """It isn't known what there is in this GPU; None: in all of them."""
-        self._unknown.update(place[:2] for place in self._places if gpu is None or place[:2] == gpu)
+    def mixed_up(self, gpu: Gpu) -> None:
+        """There may be contexts in this GPU that were meant for another one, or the other way round."""
+        self._mixed_up.add(gpu)
+        self._gpus.setdefault(gpu, _Gpu({}, {}, {}, {}))  # it may hold something though it was asked for nothing
+
+    def emptied(self, gpu: Gpu) -> None:
+        """There is nothing in this GPU, for sure."""
+        self._mixed_up.discard(gpu)
+
+    def passed_on(self, place: Place) -> None:
+        """A driver outside speaks to this context."""
+        if place in self._places:
+            self._spoken.add(place[:2])
+
+    @property
+    def doubts(self) -> Iterable[str]:
+        """What might be wrong, and why nobody knows."""
+        return self._doubts.values()
 
     def finish(self, now: int) -> None:
         """The run is over."""
@@ -108,23 +127,33 @@ class LeftBehind:
             if not known.counted:
                 continue
             kept = [place for place, asked in known.left.items() if not asked]
-            if kept and gpu not in self._unknown:
+            if kept:
                 what = f"{_name(gpu)}, was found again, and was not asked to give back {_contexts(kept)}"
-                self.wrong.append((what, now))
+                self._tell(gpu, what, now)
             elif not known.left:
                 self._compare(gpu, now)
 
     def _look(self, now: int) -> None:
         for gpu, what, at in self._early:
             left = self._gpus[gpu].left
-            if at < now and left and gpu not in self._unknown:
-                self.wrong.append((f"{what} before it had given back {_contexts(left)}", at))
+            if at < now and left:
+                self._tell(gpu, f"{what} before it had given back {_contexts(left)}", at)
         self._early = [each for each in self._early if each[2] >= now]
 
     def _compare(self, gpu: Gpu, now: int) -> None:
         held, most = self._held(gpu), self._gpus[gpu].most
-        if held > most and gpu not in self._unknown:
-            self.wrong.append((f"{_name(gpu)}, holds {held} pages, of which its tasks have {most}", now))
+        if held > most:
+            what = f"{_name(gpu)}, holds {held} pages, of which its tasks have {most}"
+            if gpu in self._mixed_up:
+                self._doubts.setdefault(gpu, f"{what}: {TWINS}")
+            else:
+                self._tell(gpu, what, now)
+
+    def _tell(self, gpu: Gpu, what: str, now: int) -> None:
+        if gpu in self._spoken:
+            self._doubts.setdefault(gpu, f"{what}: a driver outside has spoken to a context of its tasks")
+        else:
+            self.wrong.append((what, now))
 
 
 def _is_gone(command: SeenCommand, message: Result | Acknowledgement, *, done: bool) -> bool:

@@ -32,8 +32,8 @@ class NoEntry:
             known.over.append((known.since, now))
             known.since = None
 
-    def excuses(self, card: int, by: int) -> bool:
-        """Whether there was none for so long by then that commands may have been given up."""
+    def excuses(self, card: int, by: int, since: int = 0) -> bool:
+        """Whether there was none for so long, between these cycles, that commands may have been given up."""
         known = self._cards.get(card, _Card())
         spans = [*known.over, *([] if known.since is None else [(known.since, by)])]
-        return any(min(end, by) - since >= self._long for since, end in spans)
+        return any(min(end, by) - max(begin, since) >= self._long for begin, end in spans)

@@ -1,8 +1,7 @@
 """Whether each command of a task is asked for until it is answered, and the next one of its context not before (S3).
 
-`busy` and `incomplete` say that it has reached nobody: it is to be asked for again. A task that ends early has a reason
-that was seen: an answer that refused it something, a GPU that was lost, or thirty attempts without an answer. What a
-GPU that the census hasn't found was asked is lost.
+`busy` and `incomplete` say that it has reached nobody: it is to be asked for again. What a GPU that the census hasn't
+found was asked is lost. Who was refused something, or has had thirty attempts without an answer, may end early.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -39,7 +38,7 @@ class OneByOne:
         # Commands that weren't answered yet when the next one went out, and when that was: an answer is told after what
         # the CPU does with it.
         self._overtaken: list[tuple[Place, _Asked, int]] = []
-        self._excused: set[Place] = set()  # whose task has a reason to end early
+        self._excused: set[Place] = set()  # whose task may end early
         self._silent: set[Place] = set()
         self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
@@ -99,14 +98,10 @@ class OneByOne:
         for place in self._places if members else ():
             if place[0] == card and place[1] not in members:
                 self._open.pop(place, None)
-                self._excused.add(place)
-                self._lost.add(place)
+                if place in self._answered:  # it was asked for something
+                    self._lost.add(place)
                 self._overtaken = [each for each in self._overtaken if each[0] != place]
         self._look(now)
-
-    def struck(self, gpu: Gpu | None) -> None:
-        """A fault of this GPU begins or ends; None: one that may strike any of them."""
-        self._excused.update(place for place in self._places if gpu is None or place[:2] == gpu)
 
     def passed_on(self, place: Place) -> None:
         """A driver outside speaks to this context."""
@@ -117,7 +112,7 @@ class OneByOne:
             self._overtaken = [each for each in self._overtaken if each[0] != place]
 
     def excused(self, place: Place) -> bool:
-        """Whether its task has a reason to end early."""
+        """Whether an answer, or that there was none, is a reason for its task to end early."""
         return place in self._excused
 
     def _look(self, now: int) -> None:

@@ -130,6 +130,7 @@ class Results:
             not_judged=(
                 *watch.not_judged(now),
                 *_disturbed(evidence),
+                *_doubtful(evidence),
                 *(f"application {name}: card {card} can't be counted" for name, card in evidence.unknown()),
                 *([f"work: {why}"] if (why := watch.undoable()) and work.completed != work.units else []),
             ),
@@ -152,6 +153,11 @@ def _disturbed(evidence: RunEvidence) -> Iterator[str]:
     for card, gpu, context in sorted(evidence.tasks.one_by_one.disturbed):
         name = GpuRef(evidence.wiring.cards[card].name, gpu)
         yield f"the task in context {context} of GPU {name}: a driver outside has spoken to that context"
+
+
+def _doubtful(evidence: RunEvidence) -> Iterator[str]:
+    """What can't be told of memory, turns and launches: each but once."""
+    yield from dict.fromkeys((*evidence.tasks.doubts(), *evidence.doubts()))
 
 
 def _gpus(card: CardView, numbers: Iterable[int]) -> tuple[str, ...]:

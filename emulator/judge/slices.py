@@ -24,6 +24,8 @@ class Slices:
         self._woke = 0  # cycles that this turn may have waited for the engine to wake up
         self.orders = TurnOrders(default_slice)
         self.wrong: list[tuple[str, int]] = []
+        self.doubts: list[str] = []
+        self._unknown: dict[int, str] = {}  # contexts of which nothing is known any more, and why
         # Who had a turn in this round: for sure, and perhaps. None: nobody knows who had the last turn of all.
         self._surely, self._perhaps = set[int](), set[int]()
         self._last: int | None = _PLAIN
@@ -34,8 +36,17 @@ class Slices:
         self._over = 0
         self._known = True
 
-    def struck(self) -> None:
-        """A fault of this GPU begins or ends, or it has left the ring."""
+    def struck(self, why: str) -> None:
+        """Nothing is known of its contexts any more, until they are created anew."""
+        self._unknown |= dict.fromkeys(self.orders.contexts, why)
+        self._forget()
+
+    def gone(self) -> None:
+        """It has left the ring, and has lost its contexts."""
+        self._unknown.clear()
+        self._forget()
+
+    def _forget(self) -> None:
         self.orders.forget()
         self._surely, self._perhaps = set(), {*range(_CONTEXTS)}
         self._now = self._last = self._ended = None
@@ -67,6 +78,8 @@ class Slices:
     # --------------------------------------------------------------------------------------------------------- turns
 
     def _begin(self, context: int, switches: bool, now: int) -> None:
+        if context in self._unknown and context not in self.orders.contexts:
+            self.doubts.append(f"{self._name}: turns of context {context}: {self._unknown.pop(context)}")
         self._stood_still(now)
         self._woke = self._wake if now > self._over else 0
         if now - self._over > _NEXT:

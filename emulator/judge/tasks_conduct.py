@@ -1,9 +1,14 @@
 """How the commands of tasks, contexts and their GPUs go about it: memory, turns, launches, terms. Reads the stream, and
 never acts on the run."""
 
+from collections.abc import Iterator
+
+from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
+from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.asked_steps import AskedSteps
+from ringhil.emulator.judge.away import Away
 from ringhil.emulator.judge.beginning import TasksBegin
-from ringhil.emulator.judge.commands_seen import Place, SeenCommand, seen_command
+from ringhil.emulator.judge.commands_seen import TWINS, Gpu, Place, SeenCommand, seen_command
 from ringhil.emulator.judge.freed_parts import FreedParts
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.isolation import Isolation
@@ -14,11 +19,13 @@ from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
 from ringhil.emulator.kernel.observations import FromCpu
-from ringhil.emulator.scenario import GpuRef
+from ringhil.emulator.scenario import GpuRef, SwitchPolicyName
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import Flapped, PassedOn, Struck
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import CONTEXTS
+
+_STAND_STILL = ("dead", "hang", "flap")  # a GPU struck by one, until it leaves the ring
 
 
 class TasksConduct:
@@ -28,18 +35,20 @@ class TasksConduct:
     def __init__(self, server: LiveServer, silence: int) -> None:
         self._server, self._wiring, self._cpu = server, server.wiring, server.cpu
         cards, places, plan = server.cpu.cards, _places(server), server.switching.plan
-        self.isolation, self.turns = Isolation(server.scenario.server.settings.device_memory), TurnWatch(server)
-        self.no_entry = NoEntry(server.cpu.config.patience)
+        self.isolation = Isolation(server.scenario.server.settings.device_memory)
+        self.turns = TurnWatch(server, self._left_ring)
+        self._twins: dict[Gpu, set[Gpu]] = {}  # by who answers by another one's number: both of them
+        self.no_entry, self._away = NoEntry(server.cpu.config.patience), Away(cards)
         self.one_by_one = OneByOne(cards, places, self.no_entry.excuses)
         self.given_back, self.left_behind = GivenBack(cards, places), LeftBehind(cards, places, self._held)
-        self.counted = TasksBegin(cards, silence)
+        self.counted, self._first = TasksBegin(cards, silence), 0 if plan is None else _first(plan)
         self.served = Served(plan, self._is_lost, self.counted)
         self.freed_parts = FreedParts(plan, self._is_lost)
         self.terms = _terms(server)
         self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
         listen = server.observations.listen
         listen(Struck, self._struck)
-        listen(Flapped, lambda o: self._gpu_struck((o.card, o.gpu), o.cycle))
+        listen(Flapped, lambda o: self.turns.struck((o.card, o.gpu), "flap has struck it"))
         listen(PassedOn, self._passed_on)
         listen(FromCpu, self._from_cpu)
 
@@ -64,31 +73,47 @@ class TasksConduct:
     def _passed_on(self, o: PassedOn) -> None:
         place = (o.card, o.gpu, o.context)
         self.one_by_one.passed_on(place)
-        self.left_behind.unknown(place[:2])
+        self.given_back.passed_on(place)
+        self.left_behind.passed_on(place)
         self.steps.passed_on(place)
 
     def _struck(self, o: Struck) -> None:
-        if o.event.kind == "duplicate_id":
-            self.one_by_one.struck(None)
-            self.terms.lost(None)
-            self.given_back.lost(None)
-            self.left_behind.unknown(None)
-            for card in self._cpu.cards:
-                for number in range(card.size):
-                    self.isolation.struck((card.number, number), o.cycle)
-        if isinstance(o.event.target, GpuRef):
-            gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
-            self._gpu_struck(gpu, o.cycle, slow=o.event.begins if o.event.kind == "slow" else None)
+        if not isinstance(o.event.target, GpuRef):
+            return
+        gpu = (self._wiring.number(o.event.target.card), o.event.target.index)
+        kind, begins = o.event.kind, o.event.begins
+        if kind == "slow":
+            self.isolation.slowed(gpu, o.cycle, slow=begins)
+            self.turns.slowed(gpu, slow=begins)
+        elif kind in _STAND_STILL:
+            self.turns.struck(gpu, f"{kind} has struck it")
+        elif kind == "duplicate_id":
+            self._mixes_up(gpu, begins=begins)
 
-    def _gpu_struck(self, gpu: tuple[int, int], now: int, *, slow: bool | None = None) -> None:
-        self.isolation.struck(gpu, now, slow=slow)
-        self.one_by_one.struck(gpu)
-        self.terms.lost(gpu)
-        self.given_back.lost(gpu)
-        self.turns.struck(gpu)
+    def _mixes_up(self, gpu: Gpu, *, begins: bool) -> None:
+        """This GPU, and the one before it, answer by one number; which of them does what it is asked isn't known."""
+        card, number = gpu
+        pair = {gpu, (card, (number - 1) % self._cpu.cards[card].size)}
+        if begins:
+            self._twins[gpu] = pair
+        else:
+            self._twins.pop(gpu, None)
+        for each in sorted(pair):
+            self.isolation.doubt(each)
+            self.left_behind.mixed_up(each)
+            self.turns.struck(each, TWINS)
+
+    def _left_ring(self, gpu: Gpu) -> None:
+        """Its contexts are gone."""
+        self.given_back.gone(gpu)
+        doubtful = any(gpu in pair for pair in self._twins.values())
+        self.isolation.gone(gpu, known=not doubtful)
+        if not doubtful:
+            self.left_behind.emptied(gpu)
 
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card."""
+        self._away.counted(card, now)
         self.one_by_one.counted(card, now)
         self.given_back.counted(card)
         self.left_behind.counted(card, now)
@@ -107,13 +132,33 @@ class TasksConduct:
             self.served.heard(message)
             self.freed_parts.heard(message, now)
             self.turns.answered(message, now)
+        else:
+            self.isolation.refused(message)
 
-    def _is_lost(self, gpu: tuple[int, int]) -> bool:
-        return self.given_back.is_lost(gpu) or self.no_entry.excuses(gpu[0], self._server.kernel.now)
+    def _is_lost(self, gpu: Gpu) -> bool:
+        """Whether anything was seen that may have cost the tasks of a policy their contexts there."""
+        now, since = self._server.kernel.now, self.counted.cycle + self._first
+        unheard = self.given_back.is_lost(gpu) or self.no_entry.excuses(gpu[0], now, since)
+        return unheard or self._away.within(gpu, since, now)
 
-    def _held(self, gpu: tuple[int, int]) -> int:
+    def excused(self, place: Place, report: TaskReport, by: int | None = None) -> bool:
+        """Whether anything was seen, while it worked, for which an application with this context may end early; `by`:
+        or until then, as it asked what its steps had taken."""
+        if report.began is None:
+            return False
+        end = report.ended if by is None else by
+        end = self._server.kernel.now if end is None else end
+        seen = self.one_by_one.excused(place) or self._away.within(place[:2], report.began, end)
+        return seen or self.no_entry.excuses(place[0], end, report.began)
+
+    def _held(self, gpu: Gpu) -> int:
         """Pages, as its register says."""
         return self._server.engine.peek(self._wiring.cell(*gpu), "memory_held")
+
+    def doubts(self) -> Iterator[str]:
+        """What of memory, turns and launches can't be judged, and why."""
+        for judged in (self.isolation, self.turns, self.given_back, self.left_behind):
+            yield from judged.doubts
 
     def finish(self, now: int, *, whole: bool) -> None:
         """The run is over. `whole`: it was played until its tasks had ended."""
@@ -125,7 +170,8 @@ class TasksConduct:
         self.given_back.finish(now, ended=ended)
         self.left_behind.finish(now)
         reports = {name: report for name, (_, report) in self._server.applications.by_context().items()}
-        self.steps.finish(reports, self.one_by_one.excused, now, whole=whole)
+        excused = {place for name, place in _used(self._server).items() if self.excused(place, reports[name])}
+        self.steps.finish(reports, excused, now, whole=whole)
 
 
 def _terms(server: LiveServer) -> TermsWatch:
@@ -137,6 +183,12 @@ def _terms(server: LiveServer) -> TermsWatch:
         return reports[name].began is not None and reports[name].ended is None
 
     return TermsWatch(sharing, server.process_groups, _used(server), gpus, works)
+
+
+def _first(plan: SwitchPlan) -> int:
+    """Cycles after the tasks' begin in which a GPU is asked for something, at the earliest."""
+    ahead = plan.policy in (SwitchPolicyName.PIPESWITCH, SwitchPolicyName.RESIDENT)  # before anybody comes
+    return 0 if ahead else min((wanted.at for wanted in plan.requests), default=0)
 
 
 def _used(server: LiveServer) -> dict[str, Place]:

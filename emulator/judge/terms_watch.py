@@ -3,8 +3,9 @@ memory (docs/groups.md, S1).
 
 Read off the commands that create and configure them. Which groups there are is what the file says, until somebody
 writes to a group: then what is written there. A limit rises only when those of all others in each group leave room for
-it. When nothing is under way on a GPU, its contexts have what a fair division gives them. Of a GPU that was hit by a
-fault memory isn't judged: it isn't known who is there. Of one that wasn't found by a census, nobody is.
+it. When nothing is under way on a GPU, its contexts have what a fair division gives them. Who is there is what the CPU
+has been told: contexts that a GPU lost in a fault take their part until somebody hears of that, those of a GPU that
+wasn't found by a census take none.
 """
 
 from collections import defaultdict
@@ -19,7 +20,7 @@ from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Gpu, P
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
 from ringhil.emulator.scenario import Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
-from ringhil.protocol.wire import Compute, ResultStatus
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 _TELL_HELD = (Compute.CREATE, Compute.CONFIGURE, Compute.ALLOCATE, Compute.FREE)
 _OF_MEMORY = (*_TELL_HELD, Compute.DESTROY)
@@ -80,7 +81,6 @@ class TermsWatch:
         self._contexts: dict[Place, _Context] = {}
         self._commands: dict[tuple[Place, int], SeenCommand] = {}  # that aren't answered, by unit
         self._new: list[_Sent] = []
-        self._unknown: set[Gpu] = set()
         self._busy = defaultdict[Gpu, bool](bool)  # something has happened since its division was looked at
         self._now = 0
         self.terms: list[tuple[str, int]] = []
@@ -156,13 +156,10 @@ class TermsWatch:
                 context.limit = command.amount
             if context.asked == command.amount:
                 context.asked = None
-        if command.compute is Compute.DESTROY or (command.compute is Compute.CREATE and not done):
+        gone = isinstance(message, Acknowledgement) and message.status == AckStatus.NO_CONTEXT.code
+        if gone or command.compute is Compute.DESTROY or (command.compute is Compute.CREATE and not done):
             context.limit = context.asked = None
             context.held = 0
-
-    def lost(self, gpu: Gpu | None) -> None:
-        """A fault of this GPU begins or ends, None: any of them may be."""
-        self._unknown.update(place[:2] for place in self._contexts if gpu is None or place[:2] == gpu)
 
     def counted(self, card: CardView) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""
@@ -192,7 +189,7 @@ class TermsWatch:
         for gpu, busy in self._busy.items():
             waits = any(command.gpu == gpu for command in self._commands.values())
             waits |= any(each.limit is None and self._works(each.name) for each in self._on(gpu).values())
-            if busy and not waits and gpu not in self._unknown:
+            if busy and not waits:
                 self._busy[gpu] = False
                 self._divided(gpu, now)
 
@@ -210,7 +207,7 @@ class TermsWatch:
             given = context.allowed[-1]
             if sent.limit > max(given.most, context.held):
                 self.memory.append((f"{context.name} was given {sent.limit} pages; it may have {given.most}", sent.at))
-            elif gpu not in self._unknown and sent.limit > before[sent.place]:
+            elif sent.limit > before[sent.place]:
                 self._leaves_room(context, given, gpu, sent.at)
 
     def _leaves_room(self, context: _Context, given: _Given, gpu: Gpu, now: int) -> None:

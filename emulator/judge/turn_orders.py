@@ -12,6 +12,7 @@ from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, ResultStatus
 
 SHORTEST = 16  # cycles of a slice, which is cut to whole fours
+SLOWER = 4  # times as many cycles does a launch take on a slow GPU
 
 
 @dataclass(slots=True)
@@ -27,10 +28,12 @@ class Setting:
 
 @dataclass(slots=True)
 class OpenLaunch:
-    """`started`: when the GPU had said so; `had`: cycles of the engine at most since it was sent."""
+    """`asked`: cycles that it asks for, `takes`: those that it takes at least. `started`: when the GPU had said so;
+    `had`: cycles of the engine at most since it was sent."""
 
     unit: int
-    amount: int
+    asked: int
+    takes: int
     started: int | None = None
     had: int = 0
     free: int = 0  # from when on it waits again, after a turn
@@ -52,7 +55,7 @@ class Orders:
     def waits_from(self) -> int | None:
         """From which cycle on it surely waits, unless it has the engine; None: nobody knows."""
         launch = self.launch
-        if launch is None or launch.started is None or launch.had >= launch.amount:
+        if launch is None or launch.started is None or launch.had >= launch.takes:
             return None
         return max(launch.started, launch.free)
 
@@ -68,6 +71,7 @@ class TurnOrders:
     """Of one GPU. `default`: the slice of who names none."""
 
     default: int
+    slow: bool = False
     contexts: dict[int, Orders] = field(default_factory=dict)
     _asked: dict[int, _Asked] = field(default_factory=dict)
     _last: int = 0  # commands are numbered upwards: what comes again has a number that was there
@@ -76,6 +80,13 @@ class TurnOrders:
         """Nothing is known any more, until contexts are created anew."""
         self.contexts.clear()
         self._asked.clear()
+
+    def slowed(self, *, slow: bool) -> None:
+        """From now on the GPU is slow, or isn't any more: what it had begun may take less."""
+        self.slow = slow
+        for orders in self.contexts.values():
+            if orders.launch is not None:
+                orders.launch.takes = orders.launch.asked
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """A command goes out."""
@@ -95,8 +106,9 @@ class TurnOrders:
             orders.settings.append(setting)
         elif compute in (Compute.CANCEL, Compute.DESTROY):
             orders.launch = None
-        elif compute is Compute.LAUNCH and (orders.launch is None or orders.launch.had >= orders.launch.amount):
-            orders.launch = OpenLaunch(unit, command.amount)
+        elif compute is Compute.LAUNCH and (orders.launch is None or orders.launch.had >= orders.launch.takes):
+            takes = command.amount * (SLOWER if self.slow else 1)
+            orders.launch = OpenLaunch(unit, command.amount, takes)
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""

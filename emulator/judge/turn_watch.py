@@ -22,9 +22,11 @@ def gpus_with_contexts(scenario: Scenario) -> tuple[GpuRef, ...]:
 
 
 class TurnWatch:
-    """Make it before the server is started. It is told of commands, answers and faults, as `Isolation` is."""
+    """Make it before the server is started. It is told of commands, answers and faults, as `Isolation` is. `left_ring`:
+    a GPU has, and has lost its contexts."""
 
-    def __init__(self, server: LiveServer) -> None:
+    def __init__(self, server: LiveServer, left_ring: Callable[[Gpu], None]) -> None:
+        self._left_ring, self._wiring = left_ring, server.wiring
         wiring, settings = server.wiring, server.scenario.server.settings
         wake = server.scenario.server.longest_wake
         self._gpus: dict[Gpu, Slices] = {}
@@ -44,7 +46,8 @@ class TurnWatch:
         if o.address == _TURN:
             self._changed[o.cell](o.value, o.cycle)
         elif o.address == _STATUS and o.cell in self._slices and o.value & BYPASSED:
-            self._slices[o.cell].struck()  # out of the ring it loses its contexts
+            self._slices[o.cell].gone()
+            self._left_ring(self._wiring.place(o.cell))
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
@@ -58,10 +61,15 @@ class TurnWatch:
         if slices is not None:
             slices.answered(result, now)
 
-    def struck(self, gpu: Gpu) -> None:
-        """A fault of this GPU begins or ends."""
+    def slowed(self, gpu: Gpu, *, slow: bool) -> None:
+        """From now on this GPU is slow, or isn't any more."""
         if gpu in self._gpus:
-            self._gpus[gpu].struck()
+            self._gpus[gpu].orders.slowed(slow=slow)
+
+    def struck(self, gpu: Gpu, why: str) -> None:
+        """Something has made it impossible to say what this GPU's contexts are set to and wait for."""
+        if gpu in self._gpus:
+            self._gpus[gpu].struck(why)
 
     def finish(self, now: int) -> None:
         """The run is over."""
@@ -72,3 +80,8 @@ class TurnWatch:
     def wrong(self) -> list[tuple[str, int]]:
         """Turns that are not as they must be, and when."""
         return sorted((found for slices in self._gpus.values() for found in slices.wrong), key=lambda found: found[1])
+
+    @property
+    def doubts(self) -> list[str]:
+        """Turns of which it isn't known how they must be."""
+        return [what for slices in self._gpus.values() for what in slices.doubts]

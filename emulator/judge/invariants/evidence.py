@@ -8,6 +8,7 @@ from ringhil.emulator.host.sharing.applications import Applications
 from ringhil.emulator.host.sharing.command import ContextRef
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.acceptance import Acceptance
+from ringhil.emulator.judge.commands_seen import TWINS, Gpu
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.orphans import Orphans
@@ -46,20 +47,32 @@ class RunEvidence:
 
     def miscounted(self) -> Iterator[tuple[str, int, int]]:
         """Applications whose own account of their time on the GPU isn't what their launches had: name, said, happened.
-        Of one whose GPU was hit, or that has failed, it isn't known; nor of one whose GPU was lost as it asked."""
+        Of one whose GPU was lost as it asked, or that has failed, it isn't known."""
+        for name, gpu, said, happened in self._accounts():
+            if self.tasks.isolation.known(gpu):
+                yield name, said, happened
+
+    def doubts(self) -> Iterator[str]:
+        """Accounts that might be wrong, and why nobody knows."""
+        for name, gpu, said, happened in self._accounts():
+            if not self.tasks.isolation.known(gpu):
+                yield f"{name} says that it had the GPU for {said} cycles; its launches had {happened}: {TWINS}"
+
+    def _accounts(self) -> Iterator[tuple[str, Gpu, int, int]]:
         isolation = self.tasks.isolation
         for name, place, report in self._undisturbed():
             happened, said = isolation.ran.get(((place.card, place.gpu), place.context), 0), report.run or 0
-            lost = report.run is None and self.tasks.one_by_one.excused((place.card, place.gpu, place.context))
+            lost = report.run is None and self.tasks.excused(
+                (place.card, place.gpu, place.context), report, by=self.now
+            )
             asked = self.applications.finished and report.failed is None and not lost
-            if asked and isolation.known((place.card, place.gpu)) and said != happened:
-                yield name, said, happened
+            if asked and said != happened:
+                yield name, (place.card, place.gpu), said, happened
 
     def unreasonable(self) -> Iterator[tuple[str, str]]:
         """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
         for name, (place, report) in self.applications.by_context().items():
-            excused = self.tasks.one_by_one.excused((place.card, place.gpu, place.context))
-            excused |= self.tasks.no_entry.excuses(place.card, self.now if report.ended is None else report.ended)
+            excused = self.tasks.excused((place.card, place.gpu, place.context), report)
             if report.failed is not None and not excused and not self.watch.uncountable(place.card):
                 yield name, report.failed
 

@@ -1,6 +1,7 @@
 """Applications ask for what their file says and give everything back; requests are served on the GPUs of the file, in
 their order, with all of their model; else it is told."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -217,6 +218,19 @@ def test_a_request_that_is_served_otherwise_is_told(
     outcome = play(loads(text), cells_library())
     assert outcome.switching is not None
     assert any(says in each for each in outcome.switching.broken), outcome.switching.broken
+
+
+@pytest.mark.parametrize("gone", [300, 9000])
+def test_a_gpu_that_was_lost_before_anybody_came_is_well(monkeypatch: pytest.MonkeyPatch, gone: int) -> None:
+    """The census has noticed, or hasn't."""
+    fault = f"timeline: [{{at: 9000, fault: dead, gpu: a.2}}, {{at: {9000 + gone}, clear: dead, gpu: a.2}}]\n"
+    text = re.sub(r"requests:.*\]", "requests: [{task: one, after: 60000}]", PIPELINED)
+    text = text.partition("timeline:")[0] + fault
+    assert violations(text) == ()
+    last_first(monkeypatch)
+    outcome = play(loads(text), cells_library())
+    assert outcome.switching is not None
+    assert any("GPU 2, card 0, is not lost" in each for each in outcome.switching.broken), outcome.switching.broken
 
 
 def test_what_is_served_otherwise_in_the_very_last_cycle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

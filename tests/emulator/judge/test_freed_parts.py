@@ -66,6 +66,17 @@ def test_memory_that_is_given_back_otherwise_is_told(
     assert any(says in each for each in outcome.switching.broken), outcome.switching.broken
 
 
+def test_what_was_before_its_gpu_was_lost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = LOST.replace("at: 9000", "at: 60000")
+    assert violations(late) == ()
+    freeing = when(lambda job, part: job.done > part)
+    monkeypatch.setattr(Pipelined, "_free", lambda self, job, slot: freeing(job, slot))
+    outcome = play(loads(late), cells_library())
+    assert outcome.switching is not None
+    (found, *_) = [each for each in outcome.switching.broken if "gives back a part that still runs" in each]
+    assert int(found.split()[1].rstrip(":")) < 60_000
+
+
 def test_as_it_is_to_be_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when a GPU is lost, and requests begin again on another one."""
     freeing = when(in_its_last_step)

@@ -8,8 +8,8 @@ from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import Command, unit_of
 from ringhil.emulator.judge.commands_seen import seen_command
 from ringhil.emulator.judge.given_back import GivenBack
-from ringhil.protocol.frames import Result
-from ringhil.protocol.wire import Compute, ResultStatus
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 GPU, OTHER = 3, 2
 TOLD = [f"context 1 of GPU {GPU}, card 0 was not destroyed when its task had ended"]
@@ -22,15 +22,18 @@ class Task:
         self.card, self.far = SimpleNamespace(members=(OTHER, GPU)), SimpleNamespace(members=())
         self.judge = GivenBack([self.card, self.far], [(0, GPU, 1), (0, OTHER, 1)])  # type: ignore[list-item]
 
-    def send(self, number: int, compute: Compute, attempt: int = 1) -> None:
+    def send(self, number: int, compute: Compute, attempt: int = 1, context: int = 1) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)
         body = Command(compute, 1, 5).payload()
-        command = seen_command(segments.segments(unit_of(number), attempt, body, route, compute, 1)[0])
+        command = seen_command(segments.segments(unit_of(number), attempt, body, route, compute, context)[0])
         assert command is not None
         self.judge.sent(command)
 
-    def answer(self, number: int) -> None:
-        self.judge.heard(Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, ResultStatus.DONE.code, 0, 0, 0, 16, 0))
+    def answer(self, number: int, status: ResultStatus = ResultStatus.DONE) -> None:
+        self.judge.heard(Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, status.code, 0, 0, 0, 16, 0))
+
+    def refuse(self, number: int, reason: AckStatus) -> None:
+        self.judge.heard(Acknowledgement(0, 0, 9, 0, 1, unit_of(number), GPU, 1, reason.code, 0, 0))
 
     def creates(self, number: int) -> None:
         self.send(number, Compute.CREATE)
@@ -52,11 +55,8 @@ def task() -> Task:
 
 def test_one_that_was_lost_is_not_to_be_destroyed(task: Task) -> None:
     task.creates(0)
-    assert not task.judge.is_lost((0, GPU))
     task.count(OTHER)
     task.count(OTHER, GPU)
-    assert task.judge.is_lost((0, GPU))
-    assert not task.judge.is_lost((0, OTHER))
     assert task.told() == []
 
 
@@ -88,33 +88,103 @@ def test_an_answer_that_comes_too_late_says_nothing(task: Task) -> None:
     assert task.told() == []
 
 
-@pytest.mark.parametrize("gpu", [None, (0, GPU)])
-def test_of_one_that_was_hit_by_a_fault_nothing_is_known(task: Task, gpu: tuple[int, int] | None) -> None:
+def test_one_whose_gpu_has_left_the_ring_is_gone(task: Task) -> None:
+    """And so is what it was asked for: answers that are under way were given before."""
     task.creates(0)
-    task.judge.lost(gpu)
-    assert task.judge.is_lost((0, GPU))
+    task.send(1, Compute.CREATE)
+    task.judge.gone((0, GPU))
+    task.answer(1)
+    assert not task.judge.is_lost((0, GPU))  # nobody knows yet
     assert task.told() == []
 
 
-def test_nor_of_one_that_has_left_many_attempts_unanswered(task: Task) -> None:
+def test_one_that_is_created_after_that_is_there(task: Task) -> None:
     task.creates(0)
-    task.send(1, Compute.DESTROY, attempt=30)
+    task.judge.gone((0, OTHER))
+    task.judge.gone((0, GPU))
+    task.creates(1)
+    assert task.told() == TOLD
+
+
+@pytest.mark.parametrize("compute", [Compute.ALLOCATE, Compute.DESTROY])
+def test_who_is_told_that_there_is_no_context_has_lost_it(task: Task, compute: Compute) -> None:
+    task.creates(0)
+    task.send(1, compute)
+    task.refuse(1, AckStatus.NO_CONTEXT)
+    assert task.judge.is_lost((0, GPU))
+    assert not task.judge.is_lost((0, OTHER))
+    assert task.told() == []
+
+
+@pytest.mark.parametrize("reason", [AckStatus.BUSY, AckStatus.FOREIGN, ResultStatus.INVALID])
+def test_what_is_refused_for_another_reason_is_there(task: Task, reason: AckStatus | ResultStatus) -> None:
+    task.creates(0)
+    task.send(1, Compute.DESTROY)
+    if isinstance(reason, AckStatus):
+        task.refuse(1, reason)
+    else:
+        task.answer(1, reason)
+    assert not task.judge.is_lost((0, GPU))
+    assert task.told() == TOLD
+
+
+def test_what_was_not_created_is_not_there(task: Task) -> None:
+    task.send(0, Compute.CREATE)
+    task.answer(0, ResultStatus.NO_MEMORY)
+    assert task.told() == []
+
+
+def test_of_one_that_has_left_many_attempts_unanswered_nothing_is_known(task: Task) -> None:
+    task.creates(0)
+    task.send(1, Compute.DESTROY, attempt=20)
     assert task.judge.is_lost((0, GPU))
     assert task.told() == []
+    assert task.judge.doubts == [f"{TOLD[0]}: 20 attempts to ask for something there were not answered"]
+
+
+def test_it_is_when_it_answers_again(task: Task) -> None:
+    task.creates(0)
+    task.send(1, Compute.ALLOCATE, attempt=20)
+    task.answer(1)
+    assert task.told() == TOLD
+    assert task.judge.doubts == []
+
+
+def test_where_a_driver_outside_has_spoken_that_is_said_of_its_task(task: Task) -> None:
+    task.creates(0)
+    task.send(1, Compute.DESTROY, attempt=20)
+    task.judge.passed_on((0, GPU, 1))
+    assert (task.told(), task.judge.doubts) == ([], [])
 
 
 def test_a_second_attempt_is_no_sign_of_a_loss(task: Task) -> None:
     task.creates(0)
-    task.send(1, Compute.DESTROY, attempt=2)
+    task.send(1, Compute.DESTROY, attempt=19)
     assert not task.judge.is_lost((0, GPU))
     assert task.told() == TOLD
 
 
 def test_one_that_is_well_is_to_give_back(task: Task) -> None:
     task.creates(0)
-    task.judge.lost((0, OTHER))
+    assert task.told() == TOLD
+    task.judge.passed_on((0, GPU, 1))
+    task.judge.wrong.clear()
     assert task.told() == TOLD
     task.send(1, Compute.DESTROY)
     task.answer(1)
     task.judge.wrong.clear()
     assert task.told() == []
+    assert task.judge.doubts == []
+
+
+def test_what_is_no_tasks_own_is_nobodys(task: Task) -> None:
+    task.send(0, Compute.CREATE, attempt=20, context=9)
+    assert not task.judge.is_lost((0, GPU))
+    task.answer(0)
+    assert task.told() == []
+
+
+def test_tasks_that_go_on_may_keep_it(task: Task) -> None:
+    task.creates(0)
+    task.judge.finish(1000, ended=False)
+    assert task.judge.wrong == []

@@ -9,12 +9,12 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
 from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.judge.commands_seen import seen_command
+from ringhil.emulator.judge.commands_seen import TWINS, seen_command
 from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.protocol.frames import Result
-from ringhil.protocol.wire import Compute, ResultStatus
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 MEMORY, LIMIT = 100, 60
 MANAGER, KEY = 0, 1
@@ -141,14 +141,65 @@ def test_each_gpu_has_numbers_of_its_own() -> None:
     assert len(told.found) == 1
 
 
-def test_after_a_fault_of_the_gpu_nothing_is_known() -> None:
+def test_a_gpu_that_has_left_the_ring_has_no_contexts() -> None:
     told = Told()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
-    told.judge.struck((0, GPU))
-    told.ask(1, Compute.FREE, 51, (0, 60))
+    told.judge.gone((0, GPU))
+    told.ask(1, Compute.FREE, 51, (0, 60))  # was done before
     told.ask(2, Compute.CREATE, 60, (0, 60))
     told.ask(2, Compute.ALLOCATE, 60, (60, 60))
-    assert told.found == []
+    assert (told.found, told.judge.doubts) == ([], [])
+    told.ask(2, Compute.ALLOCATE, 1, (59, 60), ResultStatus.OVER_LIMIT)
+    told.ask(2, Compute.FREE, 20, (40, 60))
+    told.ask(2, Compute.ALLOCATE, 20, (40, 60), ResultStatus.NO_MEMORY)
+    assert told.found == [f"context 2 of GPU {GPU}, card 0 was refused 20 pages that the GPU has"]
+
+
+@pytest.mark.parametrize("how", ["gone", "refused", "asked again", "lost"])
+def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
+    told = Told()
+    body = Command(Compute.ALLOCATE, KEY, 50).payload()
+    unit = unit_of(100)
+    command = seen_command(segments.segments(unit, 1, body, ROUTE, Compute.ALLOCATE, 1)[0])
+    assert command is not None
+    told.judge.sent(command)
+    reason = AckStatus.BUSY if how == "asked again" else AckStatus.NO_CONTEXT
+    if how == "gone":
+        told.judge.gone((0, GPU))
+    elif how != "lost":
+        told.judge.refused(Acknowledgement(0, 0, 9, 0, 1, unit, GPU, 1, reason.code, 0, 0))
+    told.ask(2, Compute.CREATE, 60, (0, 60))
+    told.ask(2, Compute.ALLOCATE, 60, (0, 60), ResultStatus.NO_MEMORY)
+    assert len(told.found) == (how in ("gone", "refused"))
+
+
+def test_of_contexts_whose_gpu_answers_by_two_numbers_nothing_is_known() -> None:
+    """That is said: of each once, and of a refusal that may be wrong. Of others, and of new ones, all is."""
+    told = Told()
+    what = f"context 1 of GPU {GPU}, card 0"
+    told.ask(1, Compute.ALLOCATE, 51, (51, 60))
+    told.judge.doubt((0, GPU))
+    told.judge.doubt((0, GPU + 1))
+    told.ask(1, Compute.FREE, 50, (0, 60))
+    told.ask(1, Compute.FREE, 51, (1, 60))
+    assert (told.found, told.judge.doubts) == ([], [f"what {what} says: {TWINS}"])
+    told.ask(1, Compute.CREATE, 60, (0, 60))
+    told.ask(1, Compute.ALLOCATE, 10, (0, 60), ResultStatus.NO_MEMORY)
+    assert told.judge.doubts[1:] == [f"{what} was refused 10 pages that the GPU has: {TWINS}"]
+    told.ask(1, Compute.FREE, 50, (1, 60))
+    assert len(told.found) == 1
+    assert not told.judge.known((0, GPU))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_when_it_has_left_the_ring_all_is_known_again(known: bool) -> None:
+    """Unless it goes on to answer by two numbers."""
+    told = Told()
+    told.judge.doubt((0, GPU))
+    told.judge.gone((0, GPU), known=known)
+    told.ask(1, Compute.CREATE, 60, (0, 60))
+    told.ask(1, Compute.ALLOCATE, 10, (0, 60), ResultStatus.NO_MEMORY)
+    assert (len(told.found), len(told.judge.doubts)) == (known, not known)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +222,7 @@ def test_of_a_gpu_that_was_lost_the_last_answer_says_what_it_likes(
 def test_a_slow_gpu_takes_four_times_as_many_cycles() -> None:
     """One that becomes slow, or is well again, in the course of a launch takes any number in between."""
     told = Told()
-    told.judge.struck((0, GPU), -1, slow=True)
+    told.judge.slowed((0, GPU), -1, slow=True)
     told.ask(1, Compute.CREATE, 5, (0, 5))
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=2000)
     told.ask(1, Compute.QUERY, RUN_TIME, (0, 2000))
@@ -179,7 +230,7 @@ def test_a_slow_gpu_takes_four_times_as_many_cycles() -> None:
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=500)
     assert told.found == [f"a launch of context 1 of GPU {GPU}, card 0 ended after 500 of 2000 cycles"]
     told = Told()
-    told.judge.struck((0, GPU), 0, slow=True)
+    told.judge.slowed((0, GPU), 0, slow=True)
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=1200)
     assert told.found == []
 

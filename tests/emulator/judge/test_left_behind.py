@@ -6,7 +6,7 @@ import pytest
 
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import Command, unit_of
-from ringhil.emulator.judge.commands_seen import seen_command
+from ringhil.emulator.judge.commands_seen import TWINS, seen_command
 from ringhil.emulator.judge.left_behind import LeftBehind
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -297,26 +297,59 @@ def test_pages_that_were_refused_are_nobodys() -> None:
 
 
 def test_what_a_task_asks_for_counts_once() -> None:
-    """However often it is asked for; and what a context has that no task uses isn't looked at."""
+    """However often it is asked for."""
     watched = Watched()
     watched.made(0, 1, 30, 5)
     watched.send(0, CREATE, 10)
     watched.send(1, ALLOCATE, 10, amount=30)
-    watched.send(9, ALLOCATE, 10, context=9, amount=50)
     watched.pages[GPU] = 31
     assert watched.told() == [f"{NAME}, holds 31 pages, of which its tasks have 30"]
 
 
-@pytest.mark.parametrize("gpu", [None, (0, GPU)])
-def test_of_what_others_do_there_nothing_is_known(lost: Watched, gpu: tuple[int, int] | None) -> None:
-    lost.judge.unknown(gpu)
+@pytest.mark.parametrize("more", [0, 1])
+def test_what_drivers_outside_have_is_theirs(lost: Watched, more: int) -> None:
+    """It stays when the GPU is found again; nobody has to give it back."""
+    lost.count(OTHER, GPU, now=60)
+    for number, context in ((20, 1), (21, 2)):
+        lost.send(number, DESTROY, 60, context)
+        lost.answer(number, 61)
+    lost.pages[GPU] = 0
+    lost.made(30, 9, 50, 70)
+    lost.judge.passed_on((0, GPU, 9))
+    lost.count(OTHER, now=80)
+    lost.count(OTHER, GPU, now=90)
+    lost.pages[GPU] += more
+    assert lost.told() == [f"{NAME}, holds 51 pages, of which its tasks have 50"] * more
+    assert [*lost.judge.doubts] == []
+
+
+def test_where_a_driver_outside_has_spoken_to_a_task_nothing_is_wrong_for_sure(lost: Watched) -> None:
+    lost.judge.passed_on((0, GPU, 1))
     lost.count(OTHER, GPU, now=60)
     lost.send(20, CREATE, 70, 3)
     assert lost.told() == []
+    assert [*lost.judge.doubts] == [
+        f"{NAME}, holds 70 pages, of which its tasks have 0: a driver outside has spoken to a context of its tasks"
+    ]
 
 
-def test_of_others_it_is(lost: Watched) -> None:
-    lost.judge.unknown((0, OTHER))
+def test_what_was_meant_for_another_one_may_be_there(lost: Watched) -> None:
+    """Contexts that were lost are destroyed all the same."""
+    lost.judge.mixed_up((0, GPU))
+    lost.count(OTHER, GPU, now=60)
+    lost.send(20, CREATE, 70, 3)
+    assert lost.told() == [
+        f"context 3 of {NAME}, was asked to create before it had given back context 1, context 2",
+        f"{NAME}, was found again, and was not asked to give back context 1, context 2",
+    ]
+    assert [*lost.judge.doubts] == [f"{NAME}, holds 70 pages, of which its tasks have 0: {TWINS}"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_when_it_was_empty_since_that_is_over(lost: Watched, elsewhere: bool) -> None:
+    lost.judge.mixed_up((0, OTHER if elsewhere else GPU))
+    lost.judge.emptied((0, GPU))
     lost.count(OTHER, GPU, now=60)
     lost.send(20, CREATE, 70, 3)
     assert len(lost.told()) == 3
+    assert [*lost.judge.doubts] == []

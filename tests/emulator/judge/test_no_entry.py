@@ -30,3 +30,7 @@ def test_one_that_has_none_excuses_as_soon_as_that_is_long() -> None:
     assert [seen.excuses(0, by) for by in (900, 1000, 999 + LONG, 1000 + LONG)] == [False, False, False, True]
     seen.granted(0, 1600)
     assert not seen.excuses(0, 9000)
+
+
+def test_what_was_before_somebody_asked_excuses_nothing(seen: NoEntry) -> None:
+    assert [seen.excuses(1, 9000, since) for since in (0, 2000, 2001, 5000)] == [True, True, False, False]

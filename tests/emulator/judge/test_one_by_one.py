@@ -119,7 +119,6 @@ def test_what_a_lost_gpu_was_asked_is_lost() -> None:
     asked.view.members = (1, GPU)
     asked.judge.counted(0, 60)
     asked.send(1, 70)
-    assert asked.judge.excused((0, GPU, 1))
     assert asked.told() == []
 
 

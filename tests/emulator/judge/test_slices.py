@@ -221,5 +221,28 @@ def test_what_is_withdrawn_or_lost_waits_no_more() -> None:
     shown.ask(2, Compute.CANCEL, 0, ResultStatus.DONE)
     assert shown.turns((1, SWITCH, 5 * SLICE)) == []
     shown = Shown()
-    shown.judge.struck()
+    shown.judge.gone()
     assert shown.turns((2, SWITCH, 5 * SLICE)) == []
+    assert shown.judge.doubts == []
+
+
+def test_turns_of_contexts_of_which_nothing_is_known_are_not_judged() -> None:
+    """That is said, of each once, until it is created anew."""
+    shown = Shown((1, 2, 3))
+    shown.judge.struck("it was struck")
+    shown.ask(3, Compute.CREATE, 5, ResultStatus.DONE, SLICE)
+    assert shown.turns((2, SWITCH, 5 * SLICE), (3, SWITCH, SLICE), (2, SWITCH, SLICE)) == []
+    assert shown.judge.doubts == ["a.1: turns of context 2: it was struck"]
+
+
+@pytest.mark.parametrize(("slow", "well", "told"), [(False, False, 0), (True, False, 1), (True, True, 0)])
+def test_on_a_slow_gpu_a_launch_takes_four_times_as_long(slow: bool, well: bool, told: int) -> None:
+    """Who has had as many cycles as it asked for waits for more, if it is slow all the time."""
+    shown = Shown(())
+    shown.judge.orders.slowed(slow=slow)
+    for context in (1, 2):
+        shown.ask(context, Compute.LAUNCH, SLICE, ResultStatus.STARTED)
+    if well:
+        shown.judge.orders.slowed(slow=False)
+    found = shown.turns((1, SWITCH, SLICE), (2, SWITCH, SLICE), (1, SWITCH, 2 * SLICE))
+    assert found == ["a.1: context 1 went on for 200 cycles while context 2 waited, not 100"] * told

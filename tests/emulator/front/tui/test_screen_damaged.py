@@ -68,7 +68,7 @@ def test_a_damaged_event_is_told_once_and_lets_commands_be(recorded: Path, tmp_p
     path = changed(recorded, tmp_path / "r", "UPDATE events SET fields = '[' WHERE kind = 'Struck' AND cycle = 9000")
 
     async def does(hand: Hand) -> None:
-        assert "damaged: event " in hand.said
+        assert "damaged: event " in " ".join(hand.said.split())  # as long as the path is, a line may end anywhere
         await hand.type(":state a.1")
         await asyncio.sleep(3 * _TICK)
         await hand.rest()

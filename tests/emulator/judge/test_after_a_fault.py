@@ -1,0 +1,170 @@
+"""A fault of a GPU is no reason to judge less of what comes after it; what nobody can know any more is said."""
+
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.host.sharing import applications, governor
+from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
+from ringhil.emulator.host.sharing.driver import Driver, Then
+from ringhil.emulator.host.sharing.group import ProcessGroup
+from ringhil.emulator.host.sharing.leftovers import Leftovers
+from ringhil.emulator.host.sharing.process import Program
+from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.scenario import loads
+from ringhil.protocol.wire import Compute, ResultStatus
+
+from .playing import assert_named, play
+
+TWINS = "a GPU has answered by another one's number"
+BEFORE, DURING = (3000, 3400), (15_000, 15_400)
+CONTEXTS_STAY = ("slow", "corrupt", "skip_count", "double_count", "keepalive_loss", "host_link_cut")
+EACH = [
+    *((kind, BEFORE) for kind in (*CONTEXTS_STAY, "dead", "hang", "babble", "flap", "duplicate_id")),
+    *((kind, DURING) for kind in CONTEXTS_STAY),
+]
+
+
+def text(kind: str, times: tuple[int, int], gpu: str = "a.1") -> str:
+    """Applications that begin at cycle 12000; a fault of their GPU lasts for 400 cycles."""
+    at, clear = times
+    return f"""
+server:
+  cards: {{a: {{gpus: 4, host_links: [0, 1]}}}}
+  settings: {{context_switch: 20, default_slice: 1000}}
+sharing:
+  groups: {{team: {{memory: 600, slice: 300}}}}
+  applications:
+    x: {{gpu: a.1, group: team, start: 12000, wants: 90, steps: 9, host: 100, compute: 700}}
+    y: {{gpu: a.1, group: team, start: 12000, wants: 50, steps: 9, host: 100, compute: 900}}
+timeline:
+- {{at: {at}, fault: {kind}, gpu: {gpu}{", period: 200" if kind == "flap" else ""}}}
+- {{at: {clear}, clear: {kind}, gpu: {gpu}}}
+"""
+
+
+def divides_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(governor, "divided", lambda budget, claims: [budget] * len(claims))
+
+
+def knows_no_slices(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ProcessGroup, "slice_there", 0)
+
+
+def keeps_contexts(patch: pytest.MonkeyPatch) -> None:
+    """Whoever has one destroyed is told that it was."""
+    ask = Driver.ask
+
+    def spare(self: Driver, place: ContextRef, command: Command, then: Then) -> None:
+        if command.compute is Compute.DESTROY:
+            self._port.after(1, lambda: then(Reply(ResultStatus.DONE)))
+        else:
+            ask(self, place, command, then)
+
+    patch.setattr(Driver, "ask", spare)
+
+
+def wants_less(patch: pytest.MonkeyPatch) -> None:
+    def program(task: TrainingTask, key: int, report: TaskReport, around: Surroundings) -> Program:
+        return training(replace(task, wants=task.wants - 10), key, report, around)
+
+    patch.setattr(applications, "training", program)
+
+
+def fails_without_a_reason(patch: pytest.MonkeyPatch) -> None:
+    def program(task: TrainingTask, key: int, report: TaskReport, around: Surroundings) -> Program:
+        yield from training(task, key, report, around)
+        report.failed = "it was refused something"
+
+    patch.setattr(applications, "training", program)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "invariant", "says"),
+    [
+        (divides_nothing, "memory_isolated", "pages while its group may come to hold"),
+        (knows_no_slices, "slice_kept", "was given slice 0; it may have 300"),
+        (keeps_contexts, "memory_isolated", "was not destroyed when its task had ended"),
+        (wants_less, "work_once", "pages that it is told of; it wants"),
+        (fails_without_a_reason, "work_once", "and no GPU has given it a reason"),
+    ],
+)
+@pytest.mark.parametrize(("kind", "times"), EACH)
+def test_a_mistake_is_named_after_a_fault(
+    monkeypatch: pytest.MonkeyPatch, kind: str, times: tuple[int, int], mistake: object, invariant: str, says: str
+) -> None:
+    assert_named(mistake, text(kind, times), invariant, says, monkeypatch)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "times"), EACH)
+def test_nothing_is_left_unjudged_by_it(kind: str, times: tuple[int, int]) -> None:
+    outcome = play(loads(text(kind, times)), cells_library())
+    assert (outcome.failures, outcome.not_judged) == ((), ())
+
+
+@pytest.mark.parametrize("gpu", ["a.1", "a.2"])
+def test_two_that_answer_by_one_number_are_said(gpu: str) -> None:
+    """The one that uses the other's, and the other one."""
+    outcome = play(loads(text("duplicate_id", DURING, gpu)), cells_library())
+    assert outcome.failures == ()
+    assert f"what context 1 of GPU 1, card 0 says: {TWINS}" in outcome.not_judged
+    assert f"a.1: turns of context 1: {TWINS}" in outcome.not_judged
+
+
+@pytest.mark.parametrize("gpu", ["a.0", "a.3"])
+def test_others_of_the_card_are_judged(gpu: str) -> None:
+    outcome = play(loads(text("duplicate_id", DURING, gpu)), cells_library())
+    assert (outcome.failures, outcome.not_judged) == ((), ())
+
+
+ASTRAY = """
+server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}}}
+sharing: {{applications: {{x: {{gpu: a.3, memory: 100, start: 12000, steps: 9, host: 100, compute: 700}}}}}}
+timeline: [{{at: 11000, fault: duplicate_id, gpu: a.4}}, {{at: 14000, clear: duplicate_id, gpu: a.4}}{more}]
+"""
+BLINK = ", {at: 20000, fault: dead, gpu: a.4}, {at: 21000, clear: dead, gpu: a.4}"
+
+
+@pytest.mark.parametrize(("more", "left"), [("", True), (BLINK, False)])
+def test_what_is_left_where_nobody_looks_for_it_is_said(more: str, left: bool) -> None:
+    """The commands came by a.4 first, which answered by a.3's number; it keeps the pages until it leaves the ring."""
+    outcome = play(loads(ASTRAY.format(more=more)), cells_library())
+    assert outcome.failures == ()
+    assert outcome.not_judged == (f"GPU 4, card 0, holds 90 pages, of which its tasks have 0: {TWINS}",) * left
+
+
+def test_one_that_stands_still_is_said() -> None:
+    """For so short a time that it stays in the ring: what its contexts wait for isn't known any more."""
+    outcome = play(loads(text("hang", (15_000, 15_030))), cells_library())
+    assert outcome.failures == ()
+    assert [*outcome.not_judged] == [f"a.1: turns of context {n}: hang has struck it" for n in (1, 2)]
+
+
+LOST = """
+server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}}}
+sharing:
+  groups: {{team: {{memory: 600}}}}
+  applications:
+    x: {{gpu: a.2, group: team, wants: 30, steps: 50, compute: 2000}}
+    y: {{gpu: a.2, group: team, wants: 100, steps: 9, compute: 2000, start: 30000}}
+timeline:
+- {{at: 3000, fault: duplicate_id, gpu: {gpu}}}
+- {{at: 3050, clear: duplicate_id, gpu: {gpu}}}
+- {{at: 12000, fault: link_cut, link: a.1-a.2}}
+- {{at: 12000, fault: link_cut, link: a.2-a.3}}
+- {{at: 20000, clear: link_cut, link: a.2-a.3}}
+"""
+
+
+@pytest.mark.parametrize("gpu", ["a.4", "a.3"])
+def test_what_is_left_behind_is_named_though_a_gpu_has_answered_by_another_ones_number(
+    monkeypatch: pytest.MonkeyPatch, gpu: str
+) -> None:
+    """Whose, doesn't matter."""
+
+    def forgets(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(Leftovers, "on", lambda self, gpu: {})
+
+    says = "context 2 of GPU 2, card 0, was asked to create before it had given back context 1"
+    assert_named(forgets, LOST.format(gpu=gpu), "memory_isolated", says, monkeypatch)
