@@ -81,8 +81,8 @@ class AskedSteps:
         compute, amount = command.compute, command.amount
         if compute is Compute.CREATE and task.created is None:
             task.created = now
-        if command.key == MANAGER:
-            return
+        if command.key == MANAGER or (compute is Compute.DESTROY and task.ended is None):
+            return  # the context may have been lost meanwhile, and nobody has told its task
         before = task.last
         if before is not None and not before.refused and before.command.unit in task.asked:
             # An answer is told after what the CPU does with it.

@@ -6,7 +6,7 @@ created there when it is found again must be destroyed like any other. Of a cont
 unanswered it isn't known.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, Gpu, Place, SeenCommand
@@ -15,10 +15,16 @@ from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 
 class GivenBack:
-    """`places`: contexts of the tasks. `views`: what the CPU knows of its cards. `doubts`: what might be wrong."""
+    """`places`: contexts of the tasks. `views`: what the CPU knows of its cards. `unreached`: whether
+    nobody reaches a card at a cycle, and has not for long. `doubts`: what might be wrong."""
 
-    def __init__(self, views: Sequence[CardView], places: Collection[Place]) -> None:
-        self._views, self._places = views, frozenset(places)
+    def __init__(
+        self,
+        views: Sequence[CardView],
+        places: Collection[Place],
+        unreached: Callable[[int, int], bool] = lambda card, by: False,
+    ) -> None:
+        self._views, self._places, self._unreached = views, frozenset(places), unreached
         self._asked: dict[tuple[Gpu, int], SeenCommand] = {}  # by unit
         self._there: set[Place] = set()
         self._lost: set[Gpu] = set()
@@ -76,6 +82,8 @@ class GivenBack:
                 continue
             if place in self._silent:
                 self.doubts.append(f"{what}: {MANY_ATTEMPTS} attempts to ask for something there were not answered")
+            elif self._unreached(place[0], now):
+                self.doubts.append(f"{what}: nobody has reached its card for long")
             else:
                 self.wrong.append((what, now))
 

@@ -37,3 +37,8 @@ class NoEntry:
         known = self._cards.get(card, _Card())
         spans = [*known.over, *([] if known.since is None else [(known.since, by)])]
         return any(min(end, by) - max(begin, since) >= self._long for begin, end in spans)
+
+    def lasts(self, card: int, now: int) -> bool:
+        """Whether there has been none for so long, and there is none yet."""
+        since = self._cards.get(card, _Card()).since
+        return since is not None and now - since >= self._long

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, MANY_ATTEMPTS, REACHED_NOBODY, Gpu, Place, SeenCommand
 from ringhil.protocol.frames import Acknowledgement, Result
-from ringhil.protocol.wire import ResultStatus
+from ringhil.protocol.wire import AckStatus, ResultStatus
 
 _CARRIED_OUT = (ResultStatus.DONE.code, ResultStatus.STARTED.code)
 
@@ -71,9 +71,13 @@ class OneByOne:
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
         self._look(now)
-        self._unheard.pop(((message.source_card, message.source), message.unit), None)
+        gpu = (message.source_card, message.source)
+        self._unheard.pop((gpu, message.unit), None)
+        if isinstance(message, Acknowledgement) and message.status == AckStatus.NO_CONTEXT.code:
+            taken = (place for place, units in self._answered.items() if place[:2] == gpu and message.unit in units)
+            self._excused.update(taken)  # a launch is gone, with its context
         for place, asked, _ in [*self._overtaken, *((place, open_, 0) for place, open_ in self._open.items())]:
-            if asked.command.unit == message.unit and place[:2] == (message.source_card, message.source):
+            if asked.command.unit == message.unit and place[:2] == gpu:
                 self._hear(place, asked, message, now)
 
     def _hear(self, place: Place, asked: _Asked, message: Result | Acknowledgement, now: int) -> None:

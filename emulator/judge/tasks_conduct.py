@@ -40,7 +40,8 @@ class TasksConduct:
         self._twins: dict[Gpu, set[Gpu]] = {}  # by who answers by another one's number: both of them
         self.no_entry, self._away = NoEntry(server.cpu.config.patience), Away(cards)
         self.one_by_one = OneByOne(cards, places, self.no_entry.excuses)
-        self.given_back, self.left_behind = GivenBack(cards, places), LeftBehind(cards, places, self._held)
+        self.given_back = GivenBack(cards, places, self.no_entry.lasts)
+        self.left_behind = LeftBehind(cards, places, self._held)
         self.counted, self._first = TasksBegin(cards, silence), 0 if plan is None else _first(plan)
         self.served = Served(plan, self._is_lost, self.counted)
         self.freed_parts = FreedParts(plan, self._is_lost)

@@ -150,6 +150,18 @@ def test_it_is_when_it_answers_again(task: Task) -> None:
     assert task.judge.doubts == []
 
 
+@pytest.mark.parametrize("unreached", [False, True])
+def test_while_nobody_reaches_its_card_nothing_is_known(task: Task, unreached: bool) -> None:
+    task.judge = GivenBack(
+        [task.card, task.far],  # type: ignore[list-item]
+        [(0, GPU, 1)],
+        lambda card, now: unreached and (card, now) == (0, 1000),
+    )
+    task.creates(0)
+    assert task.told() == TOLD * (not unreached)
+    assert task.judge.doubts == [f"{TOLD[0]}: nobody has reached its card for long"] * unreached
+
+
 def test_where_a_driver_outside_has_spoken_that_is_said_of_its_task(task: Task) -> None:
     task.creates(0)
     task.send(1, Compute.DESTROY, attempt=20)

@@ -34,3 +34,10 @@ def test_one_that_has_none_excuses_as_soon_as_that_is_long() -> None:
 
 def test_what_was_before_somebody_asked_excuses_nothing(seen: NoEntry) -> None:
     assert [seen.excuses(1, 9000, since) for since in (0, 2000, 2001, 5000)] == [True, True, False, False]
+
+
+def test_it_lasts_until_there_is_one_again(seen: NoEntry) -> None:
+    assert not seen.lasts(1, 9000)
+    assert not seen.lasts(0, 9000)
+    seen.lapsed(1, 9000)
+    assert [seen.lasts(1, now) for now in (8999 + LONG, 9000 + LONG)] == [False, True]

@@ -100,6 +100,19 @@ def test_a_launch_of_which_nothing_is_heard_any_more_is_a_reason_to_fail(heard: 
     assert asked.told() == []
 
 
+@pytest.mark.parametrize("reason", [AckStatus.NO_CONTEXT, AckStatus.BUSY])
+@pytest.mark.parametrize("other", [0, 1])
+def test_a_launch_that_is_gone_with_its_context_is_a_reason_to_fail(reason: AckStatus, other: int) -> None:
+    """It was taken, and is asked for again."""
+    asked = Asked()
+    asked.send(0, 5, compute=Compute.LAUNCH)
+    asked.answer(0, 10, ResultStatus.STARTED)
+    asked.send(0, 100, attempt=1, compute=Compute.LAUNCH)
+    asked.refuse(other, 110, reason)
+    assert asked.judge.excused((0, GPU, 1)) == (reason is AckStatus.NO_CONTEXT and not other)
+    assert asked.told() == []
+
+
 def test_what_was_given_up_unseen_was_waited_for() -> None:
     """Nobody reached the card for so long by then."""
     asked = Asked()

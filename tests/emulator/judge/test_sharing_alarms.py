@@ -48,6 +48,12 @@ def test_what_has_failed_once_of_switching(library: Library, seed: int) -> None:
     assert_passes(any_sharing.switching(seed), library)
 
 
+# After faults: nobody reaches the card any more; a context goes and nobody tells its task; so does a launch with it.
+@pytest.mark.parametrize("seed", [3031, 3313, 3733])
+def test_what_has_failed_once_after_a_fault(library: Library, seed: int) -> None:
+    assert_passes(any_sharing.trouble(seed), library)
+
+
 # What was lost before nobody could reach the card any more is asked for when somebody can.
 def test_what_has_failed_once_of_a_card_out_of_reach(library: Library) -> None:
     assert_passes(any_sharing.unreached(33), library)
