@@ -127,7 +127,6 @@ class Isolation:
         if command.compute is Compute.CREATE:
             if status == ResultStatus.DONE.code:
                 contexts[command.context] = _Context(0, command.amount)
-                self._dropped.discard(command.place)
             return
         what = f"context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
         if mine is None:

@@ -62,6 +62,7 @@ class _Sent:
     place: Place
     limit: int
     at: int
+    creates: bool
 
 
 class TermsWatch:
@@ -115,7 +116,7 @@ class TermsWatch:
         self._busy[command.gpu] |= command.compute in _OF_MEMORY
         if _gives_terms(command):
             self._given(context, command, now)
-            self._new.append(_Sent(place, command.amount, now))
+            self._new.append(_Sent(place, command.amount, now, command.compute is Compute.CREATE))
 
     def _given(self, context: _Context, command: SeenCommand, now: int) -> None:
         last = context.allowed[-1]
@@ -198,7 +199,7 @@ class TermsWatch:
 
     def _judge_new(self) -> None:
         """What was sent goes with the answer that is told after it."""
-        new, self._new = self._new, []
+        new, self._new = [sent for sent in self._new if self._may_give(sent)], []
         before = {sent.place: self._contexts[sent.place].most for sent in new}
         for sent in new:
             self._contexts[sent.place].asked = sent.limit
@@ -209,6 +210,11 @@ class TermsWatch:
                 self.memory.append((f"{context.name} was given {sent.limit} pages; it may have {given.most}", sent.at))
             elif sent.limit > before[sent.place]:
                 self._leaves_room(context, given, gpu, sent.at)
+
+    def _may_give(self, sent: _Sent) -> bool:
+        """A context that is gone is given nothing: what it was asked has waited for the answer that says so."""
+        context = self._contexts[sent.place]
+        return sent.creates or context.limit is not None or context.asked is not None
 
     def _leaves_room(self, context: _Context, given: _Given, gpu: Gpu, now: int) -> None:
         others = self._on(gpu).values()

@@ -145,7 +145,7 @@ def test_a_gpu_that_has_left_the_ring_has_no_contexts() -> None:
     told = Told()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     told.judge.gone((0, GPU))
-    told.ask(1, Compute.FREE, 51, (0, 60))  # was done before
+    told.ask(1, Compute.FREE, 20, (0, 60))  # was said before
     told.ask(2, Compute.CREATE, 60, (0, 60))
     told.ask(2, Compute.ALLOCATE, 60, (60, 60))
     assert (told.found, told.judge.doubts) == ([], [])

@@ -49,7 +49,7 @@ def test_what_has_failed_once_of_switching(library: Library, seed: int) -> None:
 
 
 # After faults: nobody reaches the card any more; a context goes and nobody tells its task; so does a launch with it.
-@pytest.mark.parametrize("seed", [3031, 3313, 3733])
+@pytest.mark.parametrize("seed", [3031, 3313, 3733, 6653])
 def test_what_has_failed_once_after_a_fault(library: Library, seed: int) -> None:
     assert_passes(any_sharing.trouble(seed), library)
 

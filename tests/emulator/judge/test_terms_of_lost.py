@@ -9,8 +9,8 @@ from ringhil.emulator.host.sharing.command import Command, unit_of
 from ringhil.emulator.judge.commands_seen import seen_command
 from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.scenario import loads
-from ringhil.protocol.frames import Result
-from ringhil.protocol.wire import Compute, ResultStatus
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 FILE = """
 server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
@@ -46,6 +46,9 @@ class Team:
         self.judge.heard(
             Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, ResultStatus.DONE.code, 0, 0, digest, 16, 0), now
         )
+
+    def refuse(self, number: int, now: int, reason: AckStatus) -> None:
+        self.judge.heard(Acknowledgement(0, 0, 9, 0, 1, unit_of(number), GPU, 1, reason.code, 0, 0), now)
 
     def count(self, *members: int, card: int = 0) -> None:
         self.judge.counted(SimpleNamespace(number=card, members=members))  # type: ignore[arg-type]
@@ -114,3 +117,28 @@ def test_who_has_begun_and_has_no_context_may_have_its_part(works: tuple[str, ..
     team.send(0, CREATE, 5, 1, 300)
     team.answer(0, 20)
     assert team.told() == ["x has a limit of 300 pages; its part is 600"] * ("y" not in works)
+
+
+@pytest.mark.parametrize("reason", [AckStatus.NO_CONTEXT, AckStatus.FOREIGN, AckStatus.BUSY])
+def test_what_a_gpu_says_it_has_lost_takes_no_part(reason: AckStatus) -> None:
+    """It was out of the ring, and nobody has counted it out; what x was still to be given is sent in that cycle."""
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.send(1, Compute.ALLOCATE, 40, 1, 90)
+    team.send(2, CREATE, 60, 2, 600)
+    team.send(3, CONFIGURE, 60, 1, 300)
+    team.refuse(1, 60, reason)
+    team.refuse(3, 80, reason)
+    team.answer(2, 80)
+    gone = reason is AckStatus.NO_CONTEXT
+    assert (team.told() == []) == gone
+
+
+def test_a_context_that_is_being_created_may_be_given_another_limit() -> None:
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.send(1, CONFIGURE, 6, 1, 300)
+    team.answer(0, 20)
+    team.answer(1, 21)
+    assert team.told() == ["x has a limit of 300 pages; its part is 600"]
