@@ -135,6 +135,16 @@ def test_what_a_lost_gpu_was_asked_is_lost() -> None:
     assert asked.told() == []
 
 
+def test_that_it_was_lost_before_it_was_asked_for_anything_counts_no_more() -> None:
+    asked = Asked()
+    for now, members in ((2, (1,)), (4, (1, GPU))):
+        asked.view.members = members
+        asked.judge.counted(0, now)
+    asked.send(0, 5)
+    asked.refuse(0, 20, AckStatus.BUSY)
+    assert asked.told() == [f"{WHAT} was busy, and was not asked for again"]
+
+
 def test_what_was_overtaken_in_the_cycle_in_which_its_gpu_was_lost_is_lost() -> None:
     asked = Asked()
     asked.send(0, 5)
