@@ -106,6 +106,14 @@ def test_nothing_is_left_unjudged_by_it(kind: str, times: tuple[int, int]) -> No
     assert (outcome.failures, outcome.not_judged) == ((), ())
 
 
+@pytest.mark.parametrize("kind", ["dead", "hang", "flap", "babble", "switch_stuck_bypass"])
+def test_nor_by_one_that_costs_a_gpu_its_contexts(kind: str) -> None:
+    """They were in the middle of their steps."""
+    outcome = play(loads(text(kind, DURING)), cells_library())
+    assert (outcome.failures, outcome.not_judged) == ((), ())
+    assert [each.failed for each in outcome.applications.values()] == [True, True]
+
+
 @pytest.mark.parametrize("gpu", ["a.1", "a.2"])
 def test_two_that_answer_by_one_number_are_said(gpu: str) -> None:
     """The one that uses the other's, and the other one."""
@@ -119,29 +127,6 @@ def test_two_that_answer_by_one_number_are_said(gpu: str) -> None:
 def test_others_of_the_card_are_judged(gpu: str) -> None:
     outcome = play(loads(text("duplicate_id", DURING, gpu)), cells_library())
     assert (outcome.failures, outcome.not_judged) == ((), ())
-
-
-ASTRAY = """
-server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}}}
-sharing: {{applications: {{x: {{gpu: a.3, memory: 100, start: 12000, steps: 9, host: 100, compute: 700}}}}}}
-timeline: [{{at: 11000, fault: duplicate_id, gpu: a.4}}, {{at: 14000, clear: duplicate_id, gpu: a.4}}{more}]
-"""
-BLINK = ", {at: 20000, fault: dead, gpu: a.4}, {at: 21000, clear: dead, gpu: a.4}"
-
-
-@pytest.mark.parametrize(("more", "left"), [("", True), (BLINK, False)])
-def test_what_is_left_where_nobody_looks_for_it_is_said(more: str, left: bool) -> None:
-    """The commands came by a.4 first, which answered by a.3's number; it keeps the pages until it leaves the ring."""
-    outcome = play(loads(ASTRAY.format(more=more)), cells_library())
-    assert outcome.failures == ()
-    assert outcome.not_judged == (f"GPU 4, card 0, holds 90 pages, of which its tasks have 0: {TWINS}",) * left
-
-
-def test_one_that_stands_still_is_said() -> None:
-    """For so short a time that it stays in the ring: what its contexts wait for isn't known any more."""
-    outcome = play(loads(text("hang", (15_000, 15_030))), cells_library())
-    assert outcome.failures == ()
-    assert [*outcome.not_judged] == [f"a.1: turns of context {n}: hang has struck it" for n in (1, 2)]
 
 
 LOST = """
@@ -158,6 +143,77 @@ timeline:
 - {{at: 12000, fault: link_cut, link: a.2-a.3}}
 - {{at: 20000, clear: link_cut, link: a.2-a.3}}
 """
+ASTRAY = """
+server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}}}
+sharing: {{applications: {{x: {{gpu: a.3, memory: 100, start: 12000, steps: 9, host: 100, compute: 700}}}}}}
+timeline: [{{at: 11000, fault: duplicate_id, gpu: a.4}}, {{at: 14000, clear: duplicate_id, gpu: a.4}}{more}]
+"""
+BLINK = ", {at: 20000, fault: dead, gpu: a.4}, {at: 21000, clear: dead, gpu: a.4}"
+
+
+@pytest.mark.parametrize(("more", "left"), [("", True), (BLINK, False)])
+def test_what_is_left_where_nobody_looks_for_it_is_said(more: str, left: bool) -> None:
+    """The commands came by a.4 first, which answered by a.3's number; it keeps the pages until it leaves the ring."""
+    outcome = play(loads(ASTRAY.format(more=more)), cells_library())
+    assert outcome.failures == ()
+    assert outcome.not_judged == (f"GPU 4, card 0, holds 90 pages, of which its tasks have 0: {TWINS}",) * left
+
+
+BLINKED = """
+server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
+sharing:
+  applications:
+    x: {gpu: a.1, start: 6000, wants: 90, piece: 60000, steps: 90, host: 100, compute: 700}
+    y: {gpu: a.1, start: 30000, wants: 90, piece: 60000, steps: 9, host: 100, compute: 700}
+timeline: [{at: 16000, fault: dead, gpu: a.1}, {at: 16100, clear: dead, gpu: a.1}]
+"""
+
+
+def test_what_a_gpu_out_of_the_ring_has_lost_is_free() -> None:
+    """No census has noticed that it was; together they take more than there is."""
+    outcome = play(loads(BLINKED), cells_library())
+    assert (outcome.failures, outcome.not_judged) == ((), ())
+    assert [(each.failed, each.memory) for each in outcome.applications.values()] == [
+        (True, 58982 << 20),
+        (False, 58982 << 20),
+    ]
+
+
+MUTED = """
+server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
+sharing:
+  applications:
+    x: {gpu: a.1, start: 6000, memory: 100, steps: 9, host: 100, compute: 20000}
+    z: {gpu: a.1, start: 18500, memory: 100, steps: 9, host: 100, compute: 700}
+timeline: [{at: 15600, fault: babble, gpu: a.1}, {at: 16000, clear: babble, gpu: a.1}]
+"""
+
+
+def test_what_a_gpu_out_of_the_ring_has_lost_waits_for_no_turn() -> None:
+    """Its own application doesn't know yet."""
+    outcome = play(loads(MUTED), cells_library())
+    assert (outcome.failures, outcome.not_judged) == ((), ())
+    assert [each.failed for each in outcome.applications.values()] == [True, False]
+
+
+def test_one_that_was_out_of_the_ring_since_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answered by another one's number before."""
+
+    def forgets(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(Leftovers, "on", lambda self, gpu: {})
+
+    blink = "- {at: 6000, fault: dead, gpu: a.2}\n- {at: 6100, clear: dead, gpu: a.2}\n"
+    text = LOST.format(gpu="a.2").replace("wants: 30", "start: 9000, wants: 30") + blink
+    assert play(loads(text), cells_library()).not_judged == ()
+    says = "GPU 2, card 0, holds 180 pages, of which its tasks have 0"
+    assert_named(forgets, text, "memory_isolated", says, monkeypatch)
+
+
+def test_one_that_stands_still_is_said() -> None:
+    """For so short a time that it stays in the ring: what its contexts wait for isn't known any more."""
+    outcome = play(loads(text("hang", (15_000, 15_030))), cells_library())
+    assert outcome.failures == ()
+    assert [*outcome.not_judged] == [f"a.1: turns of context {n}: hang has struck it" for n in (1, 2)]
 
 
 @pytest.mark.parametrize("gpu", ["a.4", "a.3"])

@@ -7,6 +7,7 @@ import pytest
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.judge.commands_seen import SeenCommand
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.slices import Slices
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.frames import Result
@@ -235,6 +236,14 @@ def test_turns_of_contexts_of_which_nothing_is_known_are_not_judged() -> None:
     assert shown.judge.doubts == ["a.1: turns of context 2: it was struck"]
 
 
+def test_one_that_has_left_the_ring_since_has_none_of_them() -> None:
+    shown = Shown((1, 2, 3))
+    shown.judge.struck("it was struck")
+    shown.judge.gone()
+    assert shown.turns((2, SWITCH, 5 * SLICE)) == []
+    assert shown.judge.doubts == []
+
+
 @pytest.mark.parametrize(("slow", "well", "told"), [(False, False, 0), (True, False, 1), (True, True, 0)])
 def test_on_a_slow_gpu_a_launch_takes_four_times_as_long(slow: bool, well: bool, told: int) -> None:
     """Who has had as many cycles as it asked for waits for more, if it is slow all the time."""
@@ -246,3 +255,20 @@ def test_on_a_slow_gpu_a_launch_takes_four_times_as_long(slow: bool, well: bool,
         shown.judge.orders.slowed(slow=False)
     found = shown.turns((1, SWITCH, SLICE), (2, SWITCH, SLICE), (1, SWITCH, 2 * SLICE))
     assert found == ["a.1: context 1 went on for 200 cycles while context 2 waited, not 100"] * told
+
+
+SLOWED = """
+server: {cards: {a: {gpus: 3}}}
+sharing: {applications: {x: {gpu: a.2, steps: 9, compute: 900}, y: {gpu: a.1, steps: 9, compute: 900}}}
+timeline: [{at: 5000, fault: slow, gpu: a.2}, {at: 9000, clear: slow, gpu: a.2}]
+"""
+
+
+def test_it_is_known_which_one_is_slow() -> None:
+    run = Run(loads(SLOWED), cells_library())
+    run.start()
+    for now, slow in ((4999, []), (5001, ["a.2"]), (8999, ["a.2"]), (9001, [])):
+        run.run_to(now)
+        watched = run.judge.conduct.tasks.turns._gpus.values()
+        assert [slices._name for slices in watched if slices.orders.slow] == slow
+    run.close()
