@@ -26,5 +26,10 @@ class Away:
 
     def within(self, gpu: Gpu, since: int, by: int) -> bool:
         """Whether this GPU was away in any of these cycles, the last one among them."""
+        begins = self.first(gpu, since)
+        return begins is not None and begins <= by
+
+    def first(self, gpu: Gpu, since: int) -> int | None:
+        """The first cycle from then on in which this GPU was away; None: it never was."""
         spans = self._spans.get(gpu, ())
-        return any(begin <= by and (end is None or end >= since) for begin, end in spans)
+        return next((max(begin, since) for begin, end in spans if end is None or end >= since), None)

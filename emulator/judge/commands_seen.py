@@ -14,7 +14,9 @@ Place = tuple[int, int, int]  # card, number and context
 
 MANAGER = 0  # the key of whoever manages the GPU
 REACHED_NOBODY = {each.code: str(each) for each in (AckStatus.BUSY, AckStatus.INCOMPLETE)}  # asked for again
-TWINS = "a GPU has answered by another one's number"  # why it isn't known what there is in one
+# Why it isn't known what there is in a GPU.
+TWINS = "a GPU has answered by another one's number"
+SPOKEN = "a driver outside has spoken to a context of its tasks"
 MANY_ATTEMPTS = 20  # of thirty: some may have gone to nobody, as the card had no entry GPU
 
 # The fields of the frame and of `wire.Command`, whose own parser takes 40 times as long.

@@ -27,22 +27,22 @@ class GivenBack:
         self._views, self._places, self._unreached = views, frozenset(places), unreached
         self._asked: dict[tuple[Gpu, int], SeenCommand] = {}  # by unit
         self._there: set[Place] = set()
-        self._lost: set[Gpu] = set()
+        self._lost: dict[Gpu, list[int]] = {}  # when that was seen
         self._silent: set[Place] = set()  # many attempts of the last command were not answered
         self._spoken: set[Place] = set()  # a driver outside has spoken to it: that is told of its task
         self.wrong: list[tuple[str, int]] = []
         self.doubts: list[str] = []
 
-    def sent(self, command: SeenCommand) -> None:
+    def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
         if command.place not in self._places:
             return
         self._asked[command.gpu, command.unit] = command
         if command.attempt >= MANY_ATTEMPTS:
-            self._lost.add(command.gpu)
+            self._lost.setdefault(command.gpu, []).append(now)
             self._silent.add(command.place)
 
-    def heard(self, message: Result | Acknowledgement) -> None:
+    def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
         asked = self._asked.get(((message.source_card, message.source), message.unit))
         if asked is None:
@@ -51,7 +51,7 @@ class GivenBack:
         if isinstance(message, Acknowledgement):
             if message.status == AckStatus.NO_CONTEXT.code:
                 self._there.discard(asked.place)
-                self._lost.add(asked.gpu)
+                self._lost.setdefault(asked.gpu, []).append(now)
         elif message.status == ResultStatus.DONE.code:
             if asked.compute is Compute.CREATE:
                 self._there.add(asked.place)
@@ -87,6 +87,7 @@ class GivenBack:
             else:
                 self.wrong.append((what, now))
 
-    def is_lost(self, gpu: Gpu) -> bool:
-        """Whether an answer says, or that there was none, that this GPU has lost its contexts."""
-        return gpu in self._lost
+    def lost_from(self, gpu: Gpu, since: int) -> int | None:
+        """The first cycle from then on in which an answer says, or that there is none, that this GPU has lost its
+        contexts; None: none does."""
+        return next((at for at in self._lost.get(gpu, ()) if at >= since), None)

@@ -13,7 +13,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, TWINS, Gpu, Place, SeenCommand
 from ringhil.emulator.judge.turn_orders import SLOWER
 from ringhil.protocol.frames import Acknowledgement, Result
-from ringhil.protocol.wire import Compute, Query, ResultStatus
+from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
 
 _OF_MEMORY = (Compute.CONFIGURE, Compute.ALLOCATE, Compute.FREE, Compute.DESTROY)  # their answers say what is held
 _OVER = (ResultStatus.DONE.code, ResultStatus.CANCELLED.code)
@@ -46,7 +46,9 @@ class Isolation:
         self._commands: dict[tuple[int, Gpu], _Sent] = {}  # each GPU has numbers of its own
         self._contexts: dict[Gpu, dict[int, _Context]] = {}
         self._unknown: set[Gpu] = set()  # there may be contexts that nobody has an account of
-        self._coming: dict[Gpu, dict[int, int]] = {}  # pages asked for, of which nothing has been heard, by unit
+        # Pages asked for, of which nothing has been heard, and the context, by unit.
+        self._coming: dict[Gpu, dict[int, tuple[int, int]]] = {}
+        self._gone: dict[Gpu, int] = {}  # when all contexts were
         self.memory: list[tuple[str, int]] = []
         self.launches: list[tuple[str, int]] = []
         self.ended: dict[tuple[Gpu, int], int] = {}  # launches that were done, by GPU and context
@@ -64,7 +66,7 @@ class Isolation:
             return
         self._commands[unit, gpu] = _Sent(command, now, gpu in self._slow)
         if command.compute is Compute.ALLOCATE:
-            self._coming.setdefault(gpu, {})[unit] = command.amount
+            self._coming.setdefault(gpu, {})[unit] = (command.amount, context)
         elif command.compute is Compute.LAUNCH and context in (contexts := self._contexts.get(gpu, {})):
             contexts[context].launches.add(unit)
 
@@ -73,10 +75,11 @@ class Isolation:
         (self._slow.add if slow else self._slow.discard)(gpu)
         self._changed[gpu] = now
 
-    def gone(self, gpu: Gpu, *, known: bool = True) -> None:
+    def gone(self, gpu: Gpu, now: int, *, known: bool = True) -> None:
         """It has lost its contexts. `known`: and nobody else answers by its number."""
         self._contexts.pop(gpu, None)
         self._coming.pop(gpu, None)
+        self._gone[gpu] = now
         if known:
             self._unknown.discard(gpu)
 
@@ -115,8 +118,17 @@ class Isolation:
 
     def refused(self, message: Acknowledgement) -> None:
         """The CPU has taken in that a command has reached no context."""
+        gpu = (message.source_card, message.source)
+        sent = self._commands.get((message.unit, gpu))
         if message.status not in REACHED_NOBODY:
-            self._coming.get((message.source_card, message.source), {}).pop(message.unit, None)
+            self._coming.get(gpu, {}).pop(message.unit, None)
+        if message.status == AckStatus.NO_CONTEXT.code and sent is not None:
+            self._come_no_more(gpu, sent.command.context)
+
+    def _come_no_more(self, gpu: Gpu, context: int) -> None:
+        """This context is gone, and what it was still to have with it."""
+        coming = self._coming.get(gpu, {})
+        self._coming[gpu] = {unit: each for unit, each in coming.items() if each[1] != context}
 
     # ------------------------------------------------------------------------------------------------------- memory
 
@@ -129,7 +141,12 @@ class Isolation:
                 contexts[command.context] = _Context(0, command.amount)
             return
         what = f"context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
+        if command.compute is Compute.DESTROY and status == ResultStatus.DONE.code:
+            self._come_no_more(command.gpu, command.context)
         if mine is None:
+            late = command.compute is Compute.DESTROY or sent.at <= self._gone.get(command.gpu, sent.at)
+            if not late and command.gpu not in self._unknown:
+                self.memory.append((f"{what} goes on, though its GPU has left the ring since it was created", now))
             if command.place in self._dropped:
                 self._dropped.discard(command.place)
                 self.doubts.append(f"what {what} says: {TWINS}")
@@ -138,7 +155,12 @@ class Isolation:
         if status == ResultStatus.OVER_LIMIT.code and mine.held + command.amount <= mine.limit:
             self.memory.append((f"{what} was refused {command.amount} pages that its limit allows", now))
         elif status == ResultStatus.NO_MEMORY.code:
-            most = others + mine.held + sum(self._coming.get(command.gpu, {}).values()) + command.amount
+            most = (
+                others
+                + mine.held
+                + sum(pages for pages, _ in self._coming.get(command.gpu, {}).values())
+                + command.amount
+            )
             if most <= self._memory:
                 refused = f"{what} was refused {command.amount} pages that the GPU has"
                 if command.gpu in self._unknown:
@@ -147,6 +169,8 @@ class Isolation:
                     self.memory.append((refused, now))
         elif status == ResultStatus.INVALID.code and command.compute is Compute.FREE and command.amount <= mine.held:
             self.memory.append((f"{what} couldn't free {command.amount} pages that it holds", now))
+        elif status == ResultStatus.INVALID.code and command.compute is Compute.COPY and command.amount < mine.held:
+            self.memory.append((f"{what} couldn't have data in page {command.amount}, and holds {mine.held}", now))
         elif command.compute is Compute.QUERY:
             if command.amount == Query.RUN_TIME.code and status == ResultStatus.DONE.code:
                 self._asked_run_time(sent, mine, result, what, now)
@@ -194,9 +218,17 @@ class Isolation:
         if self._changed.get(command.gpu, -1) < sent.at:  # it was as fast from its beginning to its end
             least = most = most if sent.slow else least
         if result.digest or result.cycles < least:
-            self.launches.append((f"{what} ended after {result.cycles} of {least} cycles", now))
+            self._tell_launch(command.gpu, f"{what} ended after {result.cycles} of {least} cycles", now)
         elif result.cycles > most:
-            self.launches.append((f"{what} had {result.cycles} cycles of the engine; it asked for {most}", now))
+            text = f"{what} had {result.cycles} cycles of the engine; it asked for {most}"
+            self._tell_launch(command.gpu, text, now)
+
+    def _tell_launch(self, gpu: Gpu, what: str, now: int) -> None:
+        """Another one may have worked, and been slow, or not."""
+        if gpu in self._unknown:
+            self.doubts.append(f"{what}: {TWINS}")
+        else:
+            self.launches.append((what, now))
 
     def _over(self, command: SeenCommand, result: Result, now: int) -> None:
         context = self._contexts.get(command.gpu, {}).get(command.context)

@@ -11,7 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.commands_seen import REACHED_NOBODY, TWINS, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.commands_seen import (
+    MANAGER,
+    MANY_ATTEMPTS,
+    REACHED_NOBODY,
+    SPOKEN,
+    TWINS,
+    Gpu,
+    Place,
+    SeenCommand,
+)
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -43,6 +52,8 @@ class LeftBehind:
         self._views, self._places, self._held = views, frozenset(places), held
         self._gpus = defaultdict[Gpu, _Gpu](lambda: _Gpu({}, {}, {}, {}))
         self._seen: set[tuple[Gpu, int]] = set()
+        self._silent: dict[Place, int] = {}  # units of which many attempts have told nothing
+        self._keys: dict[Place, int] = {}  # with which contexts were created
         self._mixed_up: set[Gpu] = set()  # there may be contexts that were meant for another one
         self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its tasks
         # What was asked for while something was left: an answer is told after what the CPU does with it.
@@ -52,19 +63,35 @@ class LeftBehind:
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
-        if not self._places or (command.gpu, command.unit) in self._seen:
+        if not self._places:
+            return
+        if command.attempt >= MANY_ATTEMPTS and command.place in self._places:
+            self._silent[command.place] = command.unit
+        if (command.gpu, command.unit) in self._seen:
             return
         self._seen.add((command.gpu, command.unit))
         gpu = self._gpus[command.gpu]
         gpu.asked[command.unit] = command
+        if command.compute is Compute.DESTROY:
+            self._destroys(gpu, command, now)
         if command.compute is Compute.DESTROY and command.place in gpu.left:
             gpu.left[command.place] = True
         elif gpu.left and command.compute is not Compute.DESTROY:
             what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute}"
             self._early.append((command.gpu, what, now))
         if command.compute is Compute.CREATE:
+            self._keys[command.place] = command.key
             self._compare(command.gpu, now)
             gpu.held.setdefault(command.place, 0)
+
+    def _destroys(self, gpu: _Gpu, command: SeenCommand, now: int) -> None:
+        place = command.place
+        if self._silent.pop(place, None) is not None:  # it was given up
+            gpu.held.pop(place, None)
+            gpu.left[place] = False
+        if place in gpu.left and command.key not in (MANAGER, self._keys.get(place)):
+            what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute} with another key"
+            self._tell(command.gpu, what, now)
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
@@ -73,6 +100,7 @@ class LeftBehind:
         refused = isinstance(message, Acknowledgement)
         if gpu is None or (refused and message.status in REACHED_NOBODY):
             return
+        self._silent = {place: unit for place, unit in self._silent.items() if unit != message.unit}
         if message.unit in gpu.launches and refused and message.status == AckStatus.NO_CONTEXT.code:
             gpu.held.pop(gpu.launches.pop(message.unit), None)
         if message.unit not in gpu.asked:
@@ -151,7 +179,7 @@ class LeftBehind:
 
     def _tell(self, gpu: Gpu, what: str, now: int) -> None:
         if gpu in self._spoken:
-            self._doubts.setdefault(gpu, f"{what}: a driver outside has spoken to a context of its tasks")
+            self._doubts.setdefault(gpu, f"{what}: {SPOKEN}")
         else:
             self.wrong.append((what, now))
 

@@ -8,7 +8,7 @@ _LONG = 100  # times the CPU's patience: thirty attempts take more than twice as
 
 @dataclass(slots=True)
 class _Card:
-    since: int | None = None
+    since: int | None = 0  # nobody has been granted it yet
     over: list[tuple[int, int]] = field(default_factory=list)
 
 

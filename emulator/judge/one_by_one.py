@@ -1,7 +1,9 @@
 """Whether each command of a task is asked for until it is answered, and the next one of its context not before (S3).
 
 `busy` and `incomplete` say that it has reached nobody: it is to be asked for again. What a GPU that the census hasn't
-found was asked is lost. Who was refused something, or has had thirty attempts without an answer, may end early.
+found was asked is lost; a policy that follows tasks on GPUs gives all of its contexts there up with the first of which
+it is told that it is lost. Who is refused memory, or a context, or has had attempts without end and no answer, may end
+early.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -10,9 +12,9 @@ from dataclasses import dataclass
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, MANY_ATTEMPTS, REACHED_NOBODY, Gpu, Place, SeenCommand
 from ringhil.protocol.frames import Acknowledgement, Result
-from ringhil.protocol.wire import AckStatus, ResultStatus
+from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
-_CARRIED_OUT = (ResultStatus.DONE.code, ResultStatus.STARTED.code)
+_NO_ROOM = (ResultStatus.OVER_LIMIT.code, ResultStatus.NO_MEMORY.code)
 
 
 @dataclass(slots=True)
@@ -22,24 +24,30 @@ class _Asked:
 
 
 class OneByOne:
-    """`places`: contexts of the tasks. `views`: what the CPU knows of its cards. `given_up`: whether commands to a card
-    may have been given up by a cycle though nobody has seen so many attempts."""
+    """`places`: contexts of the tasks; `together`: those that are given up together. `views`: what the CPU knows of its
+    cards. `given_up`: whether commands to a card may have been given up by a cycle though nobody has seen so many
+    attempts."""
 
     def __init__(
         self,
         views: Sequence[CardView],
         places: Collection[Place],
         given_up: Callable[[int, int], bool] = lambda card, by: False,
+        together: Collection[Place] = (),
     ) -> None:
         self._views, self._places, self._given_up = views, frozenset(places), given_up
+        self._together = frozenset(together)
         self._open: dict[Place, _Asked] = {}
         self._answered: dict[Place, set[int]] = {}
         self._unheard: dict[tuple[Gpu, int], int] = {}  # attempts to ask for a launch again, since it was heard of
+        self._launched: dict[Place, int] = {}  # units that were taken, and aren't over
+        self._running: dict[Place, int] = {}  # launches that were refused, one after the other, as another one runs
         # Commands that weren't answered yet when the next one went out, and when that was: an answer is told after what
         # the CPU does with it.
         self._overtaken: list[tuple[Place, _Asked, int]] = []
         self._excused: set[Place] = set()  # whose task may end early
-        self._silent: set[Place] = set()
+        self._silent: set[Place] = set()  # many attempts of the last command have told nothing
+        self._dropped: set[Place] = set()  # whose last command was never answered
         self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
@@ -59,26 +67,50 @@ class OneByOne:
         before = self._open.get(place)
         if before is not None and before.command.unit != unit:
             self._overtaken.append((place, before, now))
+        if command.compute is Compute.DESTROY and place in self._launched and self._may_be_given_up(place, now):
+            self._dropped.add(place)
         self._open[place] = _Asked(command)
         if command.attempt >= MANY_ATTEMPTS:
             self._fall_silent(place)
 
     def _fall_silent(self, place: Place) -> None:
         """It may be given up, and all that it was asked with it."""
-        self._excused.add(place)
-        self._silent.add(place)
+        self._silent.update(self._with(place))
+
+    def _with(self, place: Place) -> set[Place]:
+        """Those that are given up with this one."""
+        others = {each for each in self._together if each[:2] == place[:2]} if place in self._together else set()
+        return {place} | others
+
+    def _may_be_given_up(self, place: Place, now: int) -> bool:
+        return place in self._silent or self._given_up(place[0], now)
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
         self._look(now)
         gpu = (message.source_card, message.source)
         self._unheard.pop((gpu, message.unit), None)
-        if isinstance(message, Acknowledgement) and message.status == AckStatus.NO_CONTEXT.code:
-            taken = (place for place, units in self._answered.items() if place[:2] == gpu and message.unit in units)
-            self._excused.update(taken)  # a launch is gone, with its context
+        gone = isinstance(message, Acknowledgement) and message.status == AckStatus.NO_CONTEXT.code
+        for place, unit in [*self._launched.items()]:
+            if place[:2] != gpu or unit != message.unit:
+                continue
+            self._silent.discard(place)
+            if gone or message.status != ResultStatus.STARTED.code:
+                del self._launched[place]
+            if gone:
+                self._is_gone(place)
         for place, asked, _ in [*self._overtaken, *((place, open_, 0) for place, open_ in self._open.items())]:
             if asked.command.unit == message.unit and place[:2] == gpu:
                 self._hear(place, asked, message, now)
+                if gone:
+                    self._is_gone(place)
+
+    def _is_gone(self, place: Place) -> None:
+        """Its GPU has said so: whoever is given up with it waits for nothing there any more."""
+        self._excused.add(place)
+        for other in self._with(place) & self._together:
+            self._open.pop(other, None)
+            self._overtaken = [each for each in self._overtaken if each[0] != other]
 
     def _hear(self, place: Place, asked: _Asked, message: Result | Acknowledgement, now: int) -> None:
         status = message.status
@@ -89,12 +121,26 @@ class OneByOne:
                 self._answered.setdefault(place, set()).add(message.unit)
                 self._overtaken = [each for each in self._overtaken if each[1] is not asked]
             return
-        if isinstance(message, Acknowledgement) or status not in _CARRIED_OUT:
+        self._silent.discard(place)
+        if self._refused(asked.command, message):
             self._excused.add(place)
+        if isinstance(message, Result) and status == ResultStatus.STARTED.code:
+            self._launched[place] = message.unit
         self._answered.setdefault(place, set()).add(message.unit)
         self._overtaken = [each for each in self._overtaken if each[1] is not asked]
         if self._open.get(place) is asked:
             del self._open[place]
+
+    def _refused(self, command: SeenCommand, message: Result | Acknowledgement) -> bool:
+        """Something without which its task can't go on."""
+        if isinstance(message, Acknowledgement):
+            return command.compute is Compute.CREATE
+        if message.status == ResultStatus.RUNNING.code:  # it is asked for again, under another number
+            self._running[command.place] = tries = self._running.get(command.place, 0) + 1
+            return tries >= MANY_ATTEMPTS
+        self._running.pop(command.place, None)
+        refused = command.compute in (Compute.CREATE, Compute.COPY) and message.status != ResultStatus.DONE.code
+        return refused or message.status in _NO_ROOM
 
     def counted(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""
@@ -102,6 +148,7 @@ class OneByOne:
         for place in self._places if members else ():
             if place[0] == card and place[1] not in members:
                 self._open.pop(place, None)
+                self._launched.pop(place, None)
                 if place in self._answered:  # it was asked for something
                     self._lost.add(place)
                 self._overtaken = [each for each in self._overtaken if each[0] != place]
@@ -117,7 +164,7 @@ class OneByOne:
 
     def excused(self, place: Place) -> bool:
         """Whether an answer, or that there was none, is a reason for its task to end early."""
-        return place in self._excused
+        return place in self._excused or place in self._dropped
 
     def _look(self, now: int) -> None:
         """What was overtaken in an earlier cycle is judged."""
@@ -127,7 +174,8 @@ class OneByOne:
             self._tell(place, asked, at)
 
     def _tell(self, place: Place, asked: _Asked, now: int) -> None:
-        if place in self._silent or self._given_up(place[0], now):
+        if self._may_be_given_up(place, now):
+            self._dropped.add(place)
             return
         what = f"a command to context {place[2]} of GPU {place[1]}, card {place[0]}"
         refused = asked.refused is not None
@@ -137,6 +185,8 @@ class OneByOne:
     def finish(self, now: int, *, ended: bool) -> None:
         """The run is over. `ended`: so are all tasks, each of which waits for what it has asked for."""
         self._look(now + 1)
+        waiting = [*self._open, *self._launched]
+        self._dropped.update(place for place in waiting if self._may_be_given_up(place, now))
         for place, asked in self._open.items() if ended else ():
             if asked.refused is not None and asked.command.key != MANAGER and place not in self._lost:
                 self._tell(place, asked, now)

@@ -36,18 +36,19 @@ class Slices:
         self._over = 0
         self._known = True
 
-    def struck(self, why: str) -> None:
-        """Nothing is known of its contexts any more, until they are created anew."""
-        self._unknown |= dict.fromkeys(self.orders.contexts, why)
-        self._forget()
+    def struck(self, why: str, *, coming: bool = True) -> None:
+        """Nothing is known of its contexts any more, until they are created anew. `coming`: but of those to come."""
+        before = [*self.orders.contexts]
+        self._forget(coming=coming)
+        self._unknown |= {context: why for context in before if context not in self.orders.contexts}
 
     def gone(self) -> None:
         """It has left the ring, and has lost its contexts."""
         self._unknown.clear()
-        self._forget()
+        self._forget(coming=True)
 
-    def _forget(self) -> None:
-        self.orders.forget()
+    def _forget(self, *, coming: bool) -> None:
+        self.orders.forget(coming=coming)
         self._surely, self._perhaps = set(), {*range(_CONTEXTS)}
         self._now = self._last = self._ended = None
         self._known = False
@@ -129,6 +130,11 @@ class Slices:
         ours = max(each.priority for each in mine.within(now - 1, now))
         return theirs > ours or (theirs == ours and other < context)
 
+    def _orders(self, context: int) -> Orders | None:
+        """Of a context that has the engine; None: it was there before anybody asked for it."""
+        orders = self.orders.contexts.get(context)
+        return None if orders is None or orders.since > self._began else orders
+
     def _end(self, now: int) -> None:
         context = self._now
         assert context is not None
@@ -136,8 +142,10 @@ class Slices:
             self._switched(now, over=False)
             self._works = now
         self._now, self._over, self._ended = None, now, None
-        orders = self.orders.contexts.get(context)
+        orders = self._orders(context)
         if orders is None:
+            if context != _PLAIN:  # it may have had several turns, and others none
+                self._surely, self._perhaps = {context}, {*range(_CONTEXTS)}
             return
         self._too_long(context, now)
         slices = [each.slice for each in orders.within(self._began, now)]
@@ -157,7 +165,7 @@ class Slices:
 
     def _too_long(self, context: int, now: int) -> None:
         """Past its slice, while another one waited."""
-        orders = self.orders.contexts.get(context)
+        orders = self._orders(context)
         if orders is None or self._switches:
             return
         allowed = None
@@ -179,7 +187,7 @@ class Slices:
         if context == _PLAIN:
             allowed = [max(1, self._switch)]
         else:
-            orders = self.orders.contexts.get(context or 0)
+            orders = self._orders(context or 0)
             if orders is None:
                 return
             allowed = [max(1, self._switch + each.state) for each in orders.within(self._began - 1, self._began + 1)]

@@ -39,10 +39,11 @@ class TasksConduct:
         self.turns = TurnWatch(server, self._left_ring)
         self._twins: dict[Gpu, set[Gpu]] = {}  # by who answers by another one's number: both of them
         self.no_entry, self._away = NoEntry(server.cpu.config.patience), Away(cards)
-        self.one_by_one = OneByOne(cards, places, self.no_entry.excuses)
+        self.one_by_one = OneByOne(cards, places, self.no_entry.excuses, _of_requests(server))
         self.given_back = GivenBack(cards, places, self.no_entry.lasts)
         self.left_behind = LeftBehind(cards, places, self._held)
         self.counted, self._first = TasksBegin(cards, silence), 0 if plan is None else _first(plan)
+        self._list = () if plan is None else plan.gpus
         self.served = Served(plan, self._is_lost, self.counted)
         self.freed_parts = FreedParts(plan, self._is_lost)
         self.terms = _terms(server)
@@ -65,7 +66,7 @@ class TasksConduct:
         self.one_by_one.sent(command, now)
         self.terms.sent(command, now)
         self.steps.sent(command, now)
-        self.given_back.sent(command)
+        self.given_back.sent(command, now)
         self.left_behind.sent(command, now)
         self.served.sent(command, now)
         self.freed_parts.sent(command, now)
@@ -76,6 +77,7 @@ class TasksConduct:
         self.one_by_one.passed_on(place)
         self.given_back.passed_on(place)
         self.left_behind.passed_on(place)
+        self.terms.passed_on(place)
         self.steps.passed_on(place)
 
     def _struck(self, o: Struck) -> None:
@@ -102,13 +104,13 @@ class TasksConduct:
         for each in sorted(pair):
             self.isolation.doubt(each)
             self.left_behind.mixed_up(each)
-            self.turns.struck(each, TWINS)
+            self.turns.struck(each, TWINS, coming=False)
 
-    def _left_ring(self, gpu: Gpu) -> None:
+    def _left_ring(self, gpu: Gpu, now: int) -> None:
         """Its contexts are gone."""
         self.given_back.gone(gpu)
         doubtful = any(gpu in pair for pair in self._twins.values())
-        self.isolation.gone(gpu, known=not doubtful)
+        self.isolation.gone(gpu, now, known=not doubtful)
         if not doubtful:
             self.left_behind.emptied(gpu)
 
@@ -126,7 +128,7 @@ class TasksConduct:
         self.one_by_one.heard(message, now)
         self.terms.heard(message, now)
         self.steps.heard(message, now)
-        self.given_back.heard(message)
+        self.given_back.heard(message, now)
         self.left_behind.heard(message, now)
         if isinstance(message, Result):
             self.isolation.answered(message, now)
@@ -137,10 +139,19 @@ class TasksConduct:
             self.isolation.refused(message)
 
     def _is_lost(self, gpu: Gpu) -> bool:
-        """Whether anything was seen that may have cost the tasks of a policy their contexts there."""
-        now, since = self._server.kernel.now, self.counted.cycle + self._first
-        unheard = self.given_back.is_lost(gpu) or self.no_entry.excuses(gpu[0], now, since)
-        return unheard or self._away.within(gpu, since, now)
+        """Whether anything was seen that may have cost requests this GPU, after they had lost all before it."""
+        since: int | None = self.counted.cycle + self._first
+        for each in self._list:
+            since = None if since is None else self._lost_from(each, since)
+            if each == gpu:
+                break
+        return since is not None
+
+    def _lost_from(self, gpu: Gpu, since: int) -> int | None:
+        seen = [self.given_back.lost_from(gpu, since), self._away.first(gpu, since)]
+        if self.no_entry.excuses(gpu[0], self._server.kernel.now, since):
+            seen.append(since)
+        return min((at for at in seen if at is not None), default=None)
 
     def excused(self, place: Place, report: TaskReport, by: int | None = None) -> bool:
         """Whether anything was seen, while it worked, for which an application with this context may end early; `by`:
@@ -149,8 +160,7 @@ class TasksConduct:
             return False
         end = report.ended if by is None else by
         end = self._server.kernel.now if end is None else end
-        seen = self.one_by_one.excused(place) or self._away.within(place[:2], report.began, end)
-        return seen or self.no_entry.excuses(place[0], end, report.began)
+        return self.one_by_one.excused(place) or self._away.within(place[:2], report.began, end)
 
     def _held(self, gpu: Gpu) -> int:
         """Pages, as its register says."""
@@ -158,7 +168,7 @@ class TasksConduct:
 
     def doubts(self) -> Iterator[str]:
         """What of memory, turns and launches can't be judged, and why."""
-        for judged in (self.isolation, self.turns, self.given_back, self.left_behind):
+        for judged in (self.isolation, self.turns, self.terms, self.given_back, self.left_behind):
             yield from judged.doubts
 
     def finish(self, now: int, *, whole: bool) -> None:
@@ -199,9 +209,12 @@ def _used(server: LiveServer) -> dict[str, Place]:
 
 def _places(server: LiveServer) -> list[Place]:
     """Contexts of the file's tasks."""
-    shared = (place for place, _ in server.applications.by_context().values())
-    places = [(place.card, place.gpu, place.context) for place in shared]
-    if server.scenario.switching is not None:
-        cells = map(server.wiring.cell_of, gpus_with_contexts(server.scenario))
-        places += [(*server.wiring.place(cell), context) for cell in cells for context in range(1, CONTEXTS)]
-    return places
+    return [*_used(server).values(), *_of_requests(server)]
+
+
+def _of_requests(server: LiveServer) -> list[Place]:
+    """Contexts that a policy may use for them."""
+    if server.scenario.switching is None:
+        return []
+    cells = map(server.wiring.cell_of, gpus_with_contexts(server.scenario))
+    return [(*server.wiring.place(cell), context) for cell in cells for context in range(1, CONTEXTS)]

@@ -9,14 +9,14 @@ wasn't found by a census take none.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.sharing.group import ProcessGroup
 from ringhil.emulator.host.sharing.groups import GroupTree
-from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, SPOKEN, Gpu, Place, SeenCommand
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
 from ringhil.emulator.scenario import Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
@@ -86,6 +86,8 @@ class TermsWatch:
         self._now = 0
         self.terms: list[tuple[str, int]] = []
         self.memory: list[tuple[str, int]] = []
+        self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its applications
+        self._doubts: dict[Gpu, str] = {}  # the first one of each
         for application in sharing.applications if sharing else ():
             name, place = application.name, places[application.name]
             if place[:2] != gpus[name] or place in self._contexts:
@@ -126,7 +128,8 @@ class TermsWatch:
             ("state", command.state, [context.state]),
         ):
             if said not in right:
-                self.terms.append((f"{context.name} was given {what} {said}; it may have {right[-1]}", now))
+                text = f"{context.name} was given {what} {said}; it may have {right[-1]}"
+                self._tell(self.terms, command.gpu, text, now)
         context.allowed = [last]
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
@@ -176,6 +179,16 @@ class TermsWatch:
         self._commands = {key: command for key, command in self._commands.items() if key[0] != place}
         self._new = [sent for sent in self._new if sent.place != place]
 
+    def passed_on(self, place: Place) -> None:
+        """A driver outside speaks to this context."""
+        if place in self._contexts:
+            self._spoken.add(place[:2])
+
+    @property
+    def doubts(self) -> Iterable[str]:
+        """What might be wrong, and why nobody knows."""
+        return self._doubts.values()
+
     def finish(self, now: int) -> None:
         """The run is over."""
         self._look(now + 1)
@@ -187,6 +200,8 @@ class TermsWatch:
             return
         self._now = now
         self._judge_new()
+        last = dict(sorted(self._commands))  # what was asked before has been given up
+        self._commands = {(place, unit): self._commands[place, unit] for place, unit in last.items()}
         for gpu, busy in self._busy.items():
             waits = any(command.gpu == gpu for command in self._commands.values())
             waits |= any(each.limit is None and self._works(each.name) for each in self._on(gpu).values())
@@ -207,7 +222,8 @@ class TermsWatch:
             context, gpu = self._contexts[sent.place], sent.place[:2]
             given = context.allowed[-1]
             if sent.limit > max(given.most, context.held):
-                self.memory.append((f"{context.name} was given {sent.limit} pages; it may have {given.most}", sent.at))
+                text = f"{context.name} was given {sent.limit} pages; it may have {given.most}"
+                self._tell(self.memory, gpu, text, sent.at)
             elif sent.limit > before[sent.place]:
                 self._leaves_room(context, given, gpu, sent.at)
 
@@ -225,7 +241,7 @@ class TermsWatch:
             most, held = sum(each.most for each in mine), sum(each.held for each in mine)
             if most > max(memory, held):
                 text = f"{context.name} was given {context.asked} pages while its group may come to hold {most}"
-                self.memory.append((f"{text}, and may have {memory}", now))
+                self._tell(self.memory, gpu, f"{text}, and may have {memory}", now)
 
     def _divided(self, gpu: Gpu, now: int) -> None:
         there = {place: each for place, each in self._on(gpu).items() if each.limit is not None}
@@ -252,7 +268,13 @@ class TermsWatch:
             right = limit == _UNLIMITED if share is None else abs(limit - share) < 1 + deep
             if not right:
                 part = "as much as there is" if share is None else f"{int(share)}"
-                self.memory.append((f"{context.name} has a limit of {limit} pages; its part is {part}", now))
+                self._tell(self.memory, gpu, f"{context.name} has a limit of {limit} pages; its part is {part}", now)
+
+    def _tell(self, found: list[tuple[str, int]], gpu: Gpu, what: str, now: int) -> None:
+        if gpu in self._spoken:
+            self._doubts.setdefault(gpu, f"{what}: {SPOKEN}")
+        else:
+            found.append((what, now))
 
 
 def _gives_terms(command: SeenCommand) -> bool:

@@ -41,9 +41,10 @@ class OpenLaunch:
 
 @dataclass(slots=True)
 class Orders:
-    """Of one context."""
+    """Of one context, which nobody has asked for before cycle `since`."""
 
     settings: list[Setting]
+    since: int = 0
     launch: OpenLaunch | None = None
 
     def within(self, begin: int, end: int) -> list[Setting]:
@@ -76,10 +77,15 @@ class TurnOrders:
     _asked: dict[int, _Asked] = field(default_factory=dict)
     _last: int = 0  # commands are numbered upwards: what comes again has a number that was there
 
-    def forget(self) -> None:
-        """Nothing is known any more, until contexts are created anew."""
-        self.contexts.clear()
-        self._asked.clear()
+    def forget(self, *, coming: bool) -> None:
+        """Nothing is known any more, until contexts are created anew. `coming`: but of those that are being created."""
+        self._asked = {
+            unit: asked
+            for unit, asked in self._asked.items()
+            if coming and asked.command.compute is Compute.CREATE and asked.command.context in self.contexts
+        }
+        created = {asked.command.context for asked in self._asked.values()}
+        self.contexts = {number: orders for number, orders in self.contexts.items() if number in created}
 
     def slowed(self, *, slow: bool) -> None:
         """From now on the GPU is slow, or isn't any more: what it had begun may take less."""
@@ -98,7 +104,7 @@ class TurnOrders:
         setting = Setting(cycles, command.priority, command.state, now)
         self._asked[unit] = _Asked(command, setting)
         if compute is Compute.CREATE:  # what is sent with its answer is told before that
-            self.contexts[command.context] = Orders([setting])
+            self.contexts[command.context] = Orders([setting], now)
         orders = self.contexts.get(command.context)
         if orders is None:
             return

@@ -25,7 +25,7 @@ class TurnWatch:
     """Make it before the server is started. It is told of commands, answers and faults, as `Isolation` is. `left_ring`:
     a GPU has, and has lost its contexts."""
 
-    def __init__(self, server: LiveServer, left_ring: Callable[[Gpu], None]) -> None:
+    def __init__(self, server: LiveServer, left_ring: Callable[[Gpu, int], None]) -> None:
         self._left_ring, self._wiring = left_ring, server.wiring
         wiring, settings = server.wiring, server.scenario.server.settings
         wake = server.scenario.server.longest_wake
@@ -47,7 +47,7 @@ class TurnWatch:
             self._changed[o.cell](o.value, o.cycle)
         elif o.address == _STATUS and o.cell in self._slices and o.value & BYPASSED:
             self._slices[o.cell].gone()
-            self._left_ring(self._wiring.place(o.cell))
+            self._left_ring(self._wiring.place(o.cell), o.cycle)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
@@ -66,10 +66,11 @@ class TurnWatch:
         if gpu in self._gpus:
             self._gpus[gpu].orders.slowed(slow=slow)
 
-    def struck(self, gpu: Gpu, why: str) -> None:
-        """Something has made it impossible to say what this GPU's contexts are set to and wait for."""
+    def struck(self, gpu: Gpu, why: str, *, coming: bool = True) -> None:
+        """Something has made it impossible to say what this GPU's contexts are set to and wait for. `coming`: but for
+        those that are being created."""
         if gpu in self._gpus:
-            self._gpus[gpu].struck(why)
+            self._gpus[gpu].struck(why, coming=coming)
 
     def finish(self, now: int) -> None:
         """The run is over."""

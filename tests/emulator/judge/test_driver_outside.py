@@ -74,6 +74,16 @@ def test_of_the_context_nothing_is_judged_that_its_task_should_have_asked_for(
     assert outcome.not_judged == (WHAT,)
 
 
+@pytest.mark.parametrize("terms", [(5, 16, 9), (5, 0, 0), (100, 16, 0)])
+def test_what_it_configures_is_nobodys_mistake(library: Library, terms: tuple[int, int, int]) -> None:
+    """It manages the GPU; that limits may be wrong, or slices, is said."""
+    outcome = disturbed(library, Command(Compute.CONFIGURE, 0, *terms), 6000, 1, LATER)
+    assert [(each.invariant, each.text) for each in outcome.violations] == []
+    what, more = outcome.not_judged
+    assert what == WHAT
+    assert more.endswith("a driver outside has spoken to a context of its tasks")
+
+
 def test_to_another_context_it_may_say_what_it_likes(library: Library) -> None:
     outcome = disturbed(library, Command(Compute.CREATE, 77, 10), 6000, 5, LATER)
     assert (outcome.verdict, outcome.not_judged) == ("pass", ())

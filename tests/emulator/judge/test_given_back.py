@@ -27,13 +27,13 @@ class Task:
         body = Command(compute, 1, 5).payload()
         command = seen_command(segments.segments(unit_of(number), attempt, body, route, compute, context)[0])
         assert command is not None
-        self.judge.sent(command)
+        self.judge.sent(command, number)
 
     def answer(self, number: int, status: ResultStatus = ResultStatus.DONE) -> None:
-        self.judge.heard(Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, status.code, 0, 0, 0, 16, 0))
+        self.judge.heard(Result(0, 0, 9, 0, 1, unit_of(number), GPU, 1, status.code, 0, 0, 0, 16, 0), number)
 
     def refuse(self, number: int, reason: AckStatus) -> None:
-        self.judge.heard(Acknowledgement(0, 0, 9, 0, 1, unit_of(number), GPU, 1, reason.code, 0, 0))
+        self.judge.heard(Acknowledgement(0, 0, 9, 0, 1, unit_of(number), GPU, 1, reason.code, 0, 0), number)
 
     def creates(self, number: int) -> None:
         self.send(number, Compute.CREATE)
@@ -94,7 +94,7 @@ def test_one_whose_gpu_has_left_the_ring_is_gone(task: Task) -> None:
     task.send(1, Compute.CREATE)
     task.judge.gone((0, GPU))
     task.answer(1)
-    assert not task.judge.is_lost((0, GPU))  # nobody knows yet
+    assert task.judge.lost_from((0, GPU), 0) is None  # nobody knows yet
     assert task.told() == []
 
 
@@ -111,8 +111,8 @@ def test_who_is_told_that_there_is_no_context_has_lost_it(task: Task, compute: C
     task.creates(0)
     task.send(1, compute)
     task.refuse(1, AckStatus.NO_CONTEXT)
-    assert task.judge.is_lost((0, GPU))
-    assert not task.judge.is_lost((0, OTHER))
+    assert [task.judge.lost_from((0, GPU), since) for since in (0, 1, 2)] == [1, 1, None]
+    assert task.judge.lost_from((0, OTHER), 0) is None
     assert task.told() == []
 
 
@@ -124,7 +124,7 @@ def test_what_is_refused_for_another_reason_is_there(task: Task, reason: AckStat
         task.refuse(1, reason)
     else:
         task.answer(1, reason)
-    assert not task.judge.is_lost((0, GPU))
+    assert task.judge.lost_from((0, GPU), 0) is None
     assert task.told() == TOLD
 
 
@@ -137,7 +137,7 @@ def test_what_was_not_created_is_not_there(task: Task) -> None:
 def test_of_one_that_has_left_many_attempts_unanswered_nothing_is_known(task: Task) -> None:
     task.creates(0)
     task.send(1, Compute.DESTROY, attempt=20)
-    assert task.judge.is_lost((0, GPU))
+    assert [task.judge.lost_from((0, GPU), since) for since in (0, 1, 2)] == [1, 1, None]
     assert task.told() == []
     assert task.judge.doubts == [f"{TOLD[0]}: 20 attempts to ask for something there were not answered"]
 
@@ -172,7 +172,7 @@ def test_where_a_driver_outside_has_spoken_that_is_said_of_its_task(task: Task) 
 def test_a_second_attempt_is_no_sign_of_a_loss(task: Task) -> None:
     task.creates(0)
     task.send(1, Compute.DESTROY, attempt=19)
-    assert not task.judge.is_lost((0, GPU))
+    assert task.judge.lost_from((0, GPU), 0) is None
     assert task.told() == TOLD
 
 
@@ -191,7 +191,7 @@ def test_one_that_is_well_is_to_give_back(task: Task) -> None:
 
 def test_what_is_no_tasks_own_is_nobodys(task: Task) -> None:
     task.send(0, Compute.CREATE, attempt=20, context=9)
-    assert not task.judge.is_lost((0, GPU))
+    assert task.judge.lost_from((0, GPU), 0) is None
     task.answer(0)
     assert task.told() == []
 

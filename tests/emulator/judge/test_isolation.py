@@ -41,6 +41,7 @@ class Told:
         status: ResultStatus = ResultStatus.DONE,
         cycles: int = 0,
         key: int = KEY,
+        now: int = 0,
     ) -> None:
         """`memory`: what the answer says that the context holds, and may hold."""
         unit = unit_of(self._number)
@@ -48,7 +49,7 @@ class Told:
         body = Command(compute, key, amount).payload()
         command = seen_command(segments.segments(unit, 1, body, ROUTE, compute, context)[0])
         assert command is not None
-        self.judge.sent(command)
+        self.judge.sent(command, now)
         digest = memory[0] << 32 | memory[1]
         self.judge.answered(Result(0, 0, 9, 0, 1, unit, GPU, 1, status.code, 0, 0, digest, len(body), cycles), 7)
 
@@ -96,6 +97,7 @@ def test_right_answers_are_right() -> None:
         ),
         ((1, Compute.DESTROY, 0, (51, 60)), "says that it holds 51 of 60 pages; it is 0 of 60"),
         ((1, Compute.COPY, 51, (0, 0)), "has data in page 51, and holds 51"),
+        ((1, Compute.COPY, 50, (0, 0), ResultStatus.INVALID), "couldn't have data in page 50, and holds 51"),
         ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 499), "ended after 499 of 500 cycles"),
         ((1, Compute.LAUNCH, 500, (0, 1), ResultStatus.DONE, 500), "ended after 500 of 500 cycles"),
         ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 501), "had 501 cycles of the engine; it asked for 500"),
@@ -144,7 +146,7 @@ def test_each_gpu_has_numbers_of_its_own() -> None:
 def test_a_gpu_that_has_left_the_ring_has_no_contexts() -> None:
     told = Told()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
-    told.judge.gone((0, GPU))
+    told.judge.gone((0, GPU), 0)
     told.ask(1, Compute.FREE, 20, (0, 60))  # was said before
     told.ask(2, Compute.CREATE, 60, (0, 60))
     told.ask(2, Compute.ALLOCATE, 60, (60, 60))
@@ -155,7 +157,35 @@ def test_a_gpu_that_has_left_the_ring_has_no_contexts() -> None:
     assert told.found == [f"context 2 of GPU {GPU}, card 0 was refused 20 pages that the GPU has"]
 
 
-@pytest.mark.parametrize("how", ["gone", "refused", "asked again", "lost"])
+@pytest.mark.parametrize(("compute", "told"), [(Compute.ALLOCATE, 1), (Compute.QUERY, 1), (Compute.DESTROY, 0)])
+def test_a_context_that_outlives_that_is_told(compute: Compute, told: int) -> None:
+    """What is left is destroyed, and may have been created since. Of what was asked before nobody knows when it was."""
+    judged = Told()
+    judged.judge.gone((0, GPU), 5)
+    judged.ask(1, compute, 0, (0, 60))
+    assert judged.found == []
+    judged.ask(1, compute, 0, (0, 60), now=6)
+    what = f"context 1 of GPU {GPU}, card 0 goes on, though its GPU has left the ring since it was created"
+    assert judged.found == [what] * told
+    judged.judge.memory.clear()
+    judged.ask(1, Compute.CREATE, 60, (0, 60), now=7)
+    judged.ask(1, Compute.ALLOCATE, 5, (5, 60), now=8)
+    judged.judge.doubt((0, GPU))
+    judged.ask(1, Compute.ALLOCATE, 5, (10, 60), now=9)
+    assert judged.found == []
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_who_worked_for_whom_is_not_known_where_two_answer_by_one_number(slow: bool) -> None:
+    told = Told()
+    told.judge.slowed((0, GPU), 0, slow=slow)
+    told.judge.doubt((0, GPU))
+    told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=500, now=9)
+    wrong = f"a launch of context 1 of GPU {GPU}, card 0 ended after 500 of 2000 cycles: {TWINS}"
+    assert (told.found, told.judge.doubts) == ([], [wrong] * slow)
+
+
+@pytest.mark.parametrize("how", ["gone", "refused", "asked again", "destroyed", "lost"])
 def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
     told = Told()
     body = Command(Compute.ALLOCATE, KEY, 50).payload()
@@ -165,12 +195,14 @@ def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
     told.judge.sent(command)
     reason = AckStatus.BUSY if how == "asked again" else AckStatus.NO_CONTEXT
     if how == "gone":
-        told.judge.gone((0, GPU))
+        told.judge.gone((0, GPU), 0)
+    elif how == "destroyed":
+        told.ask(1, Compute.DESTROY, 0, (0, 60))
     elif how != "lost":
         told.judge.refused(Acknowledgement(0, 0, 9, 0, 1, unit, GPU, 1, reason.code, 0, 0))
     told.ask(2, Compute.CREATE, 60, (0, 60))
     told.ask(2, Compute.ALLOCATE, 60, (0, 60), ResultStatus.NO_MEMORY)
-    assert len(told.found) == (how in ("gone", "refused"))
+    assert len(told.found) == (how in ("gone", "refused", "destroyed"))
 
 
 def test_of_contexts_whose_gpu_answers_by_two_numbers_nothing_is_known() -> None:
@@ -196,7 +228,7 @@ def test_when_it_has_left_the_ring_all_is_known_again(known: bool) -> None:
     """Unless it goes on to answer by two numbers."""
     told = Told()
     told.judge.doubt((0, GPU))
-    told.judge.gone((0, GPU), known=known)
+    told.judge.gone((0, GPU), 0, known=known)
     told.ask(1, Compute.CREATE, 60, (0, 60))
     told.ask(1, Compute.ALLOCATE, 10, (0, 60), ResultStatus.NO_MEMORY)
     assert (len(told.found), len(told.judge.doubts)) == (known, not known)

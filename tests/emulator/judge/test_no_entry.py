@@ -11,6 +11,8 @@ LONG = 700  # a hundred times the patience
 def seen() -> NoEntry:
     """Card 1 had none from cycle 1,000 to 1,699, and from 2,000 to 2,700."""
     seen = NoEntry(7)
+    for card in (0, 1):
+        seen.granted(card, 90)
     for lapsed, granted in ((1000, 1699), (2000, 2700)):
         seen.lapsed(1, lapsed)
         seen.granted(1, granted)
@@ -30,6 +32,13 @@ def test_one_that_has_none_excuses_as_soon_as_that_is_long() -> None:
     assert [seen.excuses(0, by) for by in (900, 1000, 999 + LONG, 1000 + LONG)] == [False, False, False, True]
     seen.granted(0, 1600)
     assert not seen.excuses(0, 9000)
+
+
+def test_one_that_never_had_one_has_none_from_the_beginning() -> None:
+    seen = NoEntry(7)
+    assert [seen.excuses(0, by) for by in (LONG - 1, LONG)] == [False, True]
+    assert [seen.lasts(0, by) for by in (LONG - 1, LONG)] == [False, True]
+    assert [seen.excuses(0, by, 100) for by in (LONG + 99, LONG + 100)] == [False, True]
 
 
 def test_what_was_before_somebody_asked_excuses_nothing(seen: NoEntry) -> None:

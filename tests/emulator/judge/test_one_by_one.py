@@ -26,10 +26,12 @@ class Asked:
         self.view = SimpleNamespace(members=(1, GPU))
         self.judge = OneByOne([self.view], [(0, GPU, 1)])  # type: ignore[list-item]
 
-    def send(self, number: int, now: int, attempt: int = 1, compute: Compute = Compute.ALLOCATE) -> None:
+    def send(
+        self, number: int, now: int, attempt: int = 1, compute: Compute = Compute.ALLOCATE, context: int = 1
+    ) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)
         body = Command(compute, 1, 5).payload()
-        command = seen_command(segments.segments(unit_of(number), attempt, body, route, compute, 1)[0])
+        command = seen_command(segments.segments(unit_of(number), attempt, body, route, compute, context)[0])
         assert command is not None
         self.judge.sent(command, now)
 
@@ -96,8 +98,71 @@ def test_a_launch_of_which_nothing_is_heard_any_more_is_a_reason_to_fail(heard: 
         asked.send(0, 100 * attempt, attempt=attempt, compute=Compute.LAUNCH)
         if attempt == heard:
             asked.answer(0, 100 * attempt + 50, ResultStatus.STARTED)
-    assert asked.judge.excused((0, GPU, 1)) == excused
     assert asked.told() == []
+    assert asked.judge.excused((0, GPU, 1)) == excused
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_who_was_answered_after_all_has_no_reason_to_fail(over: bool) -> None:
+    """Or whose launch was over then."""
+    asked = Asked()
+    asked.send(0, 5, compute=Compute.LAUNCH)
+    asked.answer(0, 10, ResultStatus.STARTED)
+    for attempt in range(1, 28):
+        asked.send(0, 100 * attempt, attempt=attempt, compute=Compute.LAUNCH)
+    asked.answer(0, 2750, ResultStatus.DONE if over else ResultStatus.STARTED)
+    asked.send(1, 2800, attempt=25)
+    asked.answer(1, 2900)
+    assert asked.told() == []
+    assert not asked.judge.excused((0, GPU, 1))
+
+
+@pytest.mark.parametrize(
+    ("compute", "status", "excused"),
+    [
+        (Compute.ALLOCATE, ResultStatus.NO_MEMORY, True),
+        (Compute.ALLOCATE, ResultStatus.OVER_LIMIT, True),
+        (Compute.ALLOCATE, ResultStatus.INVALID, False),
+        (Compute.CREATE, AckStatus.EXISTS, True),
+        (Compute.COPY, ResultStatus.INVALID, True),
+        (Compute.LAUNCH, AckStatus.FOREIGN, False),
+        (Compute.LAUNCH, AckStatus.NO_CONTEXT, True),
+        (Compute.LAUNCH, ResultStatus.RUNNING, False),
+    ],
+)
+def test_only_some_refusals_are_a_reason_to_fail(
+    compute: Compute, status: AckStatus | ResultStatus, excused: bool
+) -> None:
+    asked = Asked()
+    asked.send(0, 5, compute=compute)
+    if isinstance(status, AckStatus):
+        asked.refuse(0, 20, status)
+    else:
+        asked.answer(0, 20, status)
+    assert asked.judge.excused((0, GPU, 1)) == excused
+
+
+@pytest.mark.parametrize(("times", "excused"), [(19, False), (20, True)])
+def test_a_launch_that_is_refused_without_end_is_one(times: int, excused: bool) -> None:
+    """As another one runs."""
+    asked = Asked()
+    for number in range(times):
+        asked.send(number, 10 * number, compute=Compute.LAUNCH)
+        asked.answer(number, 10 * number + 5, ResultStatus.RUNNING)
+    assert asked.judge.excused((0, GPU, 1)) == excused
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_policy_gives_all_its_contexts_up_with_the_first_that_is_gone(together: bool) -> None:
+    asked, places = Asked(), [(0, GPU, 1), (0, GPU, 2)]
+    asked.judge = OneByOne([asked.view], places, together=places if together else ())  # type: ignore[list-item]
+    asked.send(0, 5)
+    asked.send(1, 5, context=2)
+    asked.send(2, 50, context=2, compute=Compute.DESTROY)
+    asked.refuse(0, 50, AckStatus.NO_CONTEXT)
+    asked.refuse(1, 60, AckStatus.NO_CONTEXT)
+    asked.refuse(2, 90, AckStatus.NO_CONTEXT)
+    assert asked.told() == [f"a command to context 2 of GPU {GPU}, card 0 was not waited for"] * (not together)
 
 
 @pytest.mark.parametrize("reason", [AckStatus.NO_CONTEXT, AckStatus.BUSY])

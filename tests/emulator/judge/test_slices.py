@@ -236,6 +236,43 @@ def test_turns_of_contexts_of_which_nothing_is_known_are_not_judged() -> None:
     assert shown.judge.doubts == ["a.1: turns of context 2: it was struck"]
 
 
+@pytest.mark.parametrize("how", ["struck", "gone", "mixed up"])
+def test_contexts_that_are_being_created_are_known(how: str) -> None:
+    """They may come to be there; where another one answers, too, nobody knows where."""
+    shown = Shown(())
+    shown.ask(1, Compute.CREATE, 5, None, SLICE)
+    if how == "gone":
+        shown.judge.gone()
+    else:
+        shown.judge.struck("it was struck", coming=how == "struck")
+    shown.ask(2, Compute.CREATE, 5, ResultStatus.DONE, SLICE)
+    for context in (1, 2):
+        shown.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED)
+    found = shown.turns((2, SWITCH, SLICE), (1, SWITCH, 3 * SLICE))
+    assert len(found) == (how != "mixed up")
+
+
+def test_who_had_the_engine_before_anybody_asked_for_it_is_another_one() -> None:
+    shown = Shown(())
+    shown.judge.struck("it was struck")
+    shown.judge.changed(1 | TAKEN, 20)
+    shown.ask(1, Compute.CREATE, 5, ResultStatus.DONE, SLICE, now=50)
+    shown.judge.changed(0, 20 + 9 * SLICE)
+    shown.judge.finish(20 + 9 * SLICE)
+    assert shown.judge.wrong == []
+
+
+def test_who_is_not_known_may_have_had_several_turns() -> None:
+    """In which the others of the round before had none."""
+    shown = Shown((1, 2, 3))
+    shown.judge.struck("it was struck")
+    for context in (2, 3):
+        shown.ask(context, Compute.CREATE, 5, ResultStatus.DONE, SLICE)
+        shown.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED)
+    turns = (3, SWITCH, SLICE), (2, SWITCH, SLICE), (1, SWITCH, 5 * SLICE), (2, SWITCH, SLICE)
+    assert shown.turns(*turns) == []
+
+
 def test_one_that_has_left_the_ring_since_has_none_of_them() -> None:
     shown = Shown((1, 2, 3))
     shown.judge.struck("it was struck")

@@ -1,0 +1,138 @@
+"""Files that were false alarms once: software and hardware are right, and a fault came at an awkward moment."""
+
+import pytest
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.scenario import loads
+
+from .playing import play
+
+FILES = {
+    "a copy is under way as its launch is gone with the context": """
+server: {cards: {a: {gpus: 4, host_links: [0]}}, settings: {gpu_restore: 1}}
+switching:
+  gpu: [a.2, a.3]
+  policy: pipelined
+  rate: 1000
+  tasks:
+    t:
+      start: 300
+      layers:
+      - {name: l, weights: 5000000, operations: 700000000}
+      - {name: m, weights: 5000000, operations: 90000000}
+  requests: [{task: t}, {task: t, after: 260}]
+timeline:
+- {at: 3700, fault: dead, gpu: a.2}
+- {at: 3760, clear: dead, gpu: a.2}
+""",
+    "a policy gives up contexts that have commands out": """
+server: {cards: {a: {gpus: 4, host_links: [0]}}, settings: {gpu_restore: 1}}
+switching:
+  gpu: [a.2, a.3]
+  policy: pipeswitch
+  rate: 1000
+  tasks:
+    t:
+      start: 300
+      layers:
+      - {name: l, weights: 5000000, operations: 700000000}
+      - {name: m, weights: 5000000, operations: 90000000}
+  requests: [{task: t}, {task: t, after: 260}]
+timeline:
+- {at: 4500, fault: dead, gpu: a.2}
+- {at: 4560, clear: dead, gpu: a.2}
+""",
+    "nobody reaches the card any more": """
+server:
+  cards: {a: {gpus: 4, host_links: [3]}}
+  settings: {census_period: 700}
+sharing:
+  applications:
+    x: {gpu: a.1, steps: 30, compute: 400}
+timeline:
+- {at: 3000, fault: dead, gpu: a.3}
+""",
+    "a GPU is lost and found while its application works on the CPU": """
+server:
+  cards: {a: {gpus: 4, host_links: [0]}}
+  settings: {census_period: 700}
+sharing:
+  applications:
+    x: {gpu: a.2, steps: 5, compute: 50, host: 8000, wants: 1}
+timeline:
+- {at: 12000, fault: dead, gpu: a.2}
+- {at: 13500, clear: dead, gpu: a.2}
+""",
+    "a context is created where another one works": """
+server:
+  cards: {a: {gpus: 2, host_links: [1]}}
+  settings: {device_memory: 200}
+sharing:
+  applications:
+    x0: {gpu: a.0, steps: 12, compute: 400, piece: 5, start: 2425}
+    x1: {gpu: a.0, steps: 10, compute: 3000, wants: 30, piece: 5, input: 1, state: 90, group: t}
+    x3: {gpu: a.1, steps: 12, compute: 50, start: 19859}
+  groups: {t: {memory: 50}, v: {slice: 400}}
+timeline:
+- {at: 126, fault: duplicate_id, gpu: a.1}
+""",
+    "a limit is on its way to a context that is gone": """
+server: {cards: {a: {gpus: 4, host_links: [0]}}, settings: {gpu_restore: 1}}
+sharing:
+  groups: {g: {memory: 100}}
+  applications:
+    x: {gpu: a.2, steps: 60, compute: 400, wants: 0, group: g}
+    y: {gpu: a.2, steps: 5, compute: 400, wants: 0, group: g, start: 5800}
+timeline:
+- {at: 5620, fault: dead, gpu: a.2}
+- {at: 5680, clear: dead, gpu: a.2}
+""",
+    "another GPU answers for a slow one": """
+server: {cards: {a: {gpus: 2, host_links: [1]}}}
+sharing: {applications: {x5: {gpu: a.0, steps: 12, compute: 1}}}
+timeline:
+- {at: 31, fault: duplicate_id, gpu: a.1}
+- {at: 185, fault: slow, gpu: a.0}
+""",
+    "the card had no entry GPU from the beginning": """
+server: {cards: {a: {gpus: 7, host_links: [0]}}}
+switching:
+  gpu: [a.4, a.0, a.3]
+  tasks: {t0: {layers: [{name: l3, weights: 1000000, operations: 90000000}]}}
+  requests: [{task: t0, after: 4938}]
+timeline: [{at: 15, fault: host_link_cut, gpu: a.0}]
+""",
+    "a context of which nothing is known has several turns": """
+server:
+  cards: {a: {gpus: 4, host_links: [1]}}
+  settings: {device_memory: 200, context_switch: 0, default_slice: 16, watchdog: 16, wait_to_restore: 1000}
+seed: 8967
+sharing:
+  applications:
+    x0: {gpu: a.0, steps: 11, compute: 50, wants: 50, input: 512}
+    x1: {gpu: a.0, steps: 8, compute: 400, host: 2000, start: 4709, group: t/u}
+    x2: {gpu: a.0, steps: 8, compute: 1, piece: 5, group: t/u}
+    x3: {gpu: a.0, steps: 7, compute: 3000, wants: 30, input: 3000, slice: 50, priority: 5, start: 3561}
+  groups: {t: {memory: 50, groups: {u: {slice: 16, priority: 2}}}}
+timeline:
+- {at: 287, fault: hang, gpu: a.0}
+- {at: 887, clear: hang, gpu: a.0}
+- {at: 5276, fault: link_cut, link: a.0-a.1}
+- {at: 5276, fault: link_cut, link: a.3-a.0}
+- {at: 5306, clear: link_cut, link: a.3-a.0}
+""",
+}
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_what_is_right_does_not_fail(text: str) -> None:
+    assert play(loads(text), cells_library()).failures == ()
+
+
+@pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "resident", "stop_start"])
+def test_a_gpu_may_fail_for_a_moment_at_any_moment(policy: str) -> None:
+    """For 60 cycles: no census notices, and all its contexts are gone."""
+    text = FILES["a copy is under way as its launch is gone with the context"].replace("pipelined", policy)
+    for at in range(1020, 6000, 320):
+        moved = text.replace("3700", str(at)).replace("3760", str(at + 60))
+        assert play(loads(moved), cells_library()).failures == (), at
