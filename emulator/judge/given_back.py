@@ -25,7 +25,7 @@ class GivenBack:
         unreached: Callable[[int, int], bool] = lambda card, by: False,
     ) -> None:
         self._views, self._places, self._unreached = views, frozenset(places), unreached
-        self._asked: dict[tuple[Gpu, int], SeenCommand] = {}  # by unit
+        self._asked: dict[tuple[Gpu, int], SeenCommand] = {}  # by unit; what is asked again is here again
         self._there: set[Place] = set()
         self._lost: dict[Gpu, list[int]] = {}  # when that was seen
         self._silent: set[Place] = set()  # many attempts of the last command were not answered
@@ -44,7 +44,7 @@ class GivenBack:
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
-        asked = self._asked.get(((message.source_card, message.source), message.unit))
+        asked = self._asked.pop(((message.source_card, message.source), message.unit), None)
         if asked is None:
             return
         self._silent.discard(asked.place)

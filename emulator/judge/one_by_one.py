@@ -48,6 +48,7 @@ class OneByOne:
         self._excused: set[Place] = set()  # whose task may end early
         self._silent: set[Place] = set()  # many attempts of the last command have told nothing
         self._dropped: set[Place] = set()  # whose last command was never answered
+        self._in_vain: dict[Gpu, list[int]] = {}  # when a context was asked for often to go, and others wait for that
         self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
@@ -72,6 +73,8 @@ class OneByOne:
         self._open[place] = _Asked(command)
         if command.attempt >= MANY_ATTEMPTS:
             self._fall_silent(place)
+            if command.compute is Compute.DESTROY:
+                self._in_vain.setdefault(command.gpu, []).append(now)
 
     def _fall_silent(self, place: Place) -> None:
         """It may be given up, and all that it was asked with it."""
@@ -165,6 +168,10 @@ class OneByOne:
     def excused(self, place: Place) -> bool:
         """Whether an answer, or that there was none, is a reason for its task to end early."""
         return place in self._excused or place in self._dropped
+
+    def waits_in_vain(self, gpu: Gpu, since: int, by: int) -> bool:
+        """Whether anybody who came to this GPU in these cycles may have waited for what is left there to go."""
+        return any(since <= at <= by for at in self._in_vain.get(gpu, ()))
 
     def _look(self, now: int) -> None:
         """What was overtaken in an earlier cycle is judged."""

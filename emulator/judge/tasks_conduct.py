@@ -3,7 +3,6 @@ never acts on the run."""
 
 from collections.abc import Iterator
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.asked_steps import AskedSteps
 from ringhil.emulator.judge.away import Away
@@ -13,19 +12,20 @@ from ringhil.emulator.judge.freed_parts import FreedParts
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.left_behind import LeftBehind
+from ringhil.emulator.judge.lost_gpus import LostGpus
 from ringhil.emulator.judge.no_entry import NoEntry
 from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
 from ringhil.emulator.kernel.observations import FromCpu
-from ringhil.emulator.scenario import GpuRef, SwitchPolicyName
+from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import Flapped, PassedOn, Struck
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import CONTEXTS
 
-_STAND_STILL = ("dead", "hang", "flap")  # a GPU struck by one, until it leaves the ring
+_STAND_STILL = ("dead", "hang")  # a GPU struck by one, until it leaves the ring; one that flaps says when
 
 
 class TasksConduct:
@@ -42,10 +42,17 @@ class TasksConduct:
         self.one_by_one = OneByOne(cards, places, self.no_entry.excuses, _of_requests(server))
         self.given_back = GivenBack(cards, places, self.no_entry.lasts)
         self.left_behind = LeftBehind(cards, places, self._held)
-        self.counted, self._first = TasksBegin(cards, silence), 0 if plan is None else _first(plan)
-        self._list = () if plan is None else plan.gpus
-        self.served = Served(plan, self._is_lost, self.counted)
-        self.freed_parts = FreedParts(plan, self._is_lost)
+        self.counted = TasksBegin(cards, silence)
+        lost = LostGpus(
+            plan,
+            self.counted,
+            lambda: server.kernel.now,
+            given_back=self.given_back,
+            away=self._away,
+            no_entry=self.no_entry,
+        )
+        self.served = Served(plan, lost.is_lost, self.counted)
+        self.freed_parts = FreedParts(plan, lost.is_lost)
         self.terms = _terms(server)
         self.steps = AskedSteps(server.scenario.sharing, _used(server), self.counted)
         listen = server.observations.listen
@@ -138,21 +145,6 @@ class TasksConduct:
         else:
             self.isolation.refused(message)
 
-    def _is_lost(self, gpu: Gpu) -> bool:
-        """Whether anything was seen that may have cost requests this GPU, after they had lost all before it."""
-        since: int | None = self.counted.cycle + self._first
-        for each in self._list:
-            since = None if since is None else self._lost_from(each, since)
-            if each == gpu:
-                break
-        return since is not None
-
-    def _lost_from(self, gpu: Gpu, since: int) -> int | None:
-        seen = [self.given_back.lost_from(gpu, since), self._away.first(gpu, since)]
-        if self.no_entry.excuses(gpu[0], self._server.kernel.now, since):
-            seen.append(since)
-        return min((at for at in seen if at is not None), default=None)
-
     def excused(self, place: Place, report: TaskReport, by: int | None = None) -> bool:
         """Whether anything was seen, while it worked, for which an application with this context may end early; `by`:
         or until then, as it asked what its steps had taken."""
@@ -160,7 +152,9 @@ class TasksConduct:
             return False
         end = report.ended if by is None else by
         end = self._server.kernel.now if end is None else end
-        return self.one_by_one.excused(place) or self._away.within(place[:2], report.began, end)
+        gpu = place[:2]
+        seen = self.one_by_one.excused(place) or self.one_by_one.waits_in_vain(gpu, report.began, end)
+        return seen or self._away.within(gpu, report.began, end)
 
     def _held(self, gpu: Gpu) -> int:
         """Pages, as its register says."""
@@ -194,12 +188,6 @@ def _terms(server: LiveServer) -> TermsWatch:
         return reports[name].began is not None and reports[name].ended is None
 
     return TermsWatch(sharing, server.process_groups, _used(server), gpus, works)
-
-
-def _first(plan: SwitchPlan) -> int:
-    """Cycles after the tasks' begin in which a GPU is asked for something, at the earliest."""
-    ahead = plan.policy in (SwitchPolicyName.PIPESWITCH, SwitchPolicyName.RESIDENT)  # before anybody comes
-    return 0 if ahead else min((wanted.at for wanted in plan.requests), default=0)
 
 
 def _used(server: LiveServer) -> dict[str, Place]:

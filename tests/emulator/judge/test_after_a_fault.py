@@ -143,6 +143,16 @@ timeline:
 - {{at: 12000, fault: link_cut, link: a.2-a.3}}
 - {{at: 20000, clear: link_cut, link: a.2-a.3}}
 """
+
+
+@pytest.mark.parametrize("kind", ["dead", "flap", "hang"])
+def test_one_that_stands_still_and_cannot_leave_the_ring_is_said(kind: str) -> None:
+    stuck = "- {at: 2000, fault: switch_stuck_through, gpu: a.1}\n"
+    outcome = play(loads(text(kind, (15_000, 15_090)) + stuck), cells_library())
+    assert outcome.failures == ()
+    assert [*outcome.not_judged] == [f"a.1: turns of context {n}: {kind} has struck it" for n in (1, 2)]
+
+
 ASTRAY = """
 server: {{cards: {{a: {{gpus: 5, host_links: [0, 1]}}}}}}
 sharing: {{applications: {{x: {{gpu: a.3, memory: 100, start: 12000, steps: 9, host: 100, compute: 700}}}}}}
@@ -157,6 +167,26 @@ def test_what_is_left_where_nobody_looks_for_it_is_said(more: str, left: bool) -
     outcome = play(loads(ASTRAY.format(more=more)), cells_library())
     assert outcome.failures == ()
     assert outcome.not_judged == (f"GPU 4, card 0, holds 90 pages, of which its tasks have 0: {TWINS}",) * left
+
+
+STILL = """
+server: {cards: {a: {gpus: 5, host_links: [0, 1]}}}
+sharing:
+  applications:
+    w: {gpu: a.4, memory: 100, start: 13900, steps: 9, compute: 700}
+    x: {gpu: a.3, memory: 100, start: 12000, steps: 9, compute: 700}
+timeline:
+- {at: 11000, fault: duplicate_id, gpu: a.4}
+- {at: 11500, fault: dead, gpu: a.4}
+- {at: 11560, clear: dead, gpu: a.4}
+until: 14000
+"""
+
+
+def test_one_that_goes_on_to_answer_by_another_ones_number_is_no_better_known_for_having_been_out_of_the_ring() -> None:
+    outcome = play(loads(STILL), cells_library())
+    assert outcome.failures == ()
+    assert f"GPU 4, card 0, holds 90 pages, of which its tasks have 0: {TWINS}" in outcome.not_judged
 
 
 BLINKED = """

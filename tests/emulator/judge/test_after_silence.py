@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from ringhil.emulator.host.sharing import applications, division, driver, governor
-from ringhil.emulator.host.sharing.command import Command
+from ringhil.emulator.host.sharing.command import Command, ContextRef
 from ringhil.emulator.host.sharing.division import MemoryClaim
 from ringhil.emulator.host.sharing.driver import Driver
 from ringhil.emulator.host.sharing.process import Program
@@ -23,31 +23,27 @@ server: {cards: {a: {gpus: 6, host_links: [0]}}, settings: {device_memory: 200, 
 sharing: {applications: {x: {gpu: a.3, steps: 40, compute: 400, host: 700, wants: 50}}}
 timeline: [{at: 6000, fault: host_link_cut, gpu: a.0}, {at: 400000, clear: host_link_cut, gpu: a.0}]
 """
-NO_WAY = """
+CUT = """
 server:
   cards: {a: {gpus: 6, host_links: [0, 1]}}
   settings: {device_memory: 200, census_period: 700, records: never}
-sharing: {applications: {x: {gpu: a.3, steps: 20, compute: 400, host: 700, wants: 50}}}
 timeline:
 - {at: 6000, fault: link_cut, link: a.2-a.3}
 - {at: 6000, fault: link_cut, link: a.3-a.4}
-- {at: 410000, clear: link_cut, link: a.2-a.3}
+"""
+NO_WAY = f"""{CUT}
+- {{at: 410000, clear: link_cut, link: a.2-a.3}}
+sharing: {{applications: {{x: {{gpu: a.3, steps: 20, compute: 400, host: 700, wants: 50}}}}}}
 """
 # All thirty attempts at x are in vain; y and z come when its GPU is found again.
-GIVEN_UP = """
-server:
-  cards: {a: {gpus: 6, host_links: [0, 1]}}
-  settings: {device_memory: 200, census_period: 700, records: never}
+GIVEN_UP = f"""{CUT}
+- {{at: 1050000, clear: link_cut, link: a.2-a.3}}
 sharing:
-  groups: {g: {memory: 100}}
+  groups: {{g: {{memory: 100}}}}
   applications:
-    x: {gpu: a.3, steps: 500, compute: 400, group: g, wants: 60}
-    y: {gpu: a.3, steps: 5, compute: 400, group: g, wants: 50, start: 1045500}
-    z: {gpu: a.3, steps: 5, compute: 400, group: g, wants: 50, start: 1045500}
-timeline:
-- {at: 6000, fault: link_cut, link: a.2-a.3}
-- {at: 6000, fault: link_cut, link: a.3-a.4}
-- {at: 1050000, clear: link_cut, link: a.2-a.3}
+    x: {{gpu: a.3, steps: 500, compute: 400, group: g, wants: 60}}
+    y: {{gpu: a.3, steps: 5, compute: 400, group: g, wants: 50, start: 1045500}}
+    z: {{gpu: a.3, steps: 5, compute: 400, group: g, wants: 50, start: 1045500}}
 """
 # x is lost, and its launch goes on there.
 LEFT = """
@@ -110,9 +106,9 @@ def goes_ahead(patch: pytest.MonkeyPatch) -> None:
     """It doesn't wait until what is left is destroyed."""
     after = Driver._next
 
-    def at_once(self: Driver, place: object) -> None:
-        after(self, place)  # type: ignore[arg-type]
-        line = self._line(place)  # type: ignore[arg-type]
+    def at_once(self: Driver, place: ContextRef) -> None:
+        after(self, place)
+        line = self._line(place)
         if line.out is None and line.waiting:
             line.out = asked = line.waiting.popleft()
             self._send_new(asked)

@@ -142,6 +142,17 @@ def test_only_some_refusals_are_a_reason_to_fail(
     assert asked.judge.excused((0, GPU, 1)) == excused
 
 
+@pytest.mark.parametrize("compute", [Compute.DESTROY, Compute.QUERY])
+def test_who_waits_for_what_is_left_to_go_waits_in_vain(compute: Compute) -> None:
+    asked = Asked()
+    for attempt in range(1, 31):
+        asked.send(0, 100 * attempt, attempt=attempt, compute=compute)
+    spans = (0, 1999), (0, 2000), (3000, 4000), (3001, 4000)
+    vain = [asked.judge.waits_in_vain((0, GPU), *span) for span in spans]
+    assert vain == [each and compute is Compute.DESTROY for each in (False, True, True, False)]
+    assert not asked.judge.waits_in_vain((0, 1), 0, 4000)
+
+
 @pytest.mark.parametrize(("times", "excused"), [(19, False), (20, True)])
 def test_a_launch_that_is_refused_without_end_is_one(times: int, excused: bool) -> None:
     """As another one runs."""
