@@ -1,8 +1,8 @@
 """Whether tasks that have ended give everything back: each context that was created is destroyed (docs/sharing.md, S4;
 docs/switching.md, `clean`).
 
-Read off commands and answers. A GPU that has left the ring, or wasn't found by a census, has lost its contexts; what is
-created there when it is found again must be destroyed like any other. Of a context whose GPU has left many commands
+Read off commands and answers. A GPU that wasn't found by a census, or says that it has no such context, has lost it;
+what is created there afterwards must be destroyed like any other. Of a context whose GPU has left many commands
 unanswered it isn't known.
 """
 
@@ -63,10 +63,10 @@ class GivenBack:
         members = self._views[card].members
         for gpu in {place[:2] for place in self._places} if members else ():
             if gpu[0] == card and gpu[1] not in members:
-                self.gone(gpu)
+                self._lose(gpu)
 
-    def gone(self, gpu: Gpu) -> None:
-        """This GPU has lost its contexts; answers that are under way say nothing of what it has now."""
+    def _lose(self, gpu: Gpu) -> None:
+        """All contexts of this GPU are lost; answers that are under way say nothing of what it has now."""
         self._there = {place for place in self._there if place[:2] != gpu}
         self._asked = {key: asked for key, asked in self._asked.items() if key[0] != gpu}
 

@@ -115,7 +115,6 @@ class TasksConduct:
 
     def _left_ring(self, gpu: Gpu, now: int) -> None:
         """Its contexts are gone."""
-        self.given_back.gone(gpu)
         doubtful = any(gpu in pair for pair in self._twins.values())
         self.isolation.gone(gpu, now, known=not doubtful)
         if not doubtful:

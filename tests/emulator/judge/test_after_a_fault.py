@@ -14,6 +14,7 @@ from ringhil.emulator.host.sharing.group import ProcessGroup
 from ringhil.emulator.host.sharing.leftovers import Leftovers
 from ringhil.emulator.host.sharing.process import Program
 from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.wire import Compute, ResultStatus
 
@@ -189,6 +190,25 @@ def test_one_that_goes_on_to_answer_by_another_ones_number_is_no_better_known_fo
     assert f"GPU 4, card 0, holds 90 pages, of which its tasks have 0: {TWINS}" in outcome.not_judged
 
 
+INSTEAD = """
+server: {cards: {a: {gpus: 5, host_links: [0, 1]}}}
+sharing: {applications: {x: {gpu: a.3, memory: 100, start: 12000, steps: 1, compute: 700}}}
+timeline:
+- {at: 9000, fault: slow, gpu: a.3}
+- {at: 11000, fault: duplicate_id, gpu: a.4}
+- {at: 11500, fault: dead, gpu: a.3}
+- {at: 11560, clear: dead, gpu: a.3}
+"""
+
+
+def test_nor_is_the_one_in_whose_place_it_answers() -> None:
+    """That one is slow, and this one works in its place."""
+    outcome = play(loads(INSTEAD), cells_library())
+    assert outcome.failures == ()
+    what = "a launch of context 1 of GPU 3, card 0 ended after 700 of 2800 cycles"
+    assert f"{what}: {TWINS}" in outcome.not_judged
+
+
 BLINKED = """
 server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
 sharing:
@@ -217,6 +237,14 @@ sharing:
     z: {gpu: a.1, start: 18500, memory: 100, steps: 9, host: 100, compute: 700}
 timeline: [{at: 15600, fault: babble, gpu: a.1}, {at: 16000, clear: babble, gpu: a.1}]
 """
+
+
+def test_pages_that_were_asked_for_and_refused_with_their_context_come_no_more() -> None:
+    """x takes its memory in small pieces as its GPU leaves the ring: what it asks for then is not to come."""
+    run = Run(loads(BLINKED.replace("piece: 60000", "piece: 256")), cells_library())
+    assert run.run().failures == ()
+    assert not any(run.judge.conduct.tasks.isolation._coming.values())
+    run.close()
 
 
 def test_what_a_gpu_out_of_the_ring_has_lost_waits_for_no_turn() -> None:

@@ -233,6 +233,16 @@ def test_a_gpu_that_was_lost_before_anybody_came_is_well(monkeypatch: pytest.Mon
     assert any("GPU 2, card 0, is not lost" in each for each in outcome.switching.broken), outcome.switching.broken
 
 
+@pytest.mark.parametrize("policy", ["pipeswitch", "resident"])
+def test_one_that_was_asked_for_something_ahead_is_lost(policy: str) -> None:
+    fault = "timeline: [{at: 9000, fault: dead, gpu: a.2}, {at: 18000, clear: dead, gpu: a.2}]\n"
+    text = re.sub(r"requests:.*\]", "requests: [{task: one, after: 60000}]", SWITCHED.replace("POLICY", policy))
+    outcome = play(loads(text.partition("timeline:")[0] + fault), cells_library())
+    assert outcome.failures == ()
+    assert outcome.switching is not None
+    assert [request.gpu for request in outcome.switching.requests] == ["a.1"]
+
+
 def test_what_is_served_otherwise_in_the_very_last_cycle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     last_first(monkeypatch)
     whole = play(loads(PIPELINED), cells_library())

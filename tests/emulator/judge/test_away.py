@@ -36,3 +36,9 @@ def test_others_were_not(seen: Away) -> None:
     assert not seen.within(OTHER, 0, 99)
     assert not seen.within(FAR, 0, 99)
     assert seen.within((1, 1), 50, 99)
+
+
+@pytest.mark.parametrize(("since", "first"), [(0, 20), (25, 25), (41, 50), (60, 60)])
+def test_it_is_away_from_then_on(seen: Away, since: int, first: int) -> None:
+    assert seen.first(GPU, since) == first
+    assert seen.first(OTHER, since) is None

@@ -88,24 +88,6 @@ def test_an_answer_that_comes_too_late_says_nothing(task: Task) -> None:
     assert task.told() == []
 
 
-def test_one_whose_gpu_has_left_the_ring_is_gone(task: Task) -> None:
-    """And so is what it was asked for: answers that are under way were given before."""
-    task.creates(0)
-    task.send(1, Compute.CREATE)
-    task.judge.gone((0, GPU))
-    task.answer(1)
-    assert task.judge.lost_from((0, GPU), 0) is None  # nobody knows yet
-    assert task.told() == []
-
-
-def test_one_that_is_created_after_that_is_there(task: Task) -> None:
-    task.creates(0)
-    task.judge.gone((0, OTHER))
-    task.judge.gone((0, GPU))
-    task.creates(1)
-    assert task.told() == TOLD
-
-
 @pytest.mark.parametrize("compute", [Compute.ALLOCATE, Compute.DESTROY])
 def test_who_is_told_that_there_is_no_context_has_lost_it(task: Task, compute: Compute) -> None:
     task.creates(0)

@@ -102,8 +102,9 @@ def test_a_launch_of_which_nothing_is_heard_any_more_is_a_reason_to_fail(heard: 
     assert asked.judge.excused((0, GPU, 1)) == excused
 
 
+@pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("over", [False, True])
-def test_who_was_answered_after_all_has_no_reason_to_fail(over: bool) -> None:
+def test_who_was_answered_after_all_has_no_reason_to_fail(over: bool, more: bool) -> None:
     """Or whose launch was over then."""
     asked = Asked()
     asked.send(0, 5, compute=Compute.LAUNCH)
@@ -111,8 +112,9 @@ def test_who_was_answered_after_all_has_no_reason_to_fail(over: bool) -> None:
     for attempt in range(1, 28):
         asked.send(0, 100 * attempt, attempt=attempt, compute=Compute.LAUNCH)
     asked.answer(0, 2750, ResultStatus.DONE if over else ResultStatus.STARTED)
-    asked.send(1, 2800, attempt=25)
-    asked.answer(1, 2900)
+    if more:
+        asked.send(1, 2800, attempt=25)
+        asked.answer(1, 2900)
     assert asked.told() == []
     assert not asked.judge.excused((0, GPU, 1))
 
