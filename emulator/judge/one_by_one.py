@@ -151,7 +151,6 @@ class OneByOne:
         for place in self._places if members else ():
             if place[0] == card and place[1] not in members:
                 self._open.pop(place, None)
-                self._launched.pop(place, None)
                 if place in self._answered:  # it was asked for something
                     self._lost.add(place)
                 self._overtaken = [each for each in self._overtaken if each[0] != place]

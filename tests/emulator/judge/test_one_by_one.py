@@ -165,6 +165,14 @@ def test_a_launch_that_is_refused_without_end_is_one(times: int, excused: bool) 
     assert asked.judge.excused((0, GPU, 1)) == excused
 
 
+def test_one_that_runs_at_last_begins_anew() -> None:
+    asked = Asked()
+    for number in range(38):
+        asked.send(number, 10 * number, compute=Compute.LAUNCH)
+        asked.answer(number, 10 * number + 5, ResultStatus.STARTED if number == 19 else ResultStatus.RUNNING)
+    assert not asked.judge.excused((0, GPU, 1))
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_a_policy_gives_all_its_contexts_up_with_the_first_that_is_gone(together: bool) -> None:
     asked, places = Asked(), [(0, GPU, 1), (0, GPU, 2)]
@@ -176,6 +184,40 @@ def test_a_policy_gives_all_its_contexts_up_with_the_first_that_is_gone(together
     asked.refuse(1, 60, AckStatus.NO_CONTEXT)
     asked.refuse(2, 90, AckStatus.NO_CONTEXT)
     assert asked.told() == [f"a command to context 2 of GPU {GPU}, card 0 was not waited for"] * (not together)
+
+
+@pytest.mark.parametrize("attempts", [19, 20])
+def test_who_is_never_answered_may_fail_whatever_is_answered_later(attempts: int) -> None:
+    asked = Asked()
+    asked.send(0, 5, attempt=attempts)
+    asked.send(1, 90, compute=Compute.DESTROY)
+    asked.answer(1, 99)
+    assert asked.told() == [f"{WHAT} was not waited for"] * (attempts < 20)
+    assert asked.judge.excused((0, GPU, 1)) == (attempts == 20)
+
+
+def test_so_may_one_whose_launch_is_never_over() -> None:
+    asked = Asked()
+    asked.send(0, 5, compute=Compute.LAUNCH)
+    asked.answer(0, 10, ResultStatus.STARTED)
+    for attempt in range(1, 31):
+        asked.send(0, 100 * attempt, attempt=attempt, compute=Compute.LAUNCH)
+    asked.send(1, 3100, compute=Compute.DESTROY)
+    asked.answer(1, 3200)
+    asked.answer(0, 3300)  # told too late
+    assert asked.told() == []
+    assert asked.judge.excused((0, GPU, 1))
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_and_with_the_first_that_is_silent(together: bool) -> None:
+    asked, places = Asked(), [(0, GPU, 1), (0, GPU, 2), (0, 1, 1)]
+    asked.judge = OneByOne([asked.view], places, together=places if together else ())  # type: ignore[list-item]
+    asked.send(1, 5, context=2)
+    asked.send(0, 20, attempt=30)
+    asked.send(2, 50, context=2, compute=Compute.DESTROY)
+    assert asked.told() == [f"a command to context 2 of GPU {GPU}, card 0 was not waited for"] * (not together)
+    assert not asked.judge.excused((0, 1, 1))
 
 
 @pytest.mark.parametrize("reason", [AckStatus.NO_CONTEXT, AckStatus.BUSY])

@@ -142,3 +142,14 @@ def test_a_context_that_is_being_created_may_be_given_another_limit() -> None:
     team.answer(0, 20)
     team.answer(1, 21)
     assert team.told() == ["x has a limit of 300 pages; its part is 600"]
+
+
+@pytest.mark.parametrize(("context", "judged"), [(9, True), (1, False)])
+def test_where_a_driver_outside_has_spoken_to_one_of_them_nothing_is_wrong_for_sure(context: int, judged: bool) -> None:
+    team = Team()
+    team.judge.passed_on((0, GPU, context))
+    team.send(0, CREATE, 5, 1, 500)
+    team.answer(0, 20)
+    wrong = "x has a limit of 500 pages; its part is 600"
+    assert team.told() == [wrong] * judged
+    assert [*team.judge.doubts] == [f"{wrong}: a driver outside has spoken to a context of its tasks"] * (not judged)
