@@ -87,7 +87,6 @@ class LeftBehind:
     def _destroys(self, gpu: _Gpu, command: SeenCommand, now: int) -> None:
         place = command.place
         if self._silent.pop(place, None) is not None:  # it was given up
-            gpu.held.pop(place, None)
             gpu.left[place] = False
         if place in gpu.left and command.key not in (MANAGER, self._keys.get(place)):
             what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute} with another key"

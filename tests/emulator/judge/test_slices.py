@@ -263,14 +263,18 @@ def test_who_had_the_engine_before_anybody_asked_for_it_is_another_one() -> None
 
 
 def test_who_is_not_known_may_have_had_several_turns() -> None:
-    """In which the others of the round before had none."""
-    shown = Shown((1, 2, 3))
+    """Alone, and a round began with it: so all others may have a turn in that."""
+    shown = Shown(())
+    shown.ask(1, Compute.LAUNCH, LONG, ResultStatus.STARTED)
     shown.judge.struck("it was struck")
     for context in (2, 3):
-        shown.ask(context, Compute.CREATE, 5, ResultStatus.DONE, SLICE)
-        shown.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED)
-    turns = (3, SWITCH, SLICE), (2, SWITCH, SLICE), (1, SWITCH, 5 * SLICE), (2, SWITCH, SLICE)
-    assert shown.turns(*turns) == []
+        shown.ask(context, Compute.CREATE, 5, ResultStatus.DONE, SLICE, context == 3)
+    shown.ask(3, Compute.LAUNCH, SLICE, ResultStatus.STARTED)
+    assert shown.turns((3, SWITCH, SLICE), (1, SWITCH, 2 * SLICE)) == []
+    end = 1 + 2 * SWITCH + 3 * SLICE
+    for context in (2, 3):
+        shown.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED, now=end - 9)
+    assert shown.turns((3, SWITCH, SLICE), (2, SWITCH, SLICE), now=end) == []
 
 
 def test_one_that_has_left_the_ring_since_has_none_of_them() -> None:
