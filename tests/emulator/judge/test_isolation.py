@@ -185,7 +185,7 @@ def test_who_worked_for_whom_is_not_known_where_two_answer_by_one_number(slow: b
     assert (told.found, told.judge.doubts) == ([], [wrong] * slow)
 
 
-@pytest.mark.parametrize("how", ["gone", "refused", "asked again", "destroyed", "lost"])
+@pytest.mark.parametrize("how", ["gone", "refused", "asked again", "next refused", "destroyed", "lost"])
 def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
     told = Told()
     body = Command(Compute.ALLOCATE, KEY, 50).payload()
@@ -194,6 +194,9 @@ def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
     assert command is not None
     told.judge.sent(command)
     reason = AckStatus.BUSY if how == "asked again" else AckStatus.NO_CONTEXT
+    if how == "next refused":
+        told.judge.sent(command._replace(unit=unit + 1, compute=Compute.QUERY))
+        unit += 1
     if how == "gone":
         told.judge.gone((0, GPU), 0)
     elif how == "destroyed":
@@ -202,7 +205,7 @@ def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
         told.judge.refused(Acknowledgement(0, 0, 9, 0, 1, unit, GPU, 1, reason.code, 0, 0))
     told.ask(2, Compute.CREATE, 60, (0, 60))
     told.ask(2, Compute.ALLOCATE, 60, (0, 60), ResultStatus.NO_MEMORY)
-    assert len(told.found) == (how in ("gone", "refused", "destroyed"))
+    assert len(told.found) == (how not in ("asked again", "lost"))
 
 
 def test_of_contexts_whose_gpu_answers_by_two_numbers_nothing_is_known() -> None:

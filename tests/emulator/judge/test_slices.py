@@ -269,9 +269,13 @@ def test_who_is_not_known_may_have_had_several_turns() -> None:
     shown.judge.struck("it was struck")
     for context in (2, 3):
         shown.ask(context, Compute.CREATE, 5, ResultStatus.DONE, SLICE, context == 3)
-    shown.ask(3, Compute.LAUNCH, SLICE, ResultStatus.STARTED)
-    assert shown.turns((3, SWITCH, SLICE), (1, SWITCH, 2 * SLICE)) == []
-    end = 1 + 2 * SWITCH + 3 * SLICE
+    begin, end = 1, 1 + SWITCH + SLICE
+    for turn in ((3, SWITCH, SLICE), (3, 0, SLICE)):  # with the second one a round begins
+        shown.ask(3, Compute.LAUNCH, SLICE, ResultStatus.STARTED, now=begin)
+        assert shown.turns(turn, now=begin) == []
+        begin, end = end, end + SLICE
+    end = begin + SWITCH + 2 * SLICE
+    assert shown.turns((1, SWITCH, 2 * SLICE), now=begin) == []
     for context in (2, 3):
         shown.ask(context, Compute.LAUNCH, LONG, ResultStatus.STARTED, now=end - 9)
     assert shown.turns((3, SWITCH, SLICE), (2, SWITCH, SLICE), now=end) == []
