@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.host.sharing import applications, division, driver, governor
 from ringhil.emulator.host.sharing.command import Command, ContextRef
@@ -134,20 +135,20 @@ def another_key(patch: pytest.MonkeyPatch) -> None:
 NO_REASON = "and no GPU has given it a reason"
 
 
-@pytest.mark.parametrize(
-    ("text", "mistake", "invariant", "says"),
-    [
-        (NO_LINK, program(is_tired), "work_once", NO_REASON),
-        (NO_LINK, program(was_earlier), "work_once", "says that it had done its steps at cycle"),
-        (NO_WAY, program(is_tired), "work_once", NO_REASON),
-        (NO_WAY, program(was_earlier), "work_once", "says that it had done its steps at cycle"),
-        (NO_WAY, impatient, "work_once", "was not waited for"),
-        (GIVEN_UP, goes_ahead, "memory_isolated", "before it had given back context 1"),
-        (GIVEN_UP, gives_half, "memory_isolated", "pages; its part is 50"),
-        (LEFT, another_key, "memory_isolated", "was asked to destroy with another key"),
-        (LEFT.partition("timeline")[0], program(nothing, key=1), "work_once", NO_REASON),
-    ],
-)
+MISTAKES = [
+    (NO_LINK, program(is_tired), "work_once", NO_REASON),
+    (NO_LINK, program(was_earlier), "work_once", "says that it had done its steps at cycle"),
+    (NO_WAY, program(is_tired), "work_once", NO_REASON),
+    (NO_WAY, program(was_earlier), "work_once", "says that it had done its steps at cycle"),
+    (NO_WAY, impatient, "work_once", "was not waited for"),
+    (GIVEN_UP, goes_ahead, "memory_isolated", "before it had given back context 1"),
+    (GIVEN_UP, gives_half, "memory_isolated", "pages; its part is 50"),
+    (LEFT, another_key, "memory_isolated", "was asked to destroy with another key"),
+    (LEFT.partition("timeline")[0], program(nothing, key=1), "work_once", NO_REASON),
+]
+
+
+@pytest.mark.parametrize(("text", "mistake", "invariant", "says"), sampled(MISTAKES, "alarms", 2))
 def test_a_mistake_is_named_after_silence(
     monkeypatch: pytest.MonkeyPatch, text: str, mistake: Mistake, invariant: str, says: str
 ) -> None:

@@ -130,5 +130,5 @@ def test_what_is_right_does_not_fail(text: str) -> None:
 @pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "resident", "stop_start"])
 def test_a_gpu_may_fail_for_a_moment_at_any_moment(policy: str) -> None:
     """No census notices, and all its contexts are gone; several of them may have commands out."""
-    for at in (4500, *range(1020, 6000, 320)):
+    for at in (4500, *range(1020, 6000, 960)):
         assert play(loads(moment(policy, at)), cells_library()).failures == (), at
