@@ -81,6 +81,7 @@ class TermsWatch:
         self._tree, self._works = tree, works
         self._contexts: dict[Place, _Context] = {}
         self._commands: dict[tuple[Place, int], SeenCommand] = {}  # that aren't answered, by unit
+        self._launches: dict[tuple[Place, int], SeenCommand] = {}  # out when another command was sent; nobody waits
         self._new: list[_Sent] = []
         self._busy = defaultdict[Gpu, bool](bool)  # something has happened since its division was looked at
         self._now = 0
@@ -114,6 +115,7 @@ class TermsWatch:
         if context is None or (place, command.unit) in self._commands:
             return
         self._look(now)
+        self._launches.pop((place, command.unit), None)
         self._commands[place, command.unit] = command
         self._busy[command.gpu] |= command.compute in _OF_MEMORY
         if _gives_terms(command):
@@ -137,17 +139,12 @@ class TermsWatch:
         if not self._contexts:
             return
         self._look(now)
-        found = [
-            key
-            for key in self._commands
-            if key[1] == message.unit and key[0][:2] == (message.source_card, message.source)
-        ]
         refused = isinstance(message, Acknowledgement)
-        for key in found:
-            if refused and message.status in REACHED_NOBODY:
-                continue
-            done = not refused and message.status == ResultStatus.DONE.code
-            self._answered(self._commands.pop(key), message, done=done)
+        done = not refused and message.status == ResultStatus.DONE.code
+        for out in () if refused and message.status in REACHED_NOBODY else (self._commands, self._launches):
+            for place, unit in [*out]:
+                if unit == message.unit and place[:2] == (message.source_card, message.source):
+                    self._answered(out.pop((place, unit)), message, done=done)
         self._judge_new()
 
     def _answered(self, command: SeenCommand, message: Result | Acknowledgement, *, done: bool) -> None:
@@ -176,7 +173,9 @@ class TermsWatch:
         context = self._contexts[place]
         context.limit = context.asked = None
         context.held = 0
-        self._commands = {key: command for key, command in self._commands.items() if key[0] != place}
+        for out in self._commands, self._launches:
+            for key in [key for key in out if key[0] == place]:
+                del out[key]
         self._new = [sent for sent in self._new if sent.place != place]
 
     def passed_on(self, place: Place) -> None:
@@ -200,8 +199,11 @@ class TermsWatch:
             return
         self._now = now
         self._judge_new()
-        last = dict(sorted(self._commands))  # what was asked before has been given up
-        self._commands = {(place, unit): self._commands[place, unit] for place, unit in last.items()}
+        last = dict(sorted(self._commands))
+        for place, unit in [key for key in self._commands if last[key[0]] != key[1]]:
+            given_up = self._commands.pop((place, unit))
+            if given_up.compute is Compute.LAUNCH:
+                self._launches[place, unit] = given_up
         for gpu, busy in self._busy.items():
             waits = any(command.gpu == gpu for command in self._commands.values())
             waits |= any(each.limit is None and self._works(each.name) for each in self._on(gpu).values())

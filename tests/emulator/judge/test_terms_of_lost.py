@@ -153,3 +153,31 @@ def test_where_a_driver_outside_has_spoken_to_one_of_them_nothing_is_wrong_for_s
     wrong = "x has a limit of 500 pages; its part is 600"
     assert team.told() == [wrong] * judged
     assert [*team.judge.doubts] == [f"{wrong}: a driver outside has spoken to a context of its tasks"] * (not judged)
+
+
+def test_a_launch_that_is_gone_says_so_though_another_command_is_out() -> None:
+    """It is asked for again; what y gets in that cycle is told before the answer."""
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.send(1, Compute.LAUNCH, 30, 1, 900)
+    team.answer(1, 40)
+    team.send(2, CONFIGURE, 50, 1, 300)
+    team.send(1, Compute.LAUNCH, 60, 1, 900)
+    team.send(3, CREATE, 90, 2, 600)
+    team.refuse(1, 90, AckStatus.NO_CONTEXT)
+    team.refuse(2, 95, AckStatus.NO_CONTEXT)
+    team.answer(3, 99)
+    assert team.told() == []
+
+
+def test_a_launch_that_was_given_up_is_no_reason_to_wait() -> None:
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.send(1, Compute.LAUNCH, 30, 1, 900)
+    team.send(2, DESTROY, 50, 1)
+    team.answer(2, 60)
+    team.send(3, CREATE, 90, 2, 500)
+    team.answer(3, 99)
+    assert team.told() == ["y has a limit of 500 pages; its part is 600"]
