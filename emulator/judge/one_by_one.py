@@ -3,7 +3,7 @@
 `busy` and `incomplete` say that it has reached nobody: it is to be asked for again. What a GPU that the census hasn't
 found was asked is lost; a policy that follows tasks on GPUs gives all of its contexts there up with the first of which
 it is told that it is lost. Who is refused memory, or a context, or has had attempts without end and no answer, may end
-early.
+early; so may who is told by a GPU with another one's number that the context is somebody else's.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -50,6 +50,7 @@ class OneByOne:
         self._dropped: set[Place] = set()  # whose last command was never answered
         self._in_vain: dict[Gpu, list[int]] = {}  # when a context was asked for often to go, and others wait for that
         self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
+        self._mixed_up: set[Gpu] = set()  # there may be contexts that were meant for another one
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
         self.wrong: list[tuple[str, int]] = []
@@ -137,7 +138,8 @@ class OneByOne:
     def _refused(self, command: SeenCommand, message: Result | Acknowledgement) -> bool:
         """Something without which its task can't go on."""
         if isinstance(message, Acknowledgement):
-            return command.compute is Compute.CREATE
+            elsewhere = message.status == AckStatus.FOREIGN.code and command.gpu in self._mixed_up
+            return elsewhere or command.compute is Compute.CREATE
         if message.status == ResultStatus.RUNNING.code:  # it is asked for again, under another number
             self._running[command.place] = tries = self._running.get(command.place, 0) + 1
             return tries >= MANY_ATTEMPTS
@@ -155,6 +157,14 @@ class OneByOne:
                     self._lost.add(place)
                 self._overtaken = [each for each in self._overtaken if each[0] != place]
         self._look(now)
+
+    def mixed_up(self, gpu: Gpu) -> None:
+        """There may be contexts in this GPU that were meant for another one, or the other way round."""
+        self._mixed_up.add(gpu)
+
+    def emptied(self, gpu: Gpu) -> None:
+        """There is nothing in this GPU, for sure."""
+        self._mixed_up.discard(gpu)
 
     def passed_on(self, place: Place) -> None:
         """A driver outside speaks to this context."""

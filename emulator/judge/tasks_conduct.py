@@ -111,6 +111,7 @@ class TasksConduct:
         for each in sorted(pair):
             self.isolation.doubt(each)
             self.left_behind.mixed_up(each)
+            self.one_by_one.mixed_up(each)
             self.turns.struck(each, TWINS, coming=False)
 
     def _left_ring(self, gpu: Gpu, now: int) -> None:
@@ -119,6 +120,7 @@ class TasksConduct:
         self.isolation.gone(gpu, now, known=not doubtful)
         if not doubtful:
             self.left_behind.emptied(gpu)
+            self.one_by_one.emptied(gpu)
 
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card."""

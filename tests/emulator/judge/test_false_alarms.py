@@ -112,6 +112,24 @@ sharing:
     y: {gpu: a.2, wants: 90, piece: 60000, steps: 9, compute: 2000, start: 30000}
 timeline: [{at: 3000, fault: duplicate_id, gpu: a.2}]
 """,
+    "a GPU with another one's number has a context of somebody else": """
+server:
+  cards: {a: {gpus: 3, host_links: [0, 1]}}
+  settings: {default_slice: 2000, context_switch: 150, device_memory: 100, census_period: 2000}
+sharing:
+  applications:
+    u: {gpu: a.0, steps: 7, host: 0, compute: 90, input: 300, wants: 50, again: true, slice: 100}
+    v: {gpu: a.0, steps: 6, host: 0, compute: 90, input: 1, start: 12672, memory: 42, priority: 9}
+    w: {gpu: a.2, steps: 1, host: 700, compute: 800, wants: 50, again: true, memory: 32, priority: 0}
+    x: {gpu: a.0, steps: 5, host: 3000, compute: 5000, wants: 50}
+timeline:
+- {at: 6250, fault: duplicate_id, gpu: a.0}
+- {at: 6282, fault: link_one_way, link: a.2-a.0}
+- {at: 6332, clear: link_one_way, link: a.2-a.0}
+- {at: 6305, fault: link_one_way, link: a.0-a.1}
+- {at: 15250, clear: duplicate_id, gpu: a.0}
+- {at: 15305, clear: link_one_way, link: a.0-a.1}
+""",
 }
 COPY = "a copy is under way as its launch is gone with the context"
 

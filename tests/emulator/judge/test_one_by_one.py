@@ -144,6 +144,18 @@ def test_only_some_refusals_are_a_reason_to_fail(
     assert asked.judge.excused((0, GPU, 1)) == excused
 
 
+def test_a_foreign_context_is_a_reason_where_a_gpu_has_had_anothers_number() -> None:
+    """Until it has left the ring."""
+    for emptied in False, True:
+        asked = Asked()
+        asked.judge.mixed_up((0, GPU))
+        asked.judge.mixed_up((0, 1))
+        asked.judge.emptied((0, GPU if emptied else 1))
+        asked.send(0, 5, compute=Compute.LAUNCH)
+        asked.refuse(0, 20, AckStatus.FOREIGN)
+        assert asked.judge.excused((0, GPU, 1)) == (not emptied)
+
+
 @pytest.mark.parametrize("compute", [Compute.DESTROY, Compute.QUERY])
 def test_who_waits_for_what_is_left_to_go_waits_in_vain(compute: Compute) -> None:
     asked = Asked()
