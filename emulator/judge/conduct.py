@@ -307,11 +307,11 @@ class Conduct:
         if isinstance(o.what, Granted):
             self.grants.granted(seat, o.what, o.cycle, {})
             self.answers.granted(o.card, o.what.rank, o.what.epoch)
-            self.tasks.no_entry.granted(o.card, o.cycle)
+            self.tasks.granted(o.card, o.cycle)
         else:
             self.grants.lapsed(seat, o.what, o.cycle)
             self.answers.lapsed(o.card)
-            self.tasks.no_entry.lapsed(o.card, o.cycle)
+            self.tasks.lapsed(o.card, o.cycle)
         self.pace.look(o.cycle)
         self.ledger.other(o.cycle)
 

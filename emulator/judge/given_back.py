@@ -39,6 +39,11 @@ class GivenBack:
             return
         self._asked[command.gpu, command.unit] = command
         if command.attempt >= MANY_ATTEMPTS:
+            self.fell_silent(command, now)
+
+    def fell_silent(self, command: SeenCommand, now: int) -> None:
+        """It has had many attempts, and may be given up."""
+        if command.place in self._places:
             self._lost.setdefault(command.gpu, []).append(now)
             self._silent.add(command.place)
 

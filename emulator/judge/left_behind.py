@@ -65,8 +65,8 @@ class LeftBehind:
         """The CPU sends a command."""
         if not self._places:
             return
-        if command.attempt >= MANY_ATTEMPTS and command.place in self._places:
-            self._silent[command.place] = command.unit
+        if command.attempt >= MANY_ATTEMPTS:
+            self.fell_silent(command)
         if (command.gpu, command.unit) in self._seen:
             return
         self._seen.add((command.gpu, command.unit))
@@ -83,6 +83,11 @@ class LeftBehind:
             self._keys[command.place] = command.key
             self._compare(command.gpu, now)
             gpu.held.setdefault(command.place, 0)
+
+    def fell_silent(self, command: SeenCommand) -> None:
+        """It has had many attempts, and may be given up."""
+        if command.place in self._places:
+            self._silent[command.place] = command.unit
 
     def _destroys(self, gpu: _Gpu, command: SeenCommand, now: int) -> None:
         place = command.place

@@ -32,13 +32,24 @@ class NoEntry:
             known.over.append((known.since, now))
             known.since = None
 
+    @property
+    def anywhere(self) -> bool:
+        """Whether a card has none."""
+        return any(card.since is not None for card in self._cards.values())
+
+    def time(self, card: int, since: int, by: int) -> int:
+        """Cycles between these in which there was none."""
+        return sum(max(0, min(end, by) - max(begin, since)) for begin, end in self._spans(card, by))
+
     def excuses(self, card: int, by: int, since: int = 0) -> bool:
         """Whether there was none for so long, between these cycles, that commands may have been given up."""
-        known = self._cards.get(card, _Card())
-        spans = [*known.over, *([] if known.since is None else [(known.since, by)])]
-        return any(min(end, by) - max(begin, since) >= self._long for begin, end in spans)
+        return any(min(end, by) - max(begin, since) >= self._long for begin, end in self._spans(card, by))
 
     def lasts(self, card: int, now: int) -> bool:
         """Whether there has been none for so long, and there is none yet."""
         since = self._cards.get(card, _Card()).since
         return since is not None and now - since >= self._long
+
+    def _spans(self, card: int, by: int) -> list[tuple[int, int]]:
+        known = self._cards.get(card, _Card())
+        return [*known.over, *([] if known.since is None else [(known.since, by)])]

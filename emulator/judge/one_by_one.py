@@ -48,7 +48,9 @@ class OneByOne:
         self._excused: set[Place] = set()  # whose task may end early
         self._silent: set[Place] = set()  # many attempts of the last command have told nothing
         self._dropped: set[Place] = set()  # whose last command was never answered
-        self._in_vain: dict[Gpu, list[int]] = {}  # when a context was asked for often to go, and others wait for that
+        self._in_vain: dict[
+            Gpu, list[tuple[int, int]]
+        ] = {}  # when a context was asked for often to go, and others wait for that
         self._lost: set[Place] = set()  # and isn't who is waiting for the end of what was asked last
         self._mixed_up: set[Gpu] = set()  # there may be contexts that were meant for another one
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
@@ -73,9 +75,15 @@ class OneByOne:
             self._dropped.add(place)
         self._open[place] = _Asked(command)
         if command.attempt >= MANY_ATTEMPTS:
-            self._fall_silent(place)
-            if command.compute is Compute.DESTROY:
-                self._in_vain.setdefault(command.gpu, []).append(now)
+            self.fell_silent(command, now, now)
+
+    def fell_silent(self, command: SeenCommand, since: int, now: int) -> None:
+        """It has had many attempts, and may have been given up between these cycles."""
+        if command.place not in self._places or command.place in self.disturbed:
+            return
+        self._fall_silent(command.place)
+        if command.compute is Compute.DESTROY:
+            self._in_vain.setdefault(command.gpu, []).append((since, now))
 
     def _fall_silent(self, place: Place) -> None:
         """It may be given up, and all that it was asked with it."""
@@ -180,7 +188,7 @@ class OneByOne:
 
     def waits_in_vain(self, gpu: Gpu, since: int, by: int) -> bool:
         """Whether anybody who came to this GPU in these cycles may have waited for what is left there to go."""
-        return any(since <= at <= by for at in self._in_vain.get(gpu, ()))
+        return any(begin <= by and since <= end for begin, end in self._in_vain.get(gpu, ()))
 
     def _look(self, now: int) -> None:
         """What was overtaken in an earlier cycle is judged."""

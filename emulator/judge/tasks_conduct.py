@@ -18,6 +18,7 @@ from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
+from ringhil.emulator.judge.unseen_attempts import UnseenAttempts
 from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
@@ -38,9 +39,11 @@ class TasksConduct:
         self.isolation = Isolation(server.scenario.server.settings.device_memory)
         self.turns = TurnWatch(server, self._left_ring)
         self._twins: dict[Gpu, set[Gpu]] = {}  # by who answers by another one's number: both of them
-        self.no_entry, self._away = NoEntry(server.cpu.config.patience), Away(cards)
-        self.one_by_one = OneByOne(cards, places, self.no_entry.excuses, _of_requests(server))
-        self.given_back = GivenBack(cards, places, self.no_entry.lasts)
+        patience = server.cpu.config.patience
+        self._no_entry, self._away = NoEntry(patience), Away(cards)
+        self._unseen = UnseenAttempts(cards, self._no_entry, patience, self._fell_silent)
+        self.one_by_one = OneByOne(cards, places, self._no_entry.excuses, _of_requests(server))
+        self.given_back = GivenBack(cards, places, self._no_entry.lasts)
         self.left_behind = LeftBehind(cards, places, self._held)
         self.counted = TasksBegin(cards, silence)
         lost = LostGpus(
@@ -49,7 +52,7 @@ class TasksConduct:
             lambda: server.kernel.now,
             given_back=self.given_back,
             away=self._away,
-            no_entry=self.no_entry,
+            no_entry=self._no_entry,
         )
         self.served = Served(plan, lost.is_lost, self.counted)
         self.freed_parts = FreedParts(plan, lost.is_lost)
@@ -69,6 +72,9 @@ class TasksConduct:
             self.served.look(o.cycle)
 
     def _command_sent(self, command: SeenCommand, now: int) -> None:
+        if self._no_entry.anywhere:
+            self._unseen.look(now)
+        self._unseen.sent(command, now)
         self.isolation.sent(command, now)
         self.one_by_one.sent(command, now)
         self.terms.sent(command, now)
@@ -78,6 +84,21 @@ class TasksConduct:
         self.served.sent(command, now)
         self.freed_parts.sent(command, now)
         self.turns.sent(command, now)
+
+    def _fell_silent(self, command: SeenCommand, since: int, now: int) -> None:
+        """It may have been given up between these cycles."""
+        self.one_by_one.fell_silent(command, since, now)
+        self.given_back.fell_silent(command, now)
+        self.left_behind.fell_silent(command)
+
+    def granted(self, card: int, now: int) -> None:
+        """The CPU has granted the lease of this card's entry GPU."""
+        self._no_entry.granted(card, now)
+        self._unseen.look(now)
+
+    def lapsed(self, card: int, now: int) -> None:
+        """It has run out."""
+        self._no_entry.lapsed(card, now)
 
     def _passed_on(self, o: PassedOn) -> None:
         place = (o.card, o.gpu, o.context)
@@ -125,6 +146,7 @@ class TasksConduct:
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card."""
         self._away.counted(card, now)
+        self._unseen.counted(card)
         self.one_by_one.counted(card, now)
         self.given_back.counted(card)
         self.left_behind.counted(card, now)
@@ -133,6 +155,7 @@ class TasksConduct:
 
     def answered(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
+        self._unseen.heard(message)
         self.one_by_one.heard(message, now)
         self.terms.heard(message, now)
         self.steps.heard(message, now)
@@ -168,6 +191,7 @@ class TasksConduct:
 
     def finish(self, now: int, *, whole: bool) -> None:
         """The run is over. `whole`: it was played until its tasks had ended."""
+        self._unseen.look(now)
         self.turns.finish(now)
         self.terms.finish(now)
         self.served.look(now + 1)

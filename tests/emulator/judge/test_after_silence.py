@@ -46,6 +46,22 @@ sharing:
     y: {{gpu: a.3, steps: 5, compute: 400, group: g, wants: 50, start: 1045500}}
     z: {{gpu: a.3, steps: 5, compute: 400, group: g, wants: 50, start: 1045500}}
 """
+# The last attempts have nowhere to go; y comes when the GPU is found again.
+UNSENT = """
+server:
+  cards: {a: {gpus: 5, host_links: [0]}}
+  settings: {device_memory: 200, records: never}
+sharing:
+  applications:
+    x: {gpu: a.3, steps: 90, host: 50, compute: 50, wants: 20}
+    y: {gpu: a.3, steps: 5, compute: 400, wants: 10, start: 600000}
+timeline:
+- {at: 16200, fault: link_cut, link: a.2-a.3}
+- {at: 16200, fault: link_cut, link: a.3-a.4}
+- {at: 350000, fault: host_link_cut, gpu: a.0}
+- {at: 583000, clear: host_link_cut, gpu: a.0}
+- {at: 600000, clear: link_cut, link: a.2-a.3}
+"""
 # x is lost, and its launch goes on there.
 LEFT = """
 server:
@@ -142,6 +158,7 @@ MISTAKES = [
     (NO_WAY, program(was_earlier), "work_once", "says that it had done its steps at cycle"),
     (NO_WAY, impatient, "work_once", "was not waited for"),
     (GIVEN_UP, goes_ahead, "memory_isolated", "before it had given back context 1"),
+    (UNSENT, goes_ahead, "memory_isolated", "before it had given back context 1"),
     (GIVEN_UP, gives_half, "memory_isolated", "pages; its part is 50"),
     (LEFT, another_key, "memory_isolated", "was asked to destroy with another key"),
     (LEFT.partition("timeline")[0], program(nothing, key=1), "work_once", NO_REASON),

@@ -112,6 +112,24 @@ sharing:
     y: {gpu: a.2, wants: 90, piece: 60000, steps: 9, compute: 2000, start: 30000}
 timeline: [{at: 3000, fault: duplicate_id, gpu: a.2}]
 """,
+    "the last attempts are not sent, as nobody reaches the card": """
+server:
+  cards: {a: {gpus: 5, host_links: [0, 1]}}
+  settings: {records: never, device_memory: 1000}
+switching:
+  gpu: [a.3, a.2]
+  policy: stop_start
+  tasks:
+    t: {layers: [{name: l, weights: 20000000, operations: 500000000}], start: 10000, steps: 5}
+  requests: [{task: t}, {task: t}]
+timeline:
+- {at: 16200, fault: link_cut, link: a.2-a.3}
+- {at: 16200, fault: link_cut, link: a.3-a.4}
+- {at: 367689, fault: host_link_cut, gpu: a.0}
+- {at: 367689, fault: host_link_cut, gpu: a.1}
+- {at: 586609, clear: host_link_cut, gpu: a.0}
+- {at: 586609, clear: host_link_cut, gpu: a.1}
+""",
     "a GPU with another one's number has a context of somebody else": """
 server:
   cards: {a: {gpus: 3, host_links: [0, 1]}}

@@ -50,3 +50,12 @@ def test_it_lasts_until_there_is_one_again(seen: NoEntry) -> None:
     assert not seen.lasts(0, 9000)
     seen.lapsed(1, 9000)
     assert [seen.lasts(1, now) for now in (8999 + LONG, 9000 + LONG)] == [False, True]
+
+
+def test_how_long_there_was_none(seen: NoEntry) -> None:
+    spans = (0, 90), (0, 9000), (1000, 1699), (1200, 2100), (1699, 2000), (2699, 9000)
+    assert [seen.time(1, *span) for span in spans] == [90, 90 + 699 + 700, 699, 499 + 100, 0, 1]
+    assert not seen.anywhere
+    seen.lapsed(0, 5000)
+    assert seen.anywhere
+    assert [seen.time(0, 4000, by) for by in (4500, 5000, 5009)] == [0, 0, 9]

@@ -8,7 +8,7 @@ from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing import driver
 from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
 from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.judge.commands_seen import seen_command
+from ringhil.emulator.judge.commands_seen import SeenCommand, seen_command
 from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -165,6 +165,21 @@ def test_who_waits_for_what_is_left_to_go_waits_in_vain(compute: Compute) -> Non
     vain = [asked.judge.waits_in_vain((0, GPU), *span) for span in spans]
     assert vain == [each and compute is Compute.DESTROY for each in (False, True, True, False)]
     assert not asked.judge.waits_in_vain((0, 1), 0, 4000)
+
+
+@pytest.mark.parametrize("compute", [Compute.DESTROY, Compute.ALLOCATE])
+def test_what_has_had_attempts_that_nobody_has_seen_may_be_given_up(compute: Compute) -> None:
+    asked = Asked()
+    asked.send(0, 100, compute=compute)
+    for context in 1, 9:
+        command = SeenCommand(unit_of(0), 3, (0, GPU), context, compute, 1, 5, 0, 0, 0, 0)
+        asked.judge.fell_silent(command, 150, 900)
+    asked.send(1, 900)
+    assert asked.told() == []
+    assert asked.judge.excused((0, GPU, 1))
+    spans = (0, 149), (0, 150), (400, 500), (900, 950), (901, 950)
+    vain = [asked.judge.waits_in_vain((0, GPU), *span) for span in spans]
+    assert vain == [each and compute is Compute.DESTROY for each in (False, True, True, True, False)]
 
 
 @pytest.mark.parametrize(("times", "excused"), [(19, False), (20, True)])

@@ -1,0 +1,84 @@
+"""Commands that may be given up though few attempts were seen: the last ones went to nobody, as their card had no entry
+GPU (docs/sharing.md, S3).
+
+An attempt that can't be sent counts like any other. The number of the next one tells of it; of those that come last
+only the time tells.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, REACHED_NOBODY, Place, SeenCommand
+from ringhil.emulator.judge.no_entry import NoEntry
+from ringhil.protocol.frames import Acknowledgement, Result
+from ringhil.protocol.wire import Compute, ResultStatus
+
+_LONGEST = 8  # times what an answer may take: what an attempt takes at most, but for the way over the link
+
+
+@dataclass(slots=True)
+class _Out:
+    """`at`: when the last attempt was seen. A launch: `taken`: its GPU has said that it is under way, the last time
+    after attempt `heard`."""
+
+    command: SeenCommand
+    at: int
+    taken: bool = False
+    heard: int = 0
+
+
+class UnseenAttempts:
+    """`views`: what the CPU knows of its cards. `patience`: cycles that an answer may take. `fell_silent`: told of a
+    command, and of the cycle of its last attempt that was seen."""
+
+    def __init__(
+        self,
+        views: Sequence[CardView],
+        no_entry: NoEntry,
+        patience: int,
+        fell_silent: Callable[[SeenCommand, int, int], None],
+    ) -> None:
+        self._views, self._no_entry, self._fell_silent = views, no_entry, fell_silent
+        self._patience = patience
+        self._out: dict[tuple[Place, bool], _Out] = {}  # the last launch of a context, and its last other command
+
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command."""
+        launch = command.compute is Compute.LAUNCH
+        last = self._out.get((command.place, launch))
+        self._out[command.place, launch] = out = _Out(command, now)
+        if last is not None and last.command.unit == command.unit:
+            out.taken, out.heard = last.taken, last.heard if last.heard < command.attempt else 0
+        if command.compute is Compute.DESTROY:
+            self._out.pop((command.place, True), None)
+
+    def heard(self, message: Result | Acknowledgement) -> None:
+        """The CPU has taken in what a GPU has answered."""
+        gpu = (message.source_card, message.source)
+        for key, out in [*self._out.items()]:
+            if out.command.gpu != gpu or out.command.unit != message.unit:
+                continue
+            if isinstance(message, Acknowledgement) and message.status in REACHED_NOBODY:
+                continue
+            if message.status == ResultStatus.STARTED.code:
+                out.taken, out.heard = True, out.command.attempt
+            else:
+                del self._out[key]
+
+    def counted(self, card: int) -> None:
+        """The CPU has taken in a report of this card: whoever is missing is lost, with all that it was asked."""
+        members = self._views[card].members
+        gone = [key for key in self._out if key[0][0] == card and key[0][1] not in members] if members else ()
+        for key in gone:
+            del self._out[key]
+
+    def look(self, now: int) -> None:
+        """Tell of those that have had many attempts by now."""
+        for key, out in [*self._out.items()]:
+            command = out.command
+            longest = _LONGEST * (self._patience + (command.amount if out.taken else 0))
+            unseen = self._no_entry.time(command.gpu[0], out.at, now) // longest
+            if unseen and command.attempt - out.heard + unseen >= MANY_ATTEMPTS:
+                del self._out[key]
+                self._fell_silent(command, out.at, now)
