@@ -165,6 +165,8 @@ class AskedSteps:
             if task.created is not None and task.created < begins + file.start:
                 after = task.created - begins
                 self._tell(task, f"begins after {after} cycles; its file says {file.start}", task.created)
+            if report.began not in (None, begins + file.start):
+                self._tell(task, f"says that it began at cycle {report.began}; it was {begins + file.start}", now)
             if whole and report.ended is None:
                 self._tell(task, "has not ended, and waits for nothing that will come", now)
             if report.ended is not None and report.failed is None:

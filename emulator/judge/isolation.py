@@ -16,6 +16,7 @@ from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
 
 _OF_MEMORY = (Compute.CONFIGURE, Compute.ALLOCATE, Compute.FREE, Compute.DESTROY)  # their answers say what is held
+_CHANGES = (Compute.ALLOCATE, Compute.FREE, Compute.DESTROY)  # what is held
 _OVER = (ResultStatus.DONE.code, ResultStatus.CANCELLED.code)
 
 
@@ -48,6 +49,10 @@ class Isolation:
         self._unknown: set[Gpu] = set()  # there may be contexts that nobody has an account of
         # Pages asked for, of which nothing has been heard, and the context, by unit.
         self._coming: dict[Gpu, dict[int, tuple[int, int]]] = {}
+        # Contexts that were asked to hold more or less, and haven't said yet whether they do, by unit; and when one was
+        # asked last, or has said so.
+        self._changing: dict[Gpu, dict[int, int]] = {}
+        self._stirred: dict[Gpu, int] = {}
         self._gone: dict[Gpu, int] = {}  # when all contexts were
         self.memory: list[tuple[str, int]] = []
         self.launches: list[tuple[str, int]] = []
@@ -65,6 +70,9 @@ class Isolation:
         if (unit, gpu) in self._commands:
             return
         self._commands[unit, gpu] = _Sent(command, now, gpu in self._slow)
+        if command.compute in _CHANGES:
+            self._changing.setdefault(gpu, {})[unit] = context
+            self._stirred[gpu] = now
         if command.compute is Compute.ALLOCATE:
             self._coming.setdefault(gpu, {})[unit] = (command.amount, context)
         elif command.compute is Compute.LAUNCH and context in (contexts := self._contexts.get(gpu, {})):
@@ -79,6 +87,7 @@ class Isolation:
         """It has lost its contexts. `known`: and nobody else answers by its number."""
         self._contexts.pop(gpu, None)
         self._coming.pop(gpu, None)
+        self._changing.pop(gpu, None)
         self._gone[gpu] = now
         if known:
             self._unknown.discard(gpu)
@@ -114,6 +123,8 @@ class Isolation:
             if command.compute is Compute.LAUNCH and result.status != ResultStatus.STARTED.code:
                 self._over(command, result, now)
             self._coming.get(command.gpu, {}).pop(result.unit, None)
+            if self._changing.get(command.gpu, {}).pop(result.unit, None) is not None:
+                self._stirred[command.gpu] = now
             self._account(sent, result, now)
 
     def refused(self, message: Acknowledgement) -> None:
@@ -122,6 +133,7 @@ class Isolation:
         sent = self._commands.get((message.unit, gpu))
         if message.status not in REACHED_NOBODY:
             self._coming.get(gpu, {}).pop(message.unit, None)
+            self._changing.get(gpu, {}).pop(message.unit, None)
         if message.status == AckStatus.NO_CONTEXT.code and sent is not None:
             self._come_no_more(gpu, sent.command.context)
 
@@ -129,6 +141,8 @@ class Isolation:
         """This context is gone, and what it was still to have with it."""
         coming = self._coming.get(gpu, {})
         self._coming[gpu] = {unit: each for unit, each in coming.items() if each[1] != context}
+        changing = self._changing.get(gpu, {})
+        self._changing[gpu] = {unit: each for unit, each in changing.items() if each != context}
 
     # ------------------------------------------------------------------------------------------------------- memory
 
@@ -172,8 +186,8 @@ class Isolation:
         elif status == ResultStatus.INVALID.code and command.compute is Compute.COPY and command.amount < mine.held:
             self.memory.append((f"{what} couldn't have data in page {command.amount}, and holds {mine.held}", now))
         elif command.compute is Compute.QUERY:
-            if command.amount == Query.RUN_TIME.code and status == ResultStatus.DONE.code:
-                self._asked_run_time(sent, mine, result, what, now)
+            if status == ResultStatus.DONE.code:
+                self._asked(sent, mine, result, what, now)
         elif status == ResultStatus.DONE.code:
             self._done(command, mine, result, what, now)
             if others + mine.held > self._memory:
@@ -196,9 +210,36 @@ class Isolation:
                 self.memory.append((f"{what} holds {mine.held} pages, and may hold {mine.limit}", now))
         else:
             mine.held -= command.amount if command.compute is Compute.FREE else mine.held
+        self._says(mine, result, what, now)
+
+    def _says(self, mine: _Context, result: Result, what: str, now: int) -> None:
         if not mine.lost and result.digest != mine.held << 32 | mine.limit:
             said = f"{result.digest >> 32} of {result.digest & 0xFFFFFFFF}"
             self.memory.append((f"{what} says that it holds {said} pages; it is {mine.held} of {mine.limit}", now))
+
+    # ------------------------------------------------------------------------------------------------------ questions
+
+    def _asked(self, sent: _Sent, mine: _Context, result: Result, what: str, now: int) -> None:
+        """What it holds and may hold, how long it has run, and what there is in the GPU."""
+        asked = sent.command.amount
+        if asked == Query.MEMORY.code:
+            self._says(mine, result, what, now)
+        elif asked == Query.RUN_TIME.code:
+            self._asked_run_time(sent, mine, result, what, now)
+        elif asked == Query.GPU.code:
+            self._asked_gpu(sent, result, now)
+
+    def _asked_gpu(self, sent: _Sent, result: Result, now: int) -> None:
+        """What it holds in all is known when nothing was under way meanwhile that changes it."""
+        gpu = sent.command.gpu
+        held, there = divmod(result.digest, 1 << 32)
+        contexts = self._contexts[gpu].values()
+        mine = sum(each.held for each in contexts)
+        quiet = not self._changing.get(gpu) and self._stirred.get(gpu, 0) <= sent.at
+        known = quiet and gpu not in self._unknown and not any(each.lost for each in contexts)
+        if there != self._memory or (known and held != mine):
+            text = f"GPU {gpu[1]}, card {gpu[0]} says that it holds {held} of {there} pages"
+            self.memory.append((f"{text}; it is {mine} of {self._memory}", now))
 
     # ----------------------------------------------------------------------------------------------------- launches
 

@@ -6,6 +6,8 @@ open what had to be, nothing is said: of plain work nobody knows whether it wait
 a pause look like one. After a fault of the GPU nothing is known until its contexts are created anew.
 """
 
+from ringhil.emulator.judge.commands_seen import SeenCommand
+from ringhil.emulator.judge.switch_counts import SwitchCounts
 from ringhil.emulator.judge.turn_orders import SHORTEST, Orders, TurnOrders
 from ringhil.protocol.frames import Result
 
@@ -22,7 +24,7 @@ class Slices:
     def __init__(self, name: str, switch: int, default_slice: int, wake: int = 0) -> None:
         self._name, self._switch, self._wake = name, switch, wake
         self._woke = 0  # cycles that this turn may have waited for the engine to wake up
-        self.orders = TurnOrders(default_slice)
+        self.orders, self.counts = TurnOrders(default_slice), SwitchCounts(self._tell)
         self.wrong: list[tuple[str, int]] = []
         self.doubts: list[str] = []
         self._unknown: dict[int, str] = {}  # contexts of which nothing is known any more, and why
@@ -49,13 +51,20 @@ class Slices:
 
     def _forget(self, *, coming: bool) -> None:
         self.orders.forget(coming=coming)
+        self.counts.forget()
         self._surely, self._perhaps = set(), {*range(_CONTEXTS)}
         self._now = self._last = self._ended = None
         self._known = False
 
+    def sent(self, command: SeenCommand, now: int) -> None:
+        """The CPU sends a command."""
+        self.orders.sent(command, now)
+        self.counts.sent(command, now)
+
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""
         self.orders.answered(result, now)
+        self.counts.answered(result, now)
 
     def changed(self, value: int, now: int) -> None:
         """The register reads so from cycle `now` on."""
@@ -81,6 +90,7 @@ class Slices:
     def _begin(self, context: int, switches: bool, now: int) -> None:
         if context in self._unknown and context not in self.orders.contexts:
             self.doubts.append(f"{self._name}: turns of context {context}: {self._unknown.pop(context)}")
+        self.counts.begins(context, now, switches=switches)
         self._stood_still(now)
         self._woke = self._wake if now > self._over else 0
         if now - self._over > _NEXT:
@@ -138,6 +148,7 @@ class Slices:
     def _end(self, now: int) -> None:
         context = self._now
         assert context is not None
+        self.counts.ends(context, now)
         if self._switches:
             self._switched(now, over=False)
             self._works = now

@@ -53,7 +53,7 @@ class TurnWatch:
         """The CPU sends a command."""
         slices = self._gpus.get(command.gpu)
         if slices is not None:
-            slices.orders.sent(command, now)
+            slices.sent(command, now)
 
     def answered(self, result: Result, now: int) -> None:
         """The CPU has taken a result in."""

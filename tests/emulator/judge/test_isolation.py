@@ -19,7 +19,7 @@ from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 MEMORY, LIMIT = 100, 60
 MANAGER, KEY = 0, 1
 GPU = 3
-RUN_TIME = 1
+OF_CONTEXT, RUN_TIME, OF_GPU = 0, 1, 4  # what is asked for
 ROUTE = segments.Route(0, 0, 0, GPU, False, 9, 1)
 
 
@@ -52,6 +52,16 @@ class Told:
         self.judge.sent(command, now)
         digest = memory[0] << 32 | memory[1]
         self.judge.answered(Result(0, 0, 9, 0, 1, unit, GPU, 1, status.code, 0, 0, digest, len(body), cycles), 7)
+
+    def send(self, number: int, compute: Compute, now: int, context: int = 1) -> None:
+        """Of which nothing is heard yet."""
+        body = Command(compute, KEY, 9).payload()
+        command = seen_command(segments.segments(unit_of(number), 1, body, ROUTE, compute, context)[0])
+        assert command is not None
+        self.judge.sent(command, now)
+
+    def refuse(self, number: int, reason: AckStatus) -> None:
+        self.judge.refused(Acknowledgement(0, 0, 9, 0, 1, unit_of(number), GPU, 1, reason.code, 0, 0))
 
     @property
     def found(self) -> list[str]:
@@ -102,6 +112,9 @@ def test_right_answers_are_right() -> None:
         ((1, Compute.LAUNCH, 500, (0, 1), ResultStatus.DONE, 500), "ended after 500 of 500 cycles"),
         ((1, Compute.LAUNCH, 500, (0, 0), ResultStatus.DONE, 501), "had 501 cycles of the engine; it asked for 500"),
         ((1, Compute.QUERY, RUN_TIME, (0, 1)), "says that it ran for 1 cycles; it was 0"),
+        ((1, Compute.QUERY, OF_CONTEXT, (50, 60)), "says that it holds 50 of 60 pages; it is 51 of 60"),
+        ((1, Compute.QUERY, OF_CONTEXT, (51, 61)), "says that it holds 51 of 61 pages; it is 51 of 60"),
+        ((2, Compute.QUERY, OF_GPU, (51, 99)), "says that it holds 51 of 99 pages; it is 51 of 100"),
     ],
 )
 def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> None:
@@ -110,7 +123,67 @@ def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> Non
     told.ask(*asked)  # type: ignore[arg-type]
     (text, *_) = told.found
     assert words in text
-    assert f"of GPU {GPU}, card 0" in text
+    assert f"GPU {GPU}, card 0" in text
+
+
+def test_what_a_gpu_holds_in_all_is_known_while_nothing_changes_it() -> None:
+    told = Told()
+    told.ask(1, Compute.ALLOCATE, 51, (51, 60))
+    told.ask(2, Compute.ALLOCATE, 9, (9, 60))
+    told.ask(2, Compute.QUERY, OF_GPU, (59, MEMORY), now=6)  # that may have been before the answers
+    told.ask(2, Compute.QUERY, OF_GPU, (60, MEMORY), now=7)
+    assert told.found == []
+    wrong = [f"GPU {GPU}, card 0 says that it holds 59 of 100 pages; it is 60 of 100"]
+    told.ask(1, Compute.QUERY, OF_GPU, (59, MEMORY), now=7)
+    assert told.found == wrong
+
+
+@pytest.mark.parametrize(
+    ("compute", "known"),
+    [
+        (Compute.ALLOCATE, False),
+        (Compute.FREE, False),
+        (Compute.DESTROY, False),
+        (Compute.CREATE, True),
+        (Compute.COPY, True),
+    ],
+)
+def test_what_a_gpu_holds_in_all_is_not_known_before_what_changes_it_is_answered(compute: Compute, known: bool) -> None:
+    told = Told()
+
+    def judged() -> bool:
+        told.judge.memory.clear()
+        told.ask(1, Compute.QUERY, OF_GPU, (1, MEMORY), now=9)
+        return bool(told.found)
+
+    told.send(50, compute, 8)
+    assert judged() == known
+    told.refuse(50, AckStatus.BUSY)
+    assert judged() == known
+    told.refuse(50, AckStatus.FOREIGN)
+    assert judged()
+
+
+@pytest.mark.parametrize("way", ["gone", "lost", "twins", "no_context"])
+def test_what_a_gpu_holds_when_something_has_happened(way: str) -> None:
+    told = Told()
+    told.ask(1, Compute.ALLOCATE, 51, (51, 60))
+    told.send(50, Compute.ALLOCATE, 8, context=2)
+    if way == "gone":
+        told.judge.gone((0, GPU), 9)
+    elif way == "lost":
+        told.judge.counted(SimpleNamespace(number=0, members=(1,)))  # type: ignore[arg-type]
+    elif way == "twins":
+        told.judge.doubt((0, GPU))
+    told.ask(3, Compute.CREATE, LIMIT, (0, LIMIT), now=9)
+    if way == "no_context":
+        told.send(51, Compute.COPY, 9, context=2)
+        told.refuse(51, AckStatus.NO_CONTEXT)
+    told.ask(3, Compute.QUERY, OF_GPU, (7, MEMORY), now=20)
+    mine = {"gone": 0, "no_context": 51}.get(way)
+    assert told.found == [f"GPU {GPU}, card 0 says that it holds 7 of 100 pages; it is {mine} of 100"] * (
+        mine is not None
+    )
 
 
 def test_memory_that_another_one_has_just_asked_for_may_be_gone() -> None:

@@ -112,7 +112,7 @@ class Shown:
         """`status`: of the answer, which comes at once; None: none does."""
         self._unit += 1
         command = SeenCommand(self._unit, 1, (0, 1), context, compute, 1, amount, slice_, priority, 0, 0)
-        self.judge.orders.sent(command, now)
+        self.judge.sent(command, now)
         if status is not None:
             self.judge.answered(Result(0, 0, 9, 0, 1, self._unit, 1, 1, status.code, 0, 0, 0, 16, 0), now)
 
