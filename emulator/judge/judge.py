@@ -13,6 +13,7 @@ from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, OK
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.planned import misplanned
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.judge.switchover import SwitchOvers
@@ -195,5 +196,10 @@ class Judge:
         seen = SwitchingEvidence(service.plan, service.reports, service.spans, held, service.since, whole, slice_)
         found = switching_outcome(switching, seen)
         tasks, now = self.conduct.tasks, self._server.kernel.now
-        wrong = (*tasks.served.wrong(service.reports, service.spans), *tasks.freed_parts.wrong(now))
+        memory = self._server.scenario.server.settings.device_memory
+        wrong = (
+            *misplanned(switching, memory, service.plan),
+            *tasks.served.wrong(service.reports, service.spans),
+            *tasks.freed_parts.wrong(now),
+        )
         return replace(found, broken=(*found.broken, *wrong))

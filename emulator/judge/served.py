@@ -11,7 +11,7 @@ from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.at_once import idle_turns
 from ringhil.emulator.judge.beginning import TasksBegin
-from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
+from ringhil.emulator.judge.commands_seen import Gpu, Place, SeenCommand
 from ringhil.emulator.judge.stopped import wrongly_stopped
 from ringhil.emulator.judge.turns_told import mistold
 from ringhil.emulator.scenario import SwitchPolicyName
@@ -31,6 +31,8 @@ class Served:
         self._copied = Counter[Gpu]()
         self._refused = False  # memory, to anybody
         self._early: dict[Gpu, tuple[Gpu, int]] = {}  # GPUs that are used before one is lost, and since when
+        self._odd: dict[Place, str] = {}  # contexts that are given what no request asks for
+        self._spoken: set[Place] = set()  # those of drivers outside
         self._wrong: list[str] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:
@@ -41,11 +43,21 @@ class Served:
         gpu = command.gpu
         if command.compute is Compute.COPY:
             self._asked[gpu, command.unit] = command.data_bytes
+        terms = (command.slice, command.priority, command.state)
+        if command.compute is Compute.CREATE and any(terms) and gpu in self._plan.gpus:
+            what = f"context {command.context} of GPU {gpu[1]}, card {gpu[0]}, is created"
+            given = ", ".join(map(str, terms))
+            text = f"cycle {now}: {what} with slice, priority and state {given}; requests name none"
+            self._odd.setdefault(command.place, text)
         gpus = self._plan.gpus
         before = gpus[: gpus.index(gpu)] if gpu in gpus else gpus
         well = next((each for each in before if not self._is_lost(each)), None)
         if well is not None:
             self._early.setdefault(gpu, (well, now))
+
+    def passed_on(self, place: Place) -> None:
+        """A driver outside speaks to this context."""
+        self._spoken.add(place)
 
     def look(self, now: int) -> None:
         """That a GPU isn't found any more is told after what the CPU does with it."""
@@ -70,6 +82,7 @@ class Served:
         if plan is None:
             return
         yield from self._wrong
+        yield from (what for place, what in self._odd.items() if place not in self._spoken)
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
         yield from self._too_early(plan, reports, spans)

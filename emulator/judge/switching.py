@@ -184,26 +184,29 @@ def _switches(policy: str, reports: Sequence[RequestReport]) -> list[_Switch]:
     """Those between two turns that are over: a request's last one, and those that ended for another one. What the
     engine did meanwhile: the later one's work, and what another one has had by its end; without what such a one, which
     may be the same, had before. Only tasks that are never stopped run beside others; while one does, time counts also
-    before the later one comes."""
+    before the later one comes, from when that one came."""
     turns = [(report, turn) for report in reports for turn in report.turns_over]
     turns.sort(key=lambda each: each[1].ended)
     found = []
     for (before, last), (after, turn) in pairwise(turns):
         comes = max(last.ended, after.wanted)
-        beside = policy == SwitchPolicyName.PIPELINED and _under_way(last.ended, reports)
-        since = last.ended if beside else comes
+        others = _under_way((last.ended, comes), reports) if policy == SwitchPolicyName.PIPELINED else []
+        since = max(last.ended, min((each.wanted for each in others), default=comes))
         had = before.ahead if last.gpu == turn.gpu else 0  # else it was lost, and is done again
         idle = turn.ended - since - turn.ran - after.ahead + had
         startup = max(0, turn.began - comes)
-        found.append(_Switch(before, after, last.ended, turn.ended, startup, idle, beside))
+        found.append(_Switch(before, after, last.ended, turn.ended, startup, idle, bool(others)))
     return found
 
 
-def _under_way(cycle: int, reports: Sequence[RequestReport]) -> bool:
-    """Whether one was when a turn of another was over."""
-    return any(
-        each.first is not None and each.first < cycle and (each.ended is None or each.ended > cycle) for each in reports
-    )
+def _under_way(cycles: Sequence[int], reports: Sequence[RequestReport]) -> list[RequestReport]:
+    """Those that were in one of these cycles."""
+    return [
+        each
+        for each in reports
+        for cycle in cycles
+        if each.first is not None and each.first < cycle and (each.ended is None or each.ended > cycle)
+    ]
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -107,6 +107,7 @@ class TasksConduct:
         self.left_behind.passed_on(place)
         self.terms.passed_on(place)
         self.steps.passed_on(place)
+        self.served.passed_on(place)
 
     def _struck(self, o: Struck) -> None:
         if not isinstance(o.event.target, GpuRef):

@@ -47,7 +47,7 @@ class _Context:
 
     name: str
     state: int
-    allowed: list[_Given]  # since the last command that has given it something
+    allowed: list[_Given]  # since the last command that has given it something, or its GPU had nothing to do
     held: int = 0
     limit: int | None = None  # None: it isn't there
     asked: int | None = None
@@ -59,7 +59,10 @@ class _Context:
 
 @dataclass(slots=True)
 class _Sent:
+    """`allowed`: what its context may have been given then; what was decided before a write may go out after it."""
+
     place: Place
+    allowed: tuple[_Given, ...]
     limit: int
     at: int
     creates: bool
@@ -100,6 +103,7 @@ class TermsWatch:
 
     def _changed(self) -> None:
         """Somebody has written to a group; the GPUs are told next."""
+        self._judge_new()
         self._busy.clear()
         groups = {member.name: member.group for member in self._tree.members()}
         for context in self._contexts.values():
@@ -119,8 +123,9 @@ class TermsWatch:
         self._commands[place, command.unit] = command
         self._busy[command.gpu] |= command.compute in _OF_MEMORY
         if _gives_terms(command):
+            allowed = tuple(context.allowed)
             self._given(context, command, now)
-            self._new.append(_Sent(place, command.amount, now, command.compute is Compute.CREATE))
+            self._new.append(_Sent(place, allowed, command.amount, now, command.compute is Compute.CREATE))
 
     def _given(self, context: _Context, command: SeenCommand, now: int) -> None:
         last = context.allowed[-1]
@@ -204,10 +209,12 @@ class TermsWatch:
             given_up = self._commands.pop((place, unit))
             if given_up.compute is Compute.LAUNCH:
                 self._launches[place, unit] = given_up
-        for gpu, busy in self._busy.items():
-            waits = any(command.gpu == gpu for command in self._commands.values())
-            waits |= any(each.limit is None and self._works(each.name) for each in self._on(gpu).values())
-            if busy and not waits:
+        asked = {command.gpu for command in self._commands.values()}
+        for gpu in {place[:2] for place in self._contexts} - asked:
+            for context in self._on(gpu).values():
+                context.allowed = context.allowed[-1:]
+            waits = any(each.limit is None and self._works(each.name) for each in self._on(gpu).values())
+            if self._busy[gpu] and not waits:
                 self._busy[gpu] = False
                 self._divided(gpu, now)
 
@@ -222,19 +229,21 @@ class TermsWatch:
             self._contexts[sent.place].asked = sent.limit
         for sent in new:
             context, gpu = self._contexts[sent.place], sent.place[:2]
-            given = context.allowed[-1]
-            if sent.limit > max(given.most, context.held):
-                text = f"{context.name} was given {sent.limit} pages; it may have {given.most}"
+            if sent.limit > max(context.held, *(given.most for given in sent.allowed)):
+                text = f"{context.name} was given {sent.limit} pages; it may have {sent.allowed[-1].most}"
                 self._tell(self.memory, gpu, text, sent.at)
             elif sent.limit > before[sent.place]:
-                self._leaves_room(context, given, gpu, sent.at)
+                wrong = [self._too_much(context, given, gpu) for given in sent.allowed]
+                if all(wrong):
+                    self._tell(self.memory, gpu, wrong[-1], sent.at)
 
     def _may_give(self, sent: _Sent) -> bool:
         """A context that is gone is given nothing: what it was asked has waited for the answer that says so."""
         context = self._contexts[sent.place]
         return sent.creates or context.limit is not None or context.asked is not None
 
-    def _leaves_room(self, context: _Context, given: _Given, gpu: Gpu, now: int) -> None:
+    def _too_much(self, context: _Context, given: _Given, gpu: Gpu) -> str:
+        """Why a limit leaves no room in a group for those of the others; empty: it does."""
         others = self._on(gpu).values()
         for key, memory in given.around:
             if memory is None:
@@ -243,7 +252,8 @@ class TermsWatch:
             most, held = sum(each.most for each in mine), sum(each.held for each in mine)
             if most > max(memory, held):
                 text = f"{context.name} was given {context.asked} pages while its group may come to hold {most}"
-                self._tell(self.memory, gpu, f"{text}, and may have {memory}", now)
+                return f"{text}, and may have {memory}"
+        return ""
 
     def _divided(self, gpu: Gpu, now: int) -> None:
         there = {place: each for place, each in self._on(gpu).items() if each.limit is not None}

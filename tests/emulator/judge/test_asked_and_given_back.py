@@ -206,9 +206,28 @@ def counts_on(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SwitchService, "_lost", keeps_account)
 
 
+def on_terms(place: int) -> Mistake:
+    """Its contexts have a slice, a priority or a state."""
+    terms = [0, 0, 0]
+    terms[place] = 16
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        payload = Command.payload
+
+        def other(self: Command) -> bytes:
+            slice_, priority, state = terms
+            created = replace(self, slice=slice_, priority=priority, state=state)
+            return payload(created if self.compute is Compute.CREATE else self)
+
+        patch.setattr(Command, "payload", other)
+
+    return mistake
+
+
 @pytest.mark.parametrize(
     ("mistake", "text", "says"),
     [
+        *((on_terms(place), PIPELINED, "requests name none") for place in range(3)),
         (half, PIPELINED, "bytes were copied to GPU 1, card 0; what was served there takes"),
         (last_first, PIPELINED, "GPU 1, card 0, is used; GPU 2, card 0, is not lost"),
         (gives_up, PIPELINED, "GPU 1, card 0, is not lost, and has refused nothing"),

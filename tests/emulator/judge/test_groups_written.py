@@ -1,6 +1,7 @@
 """Whatever is written to groups while their members work: what GPUs are told is what the judge expects."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from tests.emulator.host.sharing.grouped import Grouped, number
@@ -82,3 +83,33 @@ def test_a_limit_below_what_is_held_is_no_mistake() -> None:
 )
 def test_no_alarm_is_false(seed: int) -> None:
     assert played(seed).failures == ()
+
+
+WAITS = """
+sharing:
+  groups: {{h: {{memory: 500, groups: {{i: {{}}}}}}}}
+  applications:
+    x: {{gpu: a.1, group: h, start: {start}, steps: 3, compute: 500, wants: 10}}
+    y: {{gpu: a.1, {more}steps: 40, host: 0, compute: 16, input: {size}, wants: {wants}}}
+"""
+CREATED = WAITS.format(start=5000, more="", size=20_000, wants=50)
+RAISED = WAITS.format(start=0, more="group: h, ", size=60_000, wants=10)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "cycles"),
+    [
+        (CREATED, "h/gpu.memory.max", "100M", (5293, 5322, 5692)),
+        (CREATED, "h/i/cgroup.procs", "4194306", (5293, 5322, 5692)),
+        (RAISED, "h/gpu.memory.max", "300M", range(28_226, 28_360, 26)),
+    ],
+)
+def test_what_went_out_or_was_decided_before_a_write_was_right(
+    text: str, path: str, value: str, cycles: Sequence[int]
+) -> None:
+    """A context is created just before it; a limit is raised, and waits behind a copy when the write comes."""
+    for cycle in cycles:
+        with Grouped(text) as groups:
+            groups.to(cycle)
+            groups.write(path, value)
+            assert groups.run.finish().failures == (), cycle

@@ -31,8 +31,8 @@ class Team:
         self.card = SimpleNamespace(number=0, members=(OTHER, GPU))
         gpus = {"x": (0, GPU), "y": (0, GPU)}
         places = {"x": (0, GPU, 1), "y": (0, GPU, 2)}
-        sharing, tree = loads(FILE).sharing, SimpleNamespace()
-        self.judge = TermsWatch(sharing, tree, places, gpus, lambda name: name in works)  # type: ignore[arg-type]
+        sharing, self.tree = loads(FILE).sharing, SimpleNamespace()
+        self.judge = TermsWatch(sharing, self.tree, places, gpus, lambda name: name in works)  # type: ignore[arg-type]
 
     def send(self, number: int, compute: Compute, now: int, context: int, limit: int = 0) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)
@@ -52,6 +52,15 @@ class Team:
 
     def count(self, *members: int, card: int = 0) -> None:
         self.judge.counted(SimpleNamespace(number=card, members=members))  # type: ignore[arg-type]
+
+    def write(self, memory: int) -> None:
+        """To their group."""
+        root = SimpleNamespace(parent=None)
+        team = SimpleNamespace(parent=root, memory=memory, slice=None, priority=None)
+        own = (SimpleNamespace(parent=team, memory=None, slice=None, priority=None) for _ in "xy")
+        members = [SimpleNamespace(name=name, group=group) for name, group in zip("xy", own, strict=True)]
+        self.tree.members = lambda: members
+        self.tree.on_changed()
 
     def told(self) -> list[str]:
         self.judge.finish(1000)
@@ -181,3 +190,22 @@ def test_a_launch_that_was_given_up_is_no_reason_to_wait() -> None:
     team.send(3, CREATE, 90, 2, 500)
     team.answer(3, 99)
     assert team.told() == ["y has a limit of 500 pages; its part is 600"]
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_what_was_allowed_before_a_write_is_allowed_until_its_gpu_has_nothing_to_do(busy: bool) -> None:
+    """Something may have been decided, and wait behind what the GPU is asked for."""
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    if busy:
+        team.send(1, Compute.COPY, 25, 1)
+    team.write(300)
+    team.write(200)
+    if not busy:
+        team.send(1, Compute.COPY, 25, 1)
+    team.send(2, CREATE, 35, 2, 600)
+    team.answer(1, 40)
+    wrong = ["y was given 600 pages; it may have 200"]
+    team.answer(2, 50)
+    assert [text for text, _ in team.judge.memory][:1] == ([] if busy else wrong)
