@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import (
-    MANAGER,
     MANY_ATTEMPTS,
     REACHED_NOBODY,
     SPOKEN,
@@ -93,7 +92,7 @@ class LeftBehind:
         place = command.place
         if self._silent.pop(place, None) is not None:  # it was given up
             gpu.left[place] = False
-        if place in gpu.left and command.key not in (MANAGER, self._keys.get(place)):
+        if place in gpu.left and command.key != self._keys.get(place):
             what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute} with another key"
             self._tell(command.gpu, what, now)
 

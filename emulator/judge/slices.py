@@ -42,6 +42,7 @@ class Slices:
         """Nothing is known of its contexts any more, until they are created anew. `coming`: but of those to come."""
         before = [*self.orders.contexts]
         self._forget(coming=coming)
+        self.counts.forget(for_good=not coming)
         self._unknown |= {context: why for context in before if context not in self.orders.contexts}
 
     def gone(self) -> None:

@@ -1,8 +1,8 @@
 """Whether a context's count of switches is that of its turns that came after another one's (docs/contexts.md, S4).
 
 Seen by the register `turn` of its GPU, since it was created, and compared when its count is asked for while it waits
-for nothing. Of a GPU that stands still, or answers by another one's number, nothing is known until a context is created
-anew.
+for nothing. Of a GPU that stands still nothing is known until a context is created anew; of one that has answered by
+another one's number, nothing any more.
 """
 
 from collections.abc import Callable
@@ -31,6 +31,7 @@ class SwitchCounts:
         self._last: dict[int, int] = {}  # when it has begun a turn or ended one
         self._before: dict[int, int] = {}  # switches before a context was created; without: nothing is known of it
         self._asked: dict[int, _Asked] = {}  # by unit: what isn't answered
+        self._known = True
 
     def begins(self, context: int, now: int, *, switches: bool) -> None:
         """It has a turn."""
@@ -41,8 +42,9 @@ class SwitchCounts:
         """Its turn is over."""
         self._last[context] = now
 
-    def forget(self) -> None:
-        """Nothing is known of any context any more."""
+    def forget(self, *, for_good: bool = False) -> None:
+        """Nothing is known of any context any more. `for_good`: nor of those to come, for which another may answer."""
+        self._known &= not for_good
         self._before.clear()
         self._asked.clear()
 
@@ -60,7 +62,7 @@ class SwitchCounts:
         context = asked.command.context
         if asked.command.compute is Compute.CREATE:
             self._before[context] = asked.seen
-        elif context in self._before and self._last.get(context, 0) < asked.at:
+        elif self._known and context in self._before and self._last.get(context, 0) < asked.at:
             said, seen = result.digest >> _HIGH, self._seen.get(context, 0) - self._before[context]
             if said != seen:
                 what = f"context {context} says that it had {said} turns after another one's"

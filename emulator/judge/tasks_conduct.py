@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.asked_steps import AskedSteps
+from ringhil.emulator.judge.attempts import Attempts
 from ringhil.emulator.judge.away import Away
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import TWINS, Gpu, Place, SeenCommand, seen_command
@@ -18,7 +19,6 @@ from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.emulator.judge.served import Served
 from ringhil.emulator.judge.terms_watch import TermsWatch
 from ringhil.emulator.judge.turn_watch import TurnWatch, gpus_with_contexts
-from ringhil.emulator.judge.unseen_attempts import UnseenAttempts
 from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
@@ -41,7 +41,7 @@ class TasksConduct:
         self._twins: dict[Gpu, set[Gpu]] = {}  # by who answers by another one's number: both of them
         patience = server.cpu.config.patience
         self._no_entry, self._away = NoEntry(patience), Away(cards)
-        self._unseen = UnseenAttempts(cards, self._no_entry, patience, self._fell_silent)
+        self.attempts = Attempts(cards, places, self._no_entry, patience, self._fell_silent)
         self.one_by_one = OneByOne(cards, places, self._no_entry.excuses, _of_requests(server))
         self.given_back = GivenBack(cards, places, self._no_entry.lasts)
         self.left_behind = LeftBehind(cards, places, self._held)
@@ -73,8 +73,8 @@ class TasksConduct:
 
     def _command_sent(self, command: SeenCommand, now: int) -> None:
         if self._no_entry.anywhere:
-            self._unseen.look(now)
-        self._unseen.sent(command, now)
+            self.attempts.look(now)
+        self.attempts.sent(command, now)
         self.isolation.sent(command, now)
         self.one_by_one.sent(command, now)
         self.terms.sent(command, now)
@@ -94,7 +94,7 @@ class TasksConduct:
     def granted(self, card: int, now: int) -> None:
         """The CPU has granted the lease of this card's entry GPU."""
         self._no_entry.granted(card, now)
-        self._unseen.look(now)
+        self.attempts.look(now)
 
     def lapsed(self, card: int, now: int) -> None:
         """It has run out."""
@@ -102,6 +102,7 @@ class TasksConduct:
 
     def _passed_on(self, o: PassedOn) -> None:
         place = (o.card, o.gpu, o.context)
+        self.attempts.passed_on(place)
         self.one_by_one.passed_on(place)
         self.given_back.passed_on(place)
         self.left_behind.passed_on(place)
@@ -147,7 +148,7 @@ class TasksConduct:
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card."""
         self._away.counted(card, now)
-        self._unseen.counted(card)
+        self.attempts.counted(card)
         self.one_by_one.counted(card, now)
         self.given_back.counted(card)
         self.left_behind.counted(card, now)
@@ -156,7 +157,7 @@ class TasksConduct:
 
     def answered(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
-        self._unseen.heard(message)
+        self.attempts.heard(message)
         self.one_by_one.heard(message, now)
         self.terms.heard(message, now)
         self.steps.heard(message, now)
@@ -192,7 +193,7 @@ class TasksConduct:
 
     def finish(self, now: int, *, whole: bool) -> None:
         """The run is over. `whole`: it was played until its tasks had ended."""
-        self._unseen.look(now)
+        self.attempts.look(now)
         self.turns.finish(now)
         self.terms.finish(now)
         self.served.look(now + 1)

@@ -16,6 +16,7 @@ class WorkOnce(Invariant):
         yield from first(acceptance.wrong, "results that should not have counted")
         yield from first(self.evidence.tasks.isolation.launches, "launches that didn't have what they asked for")
         yield from first(self.evidence.tasks.one_by_one.wrong, "commands that were not asked for until answered")
+        yield from first(self.evidence.tasks.attempts.wrong, "commands that were asked for again in another way")
         yield from first(self.evidence.tasks.steps.wrong, "things that an application doesn't do as its file says")
         for name, why in self.evidence.unreasonable():
             yield f"{name} has failed ({why}), and no GPU has given it a reason", None

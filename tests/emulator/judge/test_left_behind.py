@@ -6,7 +6,7 @@ import pytest
 
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import Command, unit_of
-from ringhil.emulator.judge.commands_seen import TWINS, seen_command
+from ringhil.emulator.judge.commands_seen import TWINS, SeenCommand, seen_command
 from ringhil.emulator.judge.left_behind import LeftBehind
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -353,3 +353,13 @@ def test_when_it_was_empty_since_that_is_over(lost: Watched, elsewhere: bool) ->
     lost.send(20, CREATE, 70, 3)
     assert len(lost.told()) == 3
     assert [*lost.judge.doubts] == []
+
+
+@pytest.mark.parametrize(("key", "right"), [(1, True), (2, False), (0, False)])
+def test_what_is_left_is_destroyed_by_its_own_key(lost: Watched, key: int, right: bool) -> None:
+    """Not by the manager's: it may be somebody else's by now."""
+    lost.judge.sent(SeenCommand(unit_of(20), 1, (0, GPU), 1, DESTROY, key, 0, 0, 0, 0, 0), 60)
+    lost.send(21, DESTROY, 60, 2)
+    lost.pages[GPU] = 0
+    wrong = f"context 1 of {NAME}, was asked to destroy with another key"
+    assert lost.told() == [wrong] * (not right)

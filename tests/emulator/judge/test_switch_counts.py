@@ -101,6 +101,14 @@ def test_a_command_that_goes_out_again_was_there_before() -> None:
     assert shown.told == []
 
 
+def test_where_another_may_answer_nothing_is_known_for_good() -> None:
+    shown = Shown()
+    shown.judge.forget(for_good=True)
+    shown.judge.forget()
+    shown.create(50, 60)
+    assert shown.says(9, 70) == []
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_after_what_makes_it_unknown_nothing_is_wrong_until_it_is_created_anew(late: bool) -> None:
     shown = Shown()

@@ -1,12 +1,12 @@
-"""Attempts that nobody has seen count, as long as the card had no entry GPU."""
+"""A command is asked for again in its time; attempts that nobody has seen count, while the card had no entry GPU."""
 
 from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.judge.attempts import Attempts
 from ringhil.emulator.judge.commands_seen import SeenCommand
 from ringhil.emulator.judge.no_entry import NoEntry
-from ringhil.emulator.judge.unseen_attempts import UnseenAttempts
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -23,7 +23,7 @@ class Card:
         self.view = SimpleNamespace(members=(1, GPU))
         self.no_entry, self.told = NoEntry(PATIENCE), list[tuple[int, int, int]]()
         self.no_entry.granted(0, 0)
-        self.judge = UnseenAttempts([self.view], self.no_entry, PATIENCE, self.tell)  # type: ignore[list-item]
+        self.judge = Attempts([self.view], [(0, GPU, 1)], self.no_entry, PATIENCE, self.tell)  # type: ignore[list-item]
 
     def tell(self, command: SeenCommand, since: int, now: int) -> None:
         self.told.append((command.unit, since, now))
@@ -154,3 +154,59 @@ def test_what_a_lost_gpu_was_asked_is_lost() -> None:
         card.judge.counted(0)
         card.lapses(1000, 2)
         assert len(card.told) == silent
+
+
+WHAT = f"a command to context 1 of GPU {GPU}, card 0"
+
+
+def asked(*attempts: tuple[int, int], taken: int | None = None, amount: int = 0) -> list[str]:
+    """A launch in these cycles, as these attempts; `taken`: the GPU says after so many that it is under way."""
+    card = Card()
+    for number, (attempt, now) in enumerate(attempts):
+        if number == taken:
+            card.answer(7, ResultStatus.STARTED)
+        card.send(7, attempt, now, LAUNCH, amount)
+    return [text for text, _ in card.judge.wrong]
+
+
+def test_each_attempt_waits_longer_than_the_one_before() -> None:
+    times, now = [], 0
+    for attempt in range(1, 13):
+        now += min(attempt, 8) * PATIENCE
+        times.append((attempt, now))
+    assert asked(*times) == []
+    for number in range(1, 12):
+        early = [(attempt, at - (attempt > number)) for attempt, at in times]
+        waits = min(number + 1, 8) * PATIENCE
+        assert asked(*early) == [f"{WHAT} was asked for again after {waits - 1} cycles, not {waits}"]
+
+
+def test_a_launch_that_was_taken_is_asked_for_after_its_time_and_counts_anew() -> None:
+    assert asked((1, 0), (2, 200), (1, 350), (2, 650), taken=2, amount=50) == []
+    assert asked((1, 0), (2, 200), (1, 349), taken=2, amount=50) == [
+        f"{WHAT} was asked for again after 149 cycles, not 150"
+    ]
+    assert asked((1, 0), (2, 200), (3, 900), taken=2) == [f"{WHAT} is attempt 3; attempt 0 was before"]
+
+
+@pytest.mark.parametrize("attempt", [0, 1, 3])
+def test_attempts_are_counted_one_by_one(attempt: int) -> None:
+    assert asked((1, 0), (attempt, 900)) == [f"{WHAT} is attempt {attempt}; attempt 1 was before"]
+
+
+def test_some_are_not_seen_while_there_is_no_entry() -> None:
+    for attempt, right in (0, False), (1, False), (2, True), (3, True):
+        card = Card()
+        card.send(7, 1, 0)
+        card.no_entry.lapsed(0, 100)
+        card.no_entry.granted(0, 101)
+        card.send(7, attempt, 900)
+        assert (card.judge.wrong == []) == right
+
+
+def test_a_driver_outside_asks_in_its_own_time() -> None:
+    card = Card()
+    card.judge.passed_on((0, GPU, 1))
+    card.send(7, 1, 0)
+    card.send(7, 1, 1)
+    assert card.judge.wrong == []

@@ -1,11 +1,10 @@
-"""Commands that may be given up though few attempts were seen: the last ones went to nobody, as their card had no entry
-GPU (docs/sharing.md, S3).
+"""When commands are asked for again, and which may be given up though few attempts were seen (docs/sharing.md, S3).
 
-An attempt that can't be sent counts like any other. The number of the next one tells of it; of those that come last
-only the time tells.
+Each attempt waits longer than the one before. One that can't be sent, as the card has no entry GPU, counts like any
+other: the number of the next one tells of it; of those that come last only the time tells.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
@@ -20,28 +19,31 @@ _LONGEST = 8  # times what an answer may take: what an attempt takes at most, bu
 @dataclass(slots=True)
 class _Out:
     """`at`: when the last attempt was seen. A launch: `taken`: its GPU has said that it is under way, the last time
-    after attempt `heard`."""
+    after attempt `heard`; `anew`: and its attempts are counted anew from then on."""
 
     command: SeenCommand
     at: int
     taken: bool = False
     heard: int = 0
+    anew: bool = False
 
 
-class UnseenAttempts:
-    """`views`: what the CPU knows of its cards. `patience`: cycles that an answer may take. `fell_silent`: told of a
-    command, and of the cycle of its last attempt that was seen."""
+class Attempts:
+    """`views`: what the CPU knows of its cards. `places`: contexts of its tasks. `patience`: cycles that an answer may
+    take. `fell_silent`: told of a command, and of the cycle of its last attempt that was seen."""
 
     def __init__(
         self,
         views: Sequence[CardView],
+        places: Collection[Place],
         no_entry: NoEntry,
         patience: int,
         fell_silent: Callable[[SeenCommand, int, int], None],
     ) -> None:
         self._views, self._no_entry, self._fell_silent = views, no_entry, fell_silent
-        self._patience = patience
+        self._patience, self._places = patience, set(places)
         self._out: dict[tuple[Place, bool], _Out] = {}  # the last launch of a context, and its last other command
+        self.wrong: list[tuple[str, int]] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
@@ -49,9 +51,26 @@ class UnseenAttempts:
         last = self._out.get((command.place, launch))
         self._out[command.place, launch] = out = _Out(command, now)
         if last is not None and last.command.unit == command.unit:
-            out.taken, out.heard = last.taken, last.heard if last.heard < command.attempt else 0
+            out.taken, out.heard = last.taken, 0 if last.anew else last.heard
+            if command.place in self._places:
+                self._again(last, command, now)
         if command.compute is Compute.DESTROY:
             self._out.pop((command.place, True), None)
+
+    def _again(self, last: _Out, command: SeenCommand, now: int) -> None:
+        """It goes out again, not before an answer has had its time, and as the attempt that it is."""
+        what = f"a command to context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
+        before = 0 if last.anew else last.command.attempt
+        waits = (self._patience + (command.amount if last.taken else 0)) * min(before + 1, _LONGEST)
+        if now - last.at < waits:
+            self.wrong.append((f"{what} was asked for again after {now - last.at} cycles, not {waits}", now))
+        unseen = self._no_entry.time(command.gpu[0], last.at, now) > 0
+        if command.attempt != before + 1 and not (unseen and command.attempt > before):
+            self.wrong.append((f"{what} is attempt {command.attempt}; attempt {before} was before", now))
+
+    def passed_on(self, place: Place) -> None:
+        """A driver outside speaks to this context: it asks in its own time."""
+        self._places.discard(place)
 
     def heard(self, message: Result | Acknowledgement) -> None:
         """The CPU has taken in what a GPU has answered."""
@@ -62,6 +81,7 @@ class UnseenAttempts:
             if isinstance(message, Acknowledgement) and message.status in REACHED_NOBODY:
                 continue
             if message.status == ResultStatus.STARTED.code:
+                out.anew |= not out.taken
                 out.taken, out.heard = True, out.command.attempt
             else:
                 del self._out[key]
