@@ -167,6 +167,8 @@ class AskedSteps:
                 self._tell(task, f"begins after {after} cycles; its file says {file.start}", task.created)
             if report.began not in (None, begins + file.start):
                 self._tell(task, f"says that it began at cycle {report.began}; it was {begins + file.start}", now)
+            if report.ended is not None and task.ended is not None and report.ended > task.ended:
+                self._tell(task, f"says that it ended at cycle {report.ended}; it was {task.ended}", now)
             if whole and report.ended is None:
                 self._tell(task, "has not ended, and waits for nothing that will come", now)
             if report.ended is not None and report.failed is None:

@@ -29,7 +29,7 @@ class Setting:
 @dataclass(slots=True)
 class OpenLaunch:
     """`asked`: cycles that it asks for, `takes`: those that it takes at least. `started`: when the GPU had said so;
-    `had`: cycles of the engine at most since it was sent."""
+    `had`: cycles of the engine at most since it was sent; `again`: when it was asked for the last times."""
 
     unit: int
     asked: int
@@ -37,6 +37,12 @@ class OpenLaunch:
     started: int | None = None
     had: int = 0
     free: int = 0  # from when on it waits again, after a turn
+    again: tuple[int, int] = (0, 0)
+
+    def is_under_way(self) -> None:
+        """Its GPU says so: unless that may be an old answer, it still lacks cycles."""
+        if self.had >= self.takes and self.again[0] > self.free:
+            self.takes = self.had + 1
 
 
 @dataclass(slots=True)
@@ -98,6 +104,9 @@ class TurnOrders:
         """A command goes out."""
         unit, compute = command.unit, command.compute
         if unit <= self._last:
+            orders = self.contexts.get(command.context)
+            if orders is not None and orders.launch is not None and orders.launch.unit == unit:
+                orders.launch.again = (orders.launch.again[1], now)
             return
         self._last = unit
         cycles = max(command.slice or self.default, SHORTEST) // 4 * 4
@@ -137,6 +146,8 @@ class TurnOrders:
                 orders.launch = None
             elif orders.launch.started is None:
                 orders.launch.started = now
+            else:
+                orders.launch.is_under_way()
 
     @staticmethod
     def _configured(orders: Orders, setting: Setting, done: bool, now: int) -> None:

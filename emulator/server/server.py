@@ -20,6 +20,7 @@ from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.groups import Groups
 from ringhil.emulator.server.hosting import cpu_config, process_groups, tasks, views, workload
 from ringhil.emulator.server.injector import Injector
+from ringhil.emulator.server.longest_launch import longest_launch
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.server.observations import (
     CountAsked,
@@ -91,6 +92,7 @@ class LiveServer:
         self._losses_struck = list[TimelineEvent]()
         self._horizon = FOREVER
         self._progress_at = 0  # when a unit was done
+        self._longest_launch = longest_launch(scenario)
         self.seconds = 0.0  # what playing has taken on this machine
 
     def _on_counted(self) -> None:
@@ -265,13 +267,15 @@ class LiveServer:
 
     def _finish_work(self) -> None:
         """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one
-        that has failed at many GPUs may succeed at the next; or tasks wait for what never comes."""
+        that has failed at many GPUs may succeed at the next; or tasks wait for what never comes, or for the end of a
+        launch that is long over."""
         step, begin = 4 * (self.cpu.config.silence + self.cpu.config.patience), self._horizon
         while not (self.cpu.finished and self._tasks_finished):
             # At the same cycles wherever it is played on from: a branch may begin in between.
             self.kernel.run(begin + (max(0, self.kernel.now - begin) // step + 1) * step)
             quiet_since = begin + -(-max(0, self._progress_at - begin) // step) * step
             waited_for = not self._tasks_finished and self.cpu.task_port.pending
+            waited_for = waited_for and not (self.cpu.finished and self.cpu.driver.never_ends(self._longest_launch))
             if not waited_for and self.kernel.now - quiet_since >= max(1, self.cpu.worth_waiting):
                 return
 

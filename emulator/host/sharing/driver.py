@@ -41,6 +41,7 @@ class _Asked:
     unit: int = 0
     attempt: int = 0
     heard: int = 0  # the attempt after which its GPU last said that a launch is under way
+    under_way: int = 0  # times that it has said so
     refused: int = 0  # as running, when nothing runs that anybody waits for
     looks: int = 0  # planned: only the last one counts
     unsent: bool = False  # the last attempt had nowhere to go
@@ -90,6 +91,7 @@ class Driver:
         if asked is line.launch:
             if answer.status is ResultStatus.STARTED:
                 asked.heard = asked.attempt
+                asked.under_way += 1
             else:
                 line.launch = None
                 self._end(asked, LOST if answer.status is AckStatus.NO_CONTEXT else answer)
@@ -122,6 +124,15 @@ class Driver:
             self._give_up(place)
             self._lose(line)
             self._clear(place.on)
+
+    def never_ends(self, longest: Callable[[int], int]) -> bool:
+        """Whether a GPU has said of a launch, so often that it can't be, that it is still under way. `longest`: cycles
+        that one of so many may take."""
+        return any(
+            line.launch.under_way > _MOST + longest(line.launch.command.amount) // self._patience
+            for line in self._lines.values()
+            if line.launch is not None
+        )
 
     # ------------------------------------------------------------------------------------------------------ one by one
 

@@ -92,6 +92,11 @@ def younger(report: TaskReport) -> None:
     report.began += 1
 
 
+def older(report: TaskReport) -> None:
+    assert report.ended is not None
+    report.ended += 1
+
+
 def longer(report: TaskReport) -> None:
     report.trained = None if report.trained is None else report.trained * 2
 
@@ -110,6 +115,7 @@ def unasked(report: TaskReport) -> None:
         (more_memory, False, ["x says that it was told of", "x says that it has held"]),
         (later, False, ["x says that it was ready at cycle"]),
         (younger, True, ["x says that it began at cycle", "y says that it began at cycle"]),
+        (older, True, ["x says that it ended at cycle", "y says that it ended at cycle"]),
         (longer, False, ["x says that it had done its steps at cycle"]),
         (alone, True, ["y says that it had its GPU in turns behind others: 0; it was"]),
         (unasked, True, ["x says that it had the GPU for 0 cycles; its launches had 2700"]),

@@ -317,3 +317,22 @@ def test_it_is_known_which_one_is_slow() -> None:
         watched = run.judge.conduct.tasks.turns._gpus.values()
         assert [slices._name for slices in watched if slices.orders.slow] == slow
     run.close()
+
+
+@pytest.mark.parametrize(("asks", "told"), [((50, 60), False), ((150, 160), True), ((90, 160), False), ((160,), False)])
+def test_one_that_is_said_to_be_under_way_lacks_cycles_and_must_have_the_engine(
+    asks: tuple[int, ...], told: bool
+) -> None:
+    """Its launch has had all of its 80 cycles by cycle 101. An answer to the last question but one may be older."""
+    shown = Shown((1,), amount=80, switch=20)
+    unit = shown.judge.orders.contexts[1].launch.unit  # type: ignore[union-attr]
+    shown.judge.changed(1 | TAKEN | SWITCHING, 1)
+    shown.judge.changed(1 | TAKEN, 21)
+    shown.judge.changed(0, 101)
+    for now in asks:
+        shown.judge.sent(SeenCommand(unit, 2, (0, 1), 1, Compute.LAUNCH, 1, 80, 0, 0, 0, 0), now)
+    shown.judge.answered(Result(0, 0, 9, 0, 1, unit, 1, 1, ResultStatus.STARTED.code, 0, 0, 0, 16, 0), 170)
+    shown.judge.finish(300)
+    assert [text for text, _ in shown.judge.wrong] == [
+        "a.1: nobody had the engine for 199 cycles while context 1 waited"
+    ] * told

@@ -1,6 +1,7 @@
 """A launch that a GPU refuses as `running`, though nothing runs that anybody waits for: the end of the one before is
 still to be told, once more. No application is told of that, and no step is lost or done twice."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from unittest import mock
@@ -9,6 +10,7 @@ import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.sharing.command import LOST, Command, ContextRef, Reply
+from ringhil.emulator.host.sharing.driver import Driver
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.frames import Acknowledgement, Result
@@ -218,3 +220,42 @@ def test_a_slow_gpu_does_each_step_once(cells: Library, compute: int) -> None:
     assert run.run().failures == ()
     report = run.server.applications.reports["x"]
     assert (report.failed, report.steps, report.run) == (None, 3, 3 * 4 * compute)
+
+
+@pytest.mark.parametrize("times", [30, 31, 41, 42])
+def test_one_that_is_under_way_for_ever_never_ends(times: int) -> None:
+    """Thirty times, and as often as it could be asked for while it takes as long as it can."""
+    desk = Desk()
+    desk.launch()
+    assert not desk.driver.never_ends(lambda amount: 0)
+    for _ in range(times + 1):  # the first time it is taken
+        desk.answer(STARTED)
+    assert desk.driver.never_ends(lambda amount: 0) == (times > 30)
+    assert desk.driver.never_ends(lambda amount: 11 * PATIENCE if amount == COMPUTES else 0) == (times > 41)
+    desk.answer(DONE)
+    assert not desk.driver.never_ends(lambda amount: 0)
+
+
+def test_a_run_in_which_a_launch_never_ends_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if its GPU told no end of it, and said each time that it is under way; another one goes on `again` with it."""
+    mail = Driver.mail
+
+    def hears(self: Driver, message: Result | Acknowledgement) -> None:
+        asked = self._asked.get(message.unit)
+        ours = isinstance(message, Result) and asked is not None and asked.command.key == 1
+        if ours and asked is not None and asked.command.compute is Compute.LAUNCH and message.status == DONE.code:
+            message = replace(message, status=STARTED.code)
+        mail(self, message)
+
+    monkeypatch.setattr(Driver, "mail", hears)
+    text = """
+server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}
+sharing:
+  applications:
+    x: {gpu: a.2, steps: 3, wants: 1, compute: 90}
+    y: {gpu: a.2, steps: 2, compute: 90, again: true}
+"""
+    run = Run(loads(text), cells_library())
+    outcome = run.run()
+    run.close()
+    assert any("x has not ended, and waits for nothing that will come" in each for each in outcome.failures)
