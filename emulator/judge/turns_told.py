@@ -17,6 +17,10 @@ def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[
     for number, report in enumerate(reports):
         mine = [span for span in spans if span.request == number and span.gpu == report.gpu and not span.lost]
         name = f"request {number} ({report.task})"
+        begun = sum(span.request == number and span.phase is SwitchPhase.START for span in spans)
+        starts = plan.policy in (SwitchPolicyName.PIPELINED, SwitchPolicyName.STOP_START)
+        if starts and not begun <= report.attempts <= begun + (report.ended is None):
+            yield f"{name} is said to have had {report.attempts} attempts; it was begun {begun} times"
         if report.ended is not None and not (report.turns and mine):
             yield f"{name} is over, and has had no turn"
         elif report.turns:

@@ -84,6 +84,22 @@ def starts_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SwitchPolicy, "start", begun)
 
 
+def counts_attempts(by: int) -> Mistake:
+    """One too many at each start, or none."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        start = SwitchPolicy.start
+
+        def begun(self: SwitchPolicy, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
+            self.desk.reports[wanted.number].attempts += by
+            yield from start(self, wanted, slot, limit)
+
+        patch.setattr(SwitchPolicy, "start", begun)
+
+    mistake.__name__ = f"counts_{1 + by}_attempts"
+    return mistake
+
+
 def cleans_quickly(patch: pytest.MonkeyPatch) -> None:
     clean = SwitchPolicy.clean
 
@@ -129,6 +145,8 @@ def busy_workers(patch: pytest.MonkeyPatch) -> None:
         (keeps_its_beginning, "pipeswitch", "is said to begin at cycle"),
         (counts_turns_before, "stop_start", "is said to have had"),
         (starts_once, "stop_start", "cycles; its file says 300"),
+        (counts_attempts(by=1), "stop_start", "attempts; it was begun"),
+        (counts_attempts(by=-1), "stop_start", "is said to have had 0 attempts; it was begun"),
         (cleans_quickly, "stop_start", "cycles; its file says 200"),
         (no_recycling_of_who_was_stopped, "pipeswitch", "times in"),
         (half_recycled, "pipeswitch", "took 4500 cycles; its file says 9000"),
