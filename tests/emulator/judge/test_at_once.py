@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing.process import Busy
@@ -121,23 +122,26 @@ def prepares_late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SwitchPolicy, "prepare", late)
 
 
+MISTAKES: list[tuple[Mistake, str, str]] = [
+    (looks_late, "pipeswitch", "it could"),
+    (looks_late, "stop_start", "it could"),
+    (hears_of_the_first_one_only, "pipeswitch", "it could"),
+    (thinks_before("run"), "pipeswitch", "is launched; it could be at cycle"),
+    (thinks_before("run"), "stop_start", "is launched; it could be at cycle"),
+    (thinks_before("run"), "resident", "it could at cycle"),
+    (thinks_before("run"), "pipelined", "it could"),
+    (thinks_before("start"), "stop_start", "starts; it could at cycle"),
+    (thinks_before("clean"), "stop_start", "is cleaned up; it could at cycle"),
+    (recycles_in_line, "pipeswitch", "has its turn; it could at cycle"),
+    (pauses_between_groups, "pipeswitch", "copied; it could at cycle"),
+    (stops_late, "pipeswitch", "is stopped; it could be at cycle"),
+    (prepares_late, "stop_start", "is loaded; it could at cycle"),
+]
+
+
 @pytest.mark.parametrize(
     ("mistake", "policy", "says"),
-    [
-        (looks_late, "pipeswitch", "it could"),
-        (looks_late, "stop_start", "it could"),
-        (hears_of_the_first_one_only, "pipeswitch", "it could"),
-        (thinks_before("run"), "pipeswitch", "is launched; it could be at cycle"),
-        (thinks_before("run"), "stop_start", "is launched; it could be at cycle"),
-        (thinks_before("run"), "resident", "it could at cycle"),
-        (thinks_before("run"), "pipelined", "it could"),
-        (thinks_before("start"), "stop_start", "starts; it could at cycle"),
-        (thinks_before("clean"), "stop_start", "is cleaned up; it could at cycle"),
-        (recycles_in_line, "pipeswitch", "has its turn; it could at cycle"),
-        (pauses_between_groups, "pipeswitch", "copied; it could at cycle"),
-        (stops_late, "pipeswitch", "is stopped; it could be at cycle"),
-        (prepares_late, "stop_start", "is loaded; it could at cycle"),
-    ],
+    sampled(MISTAKES, "bugs", 2),
     ids=lambda each: each.__name__ if callable(each) else "",
 )
 def test_it_is_told(monkeypatch: pytest.MonkeyPatch, mistake: Mistake, policy: str, says: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.sharing import applications
@@ -208,8 +209,12 @@ def test_so_is_what_a_gpu_has_whose_loss_nobody_can_name(library: Library, back:
     assert outcome.applications["y"].memory == 600 << 20
 
 
-@pytest.mark.parametrize("back", [900_000, 3_000_000])
-@pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
+POLICIES = ("pipelined", "pipeswitch", "stop_start", "resident")
+
+
+@pytest.mark.parametrize(
+    ("policy", "back"), sampled([(p, back) for back in (900_000, 3_000_000) for p in POLICIES], "alarms", 3)
+)
 def test_nor_does_a_policy_leave_anything_there(library: Library, policy: str, back: int) -> None:
     """Also in contexts that had nothing to do when the last one was given up."""
     before = SWITCHED.format(policy=policy).partition("timeline:")[0]

@@ -90,7 +90,7 @@ sharing:
   groups: {{h: {{memory: 500, groups: {{i: {{}}}}}}}}
   applications:
     x: {{gpu: a.1, group: h, start: {start}, steps: 3, compute: 500, wants: 10}}
-    y: {{gpu: a.1, {more}steps: 40, host: 0, compute: 16, input: {size}, wants: {wants}}}
+    y: {{gpu: a.1, {more}steps: 5, host: 0, compute: 16, input: {size}, wants: {wants}}}
 """
 CREATED = WAITS.format(start=5000, more="", size=20_000, wants=50)
 RAISED = WAITS.format(start=0, more="group: h, ", size=60_000, wants=10)
@@ -99,9 +99,9 @@ RAISED = WAITS.format(start=0, more="group: h, ", size=60_000, wants=10)
 @pytest.mark.parametrize(
     ("text", "path", "value", "cycles"),
     [
-        (CREATED, "h/gpu.memory.max", "100M", (5293, 5322, 5692)),
-        (CREATED, "h/i/cgroup.procs", "4194306", (5293, 5322, 5692)),
-        (RAISED, "h/gpu.memory.max", "300M", range(28_226, 28_360, 26)),
+        (CREATED, "h/gpu.memory.max", "100M", (5293, 5692)),
+        (CREATED, "h/i/cgroup.procs", "4194306", (5293, 5322)),
+        (RAISED, "h/gpu.memory.max", "300M", (28_226, 28_260, 28_320, 28_340)),
     ],
 )
 def test_what_went_out_or_was_decided_before_a_write_was_right(
