@@ -78,9 +78,10 @@ class Attempts:
         for key, out in [*self._out.items()]:
             if out.command.gpu != gpu or out.command.unit != message.unit:
                 continue
-            if isinstance(message, Acknowledgement) and message.status in REACHED_NOBODY:
+            refused = isinstance(message, Acknowledgement)
+            if refused and message.status in REACHED_NOBODY:
                 continue
-            if message.status == ResultStatus.STARTED.code:
+            if not refused and message.status == ResultStatus.STARTED.code:
                 out.anew |= not out.taken
                 out.taken, out.heard = True, out.command.attempt
             else:
