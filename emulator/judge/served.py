@@ -29,6 +29,9 @@ class Served:
         self._plan, self._is_lost = plan, is_lost
         self._asked: dict[tuple[Gpu, int], int] = {}  # copies by unit: bytes
         self._copied = Counter[Gpu]()
+        self._amounts: dict[tuple[Gpu, int], SeenCommand] = {}  # launches and requests for memory, by unit
+        self._computed, self._taken = Counter[Gpu](), Counter[Gpu]()  # cycles and pages, of those that were done
+        self._least = Counter[Gpu]()  # launches of one cycle: what takes none is launched for one
         self._refused = False  # memory, to anybody
         self._early: dict[Gpu, tuple[Gpu, int]] = {}  # GPUs that are used before one is lost, and since when
         self._odd: dict[Place, str] = {}  # contexts that are given what no request asks for
@@ -43,6 +46,11 @@ class Served:
         gpu = command.gpu
         if command.compute is Compute.COPY:
             self._asked[gpu, command.unit] = command.data_bytes
+            if command.data_bytes > self._plan.piece:
+                what = f"context {command.context} of GPU {gpu[1]}, card {gpu[0]}, is copied {command.data_bytes} bytes"
+                self._odd.setdefault(command.place, f"cycle {now}: {what} at once; a piece has {self._plan.piece}")
+        elif command.compute in (Compute.LAUNCH, Compute.ALLOCATE):
+            self._amounts[gpu, command.unit] = command
         terms = (command.slice, command.priority, command.state)
         if command.compute is Compute.CREATE and any(terms) and gpu in self._plan.gpus:
             what = f"context {command.context} of GPU {gpu[1]}, card {gpu[0]}, is created"
@@ -72,8 +80,13 @@ class Served:
         """The CPU has taken in what a GPU has answered."""
         gpu = (result.source_card, result.source)
         size = self._asked.pop((gpu, result.unit), None)
-        if size is not None and result.status == ResultStatus.DONE.code:
+        done = result.status == ResultStatus.DONE.code
+        if size is not None and done:
             self._copied[gpu] += size
+        command = self._amounts.pop((gpu, result.unit), None) if done else None
+        if command is not None:
+            self._least[gpu] += command.compute is Compute.LAUNCH and command.amount == 1
+            (self._computed if command.compute is Compute.LAUNCH else self._taken)[gpu] += command.amount
         self._refused |= result.status in _REFUSED
 
     def wrong(self, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
@@ -85,6 +98,8 @@ class Served:
         yield from (what for place, what in self._odd.items() if place not in self._spoken)
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
+        if not self._refused and not self._spoken and all(r.ended is not None and not r.stops for r in reports):
+            yield from self._exactly(plan, spans)
         yield from self._too_early(plan, reports, spans)
         yield from _ready(plan, reports, spans)
         yield from mistold(plan, reports, spans)
@@ -116,6 +131,26 @@ class Served:
                 yield f"{name} is served from cycle {begins} on; it comes at {comes}"
             if mine and self._counted.known and report.wanted != comes:
                 yield f"{name} is said to have come at cycle {report.wanted}; it came at {comes}"
+
+    def _exactly(self, plan: SwitchPlan, spans: Sequence[PhaseSpan]) -> Iterator[str]:
+        """Of what was all done on the first GPU, at one go: what was computed there, and what memory was taken."""
+        if any(span.lost or span.gpu for span in spans):
+            return
+        gpu = plan.gpus[0]
+        loaded = [wanted.task for wanted in plan.requests]
+        cycles = sum(task.steps * task.whole.cycles for task in loaded)
+        if not 0 <= self._computed[gpu] - cycles <= self._least[gpu]:
+            yield f"{self._computed[gpu]} cycles were launched on GPU {gpu[1]}, card {gpu[0]}; requests take {cycles}"
+        if plan.policy == SwitchPolicyName.PIPESWITCH:
+            return
+        if plan.policy == SwitchPolicyName.RESIDENT:
+            loaded = list({task.name: task for task in loaded}.values())
+        pages = sum(task.environment for task in loaded)
+        for task in loaded:
+            parts = task.subtasks if plan.policy == SwitchPolicyName.PIPELINED else [task.whole]
+            pages += sum(part.pages for part in parts)
+        if self._taken[gpu] != pages:
+            yield f"{self._taken[gpu]} pages were taken of GPU {gpu[1]}, card {gpu[0]}; requests take {pages}"
 
     def _brought(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
         for number, gpu in enumerate(plan.gpus):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.scenario import SwitchPolicyName
+from ringhil.protocol.wire import CONTEXTS
 
 
 def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
@@ -27,12 +28,26 @@ def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[
             yield from _turns(name, report, mine)
             until = max(span.ended for span in spans if span.gpu == report.gpu)  # it may have been lost
             yield from _processes(plan, number, report, mine, until)
+    if plan.policy == SwitchPolicyName.PIPELINED:
+        yield from _late_starts(plan, reports, spans)
     if plan.policy == SwitchPolicyName.PIPESWITCH:
         for report in reports:
             for turn in report.turns:
                 busy = [s for s in spans if s.gpu == turn.gpu and s.phase is SwitchPhase.CLEAN]
                 if sum(span.began <= turn.began < span.ended for span in busy) >= plan.workers:
                     yield f"cycle {turn.began}: a worker of {report.task} computes, and all are being recycled"
+
+
+def _late_starts(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
+    """First stages that don't begin when their request comes, and those before it have, though all have room at once,
+    and a context; on a GPU that isn't lost."""
+    has_room = sum(wanted.task.most for wanted in plan.requests) <= plan.first and len(plan.requests) < CONTEXTS
+    if not has_room or any(span.lost or span.gpu for span in spans):
+        return
+    for span in spans:
+        comes = max(report.wanted for report in reports[: span.request + 1])
+        if span.phase is SwitchPhase.START and span.began != comes:
+            yield f"request {span.request} starts at cycle {span.began}; it could at cycle {comes}"
 
 
 def _turns(name: str, report: RequestReport, spans: Sequence[PhaseSpan]) -> Iterator[str]:

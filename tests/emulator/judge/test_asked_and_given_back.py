@@ -11,9 +11,11 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.sharing import applications
 from ringhil.emulator.host.sharing.applications import Applications
 from ringhil.emulator.host.sharing.command import Command
-from ringhil.emulator.host.sharing.process import Program
+from ringhil.emulator.host.sharing.process import Busy, Program
+from ringhil.emulator.host.sharing.switching.pipelined import Pipelined, _Job
 from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
-from ringhil.emulator.host.sharing.switching.policy import Slot
+from ringhil.emulator.host.sharing.switching.plan import Subtask, WantedTask
+from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
 from ringhil.emulator.host.sharing.switching.service import SwitchService
 from ringhil.emulator.host.sharing.switching.strands import Strand
 from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
@@ -244,6 +246,83 @@ def on_terms(place: int) -> Mistake:
 def test_a_request_that_is_served_otherwise_is_told(
     monkeypatch: pytest.MonkeyPatch, mistake: Mistake, text: str, says: str
 ) -> None:
+    assert violations(text) == ()
+    mistake(monkeypatch)
+    outcome = play(loads(text), cells_library())
+    assert outcome.switching is not None
+    assert any(says in each for each in outcome.switching.broken), outcome.switching.broken
+
+
+WELL = {
+    policy: SWITCHED.replace("POLICY", policy).partition("timeline:")[0]
+    for policy in ("pipelined", "pipeswitch", "stop_start", "resident")
+}
+
+
+def takes_none(of: str) -> Mistake:
+    """No memory for an environment, or for a part."""
+
+    def mistake(patch: pytest.MonkeyPatch) -> None:
+        start, prepare = SwitchPolicy.start, SwitchPolicy.prepare
+
+        def begun(self: SwitchPolicy, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
+            yield from start(self, replace(wanted, task=replace(wanted.task, environment=0)), slot, limit)
+
+        def prepared(self: SwitchPolicy, request: int, slot: Slot, subtask: Subtask, part: int | None) -> Strand:
+            yield from prepare(self, request, slot, replace(subtask, pages=0), part)
+
+        if of == "environment":
+            patch.setattr(SwitchPolicy, "start", begun)
+        else:
+            patch.setattr(SwitchPolicy, "prepare", prepared)
+
+    return mistake
+
+
+def computes_twice(patch: pytest.MonkeyPatch) -> None:
+    run = SwitchPolicy.run
+
+    def again(self: SwitchPolicy, request: int, slot: Slot, cycles: int, part: int | None) -> Strand:
+        yield from run(self, request, slot, cycles, part)
+        if request == 1:
+            yield from run(self, request, slot, cycles, part)
+
+    patch.setattr(SwitchPolicy, "run", again)
+
+
+def large_pieces(patch: pytest.MonkeyPatch) -> None:
+    copy = Slot.copy
+    patch.setattr(Slot, "copy", lambda self, size, piece, *more: copy(self, size, piece + 16, *more))
+
+
+def starts_late(patch: pytest.MonkeyPatch) -> None:
+    first_stage = Pipelined._first_stage
+
+    def late(self: Pipelined, job: _Job, slot: Slot) -> Strand:
+        yield Busy(1)
+        yield from first_stage(self, job, slot)
+
+    patch.setattr(Pipelined, "_first_stage", late)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "policy", "says"),
+    [
+        (takes_none("environment"), "pipelined", "pages were taken of GPU 2, card 0; requests take"),
+        (takes_none("environment"), "resident", "pages were taken of GPU 2, card 0; requests take"),
+        (takes_none("parts"), "stop_start", "pages were taken of GPU 2, card 0; requests take"),
+        (computes_twice, "stop_start", "cycles were launched on GPU 2, card 0; requests take"),
+        (computes_twice, "pipeswitch", "cycles were launched on GPU 2, card 0; requests take"),
+        (computes_twice, "resident", "cycles were launched on GPU 2, card 0; requests take"),
+        (large_pieces, "stop_start", "bytes at once; a piece has"),
+        (large_pieces, "pipelined", "bytes at once; a piece has"),
+        (starts_late, "pipelined", "request 0 starts at cycle"),
+    ],
+)
+def test_what_is_done_beside_what_is_asked_for_is_told(
+    monkeypatch: pytest.MonkeyPatch, mistake: Mistake, policy: str, says: str
+) -> None:
+    text = WELL[policy]
     assert violations(text) == ()
     mistake(monkeypatch)
     outcome = play(loads(text), cells_library())
