@@ -30,12 +30,14 @@ class GivenBack:
         self._lost: dict[Gpu, list[int]] = {}  # when that was seen
         self._silent: set[Place] = set()  # many attempts of the last command were not answered
         self._spoken: set[Place] = set()  # a driver outside has spoken to it: that is told of its task
+        self._passed_on: tuple[Place, int] | None = None
         self.wrong: list[tuple[str, int]] = []
         self.doubts: list[str] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
-        if command.place not in self._places:
+        theirs = self._passed_on == (command.place, now)
+        if command.place not in self._places or (theirs and command.compute is Compute.CREATE):
             return
         self._asked[command.gpu, command.unit] = command
         if command.attempt >= MANY_ATTEMPTS:
@@ -75,9 +77,10 @@ class GivenBack:
         self._there = {place for place in self._there if place[:2] != gpu}
         self._asked = {key: asked for key, asked in self._asked.items() if key[0] != gpu}
 
-    def passed_on(self, place: Place) -> None:
-        """A driver outside speaks to this context."""
+    def passed_on(self, place: Place, now: int) -> None:
+        """A driver outside speaks to this context; its command is sent next. What it creates is nobody else's."""
         self._spoken.add(place)
+        self._passed_on = (place, now)
 
     def finish(self, now: int, *, ended: bool) -> None:
         """The run is over. `ended`: so are all tasks."""

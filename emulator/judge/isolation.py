@@ -49,8 +49,8 @@ class Isolation:
         self._unknown: set[Gpu] = set()  # there may be contexts that nobody has an account of
         # Pages asked for, of which nothing has been heard, and the context, by unit.
         self._coming: dict[Gpu, dict[int, tuple[int, int]]] = {}
-        # Contexts that were asked to hold more or less, and haven't said yet whether they do, by unit; and when one was
-        # asked last, or has said so.
+        # Contexts that were asked to hold more or less, and haven't said yet whether they do, by unit; and when one has
+        # said so last.
         self._changing: dict[Gpu, dict[int, int]] = {}
         self._stirred: dict[Gpu, int] = {}
         self._gone: dict[Gpu, int] = {}  # when all contexts were
@@ -72,7 +72,6 @@ class Isolation:
         self._commands[unit, gpu] = _Sent(command, now, gpu in self._slow)
         if command.compute in _CHANGES:
             self._changing.setdefault(gpu, {})[unit] = context
-            self._stirred[gpu] = now
         if command.compute is Compute.ALLOCATE:
             self._coming.setdefault(gpu, {})[unit] = (command.amount, context)
         elif command.compute is Compute.LAUNCH and context in (contexts := self._contexts.get(gpu, {})):

@@ -98,7 +98,7 @@ class Served:
         yield from (what for place, what in self._odd.items() if place not in self._spoken)
         yield from self._failed(plan, reports)
         yield from self._brought(plan, reports)
-        if not self._refused and not self._spoken and all(r.ended is not None and not r.stops for r in reports):
+        if not self._spoken and all(r.ended is not None and not r.stops for r in reports):
             yield from self._exactly(plan, spans)
         yield from self._too_early(plan, reports, spans)
         yield from _ready(plan, reports, spans)

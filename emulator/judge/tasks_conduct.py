@@ -104,7 +104,7 @@ class TasksConduct:
         place = (o.card, o.gpu, o.context)
         self.attempts.passed_on(place)
         self.one_by_one.passed_on(place)
-        self.given_back.passed_on(place)
+        self.given_back.passed_on(place, o.cycle)
         self.left_behind.passed_on(place)
         self.terms.passed_on(place)
         self.steps.passed_on(place)

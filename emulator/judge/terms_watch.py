@@ -119,7 +119,6 @@ class TermsWatch:
         if context is None or (place, command.unit) in self._commands:
             return
         self._look(now)
-        self._launches.pop((place, command.unit), None)
         self._commands[place, command.unit] = command
         self._busy[command.gpu] |= command.compute in _OF_MEMORY
         if _gives_terms(command):

@@ -119,6 +119,11 @@ def impatient(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(driver, "_MOST", 15)
 
 
+def hasty(patch: pytest.MonkeyPatch) -> None:
+    """No attempt waits longer than the first."""
+    patch.setattr(driver, "_MORE", 1)
+
+
 def goes_ahead(patch: pytest.MonkeyPatch) -> None:
     """It doesn't wait until what is left is destroyed."""
     after = Driver._next
@@ -162,6 +167,7 @@ MISTAKES = [
     (GIVEN_UP, gives_half, "memory_isolated", "pages; its part is 50"),
     (LEFT, another_key, "memory_isolated", "was asked to destroy with another key"),
     (LEFT.partition("timeline")[0], program(nothing, key=1), "work_once", NO_REASON),
+    (NO_WAY, hasty, "work_once", "was asked for again after"),
 ]
 
 

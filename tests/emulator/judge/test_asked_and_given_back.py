@@ -16,6 +16,7 @@ from ringhil.emulator.host.sharing.switching.pipelined import Pipelined, _Job
 from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
 from ringhil.emulator.host.sharing.switching.plan import Subtask, WantedTask
 from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
+from ringhil.emulator.host.sharing.switching.report import SwitchPhase
 from ringhil.emulator.host.sharing.switching.service import SwitchService
 from ringhil.emulator.host.sharing.switching.strands import Strand
 from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
@@ -328,6 +329,15 @@ def test_what_is_done_beside_what_is_asked_for_is_told(
     outcome = play(loads(text), cells_library())
     assert outcome.switching is not None
     assert any(says in each for each in outcome.switching.broken), outcome.switching.broken
+
+
+def test_where_there_is_no_room_a_first_stage_may_wait() -> None:
+    text = WELL["pipelined"].replace("policy: pipelined", "policy: pipelined\n  first_preset: 150")
+    outcome = play(loads(text), cells_library())
+    assert outcome.failures == ()
+    assert outcome.switching is not None
+    first, second = (each for each in outcome.switching.phases if each.phase == SwitchPhase.START)
+    assert second.began_ms > first.ended_ms
 
 
 @pytest.mark.parametrize("gone", [300, 9000])

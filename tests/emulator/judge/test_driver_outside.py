@@ -36,15 +36,25 @@ def disturbed(library: Library, command: Command, cycle: int, context: int, unit
     return talked(library, [command] * times, cycle, context, unit)
 
 
-def talked(library: Library, commands: Sequence[Command], cycle: int, context: int, unit: int) -> Outcome:
-    """When somebody outside sends these, the first one in `cycle`."""
-    run = Run(loads(SERVER), library)
+def talked(
+    library: Library,
+    commands: Sequence[Command],
+    cycle: int,
+    context: int,
+    unit: int,
+    *,
+    text: str = SERVER,
+    again: bool = False,
+) -> Outcome:
+    """When somebody outside sends these, the first one in `cycle`; `again`: all of them are one, by their number, and
+    come soon after one another."""
+    run = Run(loads(text), library)
     card = ManagedCard(run.server, 0)
     run.start()
     route = segments.Route(0, 0, 0, 2, False, 9, 1)
     for number, command in enumerate(commands):
-        run.run_to(cycle + 1000 * number)
-        (frame,) = segments.segments(unit + number, 1, command.payload(), route, command.compute, context)
+        run.run_to(cycle + (9 if again else 1000) * number)
+        (frame,) = segments.segments(unit + number * (not again), 1, command.payload(), route, command.compute, context)
         answers = list[m.Message]()
         card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame), answers.append)
         assert [type(answer) for answer in answers] == [m.SendReply]
@@ -94,3 +104,35 @@ def test_what_it_holds_there_is_nobodys_mistake(library: Library) -> None:
     commands = [Command(Compute.CREATE, 77, 10), Command(Compute.ALLOCATE, 77, 7)]
     outcome = talked(library, commands, 6000, 5, LATER)
     assert (outcome.verdict, outcome.not_judged) == ("pass", ())
+
+
+def test_it_asks_for_a_command_again_in_its_own_time(library: Library) -> None:
+    """Each time as its first attempt, and sooner than the CPU does."""
+    commands = [Command(Compute.QUERY, 1, 0)] * 3
+    outcome = talked(library, commands, 6000, 1, LATER, again=True)
+    assert outcome.violations == ()
+    assert outcome.not_judged == (WHAT,)
+
+
+SWITCHED = """
+server: {cards: {a: {gpus: 4, host_links: [0]}}, settings: {device_memory: 100}}
+switching:
+  gpu: a.2
+  policy: POLICY
+  tasks: {t: {layers: [{name: l, weights: 5000000, operations: 90000000000}]}}
+  requests: [{task: t}, {task: t}]
+"""
+
+
+@pytest.mark.parametrize("policy", ["pipelined", "stop_start"])
+@pytest.mark.parametrize(
+    "more", [(), (Command(Compute.ALLOCATE, 77, 7), Command(Compute.LAUNCH, 77, 500))], ids=["created", "used"]
+)
+def test_where_requests_are_served_its_own_context_has_what_terms_it_likes(
+    library: Library, more: tuple[Command, ...], policy: str
+) -> None:
+    commands = [Command(Compute.CREATE, 77, 10, 16, 9), *more]
+    outcome = talked(library, commands, 6000, 9, LATER, text=SWITCHED.replace("POLICY", policy))
+    assert outcome.switching is not None
+    assert outcome.switching.broken == ()
+    assert outcome.violations == ()

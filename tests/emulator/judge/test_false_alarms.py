@@ -130,6 +130,21 @@ timeline:
 - {at: 586609, clear: host_link_cut, gpu: a.0}
 - {at: 586609, clear: host_link_cut, gpu: a.1}
 """,
+    "the last attempts are not sent, and the run ends": """
+server:
+  cards: {a: {gpus: 5, host_links: [0]}}
+  settings: {device_memory: 200, records: never}
+switching:
+  gpu: a.3
+  policy: stop_start
+  tasks: {t: {layers: [{name: l, weights: 20000000, operations: 500000000}], start: 10000, steps: 5}}
+  requests: [{task: t}, {task: t}]
+timeline:
+- {at: 16200, fault: link_cut, link: a.2-a.3}
+- {at: 16200, fault: link_cut, link: a.3-a.4}
+- {at: 367689, fault: host_link_cut, gpu: a.0}
+until: 620000
+""",
     "a GPU with another one's number has a context of somebody else": """
 server:
   cards: {a: {gpus: 3, host_links: [0, 1]}}

@@ -6,7 +6,7 @@ import pytest
 
 from ringhil.emulator.host import segments
 from ringhil.emulator.host.sharing.command import Command, unit_of
-from ringhil.emulator.judge.commands_seen import seen_command
+from ringhil.emulator.judge.commands_seen import Place, seen_command
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -147,7 +147,7 @@ def test_while_nobody_reaches_its_card_nothing_is_known(task: Task, unreached: b
 def test_where_a_driver_outside_has_spoken_that_is_said_of_its_task(task: Task) -> None:
     task.creates(0)
     task.send(1, Compute.DESTROY, attempt=20)
-    task.judge.passed_on((0, GPU, 1))
+    task.judge.passed_on((0, GPU, 1), 9)
     assert (task.told(), task.judge.doubts) == ([], [])
 
 
@@ -161,7 +161,7 @@ def test_a_second_attempt_is_no_sign_of_a_loss(task: Task) -> None:
 def test_one_that_is_well_is_to_give_back(task: Task) -> None:
     task.creates(0)
     assert task.told() == TOLD
-    task.judge.passed_on((0, GPU, 1))
+    task.judge.passed_on((0, GPU, 1), 9)
     task.judge.wrong.clear()
     assert task.told() == TOLD
     task.send(1, Compute.DESTROY)
@@ -182,3 +182,20 @@ def test_tasks_that_go_on_may_keep_it(task: Task) -> None:
     task.creates(0)
     task.judge.finish(1000, ended=False)
     assert task.judge.wrong == []
+
+
+@pytest.mark.parametrize(
+    ("place", "now", "theirs"), [((0, GPU, 1), 0, True), ((0, GPU, 1), 1, False), ((0, OTHER, 1), 0, False)]
+)
+def test_what_a_driver_outside_creates_is_its_own(task: Task, place: Place, now: int, theirs: bool) -> None:
+    task.judge.passed_on(place, now)
+    task.creates(0)
+    assert task.told() == TOLD * (not theirs)
+
+
+def test_what_it_destroys_is_gone(task: Task) -> None:
+    task.creates(0)
+    task.judge.passed_on((0, GPU, 1), 5)
+    task.send(5, Compute.DESTROY)
+    task.answer(5)
+    assert task.told() == []

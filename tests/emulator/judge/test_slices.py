@@ -336,3 +336,15 @@ def test_one_that_is_said_to_be_under_way_lacks_cycles_and_must_have_the_engine(
     assert [text for text, _ in shown.judge.wrong] == [
         "a.1: nobody had the engine for 199 cycles while context 1 waited"
     ] * told
+
+
+def test_one_that_lacks_more_than_a_cycle_goes_on_lacking_it() -> None:
+    shown = Shown((1,), amount=80, switch=20)
+    launch = shown.judge.orders.contexts[1].launch
+    assert launch is not None
+    launch.had, launch.again = 50, (150, 160)
+    launch.is_under_way()
+    assert launch.takes == 80
+    launch.had = 80
+    launch.is_under_way()
+    assert launch.takes == 81

@@ -209,3 +209,11 @@ def test_what_is_told_is_in_the_units_of_the_file_for_each_gpu() -> None:
     assert found.held == {"a.1": ((0.005, 10 << 21), (0.43, 0)), "a.2": ((0.08, 30 << 21),)}
     phases = [(each.gpu, each.part, each.began_ms, each.ended_ms, each.lost) for each in found.phases]
     assert phases == [("a.1", 0, 0.03, 0.68, False), ("a.2", 1, 0.08, 0.13, True)]
+
+
+def test_time_beside_one_that_came_later_counts_from_when_that_came() -> None:
+    """Nobody is there from 1,400 to 2,000; one comes then, and a third one is over before it."""
+    long = replace(report(2100, 5000), wanted=2000)
+    short = replace(report(3100, 4200, ahead=700), wanted=3000)
+    found = judged((report(100, 1400), long, short))
+    assert [switch.overhead_ms for switch in found.switches] == [0.5, 0.5]

@@ -209,3 +209,13 @@ def test_what_was_allowed_before_a_write_is_allowed_until_its_gpu_has_nothing_to
     wrong = ["y was given 600 pages; it may have 200"]
     team.answer(2, 50)
     assert [text for text, _ in team.judge.memory][:1] == ([] if busy else wrong)
+
+
+def test_what_was_wrong_before_a_write_is_wrong() -> None:
+    team = Team()
+    team.send(0, CREATE, 5, 1, 600)
+    team.answer(0, 20)
+    team.send(1, CREATE, 35, 2, 600)
+    team.write(2000)
+    team.answer(1, 50)
+    assert team.told()[:1] == ["y was given 600 pages while its group may come to hold 1200, and may have 600"]
