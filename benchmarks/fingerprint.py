@@ -41,6 +41,7 @@ SLICE = 125  # variants or cases in a task
 WORK = Workload(60, None, 512)  # of explored servers
 _LIMIT = 300.0  # seconds for a case
 _OF_THE_MACHINE = ("rtl", "seconds", "cycles_per_second")
+_OF_A_VIOLATION = ("invariant", "text", "at")  # the rest follows from these, and from where the judge's code stands
 
 Task = tuple[str, int]  # a file, and the first of its variants; or the name of an explored server, and the first case
 Line = tuple[str, str, str]  # what was run, hash of the recording, hash of the result
@@ -112,6 +113,7 @@ def _hashed(server: Run, act: Callable[[], Outcome]) -> tuple[str, str]:
         recording = hashlib.sha256(path.read_bytes()).hexdigest()
     document = outcome.to_json()
     document["engine"] = {key: value for key, value in document["engine"].items() if key not in _OF_THE_MACHINE}
+    document["violations"] = [{key: each[key] for key in _OF_A_VIOLATION} for each in document["violations"]]
     return recording[:16], hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
 
 

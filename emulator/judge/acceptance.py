@@ -7,6 +7,7 @@ role last, under the epoch that this GPU was elected with (R10); a result must b
 from collections.abc import Sequence
 
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.judge.findings import Findings, Name, say
 from ringhil.emulator.judge.oracle import digest, turned
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.server.observations import TakenIn
@@ -24,8 +25,8 @@ class Acceptance:
         self._fenced = 0
         self.booked_at = 0  # cycle of the last result that counted
         self.digest = 0  # of all units accepted, as it must be
-        self.unheld: list[tuple[str, int]] = []  # what counted though its sender didn't hold the role, and when
-        self.wrong: list[tuple[str, int]] = []  # results that should not have counted
+        self.unheld = Findings()  # what counted though its sender didn't hold the role, and when
+        self.wrong = Findings()  # results that should not have counted
 
     def taken_in(self, o: TakenIn) -> None:
         """The CPU has done what follows from a frame."""
@@ -51,40 +52,52 @@ class Acceptance:
         if not isinstance(message, Report | Result | Acknowledgement):
             return
         if self._roles[card].holders.get(gpu) == message.epoch:
-            name = f"{self._wiring.cards[card].name}.{gpu}"
-            text = f"{name} was fenced off at cycle {o.cycle}, and holds the role under epoch {message.epoch}"
-            self.unheld.append((text, o.cycle))
+            name = Name(f"{self._wiring.cards[card].name}.{gpu}")
+            text = say("{} was fenced off at cycle {}, and holds the role under epoch {}", name, o.cycle, message.epoch)
+            self.unheld.tell(o.cycle, text)
 
     def said(self, card: int, gpu: int, epoch: int, now: int) -> None:
         """The firmware of a GPU reports to the CPU: it must hold the role."""
         if self._roles[card].holders.get(gpu) != epoch:
-            name = f"{self._wiring.cards[card].name}.{gpu}"
-            self.unheld.append((f"{name} reported under epoch {epoch} at cycle {now}, and doesn't hold the role", now))
+            name = Name(f"{self._wiring.cards[card].name}.{gpu}")
+            self.unheld.tell(now, "{} reported under epoch {} at cycle {}, and doesn't hold the role", name, epoch, now)
 
     def _fence(self, card: int, gpu: int, epoch: int, now: int) -> None:
         role = self._roles[card]
         if (gpu, epoch) != (role.last, role.epoch):
             name = self._wiring.cards[card].name
-            holder = "nobody" if role.last is None else f"{name}.{role.last} under epoch {role.epoch}"
-            text = f"{name}.{gpu} was heard under epoch {epoch} at cycle {now}; the last that was elected is {holder}"
-            self.unheld.append((text, now))
+            last = Name(f"{name}.{role.last}")
+            self.unheld.tell(
+                now,
+                "{} was heard under epoch {} at cycle {}; the last that was elected is {}",
+                Name(f"{name}.{gpu}"),
+                epoch,
+                now,
+                "nobody" if role.last is None else say("{} under epoch {}", last, role.epoch),
+            )
 
     def _book(self, booked: int, result: Result | None, now: int) -> None:
         """The CPU has booked a result."""
         self.booked_at = now
         workload = self._cpu.workload
         if result is None or booked != 1 or workload is None:
-            self.wrong.append((f"{booked} units were booked at cycle {now} for one frame", now))
+            self.wrong.tell(now, "{} units were booked at cycle {} for one frame", booked, now)
             self._accepted |= {-1 - len(self._accepted) - n for n in range(booked)}
             return
         unit = result.unit
         if unit in self._accepted:
-            self.wrong.append((f"unit {unit} was accepted again at cycle {now}", now))
+            self.wrong.tell(now, "unit {} was accepted again at cycle {}", unit, now)
             self._accepted.add(-1 - len(self._accepted))
             return
         self._accepted.add(unit)
         right = digest(workload.read(unit))
         self.digest ^= turned(right, unit)
         if result.digest != right:
-            text = f"a wrong result of unit {unit} was accepted at cycle {now}: {result.digest:016x}, not {right:016x}"
-            self.wrong.append((text, now))
+            self.wrong.tell(
+                now,
+                "a wrong result of unit {} was accepted at cycle {}: {found:016x}, not {expected:016x}",
+                unit,
+                now,
+                found=result.digest,
+                expected=right,
+            )

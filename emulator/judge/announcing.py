@@ -5,6 +5,7 @@ that it is a candidate, claims one skew later, and not while a better candidate 
 reluctant.
 """
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.seats import Seat
@@ -20,7 +21,7 @@ class Announcing:
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
         self._since: dict[int, int] = {}  # by cell: since when its keepalives say that it is a candidate
-        self.too_soon: list[tuple[str, int]] = []
+        self.too_soon = Findings()
 
     def sent(self, cell: int, frame: bytes, now: int) -> None:
         """It sends a keepalive round the ring."""
@@ -35,14 +36,20 @@ class Announcing:
     def claims(self, cell: int, seat: Seat, now: int) -> None:
         """It asks for the lease."""
         since, skew = self._since.get(cell), seat.times.skew
-        asked = f"{seat.name} asked for the {seat.role} role at cycle {now}"
+        asked = say("{} asked for the {} role at cycle {}", seat.name, seat.role, now)
         if since is None:
-            self.too_soon.append((f"{asked}, and has not said that it is a candidate", now))
+            self.too_soon.tell(now, "{}, and has not said that it is a candidate", asked)
         elif now - since < skew:
-            self.too_soon.append((f"{asked}, {now - since} cycles after it said so; it waits for {skew}", now))
+            self.too_soon.tell(
+                now,
+                "{}, {found} cycles after it said so; it waits for {expected}",
+                asked,
+                found=now - since,
+                expected=skew,
+            )
         better = self._peers.goes_first(cell, seat, now)
         if better is not None:
-            self.too_soon.append((f"{asked}; it is the turn of GPU {better}, a better candidate that it hears", now))
+            self.too_soon.tell(now, "{}; it is the turn of GPU {}, a better candidate that it hears", asked, better)
 
     def stopped(self, cell: int) -> None:
         """Its GPU has failed."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Place, SeenCommand
+from ringhil.emulator.judge.findings import Findings, Value, say
 from ringhil.emulator.scenario import Application, Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
@@ -65,7 +66,7 @@ class AskedSteps:
         self._tasks = {places[each.name]: _Task(each) for each in (sharing.applications if sharing else ())}
         self._counted = counted
         self._disturbed = False
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def passed_on(self, place: Place) -> None:
         """A driver outside speaks to this context: what its application does can't be told any more, nor when it
@@ -93,7 +94,13 @@ class AskedSteps:
         if compute in (Compute.COPY, Compute.LAUNCH):
             self._step(task, command, now)
         elif compute is Compute.ALLOCATE and amount > task.file.piece:
-            self._tell(task, f"asks for {amount} pages at a time; its file says {task.file.piece}", now)
+            self._tell(
+                task,
+                say(
+                    "asks for {found} pages at a time; its file says {expected}", found=amount, expected=task.file.piece
+                ),
+                now,
+            )
         elif compute is Compute.QUERY and amount == Query.RUN_TIME.code and task.ended is None:
             task.ended = now
 
@@ -101,20 +108,44 @@ class AskedSteps:
         file = task.file
         if not task.begun and now < task.answered + file.host:
             worked = now - task.answered
-            self._tell(task, f"works on the CPU for {worked} cycles in a step; its file says {file.host}", now)
+            self._tell(
+                task,
+                say(
+                    "works on the CPU for {found} cycles in a step; its file says {expected}",
+                    found=worked,
+                    expected=file.host,
+                ),
+                now,
+            )
         task.begun = True
         if command.compute is Compute.COPY:
             task.copied = True
             if command.data_bytes != file.input:
-                self._tell(task, f"copies {command.data_bytes} bytes in a step; its file says {file.input}", now)
+                self._tell(
+                    task,
+                    say(
+                        "copies {found} bytes in a step; its file says {expected}",
+                        found=command.data_bytes,
+                        expected=file.input,
+                    ),
+                    now,
+                )
             return
         if command.amount != file.compute:
-            self._tell(task, f"computes {command.amount} cycles in a step; its file says {file.compute}", now)
+            self._tell(
+                task,
+                say(
+                    "computes {found} cycles in a step; its file says {expected}",
+                    found=command.amount,
+                    expected=file.compute,
+                ),
+                now,
+            )
         if file.input and not task.copied:
-            self._tell(task, f"copies nothing in a step; its file says {file.input} bytes", now)
+            self._tell(task, say("copies nothing in a step; its file says {expected} bytes", expected=file.input), now)
 
     def _tell(self, task: _Task, what: str, now: int) -> None:
-        self.wrong.append((f"{task.file.name} {what}", now))
+        self.wrong.tell(now, "{} {}", Value(task.file.name), what)
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
@@ -164,17 +195,41 @@ class AskedSteps:
             begins = self._counted.cycle
             if task.created is not None and task.created < begins + file.start:
                 after = task.created - begins
-                self._tell(task, f"begins after {after} cycles; its file says {file.start}", task.created)
+                self._tell(
+                    task,
+                    say("begins after {found} cycles; its file says {expected}", found=after, expected=file.start),
+                    task.created,
+                )
             if report.began not in (None, begins + file.start):
-                self._tell(task, f"says that it began at cycle {report.began}; it was {begins + file.start}", now)
+                self._tell(
+                    task,
+                    say(
+                        "says that it began at cycle {found}; it was {expected}",
+                        found=report.began,
+                        expected=begins + file.start,
+                    ),
+                    now,
+                )
             if report.ended is not None and task.ended is not None and report.ended > task.ended:
-                self._tell(task, f"says that it ended at cycle {report.ended}; it was {task.ended}", now)
+                self._tell(
+                    task,
+                    say(
+                        "says that it ended at cycle {found}; it was {expected}",
+                        found=report.ended,
+                        expected=task.ended,
+                    ),
+                    now,
+                )
             if whole and report.ended is None:
-                self._tell(task, "has not ended, and waits for nothing that will come", now)
+                self._tell(task, say("has not ended, and waits for nothing that will come"), now)
             if report.ended is not None and report.failed is None:
                 steps = len(task.done)
                 if steps < file.steps or (steps > file.steps and not file.again):
-                    self._tell(task, f"has done {steps} steps; its file says {file.steps}", now)
+                    self._tell(
+                        task,
+                        say("has done {found} steps; its file says {expected}", found=steps, expected=file.steps),
+                        now,
+                    )
             if place in excused:
                 continue
             self._memory(task, report, now)
@@ -189,11 +244,28 @@ class AskedSteps:
             return
         wanted = told * file.wants // 100
         if task.done and task.held != wanted:
-            self._tell(task, f"takes {task.held} of the {told} pages that it is told of; it wants {wanted}", now)
+            self._tell(
+                task,
+                say(
+                    "takes {found} of the {} pages that it is told of; it wants {expected}",
+                    told,
+                    found=task.held,
+                    expected=wanted,
+                ),
+                now,
+            )
         if report.told != told:
-            self._tell(task, f"says that it was told of {report.told} pages; it was {told}", now)
+            self._tell(
+                task,
+                say("says that it was told of {found} pages; it was {expected}", found=report.told, expected=told),
+                now,
+            )
         if report.memory != task.held and not task.asked:
-            self._tell(task, f"says that it has held {report.memory} pages; it was {task.held}", now)
+            self._tell(
+                task,
+                say("says that it has held {found} pages; it was {expected}", found=report.memory, expected=task.held),
+                now,
+            )
 
     def _times(self, task: _Task, report: TaskReport, now: int) -> None:
         """What its outcome is computed from: its steps lie between when it was ready and when it had trained."""
@@ -203,15 +275,17 @@ class AskedSteps:
             ("had its GPU in turns behind others:", report.switches, task.switches),
         ):
             if said is not None and seen is not None and report.failed is None and said != seen:
-                self._tell(task, f"says that it {what} {said}; it was {seen}", now)
+                self._tell(
+                    task, say("says that it {} {found}; it was {expected}", what, found=said, expected=seen), now
+                )
 
     def _again(self, task: _Task, others: Sequence[_Task], well: Sequence[_Task]) -> None:
         """`well`: those of the others that have no reason to end early."""
         late = [each for each in well if task.ended is not None and (each.trained or task.ended + 1) > task.ended]
         if late and task.ended is not None:
-            self._tell(task, f"ends while {late[0].file.name} has steps to do", task.ended)
+            self._tell(task, say("ends while {} has steps to do", Value(late[0].file.name)), task.ended)
         all_done = max((each.trained for each in others if each.trained is not None), default=0)
         if all(each.trained is not None for each in others):
             more = [at for at in task.done[task.file.steps - 1 : -1] if at > all_done]
             if more:
-                self._tell(task, "begins another step when all others have done theirs", more[0])
+                self._tell(task, say("begins another step when all others have done theirs"), more[0])

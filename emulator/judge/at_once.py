@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
+from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import SwitchPolicyName
 
 
@@ -54,7 +55,7 @@ class _OnGpu:
         ]
 
     def _name(self, turn: _Turn) -> str:
-        return f"request {turn.request} ({self._reports[turn.request].task})"
+        return say("request {} ({})", turn.request, Value(self._reports[turn.request].task))
 
     def late(self) -> Iterator[str]:
         """What could have been done earlier."""
@@ -86,7 +87,12 @@ class _OnGpu:
         for number, launch in enumerate(launches):
             allowed = max(last, came.get(launch.part, 0), followed if number else 0)
             if (number or first) and launch.began > allowed:
-                yield f"cycle {launch.began}: {self._name(turn)} is launched; it could be at cycle {allowed}"
+                yield say(
+                    "cycle {cycle}: {} is launched; it could be at cycle {}",
+                    self._name(turn),
+                    allowed,
+                    cycle=launch.began,
+                )
                 return
             last = launch.ended
 
@@ -97,11 +103,13 @@ class _OnGpu:
         came = [wanted for wanted in others if launches[-1].ended < wanted <= turn.of.ended]
         allowed = max([launches[-1].ended, *came])
         if turn.of.ended > allowed:
-            yield f"cycle {turn.of.ended}: {self._name(turn)} is stopped; it could be at cycle {allowed}"
+            yield say(
+                "cycle {cycle}: {} is stopped; it could be at cycle {}", self._name(turn), allowed, cycle=turn.of.ended
+            )
 
     def _late(self, turn: _Turn, what: str, at: int, allowed: int) -> Iterator[str]:
         if at > allowed:
-            yield f"cycle {at}: {self._name(turn)} {what}; it could at cycle {allowed}"
+            yield say("cycle {cycle}: {} {}; it could at cycle {}", self._name(turn), what, allowed, cycle=at)
 
     def _workers(self) -> Iterator[str]:
         for number, (before, turn) in enumerate(pairwise(self._turns), 1):
@@ -119,7 +127,7 @@ class _OnGpu:
             if groups:
                 yield from self._late(turn, "has its turn", groups[0].began, allowed)
             for one, group in pairwise(groups):
-                yield from self._late(turn, f"has group {group.part} copied", group.began, one.ended)
+                yield from self._late(turn, say("has group {} copied", group.part), group.began, one.ended)
 
     def _processes(self) -> Iterator[str]:
         """Also those of requests that were refused."""
@@ -128,7 +136,9 @@ class _OnGpu:
         for before, start in pairwise(began):
             cleaned = [end for end in over if before.ended <= end <= start.began]
             if cleaned and start.began > (allowed := max(cleaned[0], self._reports[start.request].wanted)):
-                yield f"cycle {start.began}: request {start.request} starts; it could at cycle {allowed}"
+                yield say(
+                    "cycle {cycle}: request {} starts; it could at cycle {}", start.request, allowed, cycle=start.began
+                )
         for turn in self._turns:
             starts, loads = self._done(turn, SwitchPhase.START), self._done(turn, SwitchPhase.PREPARE)
             if starts and loads:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, REACHED_NOBODY, Place, SeenCommand
+from ringhil.emulator.judge.findings import Findings, numbered, say
 from ringhil.emulator.judge.no_entry import NoEntry
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, ResultStatus
@@ -43,7 +44,7 @@ class Attempts:
         self._views, self._no_entry, self._fell_silent = views, no_entry, fell_silent
         self._patience, self._places = patience, set(places)
         self._out: dict[tuple[Place, bool], _Out] = {}  # the last launch of a context, and its last other command
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
@@ -59,14 +60,20 @@ class Attempts:
 
     def _again(self, last: _Out, command: SeenCommand, now: int) -> None:
         """It goes out again, not before an answer has had its time, and as the attempt that it is."""
-        what = f"a command to context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
+        what = say("a command to context {} of {}", command.context, numbered(command.gpu))
         before = 0 if last.anew else last.command.attempt
         waits = (self._patience + (command.amount if last.taken else 0)) * min(before + 1, _LONGEST)
         if now - last.at < waits:
-            self.wrong.append((f"{what} was asked for again after {now - last.at} cycles, not {waits}", now))
+            self.wrong.tell(
+                now,
+                "{} was asked for again after {found} cycles, not {expected}",
+                what,
+                found=now - last.at,
+                expected=waits,
+            )
         unseen = self._no_entry.time(command.gpu[0], last.at, now) > 0
         if command.attempt != before + 1 and not (unseen and command.attempt > before):
-            self.wrong.append((f"{what} is attempt {command.attempt}; attempt {before} was before", now))
+            self.wrong.tell(now, "{} is attempt {}; attempt {} was before", what, command.attempt, before)
 
     def passed_on(self, place: Place) -> None:
         """A driver outside speaks to this context: it asks in its own time."""

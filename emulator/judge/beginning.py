@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.findings import Findings, Value, say
 
 
 class TasksBegin:
@@ -24,20 +25,20 @@ class Beginning:
     def __init__(self, views: Sequence[CardView], silence: int, *, splits: bool) -> None:
         self._views, self._silence = views, silence
         self._awaited = splits
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def split(self, now: int) -> None:
         """The CPU splits the work."""
         missing = [view.name for view in self._views if not view.known]
         if self._awaited and missing and now < self._silence:
-            why = f"card {', '.join(missing)} has not reported, and {self._silence} cycles have not passed"
-            self.wrong.append((f"work is split at cycle {now}: {why}", now))
+            why = say(
+                "card {} has not reported, and {} cycles have not passed", Value(", ".join(missing)), self._silence
+            )
+            self.wrong.tell(now, "work is split at cycle {}: {}", now, why)
         self._awaited = False
 
     def look(self, now: int) -> None:
         """The CPU has done what follows from a message."""
         if self._awaited and (now > self._silence or all(view.known for view in self._views)):
-            self.wrong.append(
-                (f"at cycle {now} no work is split yet, though all cards have reported or had time to", now)
-            )
+            self.wrong.tell(now, "at cycle {} no work is split yet, though all cards have reported or had time to", now)
             self._awaited = False

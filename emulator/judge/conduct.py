@@ -10,6 +10,7 @@ from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.fence import Fence
+from ringhil.emulator.judge.findings import Findings, Name
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.hold_offs import HoldOffs
@@ -93,7 +94,7 @@ class Conduct:
         self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
         self._completed = self._fenced = 0
         self._done_at: int | None = None  # when all work was done
-        self._lingered: list[tuple[str, int]] = []
+        self._lingered = Findings()
         listen = server.observations.listen
         listen(FirmwareSaid, self._said)
         listen(FromFirmware, self._from_firmware)
@@ -136,7 +137,7 @@ class Conduct:
             return
         if isinstance(what, Rejected):
             self.told.rejects(o.cell)
-            self.rounds.rejected(o.cell, str(self._wiring.gpu_of(o.cell)), what, now)
+            self.rounds.rejected(o.cell, Name(str(self._wiring.gpu_of(o.cell))), what, now)
             if what.reason.ends_round:
                 self.pace.failed(*self._wiring.place(o.cell), now)
             return
@@ -184,7 +185,7 @@ class Conduct:
         self._runs(o.cell, o.cycle)
         if o.frame[0] == Report.KIND:
             card, gpu = self._wiring.place(o.cell)
-            name = f"{self._wiring.cards[card].name}.{gpu}"
+            name = Name(f"{self._wiring.cards[card].name}.{gpu}")
             self.noise.reported(o.cell, name, o.port, o.frame, o.cycle)
             self.rounds.reported(o.cell, name, o.frame, o.cycle)
         elif o.frame[0] == Keepalive.KIND and o.port in _RING and not cut_short(o.frame):
@@ -361,28 +362,27 @@ class Conduct:
             self.ledger.other(o.cycle)
 
     @property
-    def too_soon(self) -> list[tuple[str, int]]:
-        """What was taken back before its time, and when."""
+    def too_soon(self) -> Findings:
+        """What was taken back before its time."""
         parts = (self.switchovers, self.peers, self.holding, self.announcing, self.hold_offs, self.grants, self.ledger)
-        return sorted((found for part in parts for found in part.too_soon), key=lambda found: found[1])
+        return Findings.in_time(*(part.too_soon for part in parts))
 
     @property
-    def off_terms(self) -> list[tuple[str, int]]:
-        """What is wrong with leases and epochs, and when."""
-        return sorted([*self.grants.wrong, *self.holding.wrong], key=lambda found: found[1])
+    def off_terms(self) -> Findings:
+        """What is wrong with leases and epochs."""
+        return Findings.in_time(self.grants.wrong, self.holding.wrong)
 
     @property
-    def mistold(self) -> list[tuple[str, int]]:
-        """Messages that don't say what they must, and when."""
-        parts = (self.told.wrong, self.routes.wrong, self.answers.wrong, self.rounds.wrong, self.exits.wrong)
-        return sorted((found for part in (*parts, self.peers.mistold) for found in part), key=lambda found: found[1])
+    def mistold(self) -> Findings:
+        """Messages that don't say what they must."""
+        parts = (self.told, self.routes, self.answers, self.rounds, self.exits)
+        return Findings.in_time(*(part.wrong for part in parts), self.peers.mistold)
 
     @property
-    def uneven(self) -> list[tuple[str, int]]:
-        """What came too soon or too late, and when."""
+    def uneven(self) -> Findings:
+        """What came too soon or too late."""
         groups = (self.holding.uneven, self.gossip.uneven, self.peers.late)
-        parts = (*groups, self.pace.wrong, self.beginning.wrong, self._lingered)
-        return sorted((found for part in parts for found in part), key=lambda found: found[1])
+        return Findings.in_time(*groups, self.pace.wrong, self.beginning.wrong, self._lingered)
 
     def finish(self, horizon: int | None) -> None:
         """The run is over. `horizon`: the cycle up to which it is played even if all work is done; None: it ends when
@@ -390,7 +390,7 @@ class Conduct:
         now = self._kernel.now
         alone = not self._tasks  # they may have more to do than the work
         if horizon is not None and self._done_at is not None and alone and now > max(horizon, self._done_at):
-            self._lingered.append((f"the run went on to cycle {now}; all work was done at {self._done_at}", now))
+            self._lingered.tell(now, "the run went on to cycle {}; all work was done at {}", now, self._done_at)
         self.grants.finish(now)
         self.holding.finish(self._seats, now)
         self.peers.finish(now)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import NO_HOLDER, MemberFlag, MemberState, Role
@@ -17,7 +18,7 @@ class CpuAnswers:
         self._asked: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # number and sender, by cell
         self._holders: dict[int, tuple[int, int]] = {}  # rank and epoch of the lease that runs, by card
         self._epochs: dict[int, int] = {}  # of the last lease, by card
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def asked(self, cell: int, frame: bytes) -> None:
         """A keepalive has arrived from a GPU."""
@@ -36,25 +37,25 @@ class CpuAnswers:
 
     def sent(self, cell: int, seat: Seat, frame: bytes, now: int) -> None:
         """The CPU sends a keepalive to a GPU."""
-        self.wrong += [
-            (f"the CPU answered {seat.name} at cycle {now}: {problem}", now)
-            for problem in self._problems(cell, seat, frame)
-        ]
+        for problem in self._problems(cell, seat, frame):
+            self.wrong.tell(now, "the CPU answered {} at cycle {}: {}", seat.name, now, problem)
 
     def _problems(self, cell: int, seat: Seat, frame: bytes) -> Iterator[str]:
         f = Keepalive.HEAD.unpack_from(frame)
         _, card, flags, _, home, epoch, _, _, asker, role, _, _, state, _, _, echo, holder = f
         if (card, flags, home, role) != (seat.number, 0, seat.gpu, Role.ENTRY.code):
-            yield f"card, flags, home and role are {(card, flags, home, role)}"
+            yield say("card, flags, home and role are {}", (card, flags, home, role))
         asked = self._asked[cell]
         if (echo, asker) in asked:
             # What came before it and was not answered was lost, or damaged: it never will be.
             del asked[: asked.index((echo, asker)) + 1]
         else:
-            yield f"it answers keepalive {echo} of {asker:#x}, which has not come, or was answered"
+            yield say("it answers keepalive {} of {:#x}, which has not come, or was answered", echo, asker)
         runs = self._holders.get(seat.number)
         must = _FOLLOWER | (0 if runs is None else _GRANTING), NO_HOLDER if runs is None else runs[0]
         if (state, holder) != must:
-            yield f"state and holder are {(state, holder)}, must be {must}"
+            yield say("state and holder are {found}, must be {expected}", found=(state, holder), expected=must)
         if epoch < self._epochs.get(seat.number, 0):
-            yield f"it tells of epoch {epoch}, and has granted {self._epochs[seat.number]}"
+            yield say(
+                "it tells of epoch {found}, and has granted {expected}", found=epoch, expected=self._epochs[seat.number]
+            )

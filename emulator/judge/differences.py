@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.findings import Name, Value, joined, say
 from ringhil.emulator.judge.oracle import ServerTruth, shares
 from ringhil.emulator.judge.roles import RoleWatch
 
@@ -20,7 +21,7 @@ class Differences:
         """
         view, able = self._views[card], self._oracle.able(card)
         if able and (view.entry not in able or not view.reachable):
-            return f"no entry GPU of {list(able)}, but {view.entry}"
+            return say("no entry GPU of {}, but {}", list(able), view.entry)
         if not able and view.reachable and view.entry not in self._oracle.claiming(card):
             return "reachable, though none of its GPUs can be the entry"
         entry = view.entry if able or view.reachable else None
@@ -33,7 +34,11 @@ class Differences:
                 ("break", found, None if broken is None else (broken.after, broken.before)),
                 ("stranded", list(view.stranded), sorted(broken.stranded) if broken else []),
             ]
-        return "; ".join(f"{what} {found}, not {true}" for what, found, true in pairs if found != true) or None
+        return joined(
+            say("{} {found}, not {expected}", what, found=found, expected=true)
+            for what, found, true in pairs
+            if found != true
+        )
 
     def of_weight(self, card: int) -> str | None:
         """What differs in the weight that the CPU gives to the card, and in whom it takes for slow (R5)."""
@@ -42,8 +47,10 @@ class Differences:
             return None
         slow, weight = self._slow(card, view.entry), self._oracle.weight(card, view.entry)
         if view.degraded != slow:
-            return f"slow GPUs {sorted(view.degraded)}, not {sorted(slow)}"
-        return None if view.weight == weight else f"weight {view.weight}, not {weight}"
+            return say("slow GPUs {found}, not {expected}", found=sorted(view.degraded), expected=sorted(slow))
+        if view.weight != weight:
+            return say("weight {found}, not {expected}", found=view.weight, expected=weight)
+        return None
 
     def of_shares(self, units: int, found: tuple[int, ...]) -> str | None:
         """What differs in how the CPU splits `units` (R5); None also when it can't know the truth yet."""
@@ -58,7 +65,9 @@ class Differences:
             nameless = 4 * seen.count if view.members else 0
             weights.append(self._oracle.weight(card, entry) if self._named[card] else nameless)
         true = shares(units, weights)
-        return None if found == true else f"shares of the work {list(found)}, not {list(true)}"
+        if found == true:
+            return None
+        return say("shares of the work {found}, not {expected}", found=list(found), expected=list(true))
 
     def _slow(self, card: int, entry: int | None) -> frozenset[int]:
         slow = self._oracle.cards[card].degraded if self._named[card] else frozenset[int]()
@@ -69,13 +78,18 @@ class Differences:
         role, view = self._oracle.entries[card], self._views[card]
         if not self._oracle.able(card) and view.entry in self._oracle.claiming(card):
             return None
-        return None if view.entry in role.holders else f"entry GPU {view.entry}, not {_either(role.holders)}"
+        if view.entry in role.holders:
+            return None
+        return say("entry GPU {found}, not {expected}", found=view.entry, expected=_either(role.holders))
 
     def of_epoch(self, card: int, now: int) -> str | None:
         """What differs in the epoch of its entry GPU: each election must have raised it."""
         role, view = self._oracle.entries[card], self._views[card]
         if view.entry in role.holders and view.entry is not None and view.epoch < role.lowest(now):
-            return f"epoch {view.epoch} of entry GPU {view.entry}, not {role.lowest(now)} at least"
+            lowest = role.lowest(now)
+            return say(
+                "epoch {found} of entry GPU {}, not {expected} at least", view.entry, found=view.epoch, expected=lowest
+            )
         return None
 
     def of_link(self, group: int, role: RoleWatch) -> str | None:
@@ -84,16 +98,18 @@ class Differences:
         if not able and role.holder in self._oracle.claiming_across(group):
             return None
         if (role.holder not in able) if able else role.holder is not None:
-            return f"held by {role.holder}, can be held by {list(able)}"
+            return say("held by {}, can be held by {}", role.holder, list(able))
         if role.holder not in truth.holders:
-            return f"held by {role.holder}, not {_either(truth.holders)}"
+            return say("held by {found}, not {expected}", found=role.holder, expected=_either(truth.holders))
         return None
 
     def of_link_epoch(self, group: int, role: RoleWatch, now: int) -> str | None:
         """What differs in the epoch under which a link is held."""
         truth = self._oracle.links[group]
         if role.holder is not None and role.holder in truth.holders and role.epoch < truth.lowest(now):
-            return f"held under epoch {role.epoch}, not {truth.lowest(now)} at least"
+            return say(
+                "held under epoch {found}, not {expected} at least", found=role.epoch, expected=truth.lowest(now)
+            )
         return None
 
     def of_pair(self, group: int, holder: int | None, known: Mapping[int, frozenset[int]]) -> str | None:
@@ -108,10 +124,15 @@ class Differences:
             true = sorted({ends[holder]} & seen) if holder is not None else []
             if self._named[card] and sorted(known.get(card, frozenset())) != true:
                 found = sorted(known.get(card, frozenset()))
-                return f"boundary GPU of card {self._views[card].name} is {found}, not {true}"
+                return say(
+                    "boundary GPU of card {} is {found}, not {expected}",
+                    Name(self._views[card].name),
+                    found=found,
+                    expected=true,
+                )
         return None
 
 
 def _either(holders: frozenset[int | None]) -> str:
     gpus = sorted(gpu for gpu in holders if gpu is not None)
-    return " or ".join([*map(str, gpus), *(["nobody"] if None in holders else [])])
+    return Value(" or ".join([*map(str, gpus), *(["nobody"] if None in holders else [])]))

@@ -4,6 +4,7 @@ Judged is what follows from the faults alone: at power-up the first one listed; 
 under way, nobody but who holds the role: it is not taken from a holder that can keep it.
 """
 
+from ringhil.emulator.judge.findings import Findings
 from ringhil.emulator.judge.watch import Watch
 from ringhil.protocol.wire import Role
 
@@ -14,7 +15,7 @@ class Elections:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._oracle = watch.oracle
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def elected(self, role: Role, number: int, gpu: int, now: int) -> None:
         """A member of a card, or of a link between cards, has taken its role up."""
@@ -32,4 +33,6 @@ class Elections:
             return
         watched = self._watch.cards[number].role if entry else self._watch.links[number]
         must = " or ".join(str(holder) for holder in sorted(truth.holders, key=str))
-        self.wrong.append((f"{watched.name} at cycle {now}: GPU {gpu} was elected, not {must}", now))
+        self.wrong.tell(
+            now, "{} at cycle {}: GPU {found} was elected, not {expected}", watched.name, now, found=gpu, expected=must
+        )

@@ -6,6 +6,7 @@ looked at when the next census is accepted, and at the end of the run.
 
 from collections.abc import Callable
 
+from ringhil.emulator.judge.findings import Findings, Value, say
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted
 
@@ -16,7 +17,7 @@ class Exits:
     def __init__(self, wiring: Wiring, peek: Callable[[int, str], int]) -> None:
         self._wiring, self._peek = wiring, peek
         self._due: dict[int, tuple[int, int]] = {}  # by cell: what must be there, since when
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def counted(self, cell: int, what: Counted, now: int) -> None:
         """Its firmware has accepted a census."""
@@ -45,8 +46,10 @@ class Exits:
         found = self._peek(cell, "exits")
         if found != must:
             name = self._wiring.gpu_of(cell)
-            text = f"it lets frames enter for {_names(found)}; its census of cycle {since} found {_names(must)}"
-            self.wrong.append((f"{name} at cycle {now}: {text}", now))
+            text = say(
+                "it lets frames enter for {}; its census of cycle {} found {}", _names(found), since, _names(must)
+            )
+            self.wrong.tell(now, "{} at cycle {}: {}", name, now, text)
 
 
 def _cards(bits: int) -> list[int]:
@@ -54,4 +57,4 @@ def _cards(bits: int) -> list[int]:
 
 
 def _names(bits: int) -> str:
-    return f"cards {_cards(bits)}" if bits else "none"
+    return Value(f"cards {_cards(bits)}" if bits else "none")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.judge.findings import Finding, Judged, say
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
@@ -13,7 +14,7 @@ from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import Check, Expectation, GpuRef, LinkRef, When
 
-UNTOLD = "expected "  # how what can't be told of `expect` begins
+EXPECT = "expectation"  # the promise of what a scenario expects
 
 
 @dataclass
@@ -24,6 +25,7 @@ class _Item:
     found: str = "nothing yet"
     uncounted: set[str] = field(default_factory=set)  # cards whose first accepted count it waits for
     at: int = 0  # cycle at which it came true
+    failed: int | None = None  # cycle at which what has to hold always did not
     too_early: int | None = None  # the same, before an event struck that it must outlive
 
 
@@ -129,17 +131,26 @@ class Expectations:
             if item.ok is None:
                 item.ok, item.found = self._held(item)
         return tuple(
-            Expected(item.index, bool(item.ok), item.expectation.line, _text(item.expectation, told), item.found)
+            Expected(
+                item.index,
+                bool(item.ok),
+                item.expectation.line,
+                _text(item.expectation, told),
+                item.found,
+                item.failed,
+                f"{EXPECT}: {item.expectation.kind}: {', '.join(sorted({check.KEY for check in told}))}",
+            )
             for item in self._items
             if (told := [check for check in item.expectation.checks if not check.untold(self._findings)])
         )
 
-    def untold(self) -> Iterator[str]:
+    def untold(self) -> Iterator[Finding]:
         """What this run can't tell, and why."""
         for item in self._items:
             for check in item.expectation.checks:
                 if why := check.untold(self._findings):
-                    yield f"{UNTOLD}{_text(item.expectation, [check])}: {why}"
+                    text = say("expected {}: {}", _text(item.expectation, [check]), why)
+                    yield Finding(text, promise=EXPECT, judged=Judged.NOT_JUDGED)
 
     def _watch(self, item: _Item) -> None:
         """What has to hold at every cycle: if it doesn't at this one, that settles it."""
@@ -149,7 +160,7 @@ class Expectations:
             return
         ok, found = self._judge(always)
         if not ok:
-            item.ok, item.found = False, f"{found} at cycle {now}"
+            item.ok, item.found, item.failed = False, f"{found} at cycle {now}", now
 
     def _held(self, item: _Item) -> tuple[bool, str]:
         """Nothing was found against what has to hold always; it counts only when there was something to look at."""

@@ -9,6 +9,7 @@ the end of the run.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings, Name, Value, say
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.registers import ControlBit
@@ -40,7 +41,7 @@ class Fence:
     ) -> None:
         self._wiring, self._peek, self._remind = wiring, peek, remind
         self._lives = {cell: _Life(0) for cell, _ in seats}
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def holds(self, cell: int, role: Role, now: int) -> None:
         """It has been elected, or has granted a lease."""
@@ -66,13 +67,20 @@ class Fence:
             return
         control, crossings, exits = (self._peek(cell, name) for name in ("control", "crossings", "exits"))
         bits, cards = self._must(cell, life.holds)
-        held = f"it holds {' and '.join(sorted(map(str, life.holds))) or 'no role'} since {life.since}"
+        held = say("it holds {} since {}", " and ".join(sorted(map(str, life.holds))) or "no role", life.since)
         if control & _JUDGED != bits:
-            self._tell(cell, life, now, f"`control` is {ControlBit.show(control)}", ControlBit.show(bits), held)
+            self._tell(
+                cell,
+                life,
+                now,
+                say("`control` is {}", Value(ControlBit.show(control))),
+                Value(ControlBit.show(bits)),
+                held,
+            )
         elif crossings != cards:
-            self._tell(cell, life, now, f"`crossings` is {crossings:#x}", f"{cards:#x}", held)
+            self._tell(cell, life, now, say("`crossings` is {:#x}", crossings), Value(f"{cards:#x}"), held)
         elif exits and Role.ENTRY not in life.holds:
-            self._tell(cell, life, now, f"`exits` is {exits:#x}", "0", held)
+            self._tell(cell, life, now, say("`exits` is {:#x}", exits), Value("0"), held)
 
     def finish(self, now: int) -> None:
         """The run is over."""
@@ -97,5 +105,12 @@ class Fence:
 
     def _tell(self, cell: int, life: _Life, now: int, found: str, must: str, held: str) -> None:
         life.told = True
-        text = f"{self._wiring.gpu_of(cell)} at cycle {now}: {found}, must be {must}: {held}"
-        self.wrong.append((text, now))
+        text = say(
+            "{} at cycle {}: {found}, must be {expected}: {}",
+            Name(str(self._wiring.gpu_of(cell))),
+            now,
+            held,
+            found=found,
+            expected=must,
+        )
+        self.wrong.tell(now, text)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, SwitchPlan
 from ringhil.emulator.judge.commands_seen import Gpu, Place, SeenCommand
+from ringhil.emulator.judge.findings import say
 from ringhil.emulator.scenario import SwitchPolicyName
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, ResultStatus
@@ -66,21 +67,23 @@ class FreedParts:
         elif command.compute is Compute.DESTROY:
             del self._there[command.place]
             if process.freed < len(process.to_free):
-                what = f"gives back {process.freed} of its {len(process.to_free)} parts before its context goes"
-                self._found.append((command.gpu, f"cycle {now}: request {process.number} {what}", now))
+                what = say("gives back {} of its {} parts before its context goes", process.freed, len(process.to_free))
+                self._found.append(
+                    (command.gpu, say("cycle {cycle}: request {} {}", process.number, what, cycle=now), now)
+                )
 
     def _free(self, process: _Process, command: SeenCommand, now: int) -> None:
-        name, order = f"cycle {now}: request {process.number}", process.freed
+        name, order = say("cycle {cycle}: request {}", process.number, cycle=now), process.freed
         process.freed += 1
         if order >= len(process.to_free):
-            self._found.append((command.gpu, f"{name} gives back more parts than it has", now))
+            self._found.append((command.gpu, say("{} gives back more parts than it has", name), now))
             return
         launches, pages = process.to_free[order]
         if command.amount != pages:
-            what = f"{name} gives back {command.amount} pages of a part that has {pages}"
+            what = say("{} gives back {} pages of a part that has {}", name, command.amount, pages)
             self._found.append((command.gpu, what, now))
         if process.ended < launches:
-            self._early.append((process, launches, command.gpu, f"{name} gives back a part that still runs", now))
+            self._early.append((process, launches, command.gpu, say("{} gives back a part that still runs", name), now))
 
     def _look(self, now: int) -> None:
         for process, launches, gpu, what, at in self._early:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.findings import Findings, numbered, say
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -31,7 +32,7 @@ class GivenBack:
         self._silent: set[Place] = set()  # many attempts of the last command were not answered
         self._spoken: set[Place] = set()  # a driver outside has spoken to it: that is told of its task
         self._passed_on: tuple[Place, int] | None = None
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
         self.doubts: list[str] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:
@@ -85,15 +86,17 @@ class GivenBack:
     def finish(self, now: int, *, ended: bool) -> None:
         """The run is over. `ended`: so are all tasks."""
         for place in sorted(self._there) if ended else ():
-            what = f"context {place[2]} of GPU {place[1]}, card {place[0]} was not destroyed when its task had ended"
+            what = say("context {} of {} was not destroyed when its task had ended", place[2], numbered(place[:2]))
             if place in self._silent & self._spoken:
                 continue
             if place in self._silent:
-                self.doubts.append(f"{what}: {MANY_ATTEMPTS} attempts to ask for something there were not answered")
+                self.doubts.append(
+                    say("{}: {} attempts to ask for something there were not answered", what, MANY_ATTEMPTS)
+                )
             elif self._unreached(place[0], now):
-                self.doubts.append(f"{what}: nobody has reached its card for long")
+                self.doubts.append(say("{}: nobody has reached its card for long", what))
             else:
-                self.wrong.append((what, now))
+                self.wrong.tell(now, what)
 
     def lost_from(self, gpu: Gpu, since: int) -> int | None:
         """The first cycle from then on in which an answer says, or that there is none, that this GPU has lost its

@@ -1,5 +1,6 @@
 """Wardens of a link between cards go on telling each other of their leases, and never fall silent."""
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.seats import Seat
 
 
@@ -8,7 +9,7 @@ class Gossip:
 
     def __init__(self) -> None:
         self._last: dict[int, tuple[Seat, int]] = {}
-        self.uneven: list[tuple[str, int]] = []
+        self.uneven = Findings()
 
     def sent(self, cell: int, seat: Seat, now: int) -> None:
         """It sends a keepalive round the ring."""
@@ -27,5 +28,5 @@ class Gossip:
     def _look(self, cell: int, now: int) -> None:
         seat, last = self._last.get(cell, (None, now))
         if seat is not None and now - last > seat.times.interval:
-            silent = f"{seat.name} told the other wardens nothing from cycle {last} to {now}"
-            self.uneven.append((f"{silent}; it does every {seat.times.interval} cycles", now))
+            silent = say("{} told the other wardens nothing from cycle {} to {}", seat.name, last, now)
+            self.uneven.tell(now, "{}; it does every {} cycles", silent, seat.times.interval)

@@ -11,6 +11,7 @@ Messages are looked at when they arrive, and count when their receiver reads the
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.mail import Alive, Ask
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.seats import Seat
@@ -57,8 +58,8 @@ class Grants:
         self._books: dict[_Key, _Book] = {}
         self._highest: dict[tuple[Role, int], int] = {}
         self._ended: set[tuple[Role, int]] = set()
-        self.wrong: list[tuple[str, int]] = []
-        self.too_soon: list[tuple[str, int]] = []
+        self.wrong = Findings()
+        self.too_soon = Findings()
         for seat in seats:
             if seat.grants and len(seat.members) > 1:
                 self._book(seat).quiet_until = 2 * seat.times.skew
@@ -92,9 +93,15 @@ class Grants:
         asker = self._name(seat, seat.rank)
         if answer.lease not in waits:
             right = " or ".join(map(str, sorted(waits)))
-            self._tell(seat, now, f"{asker} was refused for {answer.lease} cycles, must be {right}")
+            self._tell(
+                seat,
+                now,
+                say("{} was refused for {found} cycles, must be {expected}", asker, found=answer.lease, expected=right),
+            )
         elif not answer.lease and epoch > answer.epoch:
-            self._tell(seat, now, f"{asker} was refused epoch {epoch}, and {answer.epoch} is the highest known")
+            self._tell(
+                seat, now, say("{} was refused epoch {}, and {} is the highest known", asker, epoch, answer.epoch)
+            )
 
     def _waits(self, seat: Seat, book: _Book, now: int, elsewhere: dict[int, int]) -> set[int]:
         """For how many cycles a claim has to be refused. Of a renewal that is read in this very cycle the grantor may
@@ -113,7 +120,7 @@ class Grants:
     def _unanswered(self, seat: Seat, book: _Book, now: int) -> None:
         for at, rank, epoch in book.asked:
             if at < now:
-                self._tell(seat, at, f"{self._name(seat, rank)} asked for epoch {epoch}, and was not answered")
+                self._tell(seat, at, say("{} asked for epoch {}, and was not answered", self._name(seat, rank), epoch))
         book.asked = [claim for claim in book.asked if claim[0] >= now]
 
     def granted(self, seat: Seat, what: Granted, now: int, elsewhere: dict[int, int] | None) -> None:
@@ -122,21 +129,27 @@ class Grants:
         book, group = self._book(seat), (seat.role, seat.number)
         holder = self._name(seat, what.rank)
         if book.rank is not None:
-            self._tell(seat, now, f"{holder} was granted a lease while another one runs")
+            self._tell(seat, now, say("{} was granted a lease while another one runs", holder))
         if book.anew is not None and (book.anew, book.last) != (now, what.rank):
-            self._tell(seat, now, f"{self._name(seat, book.last)} lost its lease, which it had not given back")
+            self._tell(seat, now, say("{} lost its lease, which it had not given back", self._name(seat, book.last)))
         book.anew = None
         if book.last not in (None, what.rank) and now < book.free_at:
-            self._tell(seat, now, f"{holder} was granted a lease {book.free_at - now} cycles too early")
+            self._tell(seat, now, say("{} was granted a lease {} cycles too early", holder, book.free_at - now))
         for gpu, until in (elsewhere or {}).items():
-            self._tell(seat, now, f"{holder} was granted a lease; that of warden {gpu} may run until cycle {until}")
+            self._tell(
+                seat, now, say("{} was granted a lease; that of warden {} may run until cycle {}", holder, gpu, until)
+            )
         if now < book.quiet_until:
-            self.too_soon.append(
-                (f"warden {seat.name} granted a lease at cycle {now}; it grants none before {book.quiet_until}", now)
+            self.too_soon.tell(
+                now, "warden {} granted a lease at cycle {}; it grants none before {}", seat.name, now, book.quiet_until
             )
         lease = seat.times.lease
         if what.until != now + lease:
-            self._tell(seat, now, f"{holder} was granted {what.until - now} cycles, not {lease}")
+            self._tell(
+                seat,
+                now,
+                say("{} was granted {found} cycles, not {expected}", holder, found=what.until - now, expected=lease),
+            )
         self._judge_epoch(seat, book, what, now)
         self._highest[group] = max(self._highest.get(group, 0), what.epoch)
         book.rank = book.last = what.rank
@@ -149,11 +162,15 @@ class Grants:
         most = highest + 1 + (what.rank - highest) % count
         holder = self._name(seat, what.rank)
         if (what.epoch - 1) % count != what.rank:
-            self._tell(seat, now, f"{holder} was granted epoch {what.epoch}, which is another member's")
+            self._tell(seat, now, say("{} was granted epoch {}, which is another member's", holder, what.epoch))
         elif what.epoch <= book.epoch:
-            self._tell(seat, now, f"{holder} was granted epoch {what.epoch}, and {book.epoch} was granted before")
+            self._tell(
+                seat, now, say("{} was granted epoch {}, and {} was granted before", holder, what.epoch, book.epoch)
+            )
         elif what.epoch > most:
-            self._tell(seat, now, f"{holder} was granted epoch {what.epoch}; the next one of its rank is {most}")
+            self._tell(
+                seat, now, say("{} was granted epoch {}; the next one of its rank is {}", holder, what.epoch, most)
+            )
 
     def lapsed(self, seat: Seat, what: Lapsed, now: int) -> None:
         """A lease has ended for its grantor."""
@@ -168,10 +185,10 @@ class Grants:
             book.free_at = book.until + guard
         if what.why is LeaseEnd.LEASE:
             if now != book.until:
-                self._tell(seat, now, f"the lease of {holder} ended; it lasts until {book.until}")
+                self._tell(seat, now, say("the lease of {} ended; it lasts until {}", holder, book.until))
             role = self._roles[seat.role, seat.number]
             if role.holders.get(self._electing[seat.role, seat.number, what.rank]) == what.epoch:
-                self._tell(seat, now, f"the lease of {holder} ended, and it still holds the role")
+                self._tell(seat, now, say("the lease of {} ended, and it still holds the role", holder))
         book.rank = None
 
     def booted(self, seat: Seat, now: int) -> None:
@@ -191,12 +208,14 @@ class Grants:
             book.renew(now, seat.times.lease)
             if book.rank is not None and now > book.until:
                 self._tell(
-                    seat, now, f"the lease of {self._name(seat, book.rank)} still runs; it ended at {book.until}"
+                    seat,
+                    now,
+                    say("the lease of {} still runs; it ended at {}", self._name(seat, book.rank), book.until),
                 )
 
     def _name(self, seat: Seat, rank: int | None) -> str:
         gpu = None if rank is None else self._electing.get((seat.role, seat.number, rank))
-        return "nobody" if gpu is None else f"GPU {gpu}"
+        return "nobody" if gpu is None else say("GPU {}", gpu)
 
     def _tell(self, seat: Seat, now: int, what: str) -> None:
-        self.wrong.append((f"{self._roles[seat.role, seat.number].name} at cycle {now}: {what}", now))
+        self.wrong.tell(now, "{} at cycle {}: {}", self._roles[seat.role, seat.number].name, now, what)

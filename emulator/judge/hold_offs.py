@@ -9,6 +9,7 @@ could ask again: its lease was over, and its grantor answered.
 
 from dataclasses import dataclass
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.reasons import LeaseEnd
@@ -38,7 +39,7 @@ class HoldOffs:
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
         self._members: dict[tuple[int, Role], _Member] = {}
-        self.too_soon: list[tuple[str, int]] = []
+        self.too_soon = Findings()
 
     def boots(self, cell: int, seat: Seat, now: int) -> None:
         """It speaks for the first time since its GPU has failed."""
@@ -76,20 +77,20 @@ class HoldOffs:
         member = self._of(cell, seat)
         if now >= member.until:
             return
-        asked = f"{seat.name} asked for the {seat.role} role at cycle {now}"
+        asked = say("{} asked for the {} role at cycle {}", seat.name, seat.role, now)
         if self._peers.hears_one(cell, seat, now) is False:
             if member.lost_at is not None and member.up_since <= now:
                 until = max(member.lost_at, member.up_since) + seat.all_turns
                 if now < until:
-                    lost = f"its lease ran out at {member.lost_at}, and it hears nobody"
-                    self.too_soon.append((f"{asked}; {lost}: it waits until {until}", now))
+                    lost = say("its lease ran out at {}, and it hears nobody", member.lost_at)
+                    self.too_soon.tell(now, "{}; {}: it waits until {}", asked, lost, until)
             return
         vacant = self._peers.vacant_since(cell, seat, now)
         if vacant is None:
             return
         until = min(member.until, max(vacant, member.boot) + seat.times.lease)
         if now < until:
-            self.too_soon.append((f"{asked}; until {until} it leaves it to others, of which it hears one", now))
+            self.too_soon.tell(now, "{}; until {} it leaves it to others, of which it hears one", asked, until)
 
     def stopped(self, cell: int, seat: Seat) -> None:
         """Its GPU has failed."""

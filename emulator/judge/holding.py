@@ -7,6 +7,7 @@ the grantor go out at an even pace.
 
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.mail import Alive, Ask
 from ringhil.emulator.judge.seats import Seat
 from ringhil.firmware.observations import Deposed
@@ -36,9 +37,9 @@ class Holding:
 
     def __init__(self) -> None:
         self._members: dict[tuple[int, Role], _Member] = {}
-        self.wrong: list[tuple[str, int]] = []
-        self.too_soon: list[tuple[str, int]] = []
-        self.uneven: list[tuple[str, int]] = []
+        self.wrong = Findings()
+        self.too_soon = Findings()
+        self.uneven = Findings()
 
     def sent(self, cell: int, seat: Seat, message: Alive | Ask, now: int) -> None:
         """It sends a message to its grantor."""
@@ -54,17 +55,23 @@ class Holding:
             member.claims[message.sequence] = now
             until, why = member.not_before
             if now < until:
-                self.too_soon.append(
-                    (f"{seat.name} asked for the {seat.role} role at cycle {now}; {why} it waits until {until}", now)
+                self.too_soon.tell(
+                    now,
+                    "{} asked for the {} role at cycle {}; {} it waits until {}",
+                    seat.name,
+                    seat.role,
+                    now,
+                    why,
+                    until,
                 )
 
     def _first(self, seat: Seat, now: int) -> None:
         """At power-up they ask one after the other, the first one listed at once."""
         turn = seat.rank * seat.times.skew
         if now < turn:
-            self.too_soon.append((f"{seat.name} asked for the entry role at cycle {now}; its turn is {turn}", now))
+            self.too_soon.tell(now, "{} asked for the entry role at cycle {}; its turn is {}", seat.name, now, turn)
         elif not seat.rank and now:
-            self.uneven.append((f"{seat.name} asked for the entry role at cycle {now}, and not at power-up", now))
+            self.uneven.tell(now, "{} asked for the entry role at cycle {}, and not at power-up", seat.name, now)
 
     def _of(self, cell: int, seat: Seat) -> _Member:
         member = self._members.get((cell, seat.role))
@@ -81,8 +88,13 @@ class Holding:
     def _keepalive(self, member: _Member, seat: Seat, message: Alive, now: int) -> None:
         t = seat.times
         if member.last is not None and not t.interval - t.jitter <= now - member.last <= t.interval:
-            gap = f"{now - member.last} cycles after the last, not {t.interval - t.jitter} to {t.interval}"
-            self.uneven.append((f"{seat.name} sent a keepalive of the {seat.role} role at cycle {now}: {gap}", now))
+            gap = say(
+                "{found} cycles after the last, not {expected} to {}",
+                t.interval,
+                found=now - member.last,
+                expected=t.interval - t.jitter,
+            )
+            self.uneven.tell(now, "{} sent a keepalive of the {} role at cycle {}: {}", seat.name, seat.role, now, gap)
         member.last = now
         member.sent[message.sequence] = now, message.epoch if message.holding else None
         while len(member.sent) > t.multiplier + 1:
@@ -104,7 +116,7 @@ class Holding:
         member = self._of(cell, seat)
         asked = member.claims.get(member.grants.get(epoch, -1))
         if asked is None:
-            self._tell(seat, now, f"it holds epoch {epoch}, which it was not granted")
+            self._tell(seat, now, say("it holds epoch {}, which it was not granted", epoch))
         member.epoch, member.until = epoch, (now if asked is None else asked) + seat.times.lease
         member.answers, member.claims, member.grants = [], {}, {}
 
@@ -115,7 +127,9 @@ class Holding:
             # Of what is read in that very cycle it may know or not.
             ends = [self._until(member, seat, now - 1), self._until(member, seat, now)]
             if now not in ends:
-                self._tell(seat, now, f"it gave up the lease of epoch {what.epoch}, which lasts until {ends[1]}")
+                self._tell(
+                    seat, now, say("it gave up the lease of epoch {}, which lasts until {}", what.epoch, ends[1])
+                )
             if len(seat.members) > 1:
                 member.not_before = now + seat.turn, "after its lease ran out"
         member.epoch = None
@@ -140,10 +154,10 @@ class Holding:
             if not member.running or member.last is None:
                 continue
             if now - member.last > seat.times.interval:
-                silent = f"{seat.name} has sent no keepalive of the {role} role since cycle {member.last}"
-                self.uneven.append((f"{silent}; now it is {now}", now))
+                silent = say("{} has sent no keepalive of the {} role since cycle {}", seat.name, role, member.last)
+                self.uneven.tell(now, "{}; now it is {}", silent, now)
             if member.epoch is not None and now > self._until(member, seat, now):
-                self._tell(seat, now, f"it still holds epoch {member.epoch}, whose lease is over")
+                self._tell(seat, now, say("it still holds epoch {}, whose lease is over", member.epoch))
 
     def _tell(self, seat: Seat, now: int, what: str) -> None:
-        self.wrong.append((f"{seat.name} ({seat.role} role) at cycle {now}: {what}", now))
+        self.wrong.tell(now, "{} ({} role) at cycle {}: {}", seat.name, seat.role, now, what)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, TWINS, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.findings import Findings, numbered, say
 from ringhil.emulator.judge.turn_orders import SLOWER
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
@@ -54,8 +55,8 @@ class Isolation:
         self._changing: dict[Gpu, dict[int, int]] = {}
         self._stirred: dict[Gpu, int] = {}
         self._gone: dict[Gpu, int] = {}  # when all contexts were
-        self.memory: list[tuple[str, int]] = []
-        self.launches: list[tuple[str, int]] = []
+        self.memory = Findings()
+        self.launches = Findings()
         self.ended: dict[tuple[Gpu, int], int] = {}  # launches that were done, by GPU and context
         self.ran: dict[tuple[Gpu, int], int] = {}  # cycles that launches had, by GPU and context
         self._slow: set[Gpu] = set()
@@ -153,20 +154,20 @@ class Isolation:
             if status == ResultStatus.DONE.code:
                 contexts[command.context] = _Context(0, command.amount)
             return
-        what = f"context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
+        what = say("context {} of {}", command.context, numbered(command.gpu))
         if command.compute is Compute.DESTROY and status == ResultStatus.DONE.code:
             self._come_no_more(command.gpu, command.context)
         if mine is None:
             late = command.compute is Compute.DESTROY or sent.at <= self._gone.get(command.gpu, sent.at)
             if not late and command.gpu not in self._unknown:
-                self.memory.append((f"{what} goes on, though its GPU has left the ring since it was created", now))
+                self.memory.tell(now, "{} goes on, though its GPU has left the ring since it was created", what)
             if command.place in self._dropped:
                 self._dropped.discard(command.place)
-                self.doubts.append(f"what {what} says: {TWINS}")
+                self.doubts.append(say("what {} says: {}", what, TWINS))
             return
         others = sum(each.held for number, each in contexts.items() if number != command.context)
         if status == ResultStatus.OVER_LIMIT.code and mine.held + command.amount <= mine.limit:
-            self.memory.append((f"{what} was refused {command.amount} pages that its limit allows", now))
+            self.memory.tell(now, "{} was refused {} pages that its limit allows", what, command.amount)
         elif status == ResultStatus.NO_MEMORY.code:
             most = (
                 others
@@ -175,46 +176,53 @@ class Isolation:
                 + command.amount
             )
             if most <= self._memory:
-                refused = f"{what} was refused {command.amount} pages that the GPU has"
+                refused = say("{} was refused {} pages that the GPU has", what, command.amount)
                 if command.gpu in self._unknown:
-                    self.doubts.append(f"{refused}: {TWINS}")
+                    self.doubts.append(say("{}: {}", refused, TWINS))
                 else:
-                    self.memory.append((refused, now))
+                    self.memory.tell(now, refused)
         elif status == ResultStatus.INVALID.code and command.compute is Compute.FREE and command.amount <= mine.held:
-            self.memory.append((f"{what} couldn't free {command.amount} pages that it holds", now))
+            self.memory.tell(now, "{} couldn't free {} pages that it holds", what, command.amount)
         elif status == ResultStatus.INVALID.code and command.compute is Compute.COPY and command.amount < mine.held:
-            self.memory.append((f"{what} couldn't have data in page {command.amount}, and holds {mine.held}", now))
+            self.memory.tell(now, "{} couldn't have data in page {}, and holds {}", what, command.amount, mine.held)
         elif command.compute is Compute.QUERY:
             if status == ResultStatus.DONE.code:
                 self._asked(sent, mine, result, what, now)
         elif status == ResultStatus.DONE.code:
             self._done(command, mine, result, what, now)
             if others + mine.held > self._memory:
-                self.memory.append((f"{what} and the others hold more than there is", now))
+                self.memory.tell(now, "{} and the others hold more than there is", what)
             if command.compute is Compute.DESTROY:
                 del contexts[command.context]
 
     def _done(self, command: SeenCommand, mine: _Context, result: Result, what: str, now: int) -> None:
         if command.compute is Compute.COPY and command.amount >= mine.held:
-            self.memory.append((f"{what} has data in page {command.amount}, and holds {mine.held}", now))
+            self.memory.tell(now, "{} has data in page {}, and holds {}", what, command.amount, mine.held)
         if command.compute not in _OF_MEMORY:
             return
         if command.compute is Compute.CONFIGURE:
             if command.key != MANAGER:
-                self.memory.append((f"{what} was given {command.amount} pages by who doesn't manage the GPU", now))
+                self.memory.tell(now, "{} was given {} pages by who doesn't manage the GPU", what, command.amount)
             mine.limit = command.amount
         elif command.compute is Compute.ALLOCATE:
             mine.held += command.amount
             if mine.held > mine.limit:
-                self.memory.append((f"{what} holds {mine.held} pages, and may hold {mine.limit}", now))
+                self.memory.tell(now, "{} holds {} pages, and may hold {}", what, mine.held, mine.limit)
         else:
             mine.held -= command.amount if command.compute is Compute.FREE else mine.held
         self._says(mine, result, what, now)
 
     def _says(self, mine: _Context, result: Result, what: str, now: int) -> None:
         if not mine.lost and result.digest != mine.held << 32 | mine.limit:
-            said = f"{result.digest >> 32} of {result.digest & 0xFFFFFFFF}"
-            self.memory.append((f"{what} says that it holds {said} pages; it is {mine.held} of {mine.limit}", now))
+            said = say("{} of {}", result.digest >> 32, result.digest & 0xFFFFFFFF)
+            self.memory.tell(
+                now,
+                "{} says that it holds {found} pages; it is {expected} of {}",
+                what,
+                mine.limit,
+                found=said,
+                expected=mine.held,
+            )
 
     # ------------------------------------------------------------------------------------------------------ questions
 
@@ -237,8 +245,8 @@ class Isolation:
         quiet = not self._changing.get(gpu) and self._stirred.get(gpu, 0) <= sent.at
         known = quiet and gpu not in self._unknown and not any(each.lost for each in contexts)
         if there != self._memory or (known and held != mine):
-            text = f"GPU {gpu[1]}, card {gpu[0]} says that it holds {held} of {there} pages"
-            self.memory.append((f"{text}; it is {mine} of {self._memory}", now))
+            text = say("{} says that it holds {} of {} pages", numbered(gpu), held, there)
+            self.memory.tell(now, "{found}; it is {expected} of {}", self._memory, found=text, expected=mine)
 
     # ----------------------------------------------------------------------------------------------------- launches
 
@@ -253,22 +261,22 @@ class Isolation:
         if result.status == ResultStatus.CANCELLED.code:
             return
         self.ended[place] = self.ended.get(place, 0) + 1
-        what = f"a launch of context {command.context} of GPU {command.gpu[1]}, card {command.gpu[0]}"
+        what = say("a launch of context {} of {}", command.context, numbered(command.gpu))
         least, most = command.amount, SLOWER * command.amount
         if self._changed.get(command.gpu, -1) < sent.at:  # it was as fast from its beginning to its end
             least = most = most if sent.slow else least
         if result.digest or result.cycles < least:
-            self._tell_launch(command.gpu, f"{what} ended after {result.cycles} of {least} cycles", now)
+            self._tell_launch(command.gpu, say("{} ended after {} of {} cycles", what, result.cycles, least), now)
         elif result.cycles > most:
-            text = f"{what} had {result.cycles} cycles of the engine; it asked for {most}"
+            text = say("{} had {} cycles of the engine; it asked for {}", what, result.cycles, most)
             self._tell_launch(command.gpu, text, now)
 
     def _tell_launch(self, gpu: Gpu, what: str, now: int) -> None:
         """Another one may have worked, and been slow, or not."""
         if gpu in self._unknown:
-            self.doubts.append(f"{what}: {TWINS}")
+            self.doubts.append(say("{}: {}", what, TWINS))
         else:
-            self.launches.append((what, now))
+            self.launches.tell(now, what)
 
     def _over(self, command: SeenCommand, result: Result, now: int) -> None:
         context = self._contexts.get(command.gpu, {}).get(command.context)
@@ -282,4 +290,10 @@ class Isolation:
     def _asked_run_time(self, sent: _Sent, mine: _Context, result: Result, what: str, now: int) -> None:
         """What launches have had, when all of them were known to be over before it was asked."""
         if not mine.launches and mine.quiet <= sent.at and result.digest != mine.ran:
-            self.launches.append((f"{what} says that it ran for {result.digest} cycles; it was {mine.ran}", now))
+            self.launches.tell(
+                now,
+                "{} says that it ran for {found} cycles; it was {expected}",
+                what,
+                found=result.digest,
+                expected=mine.ran,
+            )

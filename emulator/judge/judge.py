@@ -5,9 +5,9 @@ from dataclasses import replace
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.conduct import Conduct
+from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.expectations import Expectations
 from ringhil.emulator.judge.horizon import horizon
-from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.memory_watch import MemoryWatch
 from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, OK

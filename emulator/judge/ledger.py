@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.workload import WorkUnits
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Findings, Name, say
 from ringhil.emulator.judge.oracle import digest
 from ringhil.emulator.judge.recount import Recount
 from ringhil.emulator.judge.turns import Turns
@@ -84,9 +85,9 @@ class Ledger:
         self._first_sent = 0  # units that have been begun
         self._begun: list[int] = []  # by card: units that were begun since the last split
         self.count = Recount()
-        self.wrong: list[tuple[str, int]] = []
-        self.too_soon: list[tuple[str, int]] = []
-        self.idle: list[tuple[str, int]] = []  # who was left without work, and when
+        self.wrong = Findings()
+        self.too_soon = Findings()
+        self.idle = Findings()  # who was left without work, and when
 
     def sent(self, card: int, gpu: int) -> int:
         """Units that a GPU was sent since the last split, further attempts included."""
@@ -121,8 +122,8 @@ class Ledger:
         if self._shares is not None and attempt == 1:
             self._begun[card] += 1
             if self._begun[card] > self._shares[card]:
-                what = f"unit {unit} was sent to {self._name(where)} at cycle {now}"
-                self._tell(now, f"{what}, and the share of its card is {self._shares[card]} of those not begun")
+                what = say("unit {} was sent to {} at cycle {}", unit, self._name(where), now)
+                self._tell(now, say("{}, and the share of its card is {} of those not begun", what, self._shares[card]))
         self._free[via] = max(self._free[via], now) + _flits(length)
         slow = gpu in self._views[card].degraded
         s = self._settings
@@ -174,7 +175,7 @@ class Ledger:
         self.count.wrong += 1
         begun = result.unit in self._attempts or result.unit in self._out
         if begun and self._work is not None and result.digest == digest(self._work.read(result.unit)):
-            self.wrong.append((f"a right result of unit {result.unit} was not accepted at cycle {now}", now))
+            self.wrong.tell(now, "a right result of unit {} was not accepted at cycle {}", result.unit, now)
         self._fail(result, now)
         gpu = (result.source_card, result.source)
         self._strikes[gpu] = self._strikes.get(gpu, 0) + 1
@@ -250,32 +251,37 @@ class Ledger:
 
     def _one(self, sent: _Sent, now: int) -> None:
         unit, gpu = sent.unit, sent.gpu
-        name = f"unit {unit} was sent to {self._name(gpu)} at cycle {now}"
+        name = say("unit {} was sent to {} at cycle {}", unit, self._name(gpu), now)
         if unit in self._done:
-            self._tell(now, f"{name}, and was done")
+            self._tell(now, say("{}, and was done", name))
         out = self._out.get(unit)
         if out is not None:
-            self._tell(now, f"{name}, {out.due - now} cycles before its time at {self._name(out.gpu)} was up")
+            self._tell(now, say("{}, {} cycles before its time at {} was up", name, out.due - now, self._name(out.gpu)))
             self._release(unit)
         last = self._attempts.get(unit, 0) if out is None else out.attempt
         if sent.attempt != (last + 1) % 2**16:
-            self._tell(now, f"{name} as attempt {sent.attempt}, after attempt {last}")
+            self._tell(now, say("{} as attempt {}, after attempt {}", name, sent.attempt, last))
         failed = self._failed.get(unit, [])
         # When all have failed at it the CPU begins anew: of the others it can't be told who counts.
         if failed[-1:] == [gpu] and not sent.others <= set(failed):
-            self._tell(now, f"{name}, which has failed at it; others have not")
+            self._tell(now, say("{}, which has failed at it; others have not", name))
         if self._turns is not None:
             self._in_turn(self._turns, sent, name, now)
         if not last:
             self._first_sent += 1
             overdue = [u for u, since in self._waiting.items() if since < now and gpu not in self._failed.get(u, [])]
             if overdue:
-                self._tell(now, f"{name} before unit {overdue[0]}, which was to go out again")
+                self._tell(now, say("{} before unit {}, which was to go out again", name, overdue[0]))
         load = self._load.get(gpu, 0)
         if load >= sent.window:
-            self._tell(now, f"{name}, which had {load} units; at most {sent.window} at a time")
+            self._tell(
+                now,
+                say(
+                    "{}, which had {found} units; at most {expected} at a time", name, found=load, expected=sent.window
+                ),
+            )
         if sent.barred:
-            self.too_soon.append((f"{name}, which was wrong {STRIKES} times in a row", now))
+            self.too_soon.tell(now, "{}, which was wrong {} times in a row", name, STRIKES)
         self._waiting.pop(unit, None)
         self._load[gpu] = load + 1
         self._out[unit] = _Out(gpu, sent.attempt, sent.via, sent.due)
@@ -286,14 +292,14 @@ class Ledger:
         passed = turns.passed(sent.gpu, sent.others)
         over = [gpu for gpu in passed if now > self._barred.get(gpu, -2) + 1]
         if over and self._first_sent < self._units:
-            self._tell(now, f"{name}, and it was the turn of {self._name(over[0])}")
+            self._tell(now, say("{}, and it was the turn of {}", name, self._name(over[0])))
 
     def _left_idle(self, now: int) -> None:
         """The CPU has just given every GPU what it could: who has room has it as there is nothing for it."""
         if self._turns is not None and self._first_sent < self._units:
             waits = self._turns.next(frozenset((v.number, g) for v in self._views for g in v.members))
             if waits is not None and self._has_room(waits, now):
-                self.idle.append((f"{self._name(waits)} has room at cycle {now}, and it is its turn", now))
+                self.idle.tell(now, "{} has room at cycle {}, and it is its turn", self._name(waits), now)
         if self._shares is None:
             return
         for view in self._views:
@@ -303,8 +309,8 @@ class Ledger:
                 if not self._has_room(where, now):
                     continue
                 if left > 0 or any(where not in self._failed.get(unit, []) for unit in self._waiting):
-                    text = f"{self._name(where)} has room at cycle {now} for work that is there, and gets none"
-                    self.idle.append((text, now))
+                    text = say("{} has room at cycle {} for work that is there, and gets none", self._name(where), now)
+                    self.idle.tell(now, text)
 
     def _has_room(self, where: _Gpu, now: int) -> bool:
         card, gpu = where
@@ -312,10 +318,10 @@ class Ledger:
         return self._load.get(where, 0) < window and now > self._barred.get(where, -1)
 
     def _name(self, gpu: _Gpu) -> str:
-        return f"{self._views[gpu[0]].name}.{gpu[1]}"
+        return Name(f"{self._views[gpu[0]].name}.{gpu[1]}")
 
     def _tell(self, now: int, what: str) -> None:
-        self.wrong.append((what, now))
+        self.wrong.tell(now, what)
 
     def finish(self, now: int) -> None:
         """The run is over."""

@@ -20,6 +20,7 @@ from ringhil.emulator.judge.commands_seen import (
     Place,
     SeenCommand,
 )
+from ringhil.emulator.judge.findings import Findings, Value, numbered, say
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -57,7 +58,7 @@ class LeftBehind:
         self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its tasks
         # What was asked for while something was left: an answer is told after what the CPU does with it.
         self._early: list[tuple[Gpu, str, int]] = []
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
         self._doubts: dict[Gpu, str] = {}  # the first one of each
 
     def sent(self, command: SeenCommand, now: int) -> None:
@@ -76,7 +77,7 @@ class LeftBehind:
         if command.compute is Compute.DESTROY and command.place in gpu.left:
             gpu.left[command.place] = True
         elif gpu.left and command.compute is not Compute.DESTROY:
-            what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute}"
+            what = say("context {} of {}, was asked to {}", command.context, _name(command.gpu), command.compute)
             self._early.append((command.gpu, what, now))
         if command.compute is Compute.CREATE:
             self._keys[command.place] = command.key
@@ -93,7 +94,12 @@ class LeftBehind:
         if self._silent.pop(place, None) is not None:  # it was given up
             gpu.left[place] = False
         if place in gpu.left and command.key != self._keys.get(place):
-            what = f"context {command.context} of {_name(command.gpu)}, was asked to {command.compute} with another key"
+            what = say(
+                "context {} of {}, was asked to {} with another key",
+                command.context,
+                _name(command.gpu),
+                command.compute,
+            )
             self._tell(command.gpu, what, now)
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
@@ -159,7 +165,7 @@ class LeftBehind:
                 continue
             kept = [place for place, asked in known.left.items() if not asked]
             if kept:
-                what = f"{_name(gpu)}, was found again, and was not asked to give back {_contexts(kept)}"
+                what = say("{}, was found again, and was not asked to give back {}", _name(gpu), _contexts(kept))
                 self._tell(gpu, what, now)
             elif not known.left:
                 self._compare(gpu, now)
@@ -168,23 +174,23 @@ class LeftBehind:
         for gpu, what, at in self._early:
             left = self._gpus[gpu].left
             if at < now and left:
-                self._tell(gpu, f"{what} before it had given back {_contexts(left)}", at)
+                self._tell(gpu, say("{} before it had given back {}", what, _contexts(left)), at)
         self._early = [each for each in self._early if each[2] >= now]
 
     def _compare(self, gpu: Gpu, now: int) -> None:
         held, most = self._held(gpu), self._gpus[gpu].most
         if held > most:
-            what = f"{_name(gpu)}, holds {held} pages, of which its tasks have {most}"
+            what = say("{}, holds {} pages, of which its tasks have {}", _name(gpu), held, most)
             if gpu in self._mixed_up:
-                self._doubts.setdefault(gpu, f"{what}: {TWINS}")
+                self._doubts.setdefault(gpu, say("{}: {}", what, TWINS))
             else:
                 self._tell(gpu, what, now)
 
     def _tell(self, gpu: Gpu, what: str, now: int) -> None:
         if gpu in self._spoken:
-            self._doubts.setdefault(gpu, f"{what}: {SPOKEN}")
+            self._doubts.setdefault(gpu, say("{}: {}", what, SPOKEN))
         else:
-            self.wrong.append((what, now))
+            self.wrong.tell(now, what)
 
 
 def _is_gone(command: SeenCommand, message: Result | Acknowledgement, *, done: bool) -> bool:
@@ -196,8 +202,8 @@ def _is_gone(command: SeenCommand, message: Result | Acknowledgement, *, done: b
 
 
 def _name(gpu: Gpu) -> str:
-    return f"GPU {gpu[1]}, card {gpu[0]}"
+    return numbered(gpu)
 
 
 def _contexts(places: Iterable[Place]) -> str:
-    return ", ".join(f"context {place[2]}" for place in sorted(places))
+    return Value(", ".join(f"context {place[2]}" for place in sorted(places)))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.scenario import PartKind
 from ringhil.firmware.links import ROUNDS
@@ -28,27 +29,29 @@ class Names:
         self._paced = [b.times.settings.census_period >= b.times.timeout for b in bounds]
         self._rounds = [(ROUNDS + 1) * b.times.refresh * b.times.settings.census_period for b in bounds]
         self._told: set[tuple[int, str]] = set()
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def suspected(self, card: int, gpus: Sequence[int], now: int) -> None:
         """The census of a card has named these GPUs."""
         if not self._named[card]:
             return
         if not gpus:
-            self._tell(card, "nobody is suspected", now)
+            self._tell(card, say("nobody is suspected"), now)
             return
         if self._watch.blameless(card, now):
-            self._tell(card, f"GPUs {list(gpus)} are suspected, and nothing is wrong", now)
+            self._tell(card, say("GPUs {} are suspected, and nothing is wrong", list(gpus)), now)
         allowed = self._guilty(card, now)
         if allowed is not None and not set(gpus) <= allowed:
-            self._tell(card, f"GPUs {list(gpus)} are suspected, not {sorted(allowed)}", now)
+            self._tell(
+                card, say("GPUs {found} are suspected, not {expected}", found=list(gpus), expected=sorted(allowed)), now
+            )
 
     def reported(self, card: int, now: int) -> None:
         """The CPU has taken in a report of a card."""
         if self._watch.blameless(card, now):
             text = self._blamed(card, now)
             if text is not None:
-                self._tell(card, f"{text}, and nothing is wrong", now)
+                self._tell(card, say("{}, and nothing is wrong", text), now)
 
     def at_the_end(self, card: int, now: int) -> str | None:
         """What is wrong with whom the CPU knows to be blamed."""
@@ -59,21 +62,21 @@ class Names:
             return self._blamed(card, now)
         allowed = self._guilty(card, now)
         if allowed is not None and not (view.suspects and set(view.suspects) <= allowed):
-            return f"suspected are {list(view.suspects)}, not {sorted(allowed)}"
+            return say("suspected are {found}, not {expected}", found=list(view.suspects), expected=sorted(allowed))
         late = self._watch.late_link(card, now)
         if late is not None and self._paced[card] and view.slow_link != late:
-            return f"the slow link is {view.slow_link}, not {late}"
+            return say("the slow link is {found}, not {expected}", found=view.slow_link, expected=late)
         return None
 
     def _blamed(self, card: int, now: int) -> str | None:
         view = self._views[card]
         if view.suspects:
-            return f"GPUs {list(view.suspects)} are suspected"
+            return say("GPUs {} are suspected", list(view.suspects))
         if view.slow_link is not None and self._paced[card] and now > self._watch.busy_until + self._rounds[card]:
-            return f"link {view.slow_link} is called slow"
+            return say("link {} is called slow", view.slow_link)
         # Frames that any fault has cut or damaged count as noise, and it is told for a while after it has ended.
         if view.noisy_link is not None and self._watch.untouched(card):
-            return f"link {view.noisy_link} is called noisy"
+            return say("link {} is called noisy", view.noisy_link)
         return None
 
     def _guilty(self, card: int, now: int) -> set[int] | None:
@@ -92,4 +95,4 @@ class Names:
     def _tell(self, card: int, what: str, now: int) -> None:
         if (card, what) not in self._told:
             self._told.add((card, what))
-            self.wrong.append((f"card {self._watch.cards[card].name} at cycle {now}: {what}", now))
+            self.wrong.tell(now, "card {} at cycle {}: {}", self._watch.cards[card].name, now, what)

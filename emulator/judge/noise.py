@@ -4,6 +4,7 @@ until 16 rounds have passed without another change. Read off the records that co
 
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings
 from ringhil.firmware.observations import Counted
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Report, Statistics
@@ -30,7 +31,7 @@ class NoisyLinks:
 
     def __init__(self) -> None:
         self._censuses: dict[int, _Census] = {}
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def elected(self, cell: int, epoch: int) -> None:
         """A GPU has taken the entry role up, and begins to count anew."""
@@ -83,4 +84,11 @@ class NoisyLinks:
         must = _NOBODY if census.noisy is None else census.noisy
         if isinstance(report, Report) and report.noisy_link != must:
             said, true = (None if link == _NOBODY else link for link in (report.noisy_link, must))
-            self.wrong.append((f"{name} at cycle {now}: the noisy link is {said}, by the records it is {true}", now))
+            self.wrong.tell(
+                now,
+                "{} at cycle {}: the noisy link is {found}, by the records it is {expected}",
+                name,
+                now,
+                found=said,
+                expected=true,
+            )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, MANY_ATTEMPTS, REACHED_NOBODY, Gpu, Place, SeenCommand
+from ringhil.emulator.judge.findings import Findings, numbered, say
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -55,7 +56,7 @@ class OneByOne:
         self._mixed_up: set[Gpu] = set()  # there may be contexts that were meant for another one
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
@@ -201,10 +202,10 @@ class OneByOne:
         if self._may_be_given_up(place, now):
             self._dropped.add(place)
             return
-        what = f"a command to context {place[2]} of GPU {place[1]}, card {place[0]}"
+        what = say("a command to context {} of {}", place[2], numbered(place[:2]))
         refused = asked.refused is not None
-        why = f"was {asked.refused}, and was not asked for again" if refused else "was not waited for"
-        self.wrong.append((f"{what} {why}", now))
+        why = say("was {}, and was not asked for again", asked.refused) if refused else "was not waited for"
+        self.wrong.tell(now, "{} {}", what, why)
 
     def finish(self, now: int, *, ended: bool) -> None:
         """The run is over. `ended`: so are all tasks, each of which waits for what it has asked for."""

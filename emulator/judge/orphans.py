@@ -12,6 +12,7 @@ the run, for whatever goes round for ever.
 from collections.abc import Sequence
 
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Finding, Name, say
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import TimelineEvent
 from ringhil.firmware.timing import SWITCH_OVER
@@ -32,7 +33,7 @@ class Orphans:
         self._sent: list[dict[_Key, int]] = [{} for _ in names]  # by card, in order of time
         self._excused = [0] * len(names)  # by card: what was sent before may have been held until then
         self._curious = [False] * len(names)  # by card: whether its next round is looked after
-        self.found: dict[_Key, tuple[str, int]] = {}  # what, and when it was seen
+        self.found: dict[_Key, Finding] = {}
 
     def sent(self, card: int, frame: bytes) -> None:
         """The entry GPU of a card sends a message now."""
@@ -79,11 +80,14 @@ class Orphans:
             return
         if now <= max(at, self._excused[card]) + self._longest[card]:
             return
-        text = (
-            f"orphan: statistics message of {self._names[card]}.{origin}, sent at {at}, "
-            f"is still on the ring at {now}, more than {self._longest[card]} cycles later"
+        text = say(
+            "orphan: statistics message of {}, sent at {}, is still on the ring at {}, more than {} cycles later",
+            Name(f"{self._names[card]}.{origin}"),
+            at,
+            now,
+            self._longest[card],
         )
-        self.found[key] = text, now
+        self.found[key] = Finding(text, now)
 
 
 def _key(first: int, second: int) -> _Key:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from ringhil.emulator.judge.applications import ApplicationOutcome
+from ringhil.emulator.judge.findings import Finding, Name, say
 from ringhil.emulator.judge.power import PowerOutcome
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.scenario import EventAction
@@ -63,15 +64,6 @@ class LinkOutcome:
 
 
 @dataclass(frozen=True)
-class Violation:
-    """Something that must never be; `invariant` is one of `scenario.INVARIANTS`. `at`: cycle, where there is one."""
-
-    invariant: str
-    text: str
-    at: int | None
-
-
-@dataclass(frozen=True)
 class Recovery:
     """One event of the timeline and how the card coped. Cycles; `recounted` None: not seen to be over. `switched`: the
     hardware had switched over, or the role had moved; None: nothing of the kind had to happen.
@@ -99,21 +91,26 @@ class Recovery:
         return self.recounted is not None and self.recounted - self.at <= self.bound
 
     @property
-    def violation(self) -> Violation:
+    def violation(self) -> Finding:
         """What there is to say when it is not ok."""
-        text = f"{self.action} {self.fault} of {self.where} at {self.at}: not recovered within {self.bound} cycles"
-        return Violation("bounded_recovery", text, self.at + self.bound)
+        what = say("{} {} of {} at {}", self.action, self.fault, Name(self.where), self.at)
+        return Finding(
+            say("{}: not recovered within {expected} cycles", what, expected=self.bound), self.at + self.bound
+        )
 
 
 @dataclass(frozen=True)
 class Expected:
-    """An item of `expect` and whether it came true; `found` says what was there instead."""
+    """An item of `expect` and whether it came true; `found` says what was there instead. `at`: when one that has to
+    hold always did not. `sort`: the same for all that fail in one way: what was expected, without its values."""
 
     index: int
     ok: bool
     line: int
     text: str
     found: str
+    at: int | None = None
+    sort: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,21 +125,21 @@ class Outcome:
     work: dict[str, Any]
     recoveries: tuple[Recovery, ...]
     expect: tuple[Expected, ...]
-    violations: tuple[Violation, ...]
-    not_judged: tuple[str, ...] = ()  # of the end of the run, and why
+    violations: tuple[Finding, ...]
+    not_judged: tuple[Finding, ...] = ()  # of the end of the run, and why
     engine: dict[str, Any] = field(default_factory=dict)
     applications: dict[str, ApplicationOutcome] = field(default_factory=dict)
     switching: SwitchingOutcome | None = None
     power: dict[str, PowerOutcome] = field(default_factory=dict)
 
-    def broken(self, invariant: str) -> tuple[Violation, ...]:
+    def broken(self, invariant: str) -> tuple[Finding, ...]:
         """What was found of one invariant."""
-        return tuple(violation for violation in self.violations if violation.invariant == invariant)
+        return tuple(violation for violation in self.violations if violation.promise == invariant)
 
     @property
     def failures(self) -> tuple[str, ...]:
         """Why the verdict is not PASS; empty when it is."""
-        found = [violation.text for violation in self.violations]
+        found = [str(violation) for violation in self.violations]
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
         return tuple(found)
 
@@ -159,8 +156,8 @@ class Outcome:
             "cycles": self.cycles,
             "verdict": self.verdict,
             "failures": list(self.failures),
-            "violations": [{"invariant": v.invariant, "text": v.text, "at": v.at} for v in self.violations],
-            "not_judged": list(self.not_judged),
+            "violations": [violation.to_json() for violation in self.violations],
+            "not_judged": [str(each) for each in self.not_judged],
             "cards": {name: _card_json(card) for name, card in self.cards.items()},
             "links": [_link_json(link) for link in self.links],
             "work": self.work,

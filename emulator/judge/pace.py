@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Findings, Name, say
 from ringhil.emulator.server.times import ATTEMPTS
 
 
@@ -37,7 +38,7 @@ class Pace:
         slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
         self.silence = 3 * max(bounds[0].times.settings.census_period, slowest) + ATTEMPTS * slowest
         self._reachable = [False] * len(names)
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def elected(self, card: int, gpu: int, now: int) -> None:
         """A GPU has taken the entry role up."""
@@ -54,7 +55,7 @@ class Pace:
         """It sends a statistics message: one of a round goes each way."""
         rounds = self._rounds.get(card)
         if rounds is None or rounds.gpu != gpu:
-            self._tell(card, now, f"GPU {gpu} counts, and doesn't hold the role")
+            self._tell(card, now, say("GPU {} counts, and doesn't hold the role", gpu))
             return
         if sequence == rounds.sequence:
             return
@@ -65,8 +66,10 @@ class Pace:
             due_now = (now - rounds.first) % period == 0 or now == rounds.asked_at
             again = now == rounds.failed_at or (open_yet and not due_now)
             if not (again or due_now):
-                due = "a count" if rounds.counted else f"{ATTEMPTS} attempts"
-                self._tell(card, now, f"a round begins {now - rounds.first} cycles after the last, and after {due}")
+                due = "a count" if rounds.counted else say("{} attempts", ATTEMPTS)
+                self._tell(
+                    card, now, say("a round begins {} cycles after the last, and after {}", now - rounds.first, due)
+                )
         rounds.attempts = rounds.attempts + 1 if again else 1
         rounds.first = rounds.first if again else now
         rounds.sequence, rounds.began, rounds.counted, rounds.failed_at = sequence, now, False, None
@@ -93,12 +96,12 @@ class Pace:
         """The next round, or the end, comes now: not too late."""
         times = self._bounds[card].times
         if rounds.failed_at is not None and rounds.failed_at < now:
-            failed = f"attempt {rounds.attempts} of {ATTEMPTS} failed at cycle {rounds.failed_at}"
-            self._tell(card, now, f"{failed}, and no other one began at once")
+            failed = say("attempt {} of {} failed at cycle {}", rounds.attempts, ATTEMPTS, rounds.failed_at)
+            self._tell(card, now, say("{}, and no other one began at once", failed))
         last = rounds.elected_at if rounds.sequence is None else rounds.began
         most = 0 if rounds.sequence is None else times.timeout + times.settings.census_period
         if now - last > most:
-            self._tell(card, now, f"no round has begun since cycle {last}; one must within {most} cycles")
+            self._tell(card, now, say("no round has begun since cycle {}; one must within {} cycles", last, most))
 
     def look(self, now: int) -> None:
         """Whom the CPU takes for reachable, now that it may have changed."""
@@ -106,9 +109,9 @@ class Pace:
             quiet = now - view.reported_at
             gone = self._reachable[card] and not view.reachable
             if (view.reachable or gone) and quiet > self.silence + self.silence // 2:
-                self._tell(card, now, f"it is taken for reachable, {quiet} cycles after its last report")
+                self._tell(card, now, say("it is taken for reachable, {} cycles after its last report", quiet))
             if gone and view.rank is not None and quiet < self.silence:
-                self._tell(card, now, f"it is taken for unreachable {quiet} cycles after its last report")
+                self._tell(card, now, say("it is taken for unreachable {} cycles after its last report", quiet))
             self._reachable[card] = view.reachable
 
     def finish(self, now: int) -> None:
@@ -118,4 +121,4 @@ class Pace:
         self.look(now)
 
     def _tell(self, card: int, now: int, what: str) -> None:
-        self.wrong.append((f"card {self._names[card]} at cycle {now}: {what}", now))
+        self.wrong.tell(now, "card {} at cycle {}: {}", Name(self._names[card]), now, what)

@@ -10,6 +10,7 @@ judged.
 from collections import deque
 from dataclasses import dataclass
 
+from ringhil.emulator.judge.findings import Finding, Findings, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.frames import Keepalive
@@ -61,13 +62,13 @@ class Peers:
         self._unread: dict[int, deque[_Read]] = {}
         self._speaks: set[int] = set()  # cells whose firmware says whom it takes for up
         self._late: list[tuple[int, str, int]] = []
-        self.too_soon: list[tuple[str, int]] = []
-        self.mistold: list[tuple[str, int]] = []
+        self.too_soon = Findings()
+        self.mistold = Findings()
 
     @property
-    def late(self) -> list[tuple[str, int]]:
+    def late(self) -> Findings:
         """Who was taken for up later than it had to be, and when."""
-        return [(text, at) for cell, text, at in self._late if cell in self._speaks]
+        return Findings(Finding(text, at) for cell, text, at in self._late if cell in self._speaks)
 
     # ------------------------------------------------------------------------------------------------- what is seen
 
@@ -101,10 +102,14 @@ class Peers:
             return
         peer = self._of(cell, seat).setdefault(gpu, _Peer(now, now, now))
         if peer.up:
-            self.mistold.append((f"{seat.name} takes GPU {gpu} for up at cycle {now}, as it did before", now))
+            self.mistold.tell(now, "{} takes GPU {} for up at cycle {}, as it did before", seat.name, gpu, now)
         if peer.down_at is not None and now - peer.since < peer.wait:
-            heard = f"which it has heard for {now - peer.since} cycles; it waits for {peer.wait}"
-            self.too_soon.append((f"{seat.name} takes GPU {gpu} for up at cycle {now}, {heard}", now))
+            heard = say(
+                "which it has heard for {found} cycles; it waits for {expected}",
+                found=now - peer.since,
+                expected=peer.wait,
+            )
+            self.too_soon.tell(now, "{} takes GPU {} for up at cycle {}, {}", seat.name, gpu, now, heard)
         self._look(cell, seat, gpu, peer, now)
         peer.up, peer.up_at, peer.down_at, peer.due = True, now, None, None
 
@@ -119,8 +124,13 @@ class Peers:
                 continue
             up = gpu in peers and peers[gpu].up
             if bool(said >> rank & 1) != up:
-                text = f"GPU {gpu} is {'not ' if up else ''}among those it hears, and it is {'up' if up else 'not up'}"
-                self.mistold.append((f"{seat.name} sent a message at cycle {now}: {text}", now))
+                text = say(
+                    "GPU {} is {found}among those it hears, and it is {expected}",
+                    gpu,
+                    found="not " if up else "",
+                    expected="up" if up else "not up",
+                )
+                self.mistold.tell(now, "{} sent a message at cycle {}: {}", seat.name, now, text)
 
     def stopped(self, cell: int) -> None:
         """The GPU has failed and forgets whom it heard."""
@@ -224,6 +234,8 @@ class Peers:
     def _look(self, cell: int, seat: Seat, gpu: int, peer: _Peer, now: int) -> None:
         """Whether it should have been taken for up before this cycle."""
         if peer.due is not None and peer.due < now and not peer.told and seat.far != gpu:
-            text = f"{seat.name} should have taken GPU {gpu} for up at cycle {peer.due}, and had not at {now}"
+            text = say(
+                "{} should have taken GPU {} for up at cycle {}, and had not at {}", seat.name, gpu, peer.due, now
+            )
             self._late.append((cell, text, peer.due))
             peer.told = True

@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import ceil, floor
 
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan
+from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import TaskSwitching
 from ringhil.emulator.scenario.switching import NetworkTask
 
@@ -59,11 +60,17 @@ def misplanned(file: TaskSwitching, memory: int, plan: SwitchPlan) -> Iterator[s
     )
     for what, planned, right in compared:
         if planned != right:
-            yield f"{what}: {planned} is planned; the file says {right}"
+            yield say("{}: {found} is planned; the file says {expected}", what, found=planned, expected=right)
     for name, task in {each.task.name: each.task for each in plan.requests}.items():
         for what, planned, right in _of_task(units, tasks[name], task):
             if planned != right:
-                yield f"task {name}: {what} {planned} is planned; the file says {right}"
+                yield say(
+                    "task {}: {} {found} is planned; the file says {expected}",
+                    Value(name),
+                    what,
+                    found=planned,
+                    expected=right,
+                )
 
 
 def _of_task(units: _Units, file: NetworkTask, task: PlannedTask) -> Iterator[tuple[str, object, object]]:
@@ -75,9 +82,9 @@ def _of_task(units: _Units, file: NetworkTask, task: PlannedTask) -> Iterator[tu
     yield "whole", task.whole, _part(units, file, 0, len(file.layers))
     single = [(layer, layer + 1) for layer in range(len(file.layers))]
     for what, found, parts in (("subtask", task.subtasks, file.parts), ("layer", task.layers, single)):
-        yield f"number of {what}s", len(found), len(parts)
+        yield say("number of {}s", what), len(found), len(parts)
         for number, (part, planned) in enumerate(zip(parts, found, strict=False)):
-            yield f"{what} {number}", planned, _part(units, file, *part)
+            yield say("{} {}", what, number), planned, _part(units, file, *part)
     pages = [part.pages for part in task.subtasks]
     both = pages if len(pages) == 1 else [one + next_ for one, next_ in pairwise(pages)]
     yield "most memory", task.most, task.environment + (max(both) if file.steps == 1 else sum(pages))

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, SwitchPhase
+from ringhil.emulator.judge.findings import say
 
 
 def off_presets(plan: SwitchPlan, spans: Sequence[PhaseSpan], second: int, left: int) -> Iterator[str]:
@@ -39,8 +40,8 @@ def _late_parts(spans: Sequence[PhaseSpan]) -> Iterator[str]:
             first = next((began for began, _, which in runs if which == part - 1), span.began)
             allowed = max(first, prepared[part - 1].ended)
             if span.began > allowed:
-                what = f"subtask {part} of request {span.request} was prepared at cycle {span.began}"
-                yield f"{what}; it could at cycle {allowed}"
+                what = say("subtask {} of request {} was prepared at cycle {}", part, span.request, span.began)
+                yield say("{}; it could at cycle {}", what, allowed)
 
 
 class _Pair:
@@ -73,21 +74,27 @@ class _Pair:
             return
         over = self._current[-1].ended
         there = [span for span in self._current if span.ended > ready.began]
-        name = f"the first subtask of request {self._after} was prepared at cycle {ready.began}"
+        name = say("the first subtask of request {} was prepared at cycle {}", self._after, ready.began)
         if there and len(there) >= self._left:
-            yield f"{name}, when {len(there)} of request {self._before} were left; it is to be fewer than {self._left}"
+            yield say(
+                "{}, when {} of request {} were left; it is to be fewer than {}",
+                name,
+                len(there),
+                self._before,
+                self._left,
+            )
         large = next((span for span in there if self._pages(span) > self._second), None)
         if large is not None:
             pages = self._pages(large)
-            yield f"{name}, before one of {pages} pages was over; the second preset value is {self._second}"
+            yield say("{}, before one of {} pages was over; the second preset value is {}", name, pages, self._second)
         if ready.began < self._earlier:
-            yield f"{name}, and those before request {self._before} were not over before {self._earlier}"
+            yield say("{}, and those before request {} were not over before {}", name, self._before, self._earlier)
         if self._runs:
             yield from self._run(self._runs[0], ready, over)
         for span in self._runs[1:]:
             if span.began < over:
-                what = f"subtask {span.part} of request {self._after} ran at cycle {span.began}"
-                yield f"{what}; request {self._before} was not over before {over}"
+                what = say("subtask {} of request {} ran at cycle {}", span.part, self._after, span.began)
+                yield say("{}; request {} was not over before {}", what, self._before, over)
 
     def late(self, spans: Sequence[PhaseSpan]) -> Iterator[str]:
         """Whether the first subtask could have been prepared earlier, if there was room for it."""
@@ -100,8 +107,8 @@ class _Pair:
         large = [span.ended for span in self._current if self._pages(span) > self._second]
         allowed = max([near, *large, self._earlier, started[-1].ended])
         if ready.began > allowed:
-            what = f"the first subtask of request {self._after} was prepared at cycle {ready.began}"
-            yield f"{what}; it could at cycle {allowed}"
+            what = say("the first subtask of request {} was prepared at cycle {}", self._after, ready.began)
+            yield say("{}; it could at cycle {}", what, allowed)
 
     def _run(self, first: PhaseSpan, ready: PhaseSpan, over: int) -> Iterator[str]:
         beside = [span for span in self._current if span.began <= ready.ended <= span.ended]
@@ -114,9 +121,9 @@ class _Pair:
             allowed.add(over)
         if first.began in allowed:
             return
-        what = f"request {self._after} was ready at cycle {ready.ended}, and ran from cycle {first.began} on"
+        what = say("request {} was ready at cycle {}, and ran from cycle {} on", self._after, ready.ended, first.began)
         if first.began < over:
-            with_it = f"beside one with which it asks for {max(sums)} pages"
-            yield f"{what}, {with_it}; the second preset value is {self._second}"
+            with_it = say("beside one with which it asks for {} pages", max(sums))
+            yield say("{}, {}; the second preset value is {}", what, with_it, self._second)
         else:
-            yield f"{what}; it could at cycle {min(allowed)}"
+            yield say("{}; it could at cycle {}", what, min(allowed))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from ringhil.emulator.host.work_count import WorkCount
+from ringhil.emulator.judge.findings import say
 
 
 @dataclass
@@ -21,4 +22,4 @@ class Recount:
         for name in (field.name for field in fields(self)):
             said, happened = getattr(books, name), getattr(self, name)
             if said != happened:
-                yield f"the CPU's books say {said} {name}; it was {happened}"
+                yield say("the CPU's books say {} {}; it was {expected}", said, name, expected=happened)

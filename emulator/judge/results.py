@@ -6,8 +6,9 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.sharing.applications import Applications
 from ringhil.emulator.judge.applications import application_outcomes
+from ringhil.emulator.judge.evidence import RunEvidence
+from ringhil.emulator.judge.findings import Finding, Judged, Name, say
 from ringhil.emulator.judge.invariants import violations
-from ringhil.emulator.judge.invariants.evidence import RunEvidence
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
 from ringhil.emulator.judge.power import power_outcomes
@@ -99,6 +100,19 @@ class Results:
             frames=sum(crossed),
         )
 
+    def _unknown(self, evidence: RunEvidence) -> Iterator[tuple[str, str]]:
+        """What else can't be told, by the invariant that it might break: of contexts of the file's tasks to which
+        others have spoken; of memory, turns and launches, each but once; of applications; of the work."""
+        for card, gpu, context in sorted(evidence.tasks.one_by_one.disturbed):
+            name = Name(str(GpuRef(evidence.wiring.cards[card].name, gpu)))
+            why = "a driver outside has spoken to that context"
+            yield "work_once", say("the task in context {} of GPU {}: {}", context, name, why)
+        doubts = evidence.tasks.doubts() | dict.fromkeys(evidence.doubts(), "work_once")
+        yield from ((promise, text) for text, promise in doubts.items())
+        yield from (("work_once", text) for text in evidence.unknown())
+        if (why_not := self._watch.undoable()) and self._cpu.work.completed != self._cpu.work.units:
+            yield "work_once", say("work: {}", why_not)
+
     def outcome(
         self, scenario: Scenario, expected: tuple[Expected, ...], evidence: RunEvidence, seconds: float
     ) -> Outcome:
@@ -129,10 +143,10 @@ class Results:
             violations=tuple(violations(evidence, scenario.invariants)),
             not_judged=(
                 *watch.not_judged(now),
-                *_disturbed(evidence),
-                *_doubtful(evidence),
-                *(f"application {name}: card {card} can't be counted" for name, card in evidence.unknown()),
-                *([f"work: {why}"] if (why := watch.undoable()) and work.completed != work.units else []),
+                *(
+                    Finding(text, promise=promise, judged=Judged.NOT_JUDGED)
+                    for promise, text in self._unknown(evidence)
+                ),
             ),
             engine={
                 "rtl": self._kernel.engine.library.rtl,
@@ -146,18 +160,6 @@ class Results:
             ),
             power=power_outcomes(scenario.server, self._wiring, self._kernel.engine),
         )
-
-
-def _disturbed(evidence: RunEvidence) -> Iterator[str]:
-    """Contexts of the file's tasks whose commands are not known from others'."""
-    for card, gpu, context in sorted(evidence.tasks.one_by_one.disturbed):
-        name = GpuRef(evidence.wiring.cards[card].name, gpu)
-        yield f"the task in context {context} of GPU {name}: a driver outside has spoken to that context"
-
-
-def _doubtful(evidence: RunEvidence) -> Iterator[str]:
-    """What can't be told of memory, turns and launches: each but once."""
-    yield from dict.fromkeys((*evidence.tasks.doubts(), *evidence.doubts()))
 
 
 def _gpus(card: CardView, numbers: Iterable[int]) -> tuple[str, ...]:

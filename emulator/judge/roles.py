@@ -7,6 +7,8 @@ split brain that a grantor was fooled into.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings, Value, say
+
 
 @dataclass
 class RoleWatch:
@@ -19,7 +21,7 @@ class RoleWatch:
     last: int | None = None  # the GPU that was elected with it
     changes: int = 0  # elections
     changed_at: int = 0  # taken up or laid down
-    wrong: list[tuple[str, int]] = field(default_factory=list)  # what, and in which cycle
+    wrong: Findings = field(default_factory=Findings)  # what, and in which cycle
     # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
     apart: Callable[[int, int], bool] = lambda first, second: False
     # Whether two members don't hear each other say that they are about to ask, while those that grant do: both may be
@@ -40,12 +42,12 @@ class RoleWatch:
         if near.keys() - beside.keys():
             self._doubled[gpu] = now, near.keys() - beside.keys()
         if beside:
-            others = ", ".join(f"{g} (epoch {e})" for g, e in beside.items())
-            self._split(now, f"GPU {gpu} (epoch {epoch}) beside {others}")
+            others = Value(", ".join(f"{g} (epoch {e})" for g, e in beside.items()))
+            self._split(now, say("GPU {} (epoch {}) beside {}", gpu, epoch, others))
         if epoch in self.epochs:
-            self._split(now, f"epoch {epoch} is granted twice")
+            self._split(now, say("epoch {} is granted twice", epoch))
         if epoch < self.epoch and (beside or not self.holders):
-            self._split(now, f"epoch {epoch} after {self.epoch}")
+            self._split(now, say("epoch {} after {}", epoch, self.epoch))
         self.epochs.add(epoch)
         self.holders[gpu] = self.epoch = epoch
         self.last = gpu
@@ -65,9 +67,11 @@ class RoleWatch:
         """Two that were granted the role at once, and have not been told in time."""
         for gpu, (since, others) in self._doubled.items():
             if others and now - since > self.news:
-                beside = ", ".join(f"{g} (epoch {self.holders[g]})" for g in sorted(others))
-                self._split(now, f"GPU {gpu} (epoch {self.holders[gpu]}) beside {beside}, since cycle {since}")
+                beside = Value(", ".join(f"{g} (epoch {self.holders[g]})" for g in sorted(others)))
+                self._split(
+                    now, say("GPU {} (epoch {}) beside {}, since cycle {}", gpu, self.holders[gpu], beside, since)
+                )
                 others.clear()
 
     def _split(self, now: int, what: str) -> None:
-        self.wrong.append((f"split brain: {self.name} at cycle {now}: {what}", now))
+        self.wrong.tell(now, "split brain: {} at cycle {}: {}", self.name, now, what)

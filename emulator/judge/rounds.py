@@ -6,6 +6,7 @@ cut. A link is called slow after four rounds with records at the earliest. Witho
 
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.firmware.observations import Rejected
 from ringhil.protocol.frames import Report, Statistics
@@ -34,7 +35,7 @@ class Rounds:
     def __init__(self, *, never: bool) -> None:
         self._never = never
         self._censuses: dict[int, _Census] = {}
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def elected(self, cell: int, epoch: int) -> None:
         """A GPU has taken the entry role up, and begins to count anew."""
@@ -69,9 +70,11 @@ class Rounds:
             return
         home = [wrapped for at, wrapped in census.home.get(what.sequence, ()) if at < now]
         if what.reason is Rejection.LOST and len(home) > census.refused:
-            self._tell(name, now, f"round {what.sequence} is lost, and {len(home)} of its messages had come home")
+            self._tell(
+                name, now, say("round {} is lost, and {} of its messages had come home", what.sequence, len(home))
+            )
         elif what.reason is Rejection.HALF and not census.refused and home not in ([], [True]):
-            self._tell(name, now, f"half of round {what.sequence} is lost, and it came home so: {_told(home)}")
+            self._tell(name, now, say("half of round {} is lost, and it came home so: {}", what.sequence, _told(home)))
         self._next(cell)
 
     def reported(self, cell: int, name: str, frame: bytes, now: int) -> None:
@@ -82,10 +85,19 @@ class Rounds:
         report = Report.HEAD.unpack_from(frame)
         count, slow, weight = report[8], report[17], report[19]
         if slow != _NOBODY and len(census.recorded) < _ROUNDS:
-            few = f"after {len(census.recorded)} rounds with records; {_ROUNDS} must agree"
-            self._tell(name, now, f"link {slow} is called slow {few}")
+            few = say("after {} rounds with records; {} must agree", len(census.recorded), _ROUNDS)
+            self._tell(name, now, say("link {} is called slow {}", slow, few))
         if self._never and weight != _QUARTERS * count:
-            self._tell(name, now, f"the weight of {count} GPUs is {weight}; without records it is {_QUARTERS * count}")
+            self._tell(
+                name,
+                now,
+                say(
+                    "the weight of {} GPUs is {found}; without records it is {expected}",
+                    count,
+                    found=weight,
+                    expected=_QUARTERS * count,
+                ),
+            )
 
     def _next(self, cell: int) -> None:
         census = self._censuses.get(cell)
@@ -95,7 +107,7 @@ class Rounds:
                 del census.home[sequence]
 
     def _tell(self, name: str, now: int, what: str) -> None:
-        self.wrong.append((f"{name} at cycle {now}: {what}", now))
+        self.wrong.tell(now, "{} at cycle {}: {}", name, now, what)
 
 
 def _told(home: list[bool]) -> str:

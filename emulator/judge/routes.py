@@ -6,6 +6,7 @@ Commands to contexts go the same way, but never across; what they ask for is jud
 from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.findings import Findings, Name, say
 from ringhil.emulator.judge.oracle import crosses
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
@@ -20,7 +21,7 @@ class Routes:
         self._wiring, self._views, self._truths, self._across = wiring, views, truths, across
         self._lanes: dict[int, tuple[int, bool, int]] = {}  # by unit on its own card: attempt, lane, cycle
         self._expected: tuple[int, int, int] | None = None  # unit, attempt and segment that must come next
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def frame(self, cell: int, frame: bytes, now: int) -> None:
         """The CPU sends a frame to the GPU of `cell`."""
@@ -37,7 +38,7 @@ class Routes:
             enters = (cell, ttl, epoch, source, compute, context)
             problems += self._way(card, gpu, unit, attempt, via, enters, ccw=bool(flags & Flag.CCW))
         for problem in problems:
-            self.wrong.append((f"unit {unit} was sent at cycle {now}: {problem}", now))
+            self.wrong.tell(now, "unit {} was sent at cycle {}: {}", unit, now, problem)
 
     def answer(self, frame: bytes, now: int) -> None:
         """A sound frame has arrived at the CPU."""
@@ -50,18 +51,20 @@ class Routes:
         _, ccw, at = sent
         if bool(flags & Flag.CCW) == ccw and self._truths[card].closed_since(at):
             lane = f"{'counter-' if ccw else ''}clockwise"
-            self.wrong.append((f"unit {unit} was answered {lane} at cycle {now}, as it was sent", now))
+            self.wrong.tell(now, "unit {} was answered {} at cycle {}, as it was sent", unit, lane, now)
 
     def _piece(self, unit: int, attempt: int, segment: int, part: int, length: int, *, last: bool) -> Iterator[str]:
         """Segments of a unit follow one another, each as long as may be."""
         here = (unit, attempt, segment)
         if segment and here != self._expected:
-            yield f"segment {segment} of attempt {attempt} follows on {self._expected}"
+            yield say("segment {} of attempt {} follows on {}", segment, attempt, self._expected)
         elif not segment and self._expected is not None:
-            yield f"segment {self._expected[2]} of unit {self._expected[0]} is missing"
+            yield say("segment {} of unit {} is missing", self._expected[2], self._expected[0])
         left = length - SEGMENT_BYTES * segment
         if part != min(left, SEGMENT_BYTES) or last != (left <= SEGMENT_BYTES):
-            yield f"segment {segment} of {length} bytes has {part}, and is {'' if last else 'not '}the last one"
+            yield say(
+                "segment {} of {} bytes has {}, and is {}the last one", segment, length, part, "" if last else "not "
+            )
         self._expected = None if last else (unit, attempt, segment + 1)
 
     def _way(
@@ -71,26 +74,34 @@ class Routes:
         own, entered = self._views[card], self._views[via]
         entry = entered.entry
         if entry is None:
-            yield f"it enters by card {entered.name}, which has no entry GPU"
+            yield say("it enters by card {}, which has no entry GPU", Name(entered.name))
             return
         commands = unit >= FIRST_COMMAND
         asks = enters[4:] if commands else (0, 0)
         right = (self._wiring.cell(via, entry), max(own.size, entered.size) + 1, entered.epoch, entry, *asks)
         if enters != right:
-            yield f"cell, TTL, epoch, entry GPU, computation and context are {enters}, must be {right}"
+            yield say(
+                "cell, TTL, epoch, entry GPU, computation and context are {found}, must be {expected}",
+                found=enters,
+                expected=right,
+            )
         able = [other.name for other in self._views if other is not own and self._leads(other, card)]
         across = not commands and attempt == 1 and crosses(unit, self._across) and bool(able)
         if across != (via != card):
-            ways = f"{', '.join(able) or 'no card'} has a way there"
-            yield f"attempt {attempt} enters by card {entered.name}, for card {own.name}; {ways}"
+            ways = say("{} has a way there", ", ".join(able) or "no card")
+            yield say(
+                "attempt {} enters by card {}, for card {}; {}", attempt, Name(entered.name), Name(own.name), ways
+            )
         elif across:
             if entered.name not in able or ccw:
-                way = f"{'counter-' if ccw else ''}clockwise across card {entered.name}"
-                yield f"it goes {way}; cards with a way there: {', '.join(able)}"
+                way = say("{}clockwise across card {}", "counter-" if ccw else "", Name(entered.name))
+                yield say("it goes {}; cards with a way there: {}", way, ", ".join(able))
         elif 2 * (distance := (gpu - entry) % own.size) != own.size:
             shorter = 2 * distance > own.size
             if ccw != (shorter if attempt % 2 else not shorter):
-                yield f"attempt {attempt} goes {'counter-' if ccw else ''}clockwise from GPU {entry} to GPU {gpu}"
+                yield say(
+                    "attempt {} goes {}clockwise from GPU {} to GPU {}", attempt, "counter-" if ccw else "", entry, gpu
+                )
 
     def _leads(self, view: CardView, target: int) -> bool:
         """Whether the census of another card shows a boundary GPU on the way to `target`."""

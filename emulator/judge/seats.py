@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Name
 from ringhil.emulator.server.times import ElectionTimes
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.wire import Port, Role
@@ -48,7 +49,7 @@ def seats_of(wiring: Wiring, bounds: Sequence[Bounds]) -> dict[tuple[int, Role],
         times = bounds[number].times.election
         for rank, gpu in enumerate(card.host_links):
             cell = wiring.cell(number, gpu)
-            name = f"{card.name}.{gpu}"
+            name = Name(f"{card.name}.{gpu}")
             seat = Seat(name, Role.ENTRY, number, gpu, rank, card.host_links, False, None, times)
             found[cell, Role.ENTRY] = seat
     for cell, crossing in wiring.crossings.items():
@@ -56,7 +57,7 @@ def seats_of(wiring: Wiring, bounds: Sequence[Bounds]) -> dict[tuple[int, Role],
         # Both ends use the times of the card with the longer interval.
         ends = (bounds[card_number].times.election, bounds[crossing.peer_card].times.election)
         times = max(ends, key=lambda t: t.interval)
-        name = f"{wiring.cards[card_number].name}.{gpu}"
+        name = Name(f"{wiring.cards[card_number].name}.{gpu}")
         found[cell, Role.BOUNDARY] = Seat(
             name,
             Role.BOUNDARY,

@@ -12,6 +12,7 @@ from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestRep
 from ringhil.emulator.judge.at_once import idle_turns
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import Gpu, Place, SeenCommand
+from ringhil.emulator.judge.findings import Value, numbered, say
 from ringhil.emulator.judge.stopped import wrongly_stopped
 from ringhil.emulator.judge.turns_told import mistold
 from ringhil.emulator.scenario import SwitchPolicyName
@@ -47,15 +48,24 @@ class Served:
         if command.compute is Compute.COPY:
             self._asked[gpu, command.unit] = command.data_bytes
             if command.data_bytes > self._plan.piece:
-                what = f"context {command.context} of GPU {gpu[1]}, card {gpu[0]}, is copied {command.data_bytes} bytes"
-                self._odd.setdefault(command.place, f"cycle {now}: {what} at once; a piece has {self._plan.piece}")
+                what = say(
+                    "context {} of {}, is copied {} bytes",
+                    command.context,
+                    numbered(gpu),
+                    command.data_bytes,
+                )
+                self._odd.setdefault(
+                    command.place, say("cycle {cycle}: {} at once; a piece has {}", what, self._plan.piece, cycle=now)
+                )
         elif command.compute in (Compute.LAUNCH, Compute.ALLOCATE):
             self._amounts[gpu, command.unit] = command
         terms = (command.slice, command.priority, command.state)
         if command.compute is Compute.CREATE and any(terms) and gpu in self._plan.gpus:
-            what = f"context {command.context} of GPU {gpu[1]}, card {gpu[0]}, is created"
+            what = say("context {} of {}, is created", command.context, numbered(gpu))
             given = ", ".join(map(str, terms))
-            text = f"cycle {now}: {what} with slice, priority and state {given}; requests name none"
+            text = say(
+                "cycle {cycle}: {} with slice, priority and state {}; requests name none", what, given, cycle=now
+            )
             self._odd.setdefault(command.place, text)
         gpus = self._plan.gpus
         before = gpus[: gpus.index(gpu)] if gpu in gpus else gpus
@@ -73,8 +83,8 @@ class Served:
             if at < now:
                 del self._early[gpu]
                 if not self._is_lost(well) and not self._wrong:
-                    what = f"GPU {gpu[1]}, card {gpu[0]}, is used"
-                    self._wrong.append(f"cycle {at}: {what}; GPU {well[1]}, card {well[0]}, is not lost")
+                    what = say("{}, is used", numbered(gpu))
+                    self._wrong.append(say("cycle {cycle}: {}; {}, is not lost", what, numbered(well), cycle=at))
 
     def heard(self, result: Result) -> None:
         """The CPU has taken in what a GPU has answered."""
@@ -111,8 +121,8 @@ class Served:
         left = [gpu for gpu in plan.gpus if not self._is_lost(gpu)]
         for number, report in enumerate(reports):
             if report.failed is not None and left and not self._refused and enough:
-                why = f"GPU {left[0][1]}, card {left[0][0]}, is not lost, and has refused nothing"
-                yield f"request {number} ({report.task}) has failed ({report.failed}); {why}"
+                why = say("{}, is not lost, and has refused nothing", numbered(left[0]))
+                yield say("request {} ({}) has failed ({}); {}", number, Value(report.task), report.failed, why)
 
     def _too_early(
         self, plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]
@@ -124,13 +134,13 @@ class Served:
         }.get(SwitchPolicyName(plan.policy), ())
         for wanted, report in zip(plan.requests, reports, strict=True):
             comes = self._counted.cycle + wanted.at
-            name = f"request {wanted.number} ({report.task})"
+            name = say("request {} ({})", wanted.number, Value(report.task))
             mine = [s for s in spans if s.request == wanted.number and s.phase not in before]
             begins = min((span.began for span in mine), default=comes)
             if begins < comes:
-                yield f"{name} is served from cycle {begins} on; it comes at {comes}"
+                yield say("{} is served from cycle {} on; it comes at {}", name, begins, comes)
             if mine and self._counted.known and report.wanted != comes:
-                yield f"{name} is said to have come at cycle {report.wanted}; it came at {comes}"
+                yield say("{} is said to have come at cycle {}; it came at {}", name, report.wanted, comes)
 
     def _exactly(self, plan: SwitchPlan, spans: Sequence[PhaseSpan]) -> Iterator[str]:
         """Of what was all done on the first GPU, at one go: what was computed there, and what memory was taken."""
@@ -140,7 +150,12 @@ class Served:
         loaded = [wanted.task for wanted in plan.requests]
         cycles = sum(task.steps * task.whole.cycles for task in loaded)
         if not 0 <= self._computed[gpu] - cycles <= self._least[gpu]:
-            yield f"{self._computed[gpu]} cycles were launched on GPU {gpu[1]}, card {gpu[0]}; requests take {cycles}"
+            yield say(
+                "{found} cycles were launched on {}; requests take {expected}",
+                numbered(gpu),
+                found=self._computed[gpu],
+                expected=cycles,
+            )
         if plan.policy == SwitchPolicyName.PIPESWITCH:
             return
         if plan.policy == SwitchPolicyName.RESIDENT:
@@ -150,7 +165,12 @@ class Served:
             parts = task.subtasks if plan.policy == SwitchPolicyName.PIPELINED else [task.whole]
             pages += sum(part.pages for part in parts)
         if self._taken[gpu] != pages:
-            yield f"{self._taken[gpu]} pages were taken of GPU {gpu[1]}, card {gpu[0]}; requests take {pages}"
+            yield say(
+                "{found} pages were taken of {}; requests take {expected}",
+                numbered(gpu),
+                found=self._taken[gpu],
+                expected=pages,
+            )
 
     def _brought(self, plan: SwitchPlan, reports: Sequence[RequestReport]) -> Iterator[str]:
         for number, gpu in enumerate(plan.gpus):
@@ -162,8 +182,8 @@ class Served:
                 stops = ((w.task, len(r.stops_on(number))) for w, r in zip(plan.requests, reports, strict=True))
                 needed += sum(task.whole.data * times for task, times in stops)
             if self._copied[gpu] < needed:
-                what = f"{self._copied[gpu]} bytes were copied to GPU {gpu[1]}, card {gpu[0]}"
-                yield f"{what}; what was served there takes {needed}"
+                what = say("{} bytes were copied to {}", self._copied[gpu], numbered(gpu))
+                yield say("{}; what was served there takes {expected}", what, expected=needed)
 
 
 def _ready(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
@@ -183,6 +203,8 @@ def _ready(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[P
         stops = [stop.ended for stop in reports[span.request].stops_on(span.gpu) if stop.ended <= span.began]
         since = max(stops, default=0)
         if not any(since <= each.began and each.ended <= span.began for each in ready.get(key, ())):
-            what = "" if span.part is None else f"part {span.part} of "
-            yield f"cycle {span.began}: {what}request {span.request} is computed before it is there"
+            what = "" if span.part is None else say("part {} of ", span.part)
+            yield say(
+                "cycle {cycle}: {}request {} is computed before it is there", what, span.request, cycle=span.began
+            )
             return

@@ -7,6 +7,7 @@ a pause look like one. After a fault of the GPU nothing is known until its conte
 """
 
 from ringhil.emulator.judge.commands_seen import SeenCommand
+from ringhil.emulator.judge.findings import Findings, say
 from ringhil.emulator.judge.switch_counts import SwitchCounts
 from ringhil.emulator.judge.turn_orders import SHORTEST, Orders, TurnOrders
 from ringhil.protocol.frames import Result
@@ -25,7 +26,7 @@ class Slices:
         self._name, self._switch, self._wake = name, switch, wake
         self._woke = 0  # cycles that this turn may have waited for the engine to wake up
         self.orders, self.counts = TurnOrders(default_slice), SwitchCounts(self._tell)
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
         self.doubts: list[str] = []
         self._unknown: dict[int, str] = {}  # contexts of which nothing is known any more, and why
         # Who had a turn in this round: for sure, and perhaps. None: nobody knows who had the last turn of all.
@@ -90,7 +91,7 @@ class Slices:
 
     def _begin(self, context: int, switches: bool, now: int) -> None:
         if context in self._unknown and context not in self.orders.contexts:
-            self.doubts.append(f"{self._name}: turns of context {context}: {self._unknown.pop(context)}")
+            self.doubts.append(say("{}: turns of context {}: {}", self._name, context, self._unknown.pop(context)))
         self.counts.begins(context, now, switches=switches)
         self._stood_still(now)
         self._woke = self._wake if now > self._over else 0
@@ -98,7 +99,7 @@ class Slices:
             self._ended = None
         if self._last is not None and switches != (context != self._last):
             done = "switches to itself" if switches else "has the engine without a switch"
-            self._tell(f"context {context} {done}; context {self._last} had it before", now)
+            self._tell(say("context {} {}; context {} had it before", context, done, self._last), now)
         self._in_turn(context, now)
         self._now = self._last = context
         self._began = self._works = now
@@ -114,11 +115,13 @@ class Slices:
                 if since is None or since >= now:
                     continue
                 if other not in self._perhaps:
-                    self._tell(f"context {context} has a second turn in a round; context {other} waits for one", now)
+                    self._tell(
+                        say("context {} has a second turn in a round; context {} waits for one", context, other), now
+                    )
                 elif context == self._ended:
-                    self._tell(f"context {context} goes on after its slice; context {other} waits", now)
+                    self._tell(say("context {} goes on after its slice; context {} waits", context, other), now)
                 elif other != self._ended and self._before(other, orders, context, mine, now):
-                    self._tell(f"a round begins with context {context}; context {other} was next", now)
+                    self._tell(say("a round begins with context {}; context {} was next", context, other), now)
             self._surely, self._perhaps = {context}, {context}
         elif context in self._perhaps:
             self._surely = {context}
@@ -126,7 +129,7 @@ class Slices:
             for other, orders in contexts.items():
                 since = None if other == context or other in self._perhaps else orders.waits_from()
                 if since is not None and since < now and self._before(other, orders, context, mine, now):
-                    self._tell(f"context {context} has a turn; context {other} was next", now)
+                    self._tell(say("context {} has a turn; context {} was next", context, other), now)
             self._surely.add(context)
             self._perhaps.add(context)
 
@@ -190,7 +193,14 @@ class Slices:
             ran = now - max(since, self._works)
             if ran > allowed:
                 self._tell(
-                    f"context {context} went on for {ran} cycles while context {other} waited, not {allowed}", now
+                    say(
+                        "context {} went on for {found} cycles while context {} waited, not {expected}",
+                        context,
+                        other,
+                        found=ran,
+                        expected=allowed,
+                    ),
+                    now,
                 )
 
     def _switched(self, now: int, *, over: bool) -> None:
@@ -205,7 +215,15 @@ class Slices:
             allowed = [max(1, self._switch + each.state) for each in orders.within(self._began - 1, self._began + 1)]
         fits = any(0 <= took - each <= self._woke for each in allowed) if over else took <= max(allowed) + self._woke
         if not fits:
-            self._tell(f"the switch to context {context} took {took} cycles, not {allowed[-1]}", now)
+            self._tell(
+                say(
+                    "the switch to context {} took {found} cycles, not {expected}",
+                    context,
+                    found=took,
+                    expected=allowed[-1],
+                ),
+                now,
+            )
 
     def _stood_still(self, now: int) -> None:
         if not self._known:
@@ -214,7 +232,7 @@ class Slices:
             since = orders.waits_from()
             if since is not None and now - max(since, self._over) > _IDLE:
                 idle = now - max(since, self._over)
-                self._tell(f"nobody had the engine for {idle} cycles while context {other} waited", now)
+                self._tell(say("nobody had the engine for {} cycles while context {} waited", idle, other), now)
 
     def _tell(self, text: str, now: int) -> None:
-        self.wrong.append((f"{self._name}: {text}", now))
+        self.wrong.tell(now, "{}: {}", self._name, text)

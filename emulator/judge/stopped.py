@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import NO_OTHER_GPU, PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import SwitchPolicyName
 
 _STOPPING = (SwitchPolicyName.PIPESWITCH, SwitchPolicyName.STOP_START)
@@ -21,7 +22,7 @@ def wrongly_stopped(plan: SwitchPlan, reports: Sequence[RequestReport], spans: S
     may = plan.interrupt and plan.policy in _STOPPING
     for number, report in enumerate(reports):
         if report.stops and not (may and plan.requests[number].task.training):
-            yield f"request {number} ({report.task}) was stopped, and may not be"
+            yield say("request {} ({}) was stopped, and may not be", number, Value(report.task))
             return
     if may:
         for gpu in sorted({span.gpu for span in spans}):
@@ -66,12 +67,12 @@ class _OnGpu:
         yield from self._order()
 
     def _name(self, number: int) -> str:
-        return f"request {number} ({self._reports[number].task})"
+        return say("request {} ({})", number, Value(self._reports[number].task))
 
     def _stops(self, number: int) -> Iterator[str]:
         for stop in self._reports[number].stops_on(self._gpu):
             if self._waiting(stop.ended) is None:
-                yield f"cycle {stop.ended}: {self._name(number)} is stopped for nobody"
+                yield say("cycle {cycle}: {} is stopped for nobody", self._name(number), cycle=stop.ended)
 
     def _turns(self, number: int) -> list[list[PhaseSpan]]:
         """Its launches in each of its turns."""
@@ -87,7 +88,12 @@ class _OnGpu:
             for launch in turn[1:]:
                 other = self._waiting(launch.began)
                 if other is not None and self._reports[other].wanted < launch.began:
-                    yield f"cycle {launch.began}: {self._name(number)} goes on, and {self._name(other)} waits"
+                    yield say(
+                        "cycle {cycle}: {} goes on, and {} waits",
+                        self._name(number),
+                        self._name(other),
+                        cycle=launch.began,
+                    )
                     return
 
     def _steps(self, number: int) -> Iterator[str]:
@@ -102,15 +108,27 @@ class _OnGpu:
             step, wanted = 0, 0
             for span in turn:
                 if (span.part or 0) != wanted:
-                    yield f"cycle {span.began}: {self._name(number)} computes part {span.part}, must be {wanted}"
+                    yield say(
+                        "cycle {cycle}: {} computes part {found}, must be {expected}",
+                        self._name(number),
+                        cycle=span.began,
+                        found=span.part,
+                        expected=wanted,
+                    )
                     return
                 step += span.cycles
                 wanted = 0 if wanted == last else wanted + 1
                 if not wanted:
                     done, cycles, step = done + 1, cycles + step, 0
         if done != task.steps or cycles < task.steps * task.whole.cycles:
-            had = f"{done} whole steps, {cycles} cycles of the engine"
-            yield f"{self._name(number)} had {had}; it needs {task.steps}, {task.steps * task.whole.cycles}"
+            had = say("{} whole steps, {} cycles of the engine", done, cycles)
+            yield say(
+                "{} had {found}; it needs {expected}, {}",
+                self._name(number),
+                task.steps * task.whole.cycles,
+                found=had,
+                expected=task.steps,
+            )
 
     def _order(self) -> Iterator[str]:
         fresh, stopped = deque(self._fresh), deque[int]()
@@ -120,7 +138,12 @@ class _OnGpu:
             expected = stopped.popleft() if stopped and not next_comes else fresh.popleft() if fresh else None
             if number != expected:
                 whose = "nobody's" if expected is None else f"{self._name(expected)}'s"
-                yield f"cycle {self._turn.get(number, end)}: {self._name(number)} has a turn that is {whose}"
+                yield say(
+                    "cycle {cycle}: {} has a turn that is {}",
+                    self._name(number),
+                    whose,
+                    cycle=self._turn.get(number, end),
+                )
                 return
             if goes_on:
                 stopped.append(number)

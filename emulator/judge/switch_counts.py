@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.commands_seen import SeenCommand
+from ringhil.emulator.judge.findings import say
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
 
@@ -65,5 +66,5 @@ class SwitchCounts:
         elif self._known and context in self._before and self._last.get(context, 0) < asked.at:
             said, seen = result.digest >> _HIGH, self._seen.get(context, 0) - self._before[context]
             if said != seen:
-                what = f"context {context} says that it had {said} turns after another one's"
-                self._tell(f"{what}; it was {seen}", now)
+                what = say("context {} says that it had {} turns after another one's", context, said)
+                self._tell(say("{}; it was {expected}", what, expected=seen), now)

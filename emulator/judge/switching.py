@@ -7,6 +7,7 @@ from typing import Any
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.judge.presets import off_presets
 from ringhil.emulator.scenario import SwitchPolicyName, TaskSwitching
 from ringhil.emulator.scenario.switching import MIB
@@ -230,28 +231,44 @@ def _off_presets(switching: TaskSwitching, evidence: SwitchingEvidence) -> Itera
 
 
 def _broken(policy: SwitchPolicyName, evidence: SwitchingEvidence) -> list[str]:
-    plan, found = evidence.plan, []
+    plan, found = evidence.plan, list[str]()
     if policy is SwitchPolicyName.PIPELINED:
         for changes in evidence.held:
             over = next(((cycle, pages) for cycle, pages in changes if pages > plan.first), None)
             if over is not None:
-                found.append(f"cycle {over[0]}: {over[1]} pages are held; the first preset value is {plan.first}")
+                found.append(
+                    say(
+                        "cycle {cycle}: {} pages are held; the first preset value is {}",
+                        over[1],
+                        plan.first,
+                        cycle=over[0],
+                    )
+                )
     for wanted, report in zip(plan.requests, evidence.reports, strict=True):
-        name = f"request {wanted.number} ({report.task})"
+        name = say("request {} ({})", wanted.number, Value(report.task))
         if report.times != (report.ended is not None):
-            found.append(f"{name} was over {report.times} times")
+            found.append(say("{} was over {} times", name, report.times))
         if report.times and report.failed:
-            found.append(f"{name} was over, and then failed: {report.failed}")
+            found.append(say("{} was over, and then failed: {}", name, report.failed))
         if evidence.whole and report.ended is None and report.failed is None:
-            found.append(f"{name} was lost: it was not done, and has not failed")
+            found.append(say("{} was lost: it was not done, and has not failed", name))
         behind = [r.ran for r in evidence.reports if report.ended is not None and (r.ended or 0) > report.ended]
         if behind and report.ahead > max(behind):
-            found.append(f"beside {name} another one had {report.ahead} cycles, of {max(behind)} at most")
+            found.append(say("beside {} another one had {} cycles, of {} at most", name, report.ahead, max(behind)))
         needed = wanted.task.steps * wanted.task.whole.cycles
         if report.ended is not None and report.ran < needed:
-            found.append(f"{name} had {report.ran} cycles of the engine; it needs {needed}")
+            found.append(
+                say("{} had {found} cycles of the engine; it needs {expected}", name, found=report.ran, expected=needed)
+            )
     for switch in _switches(policy, evidence.reports):
         unknown = evidence.slice if switch.beside else 0
         if switch.idle < -unknown:
-            found.append(f"cycle {switch.over}: a switch to {switch.after.task} has taken {switch.idle} cycles")
+            found.append(
+                say(
+                    "cycle {cycle}: a switch to {} has taken {} cycles",
+                    switch.after.task,
+                    switch.idle,
+                    cycle=switch.over,
+                )
+            )
     return found

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Findings, Name
 from ringhil.emulator.judge.open_event import OpenEvent
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part, PartState
 from ringhil.emulator.kernel.observations import RegisterChanged
@@ -54,7 +55,7 @@ class SwitchOvers:
     def __init__(self, server: LiveServer, bounds: Sequence[Bounds]) -> None:
         self._server, self._bounds = server, bounds
         self._awaited: list[_Awaited] = []
-        self.too_soon: list[tuple[str, int]] = []
+        self.too_soon = Findings()
         server.observations.listen(RegisterChanged, self._changed)
 
     def begin(self, card: int, part: Part, state: PartState, opened: OpenEvent) -> None:
@@ -102,10 +103,15 @@ class SwitchOvers:
         if not over and now < awaited.not_before and awaited.begun():
             event = awaited.opened.event
             waits = awaited.not_before - event.at
-            text = (
-                f"{event.where} was in use again {now - event.at} cycles after its {event.kind}; it waits for {waits}"
+            self.too_soon.tell(
+                now,
+                "at cycle {}: {} was in use again {found} cycles after its {}; it waits for {expected}",
+                now,
+                Name(event.where),
+                event.kind,
+                found=now - event.at,
+                expected=waits,
             )
-            self.too_soon.append((f"at cycle {now}: {text}", now))
             awaited.not_before = 0
         if not over and awaited.reached():
             over = True

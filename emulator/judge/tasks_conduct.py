@@ -1,8 +1,6 @@
 """How the commands of tasks, contexts and their GPUs go about it: memory, turns, launches, terms. Reads the stream, and
 never acts on the run."""
 
-from collections.abc import Iterator
-
 from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.asked_steps import AskedSteps
 from ringhil.emulator.judge.attempts import Attempts
@@ -186,10 +184,13 @@ class TasksConduct:
         """Pages, as its register says."""
         return self._server.engine.peek(self._wiring.cell(*gpu), "memory_held")
 
-    def doubts(self) -> Iterator[str]:
-        """What of memory, turns and launches can't be judged, and why."""
-        for judged in (self.isolation, self.turns, self.terms, self.given_back, self.left_behind):
-            yield from judged.doubts
+    def doubts(self) -> dict[str, str]:
+        """What of memory, turns and launches can't be judged, and why; by that the invariant that it might break."""
+        memory = (*self.terms.doubts, *self.given_back.doubts, *self.left_behind.doubts)
+        told = dict.fromkeys((*self.isolation.doubts,), "memory_isolated")
+        for invariant, doubts in (("slice_kept", self.turns.doubts), ("memory_isolated", memory)):
+            told |= {text: invariant for text in doubts if text not in told}
+        return told
 
     def finish(self, now: int, *, whole: bool) -> None:
         """The run is over. `whole`: it was played until its tasks had ended."""

@@ -18,6 +18,7 @@ from ringhil.emulator.host.sharing.group import ProcessGroup
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, SPOKEN, Gpu, Place, SeenCommand
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
+from ringhil.emulator.judge.findings import Findings, Value, numbered, say
 from ringhil.emulator.scenario import Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -88,14 +89,14 @@ class TermsWatch:
         self._new: list[_Sent] = []
         self._busy = defaultdict[Gpu, bool](bool)  # something has happened since its division was looked at
         self._now = 0
-        self.terms: list[tuple[str, int]] = []
-        self.memory: list[tuple[str, int]] = []
+        self.terms = Findings()
+        self.memory = Findings()
         self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its applications
         self._doubts: dict[Gpu, str] = {}  # the first one of each
         for application in sharing.applications if sharing else ():
             name, place = application.name, places[application.name]
             if place[:2] != gpus[name] or place in self._contexts:
-                self.terms.append((f"{name} uses context {place[2]} of GPU {place[1]}, card {place[0]}", 0))
+                self.terms.tell(0, "{} uses context {} of {}", Value(name), place[2], numbered(place[:2]))
             assert sharing is not None
             self._contexts[place] = _Context(name, application.state, [_of_file(sharing, name)])
         if self._contexts:
@@ -134,7 +135,13 @@ class TermsWatch:
             ("state", command.state, [context.state]),
         ):
             if said not in right:
-                text = f"{context.name} was given {what} {said}; it may have {right[-1]}"
+                text = say(
+                    "{} was given {} {found}; it may have {expected}",
+                    context.name,
+                    what,
+                    found=said,
+                    expected=right[-1],
+                )
                 self._tell(self.terms, command.gpu, text, now)
         context.allowed = [last]
 
@@ -229,7 +236,12 @@ class TermsWatch:
         for sent in new:
             context, gpu = self._contexts[sent.place], sent.place[:2]
             if sent.limit > max(context.held, *(given.most for given in sent.allowed)):
-                text = f"{context.name} was given {sent.limit} pages; it may have {sent.allowed[-1].most}"
+                text = say(
+                    "{} was given {found} pages; it may have {expected}",
+                    context.name,
+                    found=sent.limit,
+                    expected=sent.allowed[-1].most,
+                )
                 self._tell(self.memory, gpu, text, sent.at)
             elif sent.limit > before[sent.place]:
                 wrong = [self._too_much(context, given, gpu) for given in sent.allowed]
@@ -250,8 +262,10 @@ class TermsWatch:
             mine = [each for each in others if any(key == other for other, _ in each.allowed[-1].around)]
             most, held = sum(each.most for each in mine), sum(each.held for each in mine)
             if most > max(memory, held):
-                text = f"{context.name} was given {context.asked} pages while its group may come to hold {most}"
-                return f"{text}, and may have {memory}"
+                text = say(
+                    "{} was given {} pages while its group may come to hold {}", context.name, context.asked, most
+                )
+                return say("{}, and may have {expected}", text, expected=memory)
         return ""
 
     def _divided(self, gpu: Gpu, now: int) -> None:
@@ -279,13 +293,15 @@ class TermsWatch:
             right = limit == _UNLIMITED if share is None else abs(limit - share) < 1 + deep
             if not right:
                 part = "as much as there is" if share is None else f"{int(share)}"
-                self._tell(self.memory, gpu, f"{context.name} has a limit of {limit} pages; its part is {part}", now)
+                self._tell(
+                    self.memory, gpu, say("{} has a limit of {} pages; its part is {}", context.name, limit, part), now
+                )
 
-    def _tell(self, found: list[tuple[str, int]], gpu: Gpu, what: str, now: int) -> None:
+    def _tell(self, found: Findings, gpu: Gpu, what: str, now: int) -> None:
         if gpu in self._spoken:
-            self._doubts.setdefault(gpu, f"{what}: {SPOKEN}")
+            self._doubts.setdefault(gpu, say("{}: {}", what, SPOKEN))
         else:
-            found.append((what, now))
+            found.tell(now, what)
 
 
 def _gives_terms(command: SeenCommand) -> bool:

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ringhil.emulator.judge.findings import Findings, Name, Value, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
@@ -73,7 +74,7 @@ class Told:
         self._rounds: dict[int, _Rounds] = {}  # by cell
         # Leases that have begun or ended: since when, and after which round of keepalives.
         self._news: dict[tuple[int, Role], tuple[int, int]] = {}
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     # ------------------------------------------------------------------------------------------- what it says of itself
 
@@ -116,8 +117,8 @@ class Told:
                 del self._news[cell, role]
                 if self._lives[cell, role].sequence == sequence:
                     name = self._lives[cell, role].seat.name
-                    self.wrong.append(
-                        (f"{name} told nobody that it holds the {role} role, or not, since cycle {at}", at)
+                    self.wrong.tell(
+                        at, "{} told nobody that it holds the {} role, or not, since cycle {}", name, role, at
                     )
 
     def finish(self, now: int) -> None:
@@ -165,7 +166,9 @@ class Told:
         if self._news:
             self._untold(cell, now)
         if cut_short(frame):
-            problems = iter([f"kind is {kind:#04x}, and it has {len(frame)} bytes, too few for that"])
+            problems: Iterator[str] = iter(
+                [say("kind is {:#04x}, and it has {} bytes, too few for that", kind, len(frame))]
+            )
         elif kind == Keepalive.KIND:
             problems = self._keepalive(cell, port, frame, now)
         elif kind == Election.KIND:
@@ -175,32 +178,48 @@ class Told:
         elif kind == Report.KIND:
             problems = self._report(cell, port, frame)
         else:
-            problems = iter([f"kind is {kind:#04x}, which no firmware sends"])
+            problems = iter([say("kind is {:#04x}, which no firmware sends", kind)])
         for problem in problems:
             card, gpu = self._wiring.place(cell)
-            name = f"{self._wiring.cards[card].name}.{gpu}"
-            self.wrong.append((f"{name} sent a message at cycle {now}: {problem}", now))
+            name = Name(f"{self._wiring.cards[card].name}.{gpu}")
+            self.wrong.tell(now, "{} sent a message at cycle {}: {}", name, now, problem)
 
     def _keepalive(self, cell: int, port: int, frame: bytes, now: int) -> Iterator[str]:
         role = _ROLES.get(frame[_ROLE])
         life = None if role is None else self._lives.get((cell, role))
         if role is None or life is None:
-            yield f"a keepalive of role {frame[_ROLE]}, which it has no part in"
+            yield say("a keepalive of role {}, which it has no part in", frame[_ROLE])
             return
         seat, times = life.seat, life.seat.times
         home = int.from_bytes(frame[6:8])
         head = life.heads.get((port, home))
         if frame[:8] != head:
-            yield f"the keepalive begins with {frame[:8].hex()}, not {'anything' if head is None else head.hex()}"
+            yield say(
+                "the keepalive begins with {found}, not {expected}",
+                found=Value(frame[:8].hex()),
+                expected=Value("anything" if head is None else head.hex()),
+            )
             return
         if frame[_SENDER] != life.sender:
-            yield f"its discriminator is {frame[_SENDER].hex()}, must be {life.sender.hex()}"
+            yield say(
+                "its discriminator is {found}, must be {expected}",
+                found=Value(frame[_SENDER].hex()),
+                expected=Value(life.sender.hex()),
+            )
         if frame[24:27] != _WHO.pack(role.code, seat.rank, times.multiplier):
-            yield f"role, rank and multiplier are {[*frame[24:27]]}, must be {[role.code, seat.rank, times.multiplier]}"
+            yield say(
+                "role, rank and multiplier are {found}, must be {expected}",
+                found=[*frame[24:27]],
+                expected=[role.code, seat.rank, times.multiplier],
+            )
         if frame[_INTERVAL] != times.interval.to_bytes(4):
-            yield f"its interval is {int.from_bytes(frame[_INTERVAL])}, must be {times.interval}"
+            yield say(
+                "its interval is {found}, must be {expected}",
+                found=int.from_bytes(frame[_INTERVAL]),
+                expected=times.interval,
+            )
         if not int.from_bytes(frame[_HEARD]) >> seat.rank & 1:
-            yield "it isn't among those it hears"
+            yield say("it isn't among those it hears")
         epoch, sequence = _EPOCH_SEQUENCE.unpack_from(frame, 8)
         yield from self._epoch(life, cell, role, epoch, now)
         yield from _number(life, port, home, sequence)
@@ -211,7 +230,7 @@ class Told:
             holder = seat.rank if seat.grants and life.holds else NO_HOLDER
             if _ANSWERED.unpack_from(frame, 40) != (0, holder):
                 echo, found = _ANSWERED.unpack_from(frame, 40)
-                yield f"echo and holder are {echo} and {found:#x}, must be 0 and {holder:#x}"
+                yield say("echo and holder are {} and {:#x}, must be 0 and {:#x}", echo, found, holder)
 
     def _epoch(self, life: _Life, cell: int, role: Role, epoch: int, now: int) -> Iterator[str]:
         """It never tells of a lower epoch than one that it has read of, or told."""
@@ -221,7 +240,7 @@ class Told:
             life.epoch = max([life.epoch, *(e for at, e in known if at < now)])
             self._known[cell, role] = [(at, e) for at, e in known if at >= now]
         if epoch < life.epoch:
-            yield f"the highest epoch it knows is {life.epoch}, and it tells of {epoch}"
+            yield say("the highest epoch it knows is {}, and it tells of {}", life.epoch, epoch)
         life.epoch = max(life.epoch, epoch)
 
     def _election(self, cell: int, port: int, frame: bytes) -> Iterator[str]:
@@ -229,25 +248,37 @@ class Told:
         role = _ROLES.get(e[9])
         life = None if role is None else self._lives.get((cell, role))
         if life is None or port != life.seat.uplink.code:
-            yield f"role {e[9]} by port {port}, where it has nobody to ask or answer"
+            yield say("role {} by port {}, where it has nobody to ask or answer", e[9], port)
             return
         seat = life.seat
         head = (Election.KIND, *self._far(cell, seat), _FLAGS[port] if not seat.grants else 0, self._ttl(cell))
         if (e[0], e[1], e[4], e[2], e[3]) != head:
-            yield f"kind, card, home, flags and TTL are {(e[0], e[1], e[4], e[2], e[3])}, must be {head}"
+            yield say(
+                "kind, card, home, flags and TTL are {found}, must be {expected}",
+                found=(e[0], e[1], e[4], e[2], e[3]),
+                expected=head,
+            )
         operations = (Operation.GRANT, Operation.REFUSE) if seat.grants else (Operation.CLAIM, Operation.RELEASE)
         if e[8] not in [operation.code for operation in operations]:
-            yield f"operation {e[8]}, which isn't its to send"
+            yield say("operation {}, which isn't its to send", e[8])
         candidate = seat.far if seat.grants else seat.gpu
         if e[7] != candidate:
-            yield f"the candidate is {e[7]}, must be {candidate}"
+            yield say("the candidate is {found}, must be {expected}", found=e[7], expected=candidate)
         if not seat.grants:
             life.claims += e[8] == Operation.CLAIM.code
             number = (life.boots & 0xFFFF) << 16 | life.claims & 0xFFFF
             if e[6] != number:
-                yield f"its number is {e[6]}, must be {number}: boot {life.boots}, claim {life.claims}"
+                yield say(
+                    "its number is {found}, must be {expected}: boot {}, claim {}",
+                    life.boots,
+                    life.claims,
+                    found=e[6],
+                    expected=number,
+                )
         if e[8] in (Operation.CLAIM.code, Operation.GRANT.code) and e[10] != seat.times.lease:
-            yield f"it speaks of a lease of {e[10]} cycles, must be {seat.times.lease}"
+            yield say(
+                "it speaks of a lease of {found} cycles, must be {expected}", found=e[10], expected=seat.times.lease
+            )
 
     def _count(self, cell: int, port: int, frame: bytes, now: int) -> Iterator[str]:
         _, card, flags, ttl, origin, epoch, sequence, count, records, expected, _, sent_at = _COUNTED.unpack_from(frame)
@@ -255,18 +286,22 @@ class Told:
         size = self._wiring.cards[own_card].gpus
         flag = Flag.WITH_RECORDS if records else 0
         if (port, flags) not in ((Port.CW.code, flag), (Port.CCW.code, flag | Flag.CCW)):
-            yield f"flags are {flags:#06x} by port {port}, with {records} records"
+            yield say("flags are {:#06x} by port {}, with {} records", flags, port, records)
         found, right = (card, ttl, origin, count, expected, sent_at), (own_card, size + 1, gpu, 1, size, now)
         if found != right or records > 1:
-            yield f"card, TTL, origin, count, size and cycle are {found}, must be {right}"
+            yield say(
+                "card, TTL, origin, count, size and cycle are {found}, must be {expected}", found=found, expected=right
+            )
         rounds = self._rounds.get(cell)
         if rounds is None or epoch != rounds.epoch:
-            yield f"its epoch is {epoch}, and it holds {None if rounds is None else rounds.epoch}"
+            yield say("its epoch is {}, and it holds {}", epoch, None if rounds is None else rounds.epoch)
             return
         if sequence == rounds.sequence + 1:
             rounds.sequence, rounds.at, rounds.directions = sequence, now, 0
         if sequence != rounds.sequence or now != rounds.at or rounds.directions >> port & 1:
-            yield f"its sequence number is {sequence}; the last round was {rounds.sequence}, at cycle {rounds.at}"
+            yield say(
+                "its sequence number is {}; the last round was {}, at cycle {}", sequence, rounds.sequence, rounds.at
+            )
         rounds.directions |= 1 << port
 
     def _report(self, cell: int, port: int, frame: bytes) -> Iterator[str]:
@@ -275,16 +310,24 @@ class Told:
         found = (port, card, flags, ttl, home, source, size)
         right = (Port.CPU.code, own_card, Flag.TO_HOST, 1, gpu, gpu, self._wiring.cards[own_card].gpus)
         if found != right:
-            yield f"port, card, flags, TTL, home, source and size are {found}, must be {right}"
+            yield say(
+                "port, card, flags, TTL, home, source and size are {found}, must be {expected}",
+                found=found,
+                expected=right,
+            )
         rounds = self._rounds.get(cell)
         last = None if rounds is None else (rounds.epoch, rounds.sequence, rounds.at)
         if rounds is not None and rest[3] != rounds.rejected:
-            yield f"it has rejected {rest[3]}, must be {rounds.rejected} since it was elected"
+            yield say(
+                "it has rejected {found}, must be {expected} since it was elected",
+                found=rest[3],
+                expected=rounds.rejected,
+            )
         if rounds is not None and rest[0] == CensusVerdict.NONE.code:
             yield from _suspects(size, (rest[5], rest[6]), frame[_REPORTED.size :], rounds.suspects or ())
             rounds.suspects = None
         if (epoch, sequence, rest[4]) != last:
-            yield f"it reports of epoch, round and cycle {(epoch, sequence, rest[4])}; the last are {last}"
+            yield say("it reports of epoch, round and cycle {}; the last are {}", (epoch, sequence, rest[4]), last)
 
     def _far(self, cell: int, seat: Seat) -> tuple[int, int]:
         card, gpu = self._wiring.place(cell)
@@ -302,7 +345,7 @@ def _suspects(size: int, told: tuple[int, int], sets: bytes, named: tuple[int, .
     found = tuple(gpu for gpu in range(size) if words[gpu // 64] >> gpu % 64 & 1)
     right = (len(named), min(named, default=_NOBODY))
     if told != right or found != tuple(sorted(named)):
-        yield f"suspects are {list(found)}, number and first {told}; its census named {list(named)}"
+        yield say("suspects are {}, number and first {}; its census named {}", list(found), told, list(named))
 
 
 def _number(life: _Life, port: int, home: int, sequence: int) -> Iterator[str]:
@@ -310,12 +353,12 @@ def _number(life: _Life, port: int, home: int, sequence: int) -> Iterator[str]:
     last = life.told.get((port, home), 0)
     if port in _RING:
         if sequence != last + 1:
-            yield f"its sequence number is {sequence}; the last to GPU {home} by this port was {last}"
+            yield say("its sequence number is {}; the last to GPU {} by this port was {}", sequence, home, last)
         life.told[port, home] = life.sequence = sequence
     elif len(life.seat.members) > 1 and sequence != life.sequence:
-        yield f"its sequence number is {sequence}, that of the round is {life.sequence}"
+        yield say("its sequence number is {}, that of the round is {}", sequence, life.sequence)
     elif not life.seat.grants and sequence <= last:
-        yield f"its sequence number is {sequence}, the last was {last}"
+        yield say("its sequence number is {}, the last was {}", sequence, last)
     else:
         life.told[port, home] = sequence
 
@@ -325,11 +368,15 @@ def _state(life: _Life, port: int, state: int) -> Iterator[str]:
     seat, low = life.seat, state & _STATE_BITS
     if seat.grants:
         if low != _FOLLOWER:
-            yield f"its state is {low}; a grantor has no other than {_FOLLOWER}"
+            yield say("its state is {}; a grantor has no other than {}", low, _FOLLOWER)
         if port in _RING and bool(state & MemberFlag.GRANTING) != life.holds:
-            yield f"it says {'no' if life.holds else 'a'} lease of its runs, and {'one' if life.holds else 'none'} does"
+            yield say(
+                "it says {} lease of its runs, and {} does",
+                "no" if life.holds else "a",
+                "one" if life.holds else "none",
+            )
     elif (low == _HOLDER) != life.holds:
-        yield f"its state is {low}, and it {'holds' if life.holds else 'does not hold'} the role"
+        yield say("its state is {}, and it {} the role", low, "holds" if life.holds else "does not hold")
 
 
 def _candidacy(life: _Life, sequence: int, state: int, now: int) -> Iterator[str]:
@@ -343,7 +390,7 @@ def _candidacy(life: _Life, sequence: int, state: int, now: int) -> Iterator[str
     elif life.vain is None:
         life.vain = sequence
     elif sequence != life.vain:
-        yield "it is a candidate still, and its link is down"
+        yield say("it is a candidate still, and its link is down")
 
 
 def _heads(wiring: Wiring, cell: int, seat: Seat) -> dict[tuple[int, int], bytes]:

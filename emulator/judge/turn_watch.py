@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
+from ringhil.emulator.judge.findings import Findings, Name
 from ringhil.emulator.judge.slices import Slices
 from ringhil.emulator.judge.switchover import BYPASSED, STATUS_WATCHED
 from ringhil.emulator.kernel.observations import RegisterChanged
@@ -34,7 +35,7 @@ class TurnWatch:
         self._slices: dict[int, Slices] = {}
         for gpu in gpus_with_contexts(server.scenario):
             cell = wiring.cell_of(gpu)
-            slices = Slices(str(gpu), settings.context_switch, settings.default_slice, wake)
+            slices = Slices(Name(str(gpu)), settings.context_switch, settings.default_slice, wake)
             self._gpus[wiring.place(cell)] = self._slices[cell] = slices
             self._changed[cell] = slices.changed
             server.engine.watch_register(cell, "turn")
@@ -78,9 +79,9 @@ class TurnWatch:
             slices.finish(now)
 
     @property
-    def wrong(self) -> list[tuple[str, int]]:
+    def wrong(self) -> Findings:
         """Turns that are not as they must be, and when."""
-        return sorted((found for slices in self._gpus.values() for found in slices.wrong), key=lambda found: found[1])
+        return Findings.in_time(*(slices.wrong for slices in self._gpus.values()))
 
     @property
     def doubts(self) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
 from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import SwitchPolicyName
 from ringhil.protocol.wire import CONTEXTS
 
@@ -17,13 +18,13 @@ def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[
     """What is not as it must be."""
     for number, report in enumerate(reports):
         mine = [span for span in spans if span.request == number and span.gpu == report.gpu and not span.lost]
-        name = f"request {number} ({report.task})"
+        name = say("request {} ({})", number, Value(report.task))
         begun = sum(span.request == number and span.phase is SwitchPhase.START for span in spans)
         starts = plan.policy in (SwitchPolicyName.PIPELINED, SwitchPolicyName.STOP_START)
         if starts and not begun <= report.attempts <= begun + (report.ended is None):
-            yield f"{name} is said to have had {report.attempts} attempts; it was begun {begun} times"
+            yield say("{} is said to have had {} attempts; it was begun {} times", name, report.attempts, begun)
         if report.ended is not None and not (report.turns and mine):
-            yield f"{name} is over, and has had no turn"
+            yield say("{} is over, and has had no turn", name)
         elif report.turns:
             yield from _turns(name, report, mine)
             until = max(span.ended for span in spans if span.gpu == report.gpu)  # it may have been lost
@@ -35,7 +36,11 @@ def mistold(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[
             for turn in report.turns:
                 busy = [s for s in spans if s.gpu == turn.gpu and s.phase is SwitchPhase.CLEAN]
                 if sum(span.began <= turn.began < span.ended for span in busy) >= plan.workers:
-                    yield f"cycle {turn.began}: a worker of {report.task} computes, and all are being recycled"
+                    yield say(
+                        "cycle {cycle}: a worker of {} computes, and all are being recycled",
+                        report.task,
+                        cycle=turn.began,
+                    )
 
 
 def _late_starts(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequence[PhaseSpan]) -> Iterator[str]:
@@ -47,26 +52,30 @@ def _late_starts(plan: SwitchPlan, reports: Sequence[RequestReport], spans: Sequ
     for span in spans:
         comes = max(report.wanted for report in reports[: span.request + 1])
         if span.phase is SwitchPhase.START and span.began != comes:
-            yield f"request {span.request} starts at cycle {span.began}; it could at cycle {comes}"
+            yield say("request {} starts at cycle {}; it could at cycle {}", span.request, span.began, comes)
 
 
 def _turns(name: str, report: RequestReport, spans: Sequence[PhaseSpan]) -> Iterator[str]:
     launches = [span for span in spans if span.phase is SwitchPhase.RUN]
     last = max((span.ended for span in launches), default=report.ended)
     if last != report.ended:
-        yield f"{name} is said to be over at cycle {report.ended}; its last launch was at {last}"
+        yield say("{} is said to be over at cycle {}; its last launch was at {}", name, report.ended, last)
     since = 0
     if report.first != report.turns[0].began:
-        yield f"{name} is said to be launched first at cycle {report.first}; it was at {report.turns[0].began}"
+        yield say(
+            "{} is said to be launched first at cycle {}; it was at {}", name, report.first, report.turns[0].began
+        )
     for turn in report.turns:
         its = [span for span in launches if since <= span.began < turn.ended]
         since = turn.ended
         began = min((span.began for span in its), default=turn.began)
         had = sum(span.cycles for span in its)
         if began != turn.began:
-            yield f"a turn of {name} is said to begin at cycle {turn.began}; it did at {began}"
+            yield say("a turn of {} is said to begin at cycle {}; it did at {}", name, turn.began, began)
         if had != turn.ran:
-            yield f"a turn of {name} is said to have had {turn.ran} cycles of the engine; its launches had {had}"
+            yield say(
+                "a turn of {} is said to have had {} cycles of the engine; its launches had {}", name, turn.ran, had
+            )
 
 
 def _processes(
@@ -83,10 +92,24 @@ def _processes(
         short = next((span for span in found if span.ended - span.began < cycles), None)
         if short is not None:
             took = short.ended - short.began
-            yield f"{phase} of request {number} ({task.name}) took {took} cycles; its file says {cycles}"
+            yield say(
+                "{} of request {} ({}) took {found} cycles; its file says {expected}",
+                phase,
+                number,
+                Value(task.name),
+                found=took,
+                expected=cycles,
+            )
         due = turns
         if phase is SwitchPhase.CLEAN:  # a context that is destroyed is the hardware's to say
             recycled = plan.policy == SwitchPolicyName.PIPESWITCH
             due = sum(turn.ended + cycles < until for turn in report.turns) if recycled else 0
         if cycles and len(found) < due:
-            yield f"{phase} of request {number} ({task.name}) was done {len(found)} times in {turns} turns"
+            yield say(
+                "{} of request {} ({}) was done {} times in {} turns",
+                phase,
+                number,
+                Value(task.name),
+                len(found),
+                turns,
+            )

@@ -3,13 +3,14 @@
 What each event needs before it is over: needs.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds, entry_time, link_time
 from ringhil.emulator.judge.card_watch import CardWatch
 from ringhil.emulator.judge.differences import Differences
+from ringhil.emulator.judge.findings import Finding, Findings, Judged, Name, say
 from ringhil.emulator.judge.needs import Needs
 from ringhil.emulator.judge.open_event import Needed, OpenEvent
 from ringhil.emulator.judge.oracle import ServerTruth
@@ -32,20 +33,20 @@ class Watch:
             wiring.server, truths, partial(entry_time, wiring, bounds), partial(link_time, wiring, bounds)
         )
         self.cards = [
-            CardWatch(card.name, truth, RoleWatch(f"entry of card {card.name}"))
+            CardWatch(Name(card.name), truth, RoleWatch(say("entry of card {}", Name(card.name))))
             for card, truth in zip(wiring.cards, truths, strict=True)
         ]
         names = [(wiring.cards[a].name, wiring.cards[b].name) for a, b in map(wiring.ends, wiring.links)]
         self.links = [
             RoleWatch(
-                f"boundary of cards {a} and {b}",
+                say("boundary of cards {} and {}", Name(a), Name(b)),
                 apart=partial(self.oracle.apart, group),
                 unheard=partial(self.oracle.unheard, group),
                 news=max(bounds[card].times.election.skew for card in wiring.ends(link)),
             )
             for group, (link, (a, b)) in enumerate(zip(wiring.links, names, strict=True))
         ]
-        self.wrong_shares: list[tuple[str, int]] = []
+        self.wrong_shares = Findings()
         self._split_by: tuple[int, ...] | None = None  # weights by which the CPU has split the work last
         self._events: list[OpenEvent] = []
         self.busy_until = 0  # work was on the rings: messages of a census wait for it
@@ -129,8 +130,10 @@ class Watch:
         if counted.verdict is CensusVerdict.RING and counted.sent_at > self.busy_until:
             watch.met.update({(gpu, near) for near in ((gpu + 1) % size, (gpu - 1) % size) if near in (found or ())})
         if not watch.truth.fits(counted, gpu):
-            text = f"wrong count accepted: card {watch.name} at cycle {now}: {counted.count} {sorted(found or ())}"
-            watch.wrong_counts.append((text, now))
+            text = say(
+                "wrong count accepted: card {} at cycle {}: {} {}", watch.name, now, counted.count, sorted(found or ())
+            )
+            watch.wrong_counts.tell(now, text)
         view = watch.truth.seen_from(gpu)
         for o in self._open(card):
             before = o.before.get(card)
@@ -231,7 +234,7 @@ class Watch:
         self._split_by = self._weights()
         text = self.differences.of_shares(units, shares)
         if text is not None:
-            self.wrong_shares.append((f"at cycle {now}: {text}", now))
+            self.wrong_shares.tell(now, "at cycle {}: {}", now, text)
 
     def look_at_shares(self, begun: bool, now: int) -> None:
         """Whether the work is split as the weights are that the CPU knows; `begun`: some of it has been done."""
@@ -239,7 +242,7 @@ class Watch:
         if self._wiring.server.settings.policy != "proportional" or not any(weights):
             return
         if (begun or self._split_by is not None) and self._split_by != weights:
-            self.wrong_shares.append((f"at cycle {now}: the work is not split anew by weights {list(weights)}", now))
+            self.wrong_shares.tell(now, "at cycle {}: the work is not split anew by weights {}", now, list(weights))
             self._split_by = weights
 
     def _weights(self) -> tuple[int, ...]:
@@ -285,14 +288,14 @@ class Watch:
         cards = enumerate(self.cards)
         return [card for card, watch in cards if now > self._last_event[card] and not watch.truth.disturbed]
 
-    def not_judged(self, now: int) -> list[str]:
+    def not_judged(self, now: int) -> Iterator[Finding]:
         """What of the end of the run can't be judged, and why."""
         settled = self.settled_cards(now)
-        return [
-            f"card {watch.name} at the end: {self._why_not(card, now)}"
-            for card, watch in enumerate(self.cards)
-            if card not in settled
-        ]
+        for card, watch in enumerate(self.cards):
+            if card not in settled:
+                text = say("card {} at the end: {}", watch.name, self._why_not(card, now))
+                judged = Judged.TOO_EARLY if now <= self._last_event[card] else Judged.NOT_JUDGED
+                yield Finding(text, None, "bounded_recovery", judged=judged)
 
     def undoable(self) -> str | None:
         """Why the CPU knows of no GPU that could work, where that is right; None: it knows of one, or should."""
@@ -333,7 +336,7 @@ class Watch:
 
     def _why_not(self, card: int, now: int) -> str:
         if now <= self._last_event[card]:
-            return f"cycle {now} is too early; by cycle {self._last_event[card]} all has been dealt with"
+            return say("cycle {} is too early; by cycle {} all has been dealt with", now, self._last_event[card])
         return "a GPU lies or flaps, or a link is noisy"
 
     def settled_links(self, now: int) -> list[int]:

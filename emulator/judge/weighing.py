@@ -7,6 +7,7 @@ members, a degraded one counting a quarter. Where a GPU lies or flaps, or a link
 from collections.abc import Sequence
 
 from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.findings import Findings, Name, say
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
 from ringhil.emulator.server.wiring import Wiring
@@ -21,7 +22,7 @@ class Weighing:
         self._changed: dict[tuple[int, int], int] = {}  # when a GPU began or ceased to be slow, by card and number
         self._disturbed, self._lied_at = [False] * len(truths), [-1] * len(truths)
         self._booted: dict[int, int] = {}  # by cell
-        self.wrong: list[tuple[str, int]] = []
+        self.wrong = Findings()
 
     def struck(self, event: TimelineEvent, now: int) -> None:
         """A fault begins or ends."""
@@ -52,12 +53,23 @@ class Weighing:
                 found, must = ("not ", "it is slow") if is_slow else ("", "it is not slow")
                 name = f"{self._wiring.cards[card].name}.{gpu}"
                 self._tell(
-                    cell, now, f"{name} is {found}among the degraded GPUs, and {must} since cycle {max(since, 0)}"
+                    cell,
+                    now,
+                    say("{} is {}among the degraded GPUs, and {} since cycle {}", name, found, must, max(since, 0)),
                 )
         weights = self._wiring.cards[card].weights
         weight = sum(weights[gpu] * (1 if gpu in what.degraded else 4) for gpu in what.members)
         if what.weight != weight:
-            self._tell(cell, now, f"the weight of GPUs {list(what.members)} is {what.weight}, must be {weight}")
+            self._tell(
+                cell,
+                now,
+                say(
+                    "the weight of GPUs {} is {found}, must be {expected}",
+                    list(what.members),
+                    found=what.weight,
+                    expected=weight,
+                ),
+            )
 
     def _tell(self, cell: int, now: int, what: str) -> None:
-        self.wrong.append((f"{self._wiring.gpu_of(cell)} counted at cycle {now}: {what}", now))
+        self.wrong.tell(now, "{} counted at cycle {}: {}", Name(str(self._wiring.gpu_of(cell))), now, what)

@@ -1,4 +1,4 @@
-"""What has to hold in every run, whatever a file expects. How each is judged: a class in `judge/invariants/`."""
+"""What has to hold in every run, whatever a file expects. How each is judged: `judge/invariants.py`."""
 
 from ringhil.emulator.scenario.model import Invariants
 

@@ -10,7 +10,6 @@ from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing
 from ringhil.emulator.campaign.explore.store import Row, Store
 from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
-from ringhil.emulator.judge.sorts import sort_of
 
 
 def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def sorts(failed: Iterable[Row]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for row in failed:
         r = row.result
-        sort = sort_of(r.violated or r.verdict, r.failures[0] if r.failures else "")
+        sort = r.sort or r.violated or r.verdict
         found.setdefault(sort, {"sort": sort, "cases": 0, "first": row.key})["cases"] += 1
     return sorted(found.values(), key=lambda one: -int(one["cases"]))
 

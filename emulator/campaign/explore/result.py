@@ -14,7 +14,8 @@ MOST_FAILURES = 20  # kept of a case
 class CaseResult:
     """`detected`, `located`, `recovered`: None when nothing of the kind is demanded of the case. Of its events,
     `detection` is the slowest to be detected (cycles); `recovery`, `bound` (cycles), `transits` and `slowest` are of
-    the one that took most of its bound. `until`: of the scenario that gives the same outcome."""
+    the one that took most of its bound. `until`: of the scenario that gives the same outcome. `sort`: the same for
+    cases that show the same mistake, most likely; "" in a store of version 1."""
 
     verdict: VerdictWord
     failures: tuple[str, ...] = ()
@@ -29,6 +30,7 @@ class CaseResult:
     slowest: str | None = None
     cycles: int | None = None
     until: int | None = None
+    sort: str = ""
 
     @property
     def measured(self) -> bool:
@@ -41,7 +43,7 @@ class CaseResult:
     def unplayed(cls, why: str, *, hung: bool = False) -> Self:
         """The result of a case that was not played to its end."""
         word = VerdictWord.HUNG if hung else VerdictWord.ERROR
-        return cls(word, (why,), word)
+        return cls(word, (why,), word, sort=f"{word}: {why}")
 
 
 def summed_up(played: Played) -> CaseResult:
@@ -67,12 +69,19 @@ def summed_up(played: Played) -> CaseResult:
         slowest=None if slowest is None else f"{slowest.action} {slowest.fault} {slowest.where}",
         cycles=outcome.cycles,
         until=played.until,
+        sort=_sort(outcome),
     )
 
 
 def violated(outcome: Outcome) -> str | None:
     """The class of a failed outcome: the invariant that it breaks, the first one in the order of `INVARIANTS`."""
-    return min((violation.invariant for violation in outcome.violations), key=INVARIANTS.index, default=None)
+    return min((violation.promise for violation in outcome.violations), key=INVARIANTS.index, default=None)
+
+
+def _sort(outcome: Outcome) -> str:
+    """Of its first failure."""
+    first = min(outcome.violations, key=lambda each: INVARIANTS.index(each.promise), default=None)
+    return first.sort if first else next((each.sort for each in outcome.expect if not each.ok), "")
 
 
 def _took(recovery: Recovery) -> int:

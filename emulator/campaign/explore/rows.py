@@ -13,7 +13,7 @@ from ringhil.emulator.campaign.explore.result import CaseResult
 
 COLUMNS = (
     "number, key, class, place, phase, depth, schedule, verdict, failures, violated, detected, located, recovered, "
-    "detection, recovery, bound, transits, slowest, cycles, until"
+    "detection, recovery, bound, transits, slowest, cycles, until, sort"
 )
 
 
@@ -57,7 +57,7 @@ def row_values(number: int, case: Case, result: CaseResult) -> tuple[object, ...
     r = result
     where = (number, case.key, case.cls, case.place, case.phase, case.depth, case.schedule.to_json())
     flags = (r.detected, r.located, r.recovered)
-    times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until)
+    times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until, r.sort)
     return (*where, r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
 
 

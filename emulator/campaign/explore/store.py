@@ -23,7 +23,7 @@ from ringhil.emulator.files import check_file, reason_of
 
 __all__ = ["Row", "Store", "StoredCampaign"]
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"SQLite format 3\0"
 _FOREIGN = "not a store of campaigns; name one that `ringhil explore --store` has made"
 _APPLICATION = 0x72696E67  # "ring": says whose file it is
@@ -62,6 +62,7 @@ CREATE TABLE results (
     slowest TEXT,
     cycles INTEGER,
     until INTEGER,
+    sort TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (campaign, key)
 ) WITHOUT ROWID;
 """
@@ -75,6 +76,7 @@ class Store:
 
     def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
         self.path = str(path)
+        self._columns = COLUMNS
         with self._explained():
             self._refuse_foreign()
             self._db = self._open(read_only)
@@ -123,10 +125,14 @@ class Store:
             )
         elif number != _APPLICATION:
             raise ExploreError(f"{self.path}: {_FOREIGN}")
-        elif version != VERSION:
-            raise ExploreError(
-                f"{self.path}: a store of version {version}; this ringhil reads and writes version {VERSION}"
+        elif version == 1 and read_only:
+            self._columns = COLUMNS.replace("sort", "'' AS sort")
+        elif version == 1:
+            self._write(
+                ["ALTER TABLE results ADD COLUMN sort TEXT NOT NULL DEFAULT ''"], f"PRAGMA user_version = {VERSION}"
             )
+        elif version != VERSION:
+            raise ExploreError(f"{self.path}: a store of version {version}; this ringhil reads versions 1 to {VERSION}")
         if not read_only:
             self._db.execute("PRAGMA synchronous = NORMAL")
 
@@ -214,7 +220,7 @@ class Store:
     ) -> Iterator[Row]:
         """Results of a campaign. `where` and `order` are SQL over the columns, never a user's words; -1: no limit."""
         condition = f"AND ({where})" if where else ""
-        question = f"SELECT {COLUMNS} FROM results WHERE campaign = ? {condition} ORDER BY {order} LIMIT ?"
+        question = f"SELECT {self._columns} FROM results WHERE campaign = ? {condition} ORDER BY {order} LIMIT ?"
         with self._explained():
             for row in self._db.execute(question, (campaign, *values, limit)):
                 yield row_of(row)

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator
 
 from ringhil.emulator.campaign.minimise.search import Fails
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.judge.outcome import Outcome, Violation
+from ringhil.emulator.judge.findings import Finding, Judged
+from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.sorts import sort_of
 from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, When
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
@@ -57,8 +57,8 @@ def _failures(scenario: Scenario, library: Library, firmware: FirmwareChoice) ->
     try:
         outcome = server.run()
         early = " at power-up" if _too_early(scenario, server) else ""
-        violations = sorted(outcome.violations, key=lambda v: INVARIANTS.index(v.invariant))
-        found = [_sort(v) + early + _cut_short(v, scenario, server, outcome) for v in violations]
+        violations = sorted(outcome.violations, key=lambda v: INVARIANTS.index(v.promise))
+        found = [v.sort + early + _cut_short(v, scenario, server, outcome) for v in violations]
         failed = [(scenario.expect[e.index], e) for e in outcome.expect if not e.ok]
         ends = [_expected(e, server, outcome) for e, _ in failed if e.kind == When.END]
     finally:
@@ -74,17 +74,13 @@ def _failures(scenario: Scenario, library: Library, firmware: FirmwareChoice) ->
             yield _expected_then(expectation, expectation.cycle, outcome, again)
 
 
-def _sort(violation: Violation) -> str:
-    return sort_of(violation.invariant, violation.text)
-
-
-def _cut_short(violation: Violation, scenario: Scenario, server: Run, outcome: Outcome) -> str:
+def _cut_short(violation: Finding, scenario: Scenario, server: Run, outcome: Outcome) -> str:
     """What is found at the end only, of a run that ended before all was dealt with, or while work still came back."""
     if scenario.until is None or violation.at is not None:
         return ""
     config, last = server.cpu.config, server.judge.acceptance.booked_at
     working = server.kernel.now - last <= 4 * (config.silence + config.patience)
-    early = any("too early" in text for text in outcome.not_judged)
+    early = any(each.judged is Judged.TOO_EARLY for each in outcome.not_judged)
     return CUT_SHORT if early or (working and not server.cpu.finished) else ""
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.campaign.verify.verdict import Verdict
-from ringhil.emulator.judge.expectations import UNTOLD
+from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import VerdictWord
-from ringhil.emulator.judge.sorts import sort_of
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class VerifyReport:
         found: dict[str, list[Verdict]] = {}
         for verdict in self.bad():
             first = verdict.failures[0] if verdict.failures else None
-            sort = verdict.state.value if first is None else sort_of(first.kind, first.text)
+            sort = verdict.state.value if first is None else first.sort or first.kind
             found.setdefault(sort, []).append(verdict)
         return sorted(found.items(), key=lambda item: -len(item[1]))
 
@@ -58,7 +57,7 @@ class VerifyReport:
         """What no variant of a file could tell of its `expect`, in the order of the files."""
         found: dict[Path, dict[str, None]] = {}
         for verdict in self.results:
-            mine = dict.fromkeys(text for text in verdict.not_judged if text.startswith(UNTOLD))
+            mine = dict.fromkeys(str(each) for each in verdict.not_judged if each.promise == EXPECT)
             before = found.get(verdict.file, mine)
             found[verdict.file] = {text: None for text in before if text in mine}
         return [(file, text) for file, texts in found.items() for text in texts]

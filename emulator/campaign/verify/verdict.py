@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.judge.findings import Finding
 from ringhil.emulator.judge.outcome import VerdictWord
 
 
@@ -13,6 +14,7 @@ class Failure:
 
     `kind`: "expectation", the name of an invariant, "input" (a file that can't be used) or "process" (it died).
     `line`, `column`: of the scenario file; None: no place in it is to blame. `at`: cycle, where one can be told.
+    `sort`: the same for all that show the same mistake, most likely. `source`: the line of the judge that found it.
     """
 
     kind: str
@@ -20,10 +22,13 @@ class Failure:
     line: int | None = None
     column: int | None = None
     at: int | None = None
+    sort: str = ""
+    source: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The verdict for the document of `ringhil verify --json`."""
-        return {"kind": self.kind, "text": self.text, "line": self.line, "column": self.column, "at": self.at}
+        where = {"line": self.line, "column": self.column, "at": self.at}
+        return {"kind": self.kind, "text": self.text, **where, "sort": self.sort or self.kind, "source": self.source}
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Verdict:
     replay: str
     left: Path | None = None
     note: str = ""  # what went wrong while leaving it
-    not_judged: tuple[str, ...] = ()
+    not_judged: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> str:
@@ -73,7 +78,7 @@ class Verdict:
             "cycles": self.cycles,
             "seconds": self.seconds,
             "failures": [failure.to_json() for failure in self.failures],
-            "not_judged": list(self.not_judged),
+            "not_judged": [str(each) for each in self.not_judged],
             "replay": self.replay,
             "left": None if self.left is None else self.left.as_posix(),
         }

@@ -1,5 +1,6 @@
 """The outcome of a run for people: cards, rings, recoveries, work, verdict."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 
@@ -13,6 +14,8 @@ from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, Verdi
 from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
 from ringhil.protocol.registers import PowerState
+
+_log = logging.getLogger(__name__)
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -36,7 +39,9 @@ def show(outcome: Outcome, console: Console) -> None:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
-    show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
+    show_verdict(outcome.verdict, outcome.failures, map(str, outcome.not_judged), console)
+    for violation in outcome.violations:
+        _log.info("%s: %s: found by %s", violation.promise, violation.place or "no place", violation.source)
 
 
 def findings(failures: Iterable[str], not_judged: Iterable[str]) -> list[str]:

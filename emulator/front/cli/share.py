@@ -69,7 +69,7 @@ def _document(outcome: Outcome) -> dict[str, Any]:
         "cycles": outcome.cycles,
         "verdict": outcome.verdict,
         "failures": list(outcome.failures),
-        "not_judged": list(outcome.not_judged),
+        "not_judged": [str(each) for each in outcome.not_judged],
         "applications": outcome.applications_json(),
     }
 
@@ -101,7 +101,7 @@ class _Seen:
             for number, gpu in enumerate(self._gpus)
         ]
         what = f"Seed {outcome.seed}, {outcome.cycles:,} cycles. Verdict: {outcome.verdict}."
-        said = [*applications_failed(outcome.applications), *findings(outcome.failures, outcome.not_judged)]
+        said = [*applications_failed(outcome.applications), *findings(outcome.failures, map(str, outcome.not_judged))]
         return page(outcome.name, what, application_rows(outcome.applications), said, shown)
 
 
@@ -109,4 +109,4 @@ def show(outcome: Outcome, console: Console) -> None:
     """A line for each application, and the verdict."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
     show_applications(outcome.applications, console)
-    show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
+    show_verdict(outcome.verdict, outcome.failures, map(str, outcome.not_judged), console)

@@ -17,7 +17,7 @@ from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import page
 from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies
-from ringhil.emulator.judge.expectations import UNTOLD
+from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.switching import SwitchingOutcome
@@ -135,12 +135,10 @@ def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyN
 def _not_judged(outcomes: dict[str, Outcome]) -> list[str]:
     """What is expected of one policy the others can't tell: that is said where none could."""
     found = {policy: outcome.not_judged for policy, outcome in outcomes.items()}
-    by_policy = [
-        f"{policy}: {text}" for policy, texts in found.items() for text in texts if not text.startswith(UNTOLD)
-    ]
+    by_policy = [f"{policy}: {each}" for policy, told in found.items() for each in told if each.promise != EXPECT]
     first = next(iter(found.values()))
-    by_none = [text for text in first if text.startswith(UNTOLD) and all(text in texts for texts in found.values())]
-    return by_policy + by_none
+    by_none = [each for each in first if each.promise == EXPECT and all(each in told for told in found.values())]
+    return [*by_policy, *map(str, by_none)]
 
 
 def _document(scenario: Scenario, played: PlayedPolicies) -> dict[str, Any]:

@@ -166,7 +166,7 @@ def asked(*attempts: tuple[int, int], taken: int | None = None, amount: int = 0)
         if number == taken:
             card.answer(7, ResultStatus.STARTED)
         card.send(7, attempt, now, LAUNCH, amount)
-    return [text for text, _ in card.judge.wrong]
+    return [str(each) for each in card.judge.wrong]
 
 
 def test_each_attempt_waits_longer_than_the_one_before() -> None:

@@ -80,7 +80,7 @@ def test_of_the_context_nothing_is_judged_that_its_task_should_have_asked_for(
     library: Library, command: Command, cycle: int, unit: int, times: int
 ) -> None:
     outcome = disturbed(library, command, cycle, 1, unit, times)
-    assert [(each.invariant, each.text) for each in outcome.violations] == []
+    assert [(each.promise, each.text) for each in outcome.violations] == []
     assert outcome.not_judged == (WHAT,)
 
 
@@ -88,7 +88,7 @@ def test_of_the_context_nothing_is_judged_that_its_task_should_have_asked_for(
 def test_what_it_configures_is_nobodys_mistake(library: Library, terms: tuple[int, int, int]) -> None:
     """It manages the GPU; that limits may be wrong, or slices, is said."""
     outcome = disturbed(library, Command(Compute.CONFIGURE, 0, *terms), 6000, 1, LATER)
-    assert [(each.invariant, each.text) for each in outcome.violations] == []
+    assert [(each.promise, each.text) for each in outcome.violations] == []
     what, more = outcome.not_judged
     assert what == WHAT
     assert more.endswith("a driver outside has spoken to a context of its tasks")

@@ -45,7 +45,7 @@ class Task:
 
     def told(self) -> list[str]:
         self.judge.finish(1000, ended=True)
-        return [text for text, _ in self.judge.wrong]
+        return [str(each) for each in self.judge.wrong]
 
 
 @pytest.fixture

@@ -249,10 +249,10 @@ def test_each_mistake_breaks_one_invariant(name: str, library: Library, monkeypa
     mistake(monkeypatch)
     outcome = play(scenario, library)
     too = SEEN_TOO.get(name, set())
-    assert {v.invariant for v in outcome.violations} == {invariant, *too}
+    assert {v.promise for v in outcome.violations} == {invariant, *too}
     assert any(says in v.text for v in outcome.violations), outcome.violations
     assert outcome.failures == tuple(v.text for v in outcome.violations)
-    assert outcome.broken(invariant) == tuple(v for v in outcome.violations if v.invariant not in too)
+    assert outcome.broken(invariant) == tuple(v for v in outcome.violations if v.promise not in too)
     others = replace(scenario, invariants=frozenset(INVARIANTS) - {invariant, *too})
     unjudged = play(others, library)
     assert (unjudged.violations, unjudged.verdict) == ((), "pass")
@@ -288,7 +288,7 @@ def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immor
         scenario = loads(in_flight(at))
         assert play(scenario, library).violations == ()
         outcome = play(scenario, immortal)
-        assert {v.invariant for v in outcome.violations} <= {"no_orphan"}
+        assert {v.promise for v in outcome.violations} <= {"no_orphan"}
         assert all("statistics message of a.0, sent at 5" in v.text for v in outcome.violations)
         assert play(replace(scenario, invariants=frozenset(INVARIANTS) - {"no_orphan"}), immortal).failures == ()
         left += bool(outcome.violations)
@@ -298,12 +298,12 @@ def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immor
 def test_a_message_of_a_gpu_that_hangs_is_looked_for_at_the_end(immortal: Library) -> None:
     """It may have been held fast at first, and no other round begins: nobody looks again before."""
     (violation,) = play(loads(in_flight(5_139).replace("dead", "hang")), immortal).violations
-    assert violation.invariant == "no_orphan"
+    assert violation.promise == "no_orphan"
     assert "statistics message of a.0, sent at 5" in violation.text
 
 
 def test_each_invariant_of_a_file_has_its_class() -> None:
-    assert sorted(kind.name for kind in ALL) == sorted(INVARIANTS)
+    assert sorted(ALL) == sorted(INVARIANTS)
 
 
 def test_the_looks_at_the_wires_change_nothing(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

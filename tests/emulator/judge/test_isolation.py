@@ -65,7 +65,7 @@ class Told:
 
     @property
     def found(self) -> list[str]:
-        return [text for text, _ in (*self.judge.memory, *self.judge.launches)]
+        return [str(each) for each in (*self.judge.memory, *self.judge.launches)]
 
 
 def test_right_answers_are_right() -> None:

@@ -60,7 +60,7 @@ class Watched:
 
     def told(self) -> list[str]:
         self.judge.finish(1000)
-        return [text for text, _ in self.judge.wrong]
+        return [str(each) for each in self.judge.wrong]
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_work_that_nobody_is_there_to_do_is_not_judged_but_work_that_is_left_is(
     assert (liar.verdict, liar.work["lost"]) == ("pass", 9)
     assert "work: no card can be counted" in liar.not_judged
     ended = play(loads(work + "until: 100\n"), library)
-    assert [v.invariant for v in ended.violations] == ["work_once"]
+    assert [v.promise for v in ended.violations] == ["work_once"]
     assert "work: no card can be counted" not in ended.not_judged
 
 

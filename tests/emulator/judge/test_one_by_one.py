@@ -43,7 +43,7 @@ class Asked:
 
     def told(self, *, ended: bool = True) -> list[str]:
         self.judge.finish(1000, ended=ended)
-        return [text for text, _ in self.judge.wrong]
+        return [str(each) for each in self.judge.wrong]
 
 
 def test_what_is_asked_until_it_is_answered_is_right() -> None:

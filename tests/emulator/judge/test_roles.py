@@ -13,7 +13,7 @@ def watch(*held: tuple[int, int]) -> RoleWatch:
 
 
 def texts(role: RoleWatch) -> list[str]:
-    return [text.removeprefix("split brain: ") for text, _ in role.wrong]
+    return [str(each).removeprefix("split brain: ") for each in role.wrong]
 
 
 def test_nobody_at_first() -> None:

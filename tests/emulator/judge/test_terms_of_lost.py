@@ -64,7 +64,7 @@ class Team:
 
     def told(self) -> list[str]:
         self.judge.finish(1000)
-        return [text for text, _ in (*self.judge.terms, *self.judge.memory)]
+        return [str(each) for each in (*self.judge.terms, *self.judge.memory)]
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_what_was_allowed_before_a_write_is_allowed_until_its_gpu_has_nothing_to
     team.answer(1, 40)
     wrong = ["y was given 600 pages; it may have 200"]
     team.answer(2, 50)
-    assert [text for text, _ in team.judge.memory][:1] == ([] if busy else wrong)
+    assert [str(each) for each in team.judge.memory][:1] == ([] if busy else wrong)
 
 
 def test_what_was_wrong_before_a_write_is_wrong() -> None:

@@ -50,7 +50,7 @@ def test_a_bug_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.Monke
         small = load(file)
         assert len(small.timeline) == 1, "one cut is enough"
         outcome = Run(small, library()).run()
-        assert [violation.invariant for violation in outcome.violations][:1] == ["wrong_count"]
+        assert [violation.promise for violation in outcome.violations][:1] == ["wrong_count"]
         monkeypatch.setattr(census, "_join", _JOIN)
         assert Run(small, library()).run().failures == ()  # it is the bug that fails, not the scenario
         monkeypatch.setattr(census, "_join", _forgets_one)

@@ -14,7 +14,7 @@ from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.window import AFTER, LONGEST, SHORTEST, record, window
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.judge.outcome import Violation
+from ringhil.emulator.judge.findings import Finding, Name, say
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import load, loads
@@ -121,10 +121,10 @@ def test_failures_name_line_and_cycle() -> None:
     assert (always.kind, always.line, by.kind, by.line, by.at) == ("expectation", 6, "expectation", 8, 7500)
     assert always.at is not None
     assert 3000 < always.at < 9000
-    broken = replace(outcome, expect=(), violations=(Violation("bounded_recovery", "dead of a.2 at 3000: no", 3000),))
-    (violation,) = failures(scenario, broken)
+    dead = Finding(say("dead of {}: no", Name("a.2")), 3000, "bounded_recovery")
+    (violation,) = failures(scenario, replace(outcome, expect=(), violations=(dead,)))
     assert (violation.kind, violation.line, violation.at) == ("bounded_recovery", 3, 3000)
-    late = replace(outcome, expect=(), violations=(Violation("wrong_count", "card a", 8000),))
+    late = replace(outcome, expect=(), violations=(Finding(say("card {}", Name("a")), 8000, "wrong_count"),))
     assert [f.line for f in failures(scenario, late)] == [3], "the last event before it"
 
 

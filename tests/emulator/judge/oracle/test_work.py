@@ -52,10 +52,10 @@ def test_a_cpu_that_believes_any_result_is_found_out(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Accepting, "judge", gullible)
     outcome = Run(loads(CORRUPT), cells_library()).run()
-    assert {v.invariant for v in outcome.violations} == {"work_once", "rightly_counted"}
-    (books,) = [v.text for v in outcome.violations if v.invariant == "rightly_counted"]
+    assert {v.promise for v in outcome.violations} == {"work_once", "rightly_counted"}
+    (books,) = [v.text for v in outcome.violations if v.promise == "rightly_counted"]
     assert re.fullmatch(r"the CPU's books say \d+ wrong; it was 0", books)
-    first, *_, last = (v for v in outcome.violations if v.invariant == "work_once")
+    first, *_, last = (v for v in outcome.violations if v.promise == "work_once")
     assert re.fullmatch(
         r"a wrong result of unit \d+ was accepted at cycle \d+: [0-9a-f]{16}, not [0-9a-f]{16}", first.text
     )

@@ -10,6 +10,7 @@ from ringhil.emulator.host.sharing.training import TaskReport
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.commands_seen import TWINS, Gpu
 from ringhil.emulator.judge.conduct import Conduct
+from ringhil.emulator.judge.findings import Name, Statement, Value, say
 from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.tasks_conduct import TasksConduct
@@ -37,28 +38,31 @@ class RunEvidence:
         """How tasks, contexts and their GPUs went about it."""
         return self.conduct.tasks
 
-    def launched(self) -> Iterator[tuple[str, int, int]]:
-        """Applications whose own count of steps isn't that of the launches that were done: name, said, happened. One
-        whose GPU was lost may have missed the last of them."""
+    def wrong_accounts(self) -> Iterator[Statement]:
+        """What applications say of themselves that isn't so, and those that have failed without a reason."""
+        for name, (place, report) in self.applications.by_context().items():
+            excused = self.tasks.excused((place.card, place.gpu, place.context), report)
+            if report.failed is not None and not excused and not self.watch.uncountable(place.card):
+                yield say("{} has failed ({}), and no GPU has given it a reason", Value(name), report.failed)
         for name, place, report in self._undisturbed():
             happened = self.tasks.isolation.ended.get(((place.card, place.gpu), place.context), 0)
+            # One whose GPU was lost may have missed the last of them.
             if not 0 <= happened - report.steps <= (report.failed is not None):
-                yield name, report.steps, happened
-
-    def miscounted(self) -> Iterator[tuple[str, int, int]]:
-        """Applications whose own account of their time on the GPU isn't what their launches had: name, said, happened.
-        Of one whose GPU was lost as it asked, or that has failed, it isn't known."""
-        for name, gpu, said, happened in self._accounts():
+                text = "{} says that it has done {} steps; {} of its launches were done"
+                yield say(text, Value(name), report.steps, happened)
+        for gpu, text in self._accounts():
             if self.tasks.isolation.known(gpu):
-                yield name, said, happened
+                yield text
 
-    def doubts(self) -> Iterator[str]:
+    def doubts(self) -> Iterator[Statement]:
         """Accounts that might be wrong, and why nobody knows."""
-        for name, gpu, said, happened in self._accounts():
+        for gpu, text in self._accounts():
             if not self.tasks.isolation.known(gpu):
-                yield f"{name} says that it had the GPU for {said} cycles; its launches had {happened}: {TWINS}"
+                yield say("{}: {}", text, TWINS)
 
-    def _accounts(self) -> Iterator[tuple[str, Gpu, int, int]]:
+    def _accounts(self) -> Iterator[tuple[Gpu, Statement]]:
+        """Applications whose own account of their time on the GPU isn't what their launches had. Of one whose GPU was
+        lost as it asked, or that has failed, it isn't known."""
         isolation = self.tasks.isolation
         for name, place, report in self._undisturbed():
             happened, said = isolation.ran.get(((place.card, place.gpu), place.context), 0), report.run or 0
@@ -67,20 +71,33 @@ class RunEvidence:
             )
             asked = self.applications.finished and report.failed is None and not lost
             if asked and said != happened:
-                yield name, (place.card, place.gpu), said, happened
+                text = "{} says that it had the GPU for {} cycles; its launches had {}"
+                yield (place.card, place.gpu), say(text, Value(name), said, happened)
 
-    def unreasonable(self) -> Iterator[tuple[str, str]]:
-        """Applications that have failed though nothing was seen that could be the reason: name, and what they say."""
-        for name, (place, report) in self.applications.by_context().items():
-            excused = self.tasks.excused((place.card, place.gpu, place.context), report)
-            if report.failed is not None and not excused and not self.watch.uncountable(place.card):
-                yield name, report.failed
-
-    def unknown(self) -> Iterator[tuple[str, str]]:
-        """Applications that have failed on a card that can't be counted: name of application and card."""
+    def unknown(self) -> Iterator[Statement]:
+        """Applications that have failed on a card that can't be counted."""
         for name, (place, report) in self.applications.by_context().items():
             if report.failed is not None and self.watch.uncountable(place.card):
-                yield name, self.wiring.cards[place.card].name
+                card = Name(self.wiring.cards[place.card].name)
+                yield say("application {}: card {} can't be counted", Value(name), card)
+
+    def wrong_link(self, group: int) -> str | None:
+        """What is wrong with who holds a link between cards, and with what both cards know of it."""
+        role = self.watch.links[group]
+        text = self.watch.differences.of_link(group, role)
+        if text is None and self.watch.known(role, group, self.now):
+            text = self.watch.differences.of_pair(group, role.holder, self._known_boundaries(group))
+        return text
+
+    def _known_boundaries(self, group: int) -> dict[int, frozenset[int]]:
+        """The boundary GPUs of a link that the CPU knows of, by card."""
+        known = dict[int, frozenset[int]]()
+        for view in self.cpu.cards:
+            for gpu in view.boundaries:
+                crossing = self.wiring.crossings.get(self.wiring.cell(view.number, gpu))
+                if crossing is not None and crossing.group == group:
+                    known[view.number] = known.get(view.number, frozenset()) | {gpu}
+        return known
 
     def _undisturbed(self) -> Iterator[tuple[str, ContextRef, TaskReport]]:
         """Applications, without those to whose context a driver outside has spoken: what happens there isn't theirs."""
