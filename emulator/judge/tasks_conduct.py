@@ -3,7 +3,7 @@ never acts on the run."""
 
 from collections.abc import Iterator
 
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.asked_steps import AskedSteps
 from ringhil.emulator.judge.attempts import Attempts
 from ringhil.emulator.judge.away import Away

@@ -5,11 +5,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ringhil.emulator.host.sharing.amounts import refused
-from ringhil.emulator.host.sharing.command import ContextRef
-from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
-from ringhil.emulator.host.sharing.groups import GroupTree
-from ringhil.emulator.host.sharing.guests import Guests
+from ringhil.emulator.host.contexts.command import ContextRef
+from ringhil.emulator.host.groups.amounts import refused
+from ringhil.emulator.host.groups.group import GroupMember, ProcessGroup
+from ringhil.emulator.host.groups.guests import Guests
+from ringhil.emulator.host.groups.tree import GroupTree
 from ringhil.emulator.nvml.peer import PeerProcess, began, lineage, owner
 
 Place = tuple[int, int]  # card and GPU, by number

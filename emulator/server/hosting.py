@@ -5,12 +5,12 @@ from dataclasses import fields
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.config import CpuConfig
-from ringhil.emulator.host.sharing.amounts import Units
-from ringhil.emulator.host.sharing.applications import Placed
-from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.host.sharing.groups import GroupTree
-from ringhil.emulator.host.sharing.training import TrainingTask
-from ringhil.emulator.host.workload import Files, Generated, WorkUnits
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.groups.amounts import Units
+from ringhil.emulator.host.groups.tree import GroupTree
+from ringhil.emulator.host.tasks.applications import Placed
+from ringhil.emulator.host.tasks.training import TrainingTask
+from ringhil.emulator.host.work.workload import Files, Generated, WorkUnits
 from ringhil.emulator.scenario import GpuRef, Scenario
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring

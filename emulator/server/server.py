@@ -10,8 +10,8 @@ from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.switching.service import SwitchService
+from ringhil.emulator.host.switching.service import SwitchService
+from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent

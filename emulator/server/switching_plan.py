@@ -1,9 +1,9 @@
 """The tasks of a scenario that follow one another, in the units of the hardware."""
 
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
+from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.scenario import Scenario, TaskSwitching
-from ringhil.emulator.scenario.division import most_at_once
-from ringhil.emulator.scenario.switching import MIB, NetworkTask
+from ringhil.emulator.scenario.file.switching import MIB, NetworkTask
+from ringhil.emulator.scenario.networks.division import most_at_once
 from ringhil.emulator.server.wiring import Wiring
 
 

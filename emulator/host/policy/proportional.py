@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from ringhil.emulator.host.backlog import Backlog
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.policy.backlog import Backlog
 from ringhil.emulator.host.policy.policy import Policy
-from ringhil.emulator.host.shares import shares
+from ringhil.emulator.host.policy.shares import shares
 
 
 class Proportional(Policy):

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Renumbering
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName, Members
-from ringhil.emulator.scenario.suggest import listing
-from ringhil.emulator.scenario.topology import Card, GpuRef
+from ringhil.emulator.scenario.file.topology import Card, GpuRef
+from ringhil.emulator.scenario.file.types import CardName, Members
+from ringhil.emulator.scenario.yaml.marks import Loc
+from ringhil.emulator.scenario.yaml.suggest import listing
 
 
 @dataclass(frozen=True)

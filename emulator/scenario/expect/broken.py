@@ -8,10 +8,10 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Renumbering
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName, LinkName
-from ringhil.emulator.scenario.names import split_link
-from ringhil.emulator.scenario.topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.file.names import split_link
+from ringhil.emulator.scenario.file.topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.file.types import CardName, LinkName
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 
 @dataclass(frozen=True)

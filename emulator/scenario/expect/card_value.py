@@ -9,9 +9,9 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Renumbering
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName, Index
-from ringhil.emulator.scenario.topology import Card
+from ringhil.emulator.scenario.file.topology import Card
+from ringhil.emulator.scenario.file.types import CardName, Index
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 Value = TypeVar("Value")
 

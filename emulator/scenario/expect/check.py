@@ -7,8 +7,8 @@ from keyword import iskeyword
 from typing import Any, ClassVar, Protocol, Self
 
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.file.topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 
 class CardFound(Protocol):

@@ -8,8 +8,8 @@ from pydantic import Field
 from ringhil.emulator.scenario.expect.card_value import CardValue, by_card
 from ringhil.emulator.scenario.expect.check import Findings, Renumbering
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.topology import Card
+from ringhil.emulator.scenario.file.topology import Card
+from ringhil.emulator.scenario.yaml.marks import Loc
 from ringhil.protocol.wire import MAX_RING
 
 

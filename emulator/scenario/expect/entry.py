@@ -8,9 +8,9 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Renumbering
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName, GpuName
-from ringhil.emulator.scenario.topology import Card, GpuRef
+from ringhil.emulator.scenario.file.topology import Card, GpuRef
+from ringhil.emulator.scenario.file.types import CardName, GpuName
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 
 @dataclass(frozen=True)

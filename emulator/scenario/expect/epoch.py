@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from ringhil.emulator.scenario.expect.card_value import CardValue, by_card
 from ringhil.emulator.scenario.expect.check import Findings
-from ringhil.emulator.scenario.model_types import Number
+from ringhil.emulator.scenario.file.types import Number
 
 
 class EpochIs(CardValue[int]):

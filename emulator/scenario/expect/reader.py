@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringhil.emulator.scenario.marks import Loc, Source
-from ringhil.emulator.scenario.references import Resolver
-from ringhil.emulator.scenario.topology import Card
-from ringhil.emulator.scenario.workload import Workload
+from ringhil.emulator.scenario.file.references import Resolver
+from ringhil.emulator.scenario.file.topology import Card
+from ringhil.emulator.scenario.file.workload import Workload
+from ringhil.emulator.scenario.yaml.marks import Loc, Source
 
 
 @dataclass(frozen=True)

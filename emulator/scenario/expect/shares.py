@@ -8,9 +8,9 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import Check, Findings, Renumbering
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardOrGpuName, FewestAndMost
-from ringhil.emulator.scenario.topology import GpuRef
+from ringhil.emulator.scenario.file.topology import GpuRef
+from ringhil.emulator.scenario.file.types import CardOrGpuName, FewestAndMost
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import Check, Findings
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import Number, Part
-from ringhil.emulator.scenario.suggest import listing
-from ringhil.emulator.scenario.switching import MIB, SwitchPolicyName
+from ringhil.emulator.scenario.file.switching import MIB, SwitchPolicyName
+from ringhil.emulator.scenario.file.types import Number, Part
+from ringhil.emulator.scenario.yaml.marks import Loc
+from ringhil.emulator.scenario.yaml.suggest import listing
 
 LIMITS = ("overhead", "latency", "utilisation", "memory", "failed")
 _UNITS = {

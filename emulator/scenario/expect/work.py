@@ -8,9 +8,9 @@ from pydantic import Field
 
 from ringhil.emulator.scenario.expect.check import Check, Findings
 from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import Number, Part
-from ringhil.emulator.scenario.suggest import listing
+from ringhil.emulator.scenario.file.types import Number, Part
+from ringhil.emulator.scenario.yaml.marks import Loc
+from ringhil.emulator.scenario.yaml.suggest import listing
 
 RESULTS = ("completed", "lost", "duplicated")
 

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, SwitchPlan
+from ringhil.emulator.host.switching.plan import PlannedTask, SwitchPlan
 from ringhil.emulator.judge.planned import misplanned
 from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server import LiveServer
