@@ -98,7 +98,7 @@ TABLES = (
     Table("kit.md", "emulator/testbench/", kit.rows),
     Table("reliability.md", "emulator/scenario/file/faults.py", _reactions),
     Table("scenarios.md", "emulator/scenario/file/faults.py", _faults),
-    Table("scenarios.md", "emulator/scenario/file/line_faults.py", _line_faults),
+    Table("scenarios.md", "LINE_FAULTS of emulator/scenario/file/faults.py", _line_faults),
 )
 
 if __name__ == "__main__":

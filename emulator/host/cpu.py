@@ -9,15 +9,13 @@ from collections.abc import Callable
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.contexts.command import is_command
 from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy import POLICIES
-from ringhil.emulator.host.tasks.task_port import TaskPort
-from ringhil.emulator.host.work.accepting import Accepting, Judgement
-from ringhil.emulator.host.work.handing_out import HandingOut
-from ringhil.emulator.host.work.work_count import WorkCount
+from ringhil.emulator.host.tasks.process import TaskPort
+from ringhil.emulator.host.work.accepting import Accepting, Judgement, WorkCount
+from ringhil.emulator.host.work.handing_out import CpuConfig, HandingOut
 from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.firmware.actions import Action
 from ringhil.firmware.observations import Granted, Lapsed

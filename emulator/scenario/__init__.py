@@ -15,34 +15,33 @@ from ringhil.emulator.scenario.expect import (
     TruthIs,
     WorkIs,
 )
-from ringhil.emulator.scenario.expect.expectation import Expectation, When
+from ringhil.emulator.scenario.expect.check import Expectation, When
 from ringhil.emulator.scenario.file.check import longest_delay
 from ringhil.emulator.scenario.file.faults import (
     FAULTS,
+    LINE_FAULTS,
     PARAMETERS,
     EventAction,
     Fault,
     FaultTarget,
+    LineEvent,
     Parameter,
     PartKind,
     Trait,
     having,
 )
-from ringhil.emulator.scenario.file.invariants import INVARIANTS
-from ringhil.emulator.scenario.file.line_faults import LINE_FAULTS, LineEvent
-from ringhil.emulator.scenario.file.power import GpuPower, power_of
+from ringhil.emulator.scenario.file.model import INVARIANTS
 from ringhil.emulator.scenario.file.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.file.schema import json_schema
-from ringhil.emulator.scenario.file.settings import BABBLED, Settings
+from ringhil.emulator.scenario.file.settings import BABBLED, GpuPower, Settings, power_of
 from ringhil.emulator.scenario.file.sharing import Application, ApplicationGroup, Sharing
 from ringhil.emulator.scenario.file.switching import SwitchPolicyName, TaskSwitching
-from ringhil.emulator.scenario.file.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
-from ringhil.emulator.scenario.file.workload import Workload
+from ringhil.emulator.scenario.file.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server, Workload
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
 from ringhil.emulator.scenario.sweep.variants import Variant, Variants
-from ringhil.emulator.scenario.write.writer import dumps
+from ringhil.emulator.scenario.writer import dumps
 from ringhil.emulator.scenario.yaml.errors import ScenarioError
-from ringhil.emulator.scenario.yaml.reading import read_text
+from ringhil.emulator.scenario.yaml.events import read_text
 
 __all__ = [
     "BABBLED",

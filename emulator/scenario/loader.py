@@ -6,8 +6,8 @@ from pathlib import Path
 from ringhil.emulator.scenario.file.scenario import Scenario
 from ringhil.emulator.scenario.sweep.variants import Variants
 from ringhil.emulator.scenario.yaml.errors import printable
+from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.parse import parse
-from ringhil.emulator.scenario.yaml.reading import read_text
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

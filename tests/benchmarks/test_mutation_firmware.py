@@ -164,7 +164,7 @@ WRONG = {
     ),
     "never ends": ("firmware/census.py", "self.sequence += 1", "while True: pass"),
     "later": ("firmware/timing.py", "KEEPALIVE_FLITS = 7", "KEEPALIVE_FLITS = 8"),
-    "no mistake": ("emulator/host/policy/shares.py", "units * weight // total", "weight * units // total"),
+    "no mistake": ("emulator/host/policy/proportional.py", "units * weight // total", "weight * units // total"),
 }
 
 

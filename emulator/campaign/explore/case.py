@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from ringhil.emulator.scenario import TimelineEvent
-from ringhil.emulator.scenario.write.writer import event_entry
+from ringhil.emulator.scenario.writer import event_entry
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 What a process creates has the limit, slice and priority of its group, whatever it asks for; when they change, its
 contexts are configured anew. On each GPU the limits of all contexts in a group are together never more than the group's
-(`division.py`): first those are lowered that are to be, and when the GPU has said so, and how much they hold, the
+(`group.divided`): first those are lowered that are to be, and when the GPU has said so, and how much they hold, the
 others are raised; a new context waits for that. So it holds in the GPU, at every moment.
 """
 
@@ -13,8 +13,7 @@ from functools import partial
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Gpu, Reply
 from ringhil.emulator.host.contexts.driver import Driver, Then
-from ringhil.emulator.host.groups.division import MemoryClaim, divided
-from ringhil.emulator.host.groups.group import GroupMember, ProcessGroup, Used
+from ringhil.emulator.host.groups.group import GroupMember, MemoryClaim, ProcessGroup, Used, divided
 from ringhil.protocol.wire import CONTEXTS, AckStatus, Compute, Query
 
 NO_LIMIT = (1 << 32) - 1  # pages

@@ -6,6 +6,7 @@ file system has it, and has changed nothing.
 
 import errno
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from ringhil.emulator.card_port import CardPort
@@ -15,7 +16,6 @@ from ringhil.emulator.host.groups.amounts import Units, refused, whole
 from ringhil.emulator.host.groups.files import FILES, GroupFile
 from ringhil.emulator.host.groups.governor import Governor
 from ringhil.emulator.host.groups.group import GroupMember, ProcessGroup
-from ringhil.emulator.host.groups.guests import Guests
 from ringhil.emulator.scenario.file.sharing import LONGEST_NAME, MOST_DEPTH, MOST_GROUPS
 
 LONGEST_WRITE = 4096  # bytes
@@ -23,15 +23,31 @@ FIRST_PID = (1 << 22) + 1  # above those of any Linux
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 
 
+class HostProcesses(ABC):
+    """Processes of the machine that a server runs on, in the groups of its applications.
+
+    They use no context; what they ask about GPUs is answered by what their group is given.
+    """
+
+    @abstractmethod
+    def admit(self, pid: int, group: ProcessGroup) -> None:
+        """A process, and what it begins from now on, comes to this group. ESRCH: there is none; EPERM: another
+        user's."""
+
+    @abstractmethod
+    def within(self, group: ProcessGroup) -> list[int]:
+        """Those in this very group that haven't ended."""
+
+
 class GroupTree:
     """The groups of a server's processes, which `join` and `leave`. `gpu_name`: of a card's number and a GPU's.
-    `guests`: processes of this machine; None: there are none."""
+    `host_processes`: processes of this machine; None: there are none."""
 
     def __init__(self, port: CardPort, driver: Driver, units: Units, gpu_name: Callable[[int, int], str]) -> None:
         self.root = ProcessGroup("")
         self.units, self.gpu_name = units, gpu_name
         self.governor = Governor(port, driver, self.root)
-        self.guests: Guests | None = None
+        self.host_processes: HostProcesses | None = None
         self.on_changed: Callable[[], None] = lambda: None  # somebody has written to a file
         self._members: dict[int, GroupMember] = {}
         self._next_pid = FIRST_PID
@@ -61,8 +77,8 @@ class GroupTree:
 
     def pids(self, group: ProcessGroup) -> list[int]:
         """Processes in this very group."""
-        guests = [] if self.guests is None else self.guests.within(group)
-        return sorted([*group.members, *guests])
+        others = [] if self.host_processes is None else self.host_processes.within(group)
+        return sorted([*group.members, *others])
 
     def _left(self, member: GroupMember) -> None:
         del self._members[member.pid]
@@ -147,14 +163,14 @@ class GroupTree:
         """A process goes to this group."""
         number = whole(pid)
         member = self._members.get(number)
-        if member is None and self.guests is None:
+        if member is None and self.host_processes is None:
             raise refused(errno.ESRCH)
         if group.children and group.parent is not None:
             raise refused(errno.EBUSY)
         if member is not None:
             self.governor.move(member, group)
-        elif self.guests is not None:
-            self.guests.admit(number, group)
+        elif self.host_processes is not None:
+            self.host_processes.admit(number, group)
 
     # ------------------------------------------------------------------------------------------------------- on a path
 

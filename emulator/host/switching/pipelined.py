@@ -1,12 +1,44 @@
-"""Pipelined preparation (W2 to W5): the next tasks get ready while one runs, part by part, within preset values."""
+"""Pipelined preparation (W2 to W5): the next tasks get ready while one runs, part by part, within preset values.
+
+What it decides (W2 to W4) are functions by themselves, in pages.
+"""
 
 from collections.abc import Iterable, Sequence
 
-from ringhil.emulator.host.switching import rules
 from ringhil.emulator.host.switching.plan import SwitchPlan, WantedTask
-from ringhil.emulator.host.switching.policy import ServiceDesk, Slot, SwitchPolicy
+from ringhil.emulator.host.switching.policy import ServingGpu, Slot, SwitchPolicy
 from ringhil.emulator.host.switching.strands import Strand, Until
 from ringhil.protocol.wire import CONTEXTS
+
+
+def may_initialise(environments: Sequence[int], rests: Sequence[int], held: int, owed: int, first: int) -> bool:
+    """W2: whether one more task may begin its first stage; it is the last of `environments`, which are those of all
+    initialised tasks, and of `rests`, what each may hold beside at most. Each of them in turn has room for all of it;
+    now `held` pages are held, and the current task is `owed` so many more.
+    """
+    return sum(environments) + max(rests) <= first and held + owed + environments[-1] <= first
+
+
+def may_prepare(request: int, held: int, owed: int, first: int) -> bool:
+    """Whether memory can be asked for now, so that the sum stays within the first preset value and the current task
+    gets what it is `owed`."""
+    return held + owed + request <= first
+
+
+def is_near_its_end(left: int, preset: int) -> bool:
+    """W3: whether an execution has reached the preset progress: fewer subtasks are left than `preset`."""
+    return left < preset
+
+
+def marked(requests: Sequence[int], second: int) -> tuple[int, ...]:
+    """W3: which of the subtasks that are left the next task's first one has to wait for: those that ask for more than
+    the second preset value."""
+    return tuple(number for number, request in enumerate(requests) if request > second)
+
+
+def may_run_beside(request: int, running: int, second: int) -> bool:
+    """W4: whether a subtask that is ready may run while one of the current task does."""
+    return request + running <= second
 
 
 class _Job:
@@ -52,8 +84,8 @@ class _Job:
 class Pipelined(SwitchPolicy):
     """Each request is a process of its own, with a context of its own; they are computed in their order."""
 
-    def __init__(self, desk: ServiceDesk, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
-        super().__init__(desk, plan, requests)
+    def __init__(self, serving: ServingGpu, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
+        super().__init__(serving, plan, requests)
         self._jobs = [_Job(wanted) for wanted in requests]
 
     def strands(self) -> Iterable[Strand]:
@@ -72,7 +104,7 @@ class Pipelined(SwitchPolicy):
             used = {other.slot.context for other in self._jobs if other.slot and not other.gone}
             context = min(set(range(1, CONTEXTS)) - used)
             job.slot = self.slot(context, job.wanted.number + 1)
-            self.desk.strands.begin(self._first_stage(job, job.slot))
+            self.serving.strands.begin(self._first_stage(job, job.slot))
 
     def _first_stage(self, job: _Job, slot: Slot) -> Strand:
         yield from self.start(job.wanted, slot, job.task.most)
@@ -85,7 +117,7 @@ class Pipelined(SwitchPolicy):
         all_of_them = [*there, job]
         environments = [each.task.environment for each in all_of_them]
         rests = [each.task.most - each.task.environment for each in all_of_them]
-        return rules.may_initialise(environments, rests, self._held, self._owed(job), self.plan.first)
+        return may_initialise(environments, rests, self._held, self._owed(job), self.plan.first)
 
     @property
     def _held(self) -> int:
@@ -106,10 +138,10 @@ class Pipelined(SwitchPolicy):
         yield from self._second_stage(job, job.slot, 0)
         if before is not None and not before.over:
             running = before.waiting[0]
-            if not rules.may_run_beside(job.task.subtasks[0].pages, running, self.plan.second):
+            if not may_run_beside(job.task.subtasks[0].pages, running, self.plan.second):
                 yield Until(lambda: before.over)
         for strand in (self._prepare(job, job.slot), self._free(job, job.slot)):
-            self.desk.strands.begin(strand)
+            self.serving.strands.begin(strand)
         yield from self._execute(job, job.slot, before)
         yield from self._after(job)
         yield Until(lambda: job.freed == job.parts)
@@ -120,18 +152,18 @@ class Pipelined(SwitchPolicy):
         """W3. Only the next task's first part is prepared, not that of the one behind it."""
         number = self._jobs.index(before)
         yield Until(lambda: all(other.over for other in self._jobs[:number]))
-        yield Until(lambda: before.over or rules.is_near_its_end(before.left, self.plan.left))
+        yield Until(lambda: before.over or is_near_its_end(before.left, self.plan.left))
         if before.over:
             return
         done = before.done
-        waits_for = rules.marked(before.waiting, self.plan.second)
+        waits_for = marked(before.waiting, self.plan.second)
         if waits_for:
             yield Until(lambda: before.done > done + waits_for[-1])
 
     def _second_stage(self, job: _Job, slot: Slot, part: int) -> Strand:
         """Memory as soon as there is room for it, then the data."""
         subtask = job.task.subtasks[part]
-        yield Until(lambda: rules.may_prepare(subtask.pages, self._held, self._owed(job), self.plan.first))
+        yield Until(lambda: may_prepare(subtask.pages, self._held, self._owed(job), self.plan.first))
         job.asked += 1
         yield from self.prepare(job.wanted.number, slot, subtask, part)
         job.prepared += 1
@@ -172,5 +204,5 @@ class Pipelined(SwitchPolicy):
                 answer = yield from following.slot.run_time()
                 ahead = answer.digest
             else:
-                ahead = self.desk.reports[following.wanted.number].ran
-            self.desk.reports[job.wanted.number].ahead = ahead
+                ahead = self.serving.reports[following.wanted.number].ran
+            self.serving.reports[job.wanted.number].ahead = ahead

@@ -12,7 +12,7 @@ from itertools import cycle
 
 from ringhil.emulator.host.switching.grouping import Costs, groups
 from ringhil.emulator.host.switching.plan import Subtask, SwitchPlan, WantedTask
-from ringhil.emulator.host.switching.policy import RefusedMemoryError, ServiceDesk, Slot, SwitchPolicy
+from ringhil.emulator.host.switching.policy import RefusedMemoryError, ServingGpu, Slot, SwitchPolicy
 from ringhil.emulator.host.switching.report import SwitchPhase
 from ringhil.emulator.host.switching.strands import Strand, Until
 from ringhil.emulator.host.tasks.process import Busy
@@ -39,8 +39,8 @@ class _Coming:
 class PipeSwitch(SwitchPolicy):
     """Each turn of a request has the next worker in turn."""
 
-    def __init__(self, desk: ServiceDesk, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
-        super().__init__(desk, plan, requests)
+    def __init__(self, serving: ServingGpu, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
+        super().__init__(serving, plan, requests)
         self._memory = self.slot(_MEMORY, _MEMORY)
         self._workers = [_Standby(self.slot(_MEMORY + 1 + n, _MEMORY + 1 + n)) for n in range(plan.workers)]
         self._costs = Costs(0, 1, 0)
@@ -72,20 +72,20 @@ class PipeSwitch(SwitchPolicy):
         for worker in self._workers:
             worker.ready = True
         if self.plan.interrupt:
-            self.desk.strands.begin(self.arrivals())
+            self.serving.strands.begin(self.arrivals())
         for worker in cycle(self._workers):
-            if (wanted := self.queue.next(self.desk.port.now)) is None:
+            if (wanted := self.queue.next(self.serving.port.now)) is None:
                 break
             yield from self.arrival(wanted)
             yield Until(lambda worker=worker: worker.ready)  # type: ignore[misc]
-            self.desk.reports[wanted.number].attempts += 1
+            self.serving.reports[wanted.number].attempts += 1
             yield from self._compute(wanted, worker)
             if self.queue.left(wanted):
                 self.stopped(wanted)
             else:
                 self.over(wanted.number)
             worker.ready = False
-            self.desk.strands.begin(self._clean(wanted, worker))
+            self.serving.strands.begin(self._clean(wanted, worker))
         yield Until(lambda: all(worker.ready for worker in self._workers))
         yield from self._destroy((*(worker.slot for worker in self._workers), self._memory))
 
@@ -98,7 +98,7 @@ class PipeSwitch(SwitchPolicy):
 
     def _measure(self) -> Strand:
         """What commands cost here: the groups are chosen for that."""
-        port, took = self.desk.port, []
+        port, took = self.serving.port, []
         for command in ((Compute.COPY, 0, bytes(_SMALL)), (Compute.COPY, 0, bytes(self.plan.piece))):
             before = port.now
             yield from self._memory.ask(*command)
@@ -113,7 +113,7 @@ class PipeSwitch(SwitchPolicy):
         parts = [task.layers[first:end] for first, end in groups(task.layers, self._costs)]
         coming = _Coming()
         sizes = [sum(layer.data for layer in part) for part in parts]
-        self.desk.strands.begin(self._bring(wanted.number, sizes, coming))
+        self.serving.strands.begin(self._bring(wanted.number, sizes, coming))
         yield from self._step(wanted, worker, parts, coming)
         while self.queue.left(wanted) and not self.must_stop(wanted):
             if self.may_stop(wanted):

@@ -1,17 +1,50 @@
 """The seam between those who serve requests and how they do it: a class for each policy, and what all of them use."""
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
 from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
-from ringhil.emulator.host.switching.queue import RequestQueue
 from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
 from ringhil.emulator.host.switching.strands import Sent, Strand, Strands, Until
 from ringhil.emulator.host.tasks.process import Busy
 from ringhil.protocol.wire import Compute, Query, ResultStatus
+
+
+class RequestQueue:
+    """Requests that have not had a turn have theirs in the order of the file; one that was stopped goes on when the
+    next of these has not come yet. `since`: the cycle from which on requests are counted."""
+
+    def __init__(self, requests: Sequence[WantedTask], since: int) -> None:
+        self._new, self._since = deque(requests), since
+        self._stopped = deque[WantedTask]()
+        self._left = {wanted.number: wanted.task.steps for wanted in requests}
+
+    def next(self, now: int) -> WantedTask | None:
+        """The one that has the next turn, and may not have come yet; None: all are over."""
+        if self._stopped and not self.has_come(now):
+            return self._stopped.popleft()
+        return self._new.popleft() if self._new else None
+
+    def has_come(self, now: int) -> bool:
+        """Whether a request that has not had a turn is there, and next."""
+        return bool(self._new) and self._since + self._new[0].at <= now
+
+    def left(self, wanted: WantedTask) -> int:
+        """Steps that are not done."""
+        return self._left[wanted.number]
+
+    def stepped(self, wanted: WantedTask) -> None:
+        """One more is done."""
+        self._left[wanted.number] -= 1
+
+    def stopped(self, wanted: WantedTask) -> None:
+        """It waits for another turn."""
+        self._stopped.append(wanted)
+
 
 Answered = Generator[Busy | Sent | Until, Reply | None, Reply]
 
@@ -21,7 +54,7 @@ class RefusedMemoryError(Exception):
 
 
 @dataclass
-class ServiceDesk:
+class ServingGpu:
     """What a policy has of the world: a GPU (`card`, `gpu`, and its `number` in the plan), the strands in which
     it works, and where it says what it does. `since`: the cycle from which on requests are counted."""
 
@@ -41,9 +74,9 @@ class Slot:
     """A context of the GPU in the hands of a policy. `held`: pages that it may hold, from when they are asked for until
     they are known to be free."""
 
-    def __init__(self, desk: ServiceDesk, context: int, key: int) -> None:
-        self._desk, self._key = desk, key
-        self._place = ContextRef(desk.card, desk.gpu, context)
+    def __init__(self, serving: ServingGpu, context: int, key: int) -> None:
+        self._serving, self._key = serving, key
+        self._place = ContextRef(serving.card, serving.gpu, context)
         self.context = context
         self.held = 0
 
@@ -95,9 +128,9 @@ class SwitchPolicy(ABC):
     """One policy at work on one GPU, until its requests are served or the GPU is lost: then another one begins with
     those that are left. A subclass says in `strands` what is done; the other methods are what it does it with."""
 
-    def __init__(self, desk: ServiceDesk, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
-        self.desk, self.plan, self.requests = desk, plan, requests
-        self.queue = RequestQueue(requests, desk.since)
+    def __init__(self, serving: ServingGpu, plan: SwitchPlan, requests: Sequence[WantedTask]) -> None:
+        self.serving, self.plan, self.requests = serving, plan, requests
+        self.queue = RequestQueue(requests, serving.since)
 
     @abstractmethod
     def strands(self) -> Iterable[Strand]:
@@ -105,11 +138,11 @@ class SwitchPolicy(ABC):
 
     def slot(self, context: int, key: int) -> Slot:
         """A context to work with."""
-        return Slot(self.desk, context, key)
+        return Slot(self.serving, context, key)
 
     def arrival(self, wanted: WantedTask) -> Strand:
         """Wait for a request."""
-        wait = self.desk.since + wanted.at - self.desk.port.now
+        wait = self.serving.since + wanted.at - self.serving.port.now
         if wait > 0:
             yield Busy(wait)
 
@@ -124,14 +157,14 @@ class SwitchPolicy(ABC):
 
     def must_stop(self, wanted: WantedTask) -> bool:
         """Whether it is to be stopped now."""
-        return self.may_stop(wanted) and self.queue.has_come(self.desk.port.now)
+        return self.may_stop(wanted) and self.queue.has_come(self.serving.port.now)
 
     def stopped(self, wanted: WantedTask) -> None:
         """Its turn is over, before it is."""
-        report, gpu = self.desk.reports[wanted.number], self.desk.number
+        report, gpu = self.serving.reports[wanted.number], self.serving.number
         assert report.began is not None
         before = sum(stop.ran for stop in report.stops_on(gpu))
-        report.stops.append(Service(gpu, report.began, self.desk.port.now, report.ran - before))
+        report.stops.append(Service(gpu, report.began, self.serving.port.now, report.ran - before))
         report.began = None
         self.queue.stopped(wanted)
 
@@ -144,12 +177,12 @@ class SwitchPolicy(ABC):
         needed: Callable[[], bool] = lambda: True,
     ) -> Strand:
         """Do it, and say from when to when it was done, and whether it was still needed at its end."""
-        began = PhaseSpan(request, phase, part, self.desk.number, self.desk.port.now, 0)
-        self.desk.open.append(began)
+        began = PhaseSpan(request, phase, part, self.serving.number, self.serving.port.now, 0)
+        self.serving.open.append(began)
         yield from strand
-        self.desk.open.remove(began)
-        now, lost = self.desk.port.now, not needed()
-        self.desk.spans.append(PhaseSpan(request, phase, part, self.desk.number, began.began, now, lost=lost))
+        self.serving.open.remove(began)
+        now, lost = self.serving.port.now, not needed()
+        self.serving.spans.append(PhaseSpan(request, phase, part, self.serving.number, began.began, now, lost=lost))
 
     def start(self, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
         """First stage: the environment."""
@@ -160,7 +193,7 @@ class SwitchPolicy(ABC):
             yield from slot.create(limit)
             yield from slot.allocate(wanted.task.environment)
 
-        self.desk.reports[wanted.number].attempts += 1
+        self.serving.reports[wanted.number].attempts += 1
         yield from self.during(wanted.number, SwitchPhase.START, None, first_stage())
 
     def prepare(self, request: int, slot: Slot, subtask: Subtask, part: int | None) -> Strand:
@@ -174,32 +207,34 @@ class SwitchPolicy(ABC):
 
     def run(self, request: int, slot: Slot, cycles: int, part: int | None) -> Strand:
         """Launch it, and wait for its end."""
-        report, desk = self.desk.reports[request], self.desk
+        report, serving = self.serving.reports[request], self.serving
         if report.began is None:
-            report.began = desk.port.now
+            report.began = serving.port.now
         if report.first is None:
-            report.first = desk.port.now
-        began = PhaseSpan(request, SwitchPhase.RUN, part, desk.number, desk.port.now, 0)
-        desk.open.append(began)
+            report.first = serving.port.now
+        began = PhaseSpan(request, SwitchPhase.RUN, part, serving.number, serving.port.now, 0)
+        serving.open.append(began)
         answer = yield from slot.ask(Compute.LAUNCH, cycles)
-        desk.open.remove(began)
+        serving.open.remove(began)
         assert answer.done, answer
         report.ran += answer.cycles
         report.launches += 1
-        ended = desk.port.now
-        desk.spans.append(PhaseSpan(request, SwitchPhase.RUN, part, desk.number, began.began, ended, answer.cycles))
+        ended = serving.port.now
+        serving.spans.append(
+            PhaseSpan(request, SwitchPhase.RUN, part, serving.number, began.began, ended, answer.cycles)
+        )
 
     def over(self, request: int) -> None:
         """All of it has been computed."""
-        report = self.desk.reports[request]
+        report = self.serving.reports[request]
         report.times += 1
-        report.ended, report.gpu = self.desk.port.now, self.desk.number
-        self.desk.stepped()
+        report.ended, report.gpu = self.serving.port.now, self.serving.number
+        self.serving.stepped()
 
     def refused(self, request: int, why: RefusedMemoryError) -> None:
         """It can't be served by this policy."""
-        self.desk.reports[request].failed = str(why)
-        self.desk.stepped()
+        self.serving.reports[request].failed = str(why)
+        self.serving.stepped()
 
     def clean(self, wanted: WantedTask, slot: Slot) -> Strand:
         """Cleanup: what the CPU does, then the context is gone."""

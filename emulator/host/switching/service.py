@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.switching import SWITCH_POLICIES
 from ringhil.emulator.host.switching.plan import SwitchPlan
-from ringhil.emulator.host.switching.policies import SWITCH_POLICIES
-from ringhil.emulator.host.switching.policy import ServiceDesk
+from ringhil.emulator.host.switching.policy import ServingGpu
 from ringhil.emulator.host.switching.report import NO_OTHER_GPU, PhaseSpan, RequestReport
 from ringhil.emulator.host.switching.strands import Strands
 
@@ -49,10 +49,10 @@ class SwitchService:
         strands = self._strands = Strands(self._port, self._driver, self._lost)
         self._open = []
         card, gpu = plan.gpus[self._gpu]
-        desk = ServiceDesk(
+        serving = ServingGpu(
             self._port, strands, card, gpu, self._gpu, self.since, self.reports, self.spans, self._open, self._stepped
         )
-        policy = SWITCH_POLICIES[plan.policy](desk, plan, [plan.requests[number] for number in self._unserved])
+        policy = SWITCH_POLICIES[plan.policy](serving, plan, [plan.requests[number] for number in self._unserved])
         for strand in policy.strands():
             strands.begin(strand)
 

@@ -16,7 +16,7 @@ class StopStart(SwitchPolicy):
         yield self._serve()
 
     def _serve(self) -> Strand:
-        while (wanted := self.queue.next(self.desk.port.now)) is not None:
+        while (wanted := self.queue.next(self.serving.port.now)) is not None:
             task = wanted.task
             slot = self.slot(1, wanted.number + 1)
             yield from self.arrival(wanted)

@@ -6,22 +6,37 @@ way round the ring, and another GPU where it can.
 """
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.policy import Policy
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.host.work.accepting import Accepting
-from ringhil.emulator.host.work.work_count import WorkCount
+from ringhil.emulator.host.work.accepting import Accepting, WorkCount
 from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.protocol.frames import Acknowledgement, Result
 
 BARRED = 20_000  # cycles that a GPU gets no work after too many wrong results
 _MORE = 8  # times as long as the first attempt may one take at most
+
+
+@dataclass(frozen=True)
+class CpuConfig:
+    """What a CPU is told when it is made. `silence`: a card that has not reported for so long is unreachable.
+    `patience`: what a unit may take beyond its way there and its computation. `window`: units outstanding per GPU.
+    `across`: percent of the units that enter by another card. `ways`: for (card, target card) the GPUs of `card` whose
+    links lead there. `policy`: one of `policy.POLICIES`. Times in cycles."""
+
+    silence: int
+    patience: int
+    window: int
+    compute_setup: int
+    compute_per_flit: int
+    across: int = 0
+    ways: Mapping[tuple[int, int], frozenset[int]] = field(default_factory=dict)
+    policy: str = "proportional"
 
 
 @dataclass(slots=True)

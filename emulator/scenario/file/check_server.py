@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from ringhil.emulator.scenario.file import model
-from ringhil.emulator.scenario.file.power import GpuPower
 from ringhil.emulator.scenario.file.references import Resolver
-from ringhil.emulator.scenario.file.settings import Settings
+from ringhil.emulator.scenario.file.settings import GpuPower, Settings
 from ringhil.emulator.scenario.file.topology import BoundaryLink, Card, GpuRef, Server
+from ringhil.emulator.scenario.yaml.errors import unknown
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import unknown
 from ringhil.protocol.wire import GpuType
 
 T = TypeVar("T")

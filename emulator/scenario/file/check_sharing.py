@@ -15,9 +15,8 @@ from ringhil.emulator.scenario.file.sharing import (
     Sharing,
 )
 from ringhil.emulator.scenario.file.topology import GpuRef
-from ringhil.emulator.scenario.yaml.errors import quoted
+from ringhil.emulator.scenario.yaml.errors import hint, listing, quoted
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import hint, listing
 from ringhil.protocol.wire import CONTEXTS, FIRST_COMMAND
 
 _SHORTEST = 16  # cycles of a slice

@@ -6,13 +6,10 @@ from ringhil.emulator.scenario.file import model_switching as written_as
 from ringhil.emulator.scenario.file.references import Resolver
 from ringhil.emulator.scenario.file.settings import Settings
 from ringhil.emulator.scenario.file.switching import MIB, NetworkTask, SwitchingRequest, SwitchPolicyName, TaskSwitching
-from ringhil.emulator.scenario.networks.division import divide, most_at_once, of_lengths
-from ringhil.emulator.scenario.networks.layer import Layer
+from ringhil.emulator.scenario.networks.layers import Layer, divide, most_at_once, of_lengths
 from ringhil.emulator.scenario.networks.table import PUBLISHED, layers_of, published_layers, read_layers
-from ringhil.emulator.scenario.yaml.choice import exactly_one
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted
-from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import unknown
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted, unknown
+from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
 
 _USUAL_PARTS = 4  # subtasks of a task unless given
 _MOST_BYTES = 65000  # that a command brings

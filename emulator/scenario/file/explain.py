@@ -7,9 +7,8 @@ from pydantic_core import ErrorDetails
 
 from ringhil.emulator.scenario.file import names
 from ringhil.emulator.scenario.file.schema import part_schema, schema
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted, shown
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import listing, unknown
 
 _KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
 

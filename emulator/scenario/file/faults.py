@@ -4,7 +4,7 @@ Whoever needs a set of faults (injector, bounds, watch, explorer) asks `having` 
 has sets of its own: it judges by another reading of the same faults.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from functools import cache
 from typing import Literal
@@ -244,3 +244,39 @@ FAULTS: dict[str, Fault] = {
 def having(trait: Trait) -> frozenset[str]:
     """The faults with a trait, by name."""
     return frozenset(name for name, fault in FAULTS.items() if trait in fault.traits)
+
+
+@dataclass(frozen=True)
+class LineFaultKind:
+    """A fault of the serial line to a card's management port. It strikes what passes between a client and the card
+    while the card is served; nothing in the ring notices, so neither oracle nor explorer knows it, and a run without
+    clients is the same with it. `effect`: what happens on the line. `rated`: to so many bytes of 65,536 (`rate`)."""
+
+    effect: str
+    rated: bool = True
+
+
+LINE_FAULTS: dict[str, LineFaultKind] = {
+    "line_corrupt": LineFaultKind("of 65,536 bytes, `rate` arrive with one bit flipped, either way"),
+    "line_drop": LineFaultKind("of 65,536 bytes, `rate` don't arrive, either way"),
+    "line_double": LineFaultKind("of 65,536 bytes, `rate` arrive twice, either way"),
+    "line_cut": LineFaultKind("nothing arrives, either way", rated=False),
+}
+
+
+@dataclass(frozen=True)
+class LineEvent:
+    """At cycle `at` after power-up, the fault `kind` of the management line of `card` begins or ends. `rate`: bytes
+    that it strikes, of 65,536, either way; None: it takes no rate, or the event ends it. `line`: in the file."""
+
+    at: int
+    action: EventAction
+    kind: str
+    card: str
+    line: int = field(compare=False)
+    rate: int | None = None
+
+    @property
+    def begins(self) -> bool:
+        """The fault begins; otherwise it ends."""
+        return self.action == EventAction.FAULT

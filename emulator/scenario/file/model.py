@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 from pydantic import Field, create_model
 
 from ringhil.emulator.scenario.expect import CHECKS
-from ringhil.emulator.scenario.expect.expectation import When
+from ringhil.emulator.scenario.expect.check import When
 from ringhil.emulator.scenario.file.faults import PARAMETERS, EventAction, ParameterName, PartKind
 from ringhil.emulator.scenario.file.model_switching import Switching
-from ringhil.emulator.scenario.file.power import ANY_TYPE, GpuPower
-from ringhil.emulator.scenario.file.settings import Settings
+from ringhil.emulator.scenario.file.settings import ANY_TYPE, GpuPower, Settings
 from ringhil.emulator.scenario.file.types import (
     MAX_CYCLE,
     MAX_REGISTER,
@@ -310,3 +309,6 @@ class Scenario(Part):
         None,
         description="parameters by name, and the values that each takes: the file is one scenario for each combination",
     )
+
+
+INVARIANTS = tuple(Invariants.model_fields)

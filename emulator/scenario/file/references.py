@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from ringhil.emulator.scenario.file.faults import FaultTarget
 from ringhil.emulator.scenario.file.names import split_link
 from ringhil.emulator.scenario.file.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, hint, listing, quoted
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import hint, listing
 
 
 class Resolver:

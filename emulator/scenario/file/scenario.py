@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 
-from ringhil.emulator.scenario.expect.expectation import Expectation
-from ringhil.emulator.scenario.file.faults import EventAction
-from ringhil.emulator.scenario.file.invariants import INVARIANTS
-from ringhil.emulator.scenario.file.line_faults import LineEvent
+from ringhil.emulator.scenario.expect.check import Expectation
+from ringhil.emulator.scenario.file.faults import EventAction, LineEvent
+from ringhil.emulator.scenario.file.model import INVARIANTS
 from ringhil.emulator.scenario.file.sharing import Sharing
 from ringhil.emulator.scenario.file.switching import TaskSwitching
-from ringhil.emulator.scenario.file.topology import CrossRef, GpuRef, LinkRef, Server
-from ringhil.emulator.scenario.file.workload import Workload
+from ringhil.emulator.scenario.file.topology import CrossRef, GpuRef, LinkRef, Server, Workload
 
 
 @dataclass(frozen=True)

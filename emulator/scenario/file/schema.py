@@ -5,9 +5,8 @@ from functools import cache
 from typing import Any
 
 from ringhil.emulator.scenario.expect import CHECKS
-from ringhil.emulator.scenario.expect.fencing import LIMITS
 from ringhil.emulator.scenario.expect.links import WORDS
-from ringhil.emulator.scenario.expect.work import RESULTS
+from ringhil.emulator.scenario.expect.work import LIMITS, RESULTS
 from ringhil.emulator.scenario.file import model, model_switching, names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -7,11 +7,13 @@
 | `writer.py`, `minimise/` | what differs from the defaults |
 
 What one GPU's firmware or the CPU is told is a class of its own: `firmware.census.CensusConfig`,
-`firmware.election.GroupConfig`, `host.config.CpuConfig`. Firmware and CPU also run where there is no scenario (in a
-testbench), and they get times that follow from the size of a ring (`server/times.py`). Each of these classes is filled
-in from the settings at one place: `server/groups.py` and `server/hosting.py`.
+`firmware.election.GroupConfig`, `host.work.handing_out.CpuConfig`. Firmware and CPU also run where there is no scenario
+(in a testbench), and they get times that follow from the size of a ring (`server/times.py`). Each of these classes is
+filled in from the settings at one place: `server/power_up.py` and `server/hosting.py`. What GPUs of a type take of
+energy (`server.power`) is here as well: registers of a GPU's meter.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -21,7 +23,6 @@ from ringhil.emulator.scenario.file.types import MAX_REGISTER, Positive
 from ringhil.protocol.registers import REGISTERS
 
 _REGISTER = {register.name: register for register in REGISTERS}
-
 
 BABBLED = 6  # cycles that a babbling GPU takes for a frame at most: its flits, and what it waits for
 _MOST_DOUBLINGS = 8  # of `allowance_period`
@@ -88,3 +89,36 @@ class Settings:
     def most_allowance(self) -> int:
         """Frames: with a higher `allowance` no babbling GPU is ever muted."""
         return (self.allowance_periods[-1] - 1) // BABBLED
+
+
+ANY_TYPE = "default"
+_Short = Annotated[int, Field(ge=0, le=0xFFFF)]
+_Long = Annotated[int, Field(ge=0, le=MAX_REGISTER)]
+
+
+@dataclass(frozen=True)
+class GpuPower:
+    """Of one type of GPU. Units of energy a cycle, and cycles."""
+
+    run_power: Annotated[_Short, _register("run_power")] = 0
+    idle_power: Annotated[_Short, _register("idle_power")] = 0
+    low_power: Annotated[_Short, _register("low_power")] = 0
+    off_power: Annotated[_Short, _register("off_power")] = 0
+    low_after: Annotated[_Long, _register("low_after")] = 0
+    off_after: Annotated[_Long, _register("off_after")] = 0
+    low_wake: Annotated[_Short, _register("low_wake")] = 0
+    off_wake: Annotated[_Short, _register("off_wake")] = 0
+
+    @property
+    def wake(self) -> int:
+        """Cycles that work takes longer at most."""
+        return max(self.low_wake if self.low_after else 0, self.off_wake if self.off_after else 0)
+
+
+UNMETERED = GpuPower()
+
+
+def power_of(powers: Iterable[tuple[str, GpuPower]], gpu_type: str) -> GpuPower:
+    """That of a type, of which a file may say nothing."""
+    by_type = dict(powers)
+    return by_type.get(gpu_type, by_type.get(ANY_TYPE, UNMETERED))

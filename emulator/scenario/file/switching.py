@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ringhil.emulator.scenario.file.topology import GpuRef
-from ringhil.emulator.scenario.networks.layer import Layer
+from ringhil.emulator.scenario.networks.layers import Layer
 
 MIB = 1 << 20
 _BACKWARDS = 3  # times the operations of inference takes a step of training

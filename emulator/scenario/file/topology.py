@@ -1,11 +1,11 @@
-"""A server as a scenario describes it: cards, their rings, the links between them, settings."""
+"""A server as a scenario describes it: cards, their rings, the links between them, settings; and its work."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
 
 from ringhil.emulator.scenario.file.names import split_gpu, split_link
-from ringhil.emulator.scenario.file.power import GpuPower, power_of
-from ringhil.emulator.scenario.file.settings import Settings
+from ringhil.emulator.scenario.file.settings import GpuPower, Settings, power_of
 
 
 @dataclass(frozen=True, order=True)
@@ -138,3 +138,17 @@ class Server:
             if card.name == name:
                 return card
         raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """`units` work units of `size` bytes each, or the file `data` cut into units of at most `size` bytes.
+
+    Exactly one of `units` and `data` is set. `across`: percent of the units that enter the server by another
+    card's entry GPU and so cross boundary links.
+    """
+
+    units: int | None
+    data: Path | None
+    size: int
+    across: int = 0

@@ -14,8 +14,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ringhil.emulator.scenario.file import names
-from ringhil.emulator.scenario.file.faults import FAULTS
-from ringhil.emulator.scenario.file.line_faults import LINE_FAULTS
+from ringhil.emulator.scenario.file.faults import FAULTS, LINE_FAULTS
 from ringhil.protocol.wire import MAX_RING, GpuType
 
 MAX_CYCLE = (1 << 63) - 1

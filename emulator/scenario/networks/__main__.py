@@ -1,8 +1,6 @@
 """Writes the tables of published networks: `python -m ringhil.emulator.scenario.networks`."""
 
-from ringhil.emulator.scenario.networks.bert import bert_base
-from ringhil.emulator.scenario.networks.inception import inception_v3
-from ringhil.emulator.scenario.networks.resnet import resnet_152
+from ringhil.emulator.scenario.networks.published import bert_base, inception_v3, resnet_152
 from ringhil.emulator.scenario.networks.table import TABLES, table_text
 
 NETWORKS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringhil.emulator.files import reason_of
-from ringhil.emulator.scenario.networks.layer import Layer
+from ringhil.emulator.scenario.networks.layers import Layer
 
 if TYPE_CHECKING:
     import onnx

@@ -6,10 +6,10 @@ from pydantic import ValidationError
 
 from ringhil.emulator.scenario.file import model_switching
 from ringhil.emulator.scenario.file.explain import explain
-from ringhil.emulator.scenario.networks.layer import Layer
-from ringhil.emulator.scenario.write.flow import flow
+from ringhil.emulator.scenario.networks.layers import Layer
+from ringhil.emulator.scenario.writer import flow
+from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.parse import parse
-from ringhil.emulator.scenario.yaml.reading import read_text
 
 TABLES = Path(__file__).with_name("tables")
 PUBLISHED = tuple(sorted(path.stem for path in TABLES.glob("*.yaml")))

@@ -13,9 +13,8 @@ from ringhil.emulator.scenario.file.topology import GpuRef, LinkRef
 from ringhil.emulator.scenario.file.types import Part
 from ringhil.emulator.scenario.sweep import model as model_sweep
 from ringhil.emulator.scenario.sweep.expression import Value, as_text
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted, shown
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import listing, unknown
 from ringhil.protocol.wire import MAX_RING
 
 

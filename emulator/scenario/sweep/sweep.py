@@ -11,9 +11,8 @@ from ringhil.emulator.scenario.file import names
 from ringhil.emulator.scenario.sweep.domains import Domain, Domains, problem_with
 from ringhil.emulator.scenario.sweep.expression import Value, as_text
 from ringhil.emulator.scenario.sweep.templates import SWEEP, Templates
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted, shown
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
-from ringhil.emulator.scenario.yaml.suggest import unknown
 
 MAX_VARIANTS = 100_000
 MAX_PARAMETERS = 20

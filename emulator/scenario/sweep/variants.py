@@ -9,9 +9,8 @@ from ringhil.emulator.scenario.file.scenario import Scenario
 from ringhil.emulator.scenario.sweep.domains import problem_with
 from ringhil.emulator.scenario.sweep.sweep import Sweep, is_swept
 from ringhil.emulator.scenario.sweep.templates import SWEEP
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, unknown
 from ringhil.emulator.scenario.yaml.marks import Source
-from ringhil.emulator.scenario.yaml.suggest import listing, unknown
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The one error that leaves this package, and how values that were found are shown in it."""
+"""The one error that leaves this package, how values are shown in it, and helpful ends of messages."""
+
+import difflib
+from collections.abc import Iterable
 
 _SHOWN_CHARACTERS = 60
 
@@ -50,3 +53,25 @@ def shown(value: object) -> str:
             return f"a mapping of size {len(value)}" if value else "an empty mapping"
         case _:
             return str(value)
+
+
+_LISTED = 24
+_COMPARED_CHARACTERS = 40  # comparing takes quadratic time
+
+
+def listing(names: Iterable[str]) -> str:
+    """`a, b, c`, cut when there are too many for a line."""
+    names = list(names)
+    return printable(", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else ""))
+
+
+def hint(found: str, names: Iterable[str]) -> str:
+    """`did you mean 'gpus'? ` or nothing."""
+    close = difflib.get_close_matches(found[:_COMPARED_CHARACTERS], list(names), n=1)
+    return f"did you mean {quoted(close[0])}? " if close else ""
+
+
+def unknown(what: str, found: str, names: Iterable[str]) -> str:
+    """`unknown key 'gpu'; did you mean 'gpus'? allowed: gpus, types`."""
+    names = list(names)
+    return f"unknown {what} {quoted(found)}; {hint(found, names)}allowed: {listing(names)}"

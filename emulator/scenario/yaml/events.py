@@ -1,10 +1,11 @@
-"""Text to YAML events: the third-party parser, fenced in.
+"""Files to text, and text to YAML events: the third-party parser, fenced in.
 
 Whatever is wrong with the text leaves as ScenarioError, and nothing that would stall the parser gets to it.
 """
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -12,6 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.events import Event
 from ruamel.yaml.reader import ReaderError
 
+from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.scenario.yaml.errors import ScenarioError
 from ringhil.emulator.scenario.yaml.marks import Position, place_after
 
@@ -63,3 +65,21 @@ def _events(text: str, path: str) -> Iterator[Event]:
 def mark_of(mark: Any) -> Position:
     """A mark of the parser, which counts from 0."""
     return Position(mark.line + 1, mark.column + 1)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, UTF-8. Raises ScenarioError."""
+    try:
+        with open_input(path) as file:
+            data = file.read(MAX_BYTES + 1)  # one more shows that there is more; what is behind it isn't read
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = reason_of(error) if isinstance(error, OSError) else error
+        raise ScenarioError(str(path), None, None, f"cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise ScenarioError(str(path), 1, 1, f"the file is too large; at most {MAX_BYTES} bytes are read")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = place_after(data[: error.start].decode("utf-8"))
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8; allowed is UTF-8 text"
+        raise ScenarioError(str(path), *place, problem) from None

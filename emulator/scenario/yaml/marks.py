@@ -1,9 +1,10 @@
 """Plain data from a file, and the line and column of every key and value in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, printable
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, printable, quoted
 
 Loc = tuple[str | int, ...]
 
@@ -67,3 +68,18 @@ def spell(loc: Loc) -> str:
         else:
             text += ("." if text else "") + (step if len(step) <= 40 else step[:40] + "...")
     return printable(text) or "top level"
+
+
+Key = TypeVar("Key", bound=str)
+
+
+def exactly_one(source: Source, loc: Loc, keys: Sequence[Key]) -> Key:
+    """The one of `keys` that the mapping at `loc` has; raises ScenarioError unless it has exactly one."""
+    given = sorted((key for key in keys if (*loc, key) in source.keys), key=lambda key: source.keys[(*loc, key)])
+    if len(given) == 1:
+        return given[0]
+    allowed = f"allowed is exactly one of {listing(keys)}"
+    if not given:
+        raise source.error(loc, f"none of the keys that say which; {allowed}")
+    problem = f"key {quoted(given[1])} beside {quoted(given[0])}; {allowed}"
+    raise source.error((*loc, given[1]), problem, key=True)

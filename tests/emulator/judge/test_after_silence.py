@@ -8,8 +8,9 @@ from tests.sampled import sampled
 from ringhil.emulator.host.contexts import driver
 from ringhil.emulator.host.contexts.command import Command, ContextRef
 from ringhil.emulator.host.contexts.driver import Driver
-from ringhil.emulator.host.groups import division, governor
-from ringhil.emulator.host.groups.division import MemoryClaim
+from ringhil.emulator.host.groups import governor
+from ringhil.emulator.host.groups import group as division
+from ringhil.emulator.host.groups.group import MemoryClaim
 from ringhil.emulator.host.switching.service import SwitchService
 from ringhil.emulator.host.tasks import applications
 from ringhil.emulator.host.tasks.process import Program

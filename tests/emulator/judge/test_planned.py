@@ -10,7 +10,7 @@ from ringhil.emulator.judge.planned import misplanned
 from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server import server as servers
-from ringhil.emulator.server.switching_plan import switching_plan
+from ringhil.emulator.server.hosting import switching_plan
 
 from .playing import play
 

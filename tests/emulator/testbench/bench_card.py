@@ -10,8 +10,8 @@ import pytest
 from card_port_plans import Plans  # beside this file
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.work.handing_out import CpuConfig
 from ringhil.emulator.host.work.workload import Generated, WorkUnits
 from ringhil.emulator.judge.oracle import digest, turned
 from ringhil.emulator.testbench.card import CardBench

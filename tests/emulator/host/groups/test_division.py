@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.host.groups.division import MemoryClaim, divided
+from ringhil.emulator.host.groups.group import MemoryClaim, divided
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,9 @@ def test_a_process_of_the_system_may_be_moved_where_such_are_let_in() -> None:
     with Grouped(TWO % ("slice: 400", "start: 500000")) as server:
         tree, inner = server.run.server.process_groups, server.run.server.process_groups.group("team/inner/y")
         assert number(tree.move, "4711", inner) == errno.ESRCH
-        tree.guests = mock.Mock()
+        tree.host_processes = mock.Mock()
         tree.move("4711", inner)
-        tree.guests.admit.assert_called_once_with(4711, inner)
+        tree.host_processes.admit.assert_called_once_with(4711, inner)
 
 
 def test_an_application_that_says_nothing_has_what_its_group_has() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ringhil.emulator.host.policy.backlog import Backlog
+from ringhil.emulator.host.policy.policy import Backlog
 
 
 class AgainstAList(RuleBasedStateMachine):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.host.policy.shares import shares
+from ringhil.emulator.host.policy.proportional import shares
 
 NAMES = st.text("abcdefgh", min_size=1, max_size=3)
 WEIGHTS = st.dictionaries(NAMES, st.integers(0, 1024), min_size=1, max_size=16)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, WantedTask
-from ringhil.emulator.host.switching.queue import RequestQueue
+from ringhil.emulator.host.switching.policy import RequestQueue
 from ringhil.emulator.host.switching.report import SwitchPhase
 from ringhil.emulator.scenario import SwitchPolicyName
 

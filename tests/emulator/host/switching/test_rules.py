@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringhil.emulator.host.switching import rules
+from ringhil.emulator.host.switching import pipelined as rules
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.tasks.task_port import TaskPort
+from ringhil.emulator.host.tasks.process import TaskPort
 
 
 class Port(CardPort):

@@ -2,8 +2,7 @@
 
 from unittest import mock
 
-from ringhil.emulator.host.work.accepting import Accepting
-from ringhil.emulator.host.work.work_count import WorkCount
+from ringhil.emulator.host.work.accepting import Accepting, WorkCount
 
 
 def test_a_result_that_is_booked_twice_is_counted() -> None:

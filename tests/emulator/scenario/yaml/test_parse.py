@@ -9,7 +9,7 @@ from tests.emulator.scenario.samples import SERVER, refused
 
 from ringhil.emulator.scenario import ScenarioError, load, loads
 from ringhil.emulator.scenario.yaml.events import MAX_BYTES
-from ringhil.emulator.scenario.yaml.scalars import resolve
+from ringhil.emulator.scenario.yaml.parse import resolve
 
 WRONG = [
     ("a: b§: c", "invalid YAML: mapping values are not allowed here"),

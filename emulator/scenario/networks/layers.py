@@ -1,7 +1,21 @@
-"""Layers into subtasks (W1): as many parts as wanted, of about equal weights."""
+"""Layers of a neural network, as far as memory, transfer and time go, and their division into subtasks (W1)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+
+FLOAT = 4  # bytes of a number
+
+
+@dataclass(frozen=True)
+class Layer:
+    """`weights`: bytes of its parameters. For one sample of a batch: `outputs`, bytes that it writes, and `operations`,
+    additions and multiplications."""
+
+    name: str
+    weights: int
+    outputs: int
+    operations: int
 
 
 def divide(weights: Sequence[int], parts: int) -> tuple[tuple[int, int], ...]:
