@@ -61,7 +61,7 @@ mutants-firmware: $(VENV)/.test
 generate: $(VENV)/.run
 	$(BIN)/python -m ringhil.protocol.generate
 	$(BIN)/python -m ringhil.emulator.engine.layout
-	$(BIN)/python -m ringhil.emulator.scenario.models
+	$(BIN)/python -m ringhil.emulator.scenario.networks
 	$(BIN)/python -m tests.tables
 
 bench: $(VENV)/.run

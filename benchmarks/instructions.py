@@ -19,7 +19,7 @@ import click
 from ringhil.emulator.bench.bare import messages
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.host.segments import Route, segments
+from ringhil.emulator.host.work.segments import Route, segments
 from ringhil.protocol.wire import Port
 
 _NO_AVX512 = " -mno-avx512f"

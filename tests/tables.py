@@ -7,8 +7,8 @@ from pathlib import Path
 from ringhil.emulator.conformance.check import ALWAYS
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
-from ringhil.emulator.scenario.faults import FaultTarget
-from ringhil.emulator.scenario.model_types import MAX_REGISTER
+from ringhil.emulator.scenario.file.faults import FaultTarget
+from ringhil.emulator.scenario.file.types import MAX_REGISTER
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
 
@@ -93,12 +93,12 @@ def _promises() -> list[str]:
 TABLES = (
     Table("architecture.md", "pyproject.toml", rooms.table),
     Table("conformance.md", "emulator/conformance/rules/", _rules),
-    Table("hardware.md", "emulator/scenario/faults.py", _fault_port),
+    Table("hardware.md", "emulator/scenario/file/faults.py", _fault_port),
     Table("hil.md", "emulator/serial/checks/rules/", _promises),
     Table("kit.md", "emulator/testbench/", kit.rows),
-    Table("reliability.md", "emulator/scenario/faults.py", _reactions),
-    Table("scenarios.md", "emulator/scenario/faults.py", _faults),
-    Table("scenarios.md", "emulator/scenario/line_faults.py", _line_faults),
+    Table("reliability.md", "emulator/scenario/file/faults.py", _reactions),
+    Table("scenarios.md", "emulator/scenario/file/faults.py", _faults),
+    Table("scenarios.md", "LINE_FAULTS of emulator/scenario/file/faults.py", _line_faults),
 )
 
 if __name__ == "__main__":

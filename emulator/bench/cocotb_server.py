@@ -7,10 +7,10 @@ the port, and one register after the other), so rounds begin some cycles away fr
 from collections.abc import Sequence
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.work.handing_out import CpuConfig
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent, Trait, having
-from ringhil.emulator.server.groups import Groups
+from ringhil.emulator.server.power_up import BootPlan
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.emulator.testbench.bus import Pin, Pins
@@ -36,7 +36,7 @@ class CocotbServer:
         settings = scenario.server.settings
         (times,) = times_of(scenario.server)
         self._wiring = Wiring(scenario.server)
-        groups = Groups(self._wiring, settings, [times], scenario.seed)
+        groups = BootPlan(self._wiring, settings, [times], scenario.seed)
         view = CardView(
             card.name,
             0,

@@ -14,7 +14,7 @@ import cocotb
 from ringhil.emulator.bench.cocotb_server import CocotbServer
 from ringhil.emulator.bench.naive import shifted, watch_naively
 from ringhil.emulator.bench.schedules import Found
-from ringhil.emulator.host.config import CpuConfig
+from ringhil.emulator.host.work.handing_out import CpuConfig
 from ringhil.emulator.scenario import load
 from ringhil.emulator.testbench.card import CardBench
 

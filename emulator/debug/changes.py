@@ -9,7 +9,7 @@ from functools import partial
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, Scenario, ScenarioError, TimelineEvent, dumps, loads
-from ringhil.emulator.scenario.faults import FAULTS
+from ringhil.emulator.scenario.file.faults import FAULTS
 from ringhil.emulator.scenario.writer import event_entry
 from ringhil.emulator.trace.recording.tables import RunChange
 from ringhil.protocol.registers import ADDRESS, REGISTERS

@@ -8,7 +8,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.turn_watch import gpus_with_contexts
 from ringhil.emulator.kernel.observations import FirmwareSaid, RegisterChanged
 from ringhil.emulator.scenario import EventAction
-from ringhil.emulator.scenario.faults import PARAMETERS, PartKind
+from ringhil.emulator.scenario.file.faults import PARAMETERS, PartKind
 from ringhil.emulator.scenario.writer import event_entry
 from ringhil.emulator.server.observations import (
     CountAsked,

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.host.groups.tree import GroupTree
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.serial.clients import Cycle, Note, SessionRow
 

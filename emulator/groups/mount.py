@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.groups.desk import GroupDesk
-from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.host.groups.tree import GroupTree
 
 _DEVICE = Path("/dev/fuse")
 _PATIENCE = 10.0  # seconds

@@ -1,24 +1,22 @@
 """The CPU: wires leases, accepting and handing out together.
 
 Of each card only the GPU that holds a running lease is heard and gets work (`leases.py`). Every unit is accepted
-exactly once, by the first result that is right (`accepting.py`); what is lost goes out again (`handing_out.py`), to
-the GPU that a policy chooses (`policy/`).
+exactly once, by the first result that is right (`work/accepting.py`); what is lost goes out again
+(`work/handing_out.py`), to the GPU that a policy chooses (`policy/`).
 """
 
 from collections.abc import Callable
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.accepting import Accepting, Judgement
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
-from ringhil.emulator.host.handing_out import HandingOut
+from ringhil.emulator.host.contexts.command import is_command
+from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy import POLICIES
-from ringhil.emulator.host.sharing.command import is_command
-from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.host.sharing.task_port import TaskPort
-from ringhil.emulator.host.work_count import WorkCount
-from ringhil.emulator.host.workload import WorkUnits
+from ringhil.emulator.host.tasks.process import TaskPort
+from ringhil.emulator.host.work.accepting import Accepting, Judgement, WorkCount
+from ringhil.emulator.host.work.handing_out import CpuConfig, HandingOut
+from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.firmware.actions import Action
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol import codec

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.scenario import Application, Sharing
 
 _KIB = 1024  # bytes

@@ -9,7 +9,7 @@ and not before.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Place, SeenCommand
 from ringhil.emulator.judge.findings import Findings, Value, say

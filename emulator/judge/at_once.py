@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
+from ringhil.emulator.host.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
 from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import SwitchPolicyName
 

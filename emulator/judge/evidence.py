@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ringhil.emulator.host.contexts.command import ContextRef
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.command import ContextRef
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.tasks.applications import Applications
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.commands_seen import TWINS, Gpu
 from ringhil.emulator.judge.conduct import Conduct

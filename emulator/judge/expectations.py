@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.findings import Finding, Judged, say
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected

@@ -7,7 +7,7 @@ Read off commands and answers: the key of a request's process is its number and 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, SwitchPlan
+from ringhil.emulator.host.switching.plan import PlannedTask, SwitchPlan
 from ringhil.emulator.judge.commands_seen import Gpu, Place, SeenCommand
 from ringhil.emulator.judge.findings import say
 from ringhil.emulator.scenario import SwitchPolicyName

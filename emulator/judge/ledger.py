@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.workload import WorkUnits
+from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.findings import Findings, Name, say
 from ringhil.emulator.judge.oracle import digest

@@ -3,7 +3,7 @@ turn (docs/switching.md)."""
 
 from collections.abc import Callable
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.plan import SwitchPlan
 from ringhil.emulator.judge.away import Away
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import Gpu

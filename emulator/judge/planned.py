@@ -9,10 +9,10 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan
+from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan
 from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import TaskSwitching
-from ringhil.emulator.scenario.switching import NetworkTask
+from ringhil.emulator.scenario.file.switching import NetworkTask
 
 _MIB, _KIB = 1 << 20, 1 << 10
 _US, _S = 1000, 10**9  # nanoseconds

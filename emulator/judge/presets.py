@@ -11,8 +11,8 @@ one another. Where memory may be waited for, nobody can be too late.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, SwitchPhase
+from ringhil.emulator.host.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.report import PhaseSpan, SwitchPhase
 from ringhil.emulator.judge.findings import say
 
 

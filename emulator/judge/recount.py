@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from ringhil.emulator.host.work_count import WorkCount
+from ringhil.emulator.host.work.accepting import WorkCount
 from ringhil.emulator.judge.findings import say
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.sharing.applications import Applications
+from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.judge.applications import application_outcomes
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.findings import Finding, Judged, Name, say

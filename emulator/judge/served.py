@@ -7,8 +7,8 @@ Read off commands and answers, but for which request was served where and when a
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.at_once import idle_turns
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import Gpu, Place, SeenCommand

@@ -8,8 +8,8 @@ A step that isn't over is done again.
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import NO_OTHER_GPU, PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.report import NO_OTHER_GPU, PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import SwitchPolicyName
 

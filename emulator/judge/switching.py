@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.judge.presets import off_presets
 from ringhil.emulator.scenario import SwitchPolicyName, TaskSwitching
-from ringhil.emulator.scenario.switching import MIB
+from ringhil.emulator.scenario.file.switching import MIB
 
 _MS = 10**6  # nanoseconds
 _KIB = 1024  # bytes

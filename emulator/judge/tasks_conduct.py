@@ -1,7 +1,7 @@
 """How the commands of tasks, contexts and their GPUs go about it: memory, turns, launches, terms. Reads the stream, and
 never acts on the run."""
 
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.asked_steps import AskedSteps
 from ringhil.emulator.judge.attempts import Attempts
 from ringhil.emulator.judge.away import Away

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.sharing.group import ProcessGroup
-from ringhil.emulator.host.sharing.groups import GroupTree
+from ringhil.emulator.host.groups.group import ProcessGroup
+from ringhil.emulator.host.groups.tree import GroupTree
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, SPOKEN, Gpu, Place, SeenCommand
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
 from ringhil.emulator.judge.findings import Findings, Value, numbered, say

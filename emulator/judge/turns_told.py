@@ -7,8 +7,8 @@ none has a turn meanwhile.
 
 from collections.abc import Iterator, Sequence
 
-from ringhil.emulator.host.sharing.switching.plan import SwitchPlan
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.switching.plan import SwitchPlan
+from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.findings import Value, say
 from ringhil.emulator.scenario import SwitchPolicyName
 from ringhil.protocol.wire import CONTEXTS

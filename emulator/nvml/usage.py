@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
+from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
 from ringhil.emulator.nvml.meters import busy
 from ringhil.emulator.nvml.views import ContextUser, Place, Views
 from ringhil.emulator.server import LiveServer

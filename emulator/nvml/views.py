@@ -5,11 +5,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ringhil.emulator.host.sharing.amounts import refused
-from ringhil.emulator.host.sharing.command import ContextRef
-from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
-from ringhil.emulator.host.sharing.groups import GroupTree
-from ringhil.emulator.host.sharing.guests import Guests
+from ringhil.emulator.host.contexts.command import ContextRef
+from ringhil.emulator.host.groups.amounts import refused
+from ringhil.emulator.host.groups.group import GroupMember, ProcessGroup
+from ringhil.emulator.host.groups.tree import GroupTree, HostProcesses
 from ringhil.emulator.nvml.peer import PeerProcess, began, lineage, owner
 
 Place = tuple[int, int]  # card and GPU, by number
@@ -57,7 +56,7 @@ ALL = GpuView()
 NOTHING = GpuView(frozenset(), frozenset())
 
 
-class Views(Guests):
+class Views(HostProcesses):
     """Applications of a server, `places` of their contexts by name, and the groups in which they are. A process of this
     machine may enter an application; then it, and its children, see what that was given. Or it is moved to a group:
     then they see what the group is given, and who is in it. Who is in none is told all, if it is trusted."""
@@ -67,7 +66,7 @@ class Views(Guests):
         self._applications = {member.name: member for member in tree.members()}
         self._members: dict[int, _Joined] = {}  # by pid
         self._standing: dict[str, list[PeerProcess]] = {}  # who can stand for an application: the last one does
-        tree.guests = self
+        tree.host_processes = self
 
     def users(self) -> Sequence[ContextUser]:
         """Who uses a context."""

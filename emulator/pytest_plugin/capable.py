@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from ringhil.emulator.scenario.suggest import unknown
+from ringhil.emulator.scenario.yaml.errors import unknown
 from ringhil.protocol.line.management import Capability
 
 _MARKER = "card_can"

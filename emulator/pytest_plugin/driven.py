@@ -21,8 +21,8 @@ from ringhil.emulator.scenario import (
     load_variants,
     loads,
 )
-from ringhil.emulator.scenario.suggest import unknown
-from ringhil.emulator.scenario.yaml_source import parse
+from ringhil.emulator.scenario.yaml.errors import unknown
+from ringhil.emulator.scenario.yaml.parse import parse
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

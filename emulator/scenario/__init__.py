@@ -1,7 +1,5 @@
 """Server and scenario files: YAML in, frozen and checked objects out. The format: docs/scenarios.md."""
 
-from ringhil.emulator.scenario.check import longest_delay
-from ringhil.emulator.scenario.errors import ScenarioError
 from ringhil.emulator.scenario.expect import (
     BoundaryIs,
     BreakIs,
@@ -17,32 +15,33 @@ from ringhil.emulator.scenario.expect import (
     TruthIs,
     WorkIs,
 )
-from ringhil.emulator.scenario.expectation import Expectation, When
-from ringhil.emulator.scenario.faults import (
+from ringhil.emulator.scenario.expect.check import Expectation, When
+from ringhil.emulator.scenario.file.check import longest_delay
+from ringhil.emulator.scenario.file.faults import (
     FAULTS,
+    LINE_FAULTS,
     PARAMETERS,
     EventAction,
     Fault,
     FaultTarget,
+    LineEvent,
     Parameter,
     PartKind,
     Trait,
     having,
 )
-from ringhil.emulator.scenario.invariants import INVARIANTS
-from ringhil.emulator.scenario.line_faults import LINE_FAULTS, LineEvent
+from ringhil.emulator.scenario.file.model import INVARIANTS
+from ringhil.emulator.scenario.file.scenario import Scenario, TimelineEvent
+from ringhil.emulator.scenario.file.schema import json_schema
+from ringhil.emulator.scenario.file.settings import BABBLED, GpuPower, Settings, power_of
+from ringhil.emulator.scenario.file.sharing import Application, ApplicationGroup, Sharing
+from ringhil.emulator.scenario.file.switching import SwitchPolicyName, TaskSwitching
+from ringhil.emulator.scenario.file.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server, Workload
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
-from ringhil.emulator.scenario.power import GpuPower, power_of
-from ringhil.emulator.scenario.reading import read_text
-from ringhil.emulator.scenario.scenario import Scenario, TimelineEvent
-from ringhil.emulator.scenario.schema import json_schema
-from ringhil.emulator.scenario.settings import BABBLED, Settings
-from ringhil.emulator.scenario.sharing import Application, ApplicationGroup, Sharing
-from ringhil.emulator.scenario.switching import SwitchPolicyName, TaskSwitching
-from ringhil.emulator.scenario.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server
-from ringhil.emulator.scenario.variants import Variant, Variants
-from ringhil.emulator.scenario.workload import Workload
+from ringhil.emulator.scenario.sweep.variants import Variant, Variants
 from ringhil.emulator.scenario.writer import dumps
+from ringhil.emulator.scenario.yaml.errors import ScenarioError
+from ringhil.emulator.scenario.yaml.events import read_text
 
 __all__ = [
     "BABBLED",

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from ringhil.emulator.scenario.errors import printable
-from ringhil.emulator.scenario.reading import read_text
-from ringhil.emulator.scenario.scenario import Scenario
-from ringhil.emulator.scenario.variants import Variants
-from ringhil.emulator.scenario.yaml_source import parse
+from ringhil.emulator.scenario.file.scenario import Scenario
+from ringhil.emulator.scenario.sweep.variants import Variants
+from ringhil.emulator.scenario.yaml.errors import printable
+from ringhil.emulator.scenario.yaml.events import read_text
+from ringhil.emulator.scenario.yaml.parse import parse
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, load

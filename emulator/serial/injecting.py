@@ -6,7 +6,7 @@ Those of the timeline, and what a lost board leaves behind, are set as well: who
 from collections.abc import Callable
 
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef, TimelineEvent
-from ringhil.emulator.scenario.faults import FAULTS, PARAMETERS, FaultTarget
+from ringhil.emulator.scenario.file.faults import FAULTS, PARAMETERS, FaultTarget
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.line.management import Injection, LineFault, Refusal

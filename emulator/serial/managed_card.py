@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from ringhil.emulator.host.sharing.command import ContextRef, is_command
+from ringhil.emulator.host.contexts.command import ContextRef, is_command
 from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware, ToCpu
 from ringhil.emulator.serial.injecting import Injections
 from ringhil.emulator.serial.noise import LineFaults

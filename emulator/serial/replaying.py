@@ -14,7 +14,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, Scenario, ScenarioError, loads
-from ringhil.emulator.scenario.names import GPU
+from ringhil.emulator.scenario.file.names import GPU
 from ringhil.emulator.serial.clients import ClientError, ClientRow, ClientsAgain, Cycle, Hex, SessionRow
 from ringhil.emulator.serial.journal import FORMAT, VERSIONS, FramesSeen, JournalError, LinesSum, written
 from ringhil.emulator.serial.speeds import CLOCKS

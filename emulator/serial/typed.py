@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from textwrap import fill
 
-from ringhil.emulator.scenario.topology import Card
+from ringhil.emulator.scenario.file.topology import Card
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.refused import NotDone
 from ringhil.emulator.serial.telling import counted, read_out, told

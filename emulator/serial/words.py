@@ -1,9 +1,9 @@
 """Words that people type for what a management port knows by number. Each raises ValueError with what is allowed."""
 
 from ringhil.emulator.documents import shown
-from ringhil.emulator.scenario.faults import FAULTS, PartKind
-from ringhil.emulator.scenario.names import split_gpu
-from ringhil.emulator.scenario.topology import LinkRef
+from ringhil.emulator.scenario.file.faults import FAULTS, PartKind
+from ringhil.emulator.scenario.file.names import split_gpu
+from ringhil.emulator.scenario.file.topology import LinkRef
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.wire import Port

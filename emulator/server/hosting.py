@@ -1,21 +1,25 @@
-"""What the CPU is given: a view of each card, the work, and how long it waits for things."""
+"""What the CPU is given: a view of each card, the work, the tasks, and how long it waits for things."""
 
+from collections.abc import Callable
 from dataclasses import fields
 
 from ringhil.emulator.card_port import CardPort
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
-from ringhil.emulator.host.sharing.amounts import Units
-from ringhil.emulator.host.sharing.applications import Placed
-from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.host.sharing.groups import GroupTree
-from ringhil.emulator.host.sharing.training import TrainingTask
-from ringhil.emulator.host.workload import Files, Generated, WorkUnits
-from ringhil.emulator.scenario import GpuRef, Scenario
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.groups.amounts import Units
+from ringhil.emulator.host.groups.tree import GroupTree
+from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
+from ringhil.emulator.host.tasks.applications import Placed
+from ringhil.emulator.host.tasks.training import TrainingTask
+from ringhil.emulator.host.work.handing_out import CpuConfig
+from ringhil.emulator.host.work.workload import Files, Generated, WorkUnits
+from ringhil.emulator.scenario import GpuRef, Scenario, TaskSwitching
+from ringhil.emulator.scenario.file.switching import MIB, NetworkTask
+from ringhil.emulator.scenario.networks.layers import most_at_once
 from ringhil.emulator.server.times import ATTEMPTS, Times
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.grantor import Grantor
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import CONTEXTS, Role
 
 
 def views(wiring: Wiring, times: list[Times]) -> list[CardView]:
@@ -86,3 +90,74 @@ def _ways(wiring: Wiring) -> dict[tuple[int, int], frozenset[int]]:
             if card != target and hop is not None:
                 ways[card, target] = frozenset(members)
     return ways
+
+
+_SLOW = 4  # times as long on a slow GPU
+_SHORTEST = 16  # cycles of a slice
+
+
+def longest_launch(scenario: Scenario) -> Callable[[int], int]:
+    """Cycles, of one that asks for so many, when nobody works but the tasks: in each round every other one has its
+    slice, after a switch."""
+    settings, sharing = scenario.server.settings, scenario.sharing
+    tasks = sharing.applications if sharing else ()
+    slices = [each.slice for each in tasks if each.slice]
+    slices += [each.slice for each in (sharing.groups if sharing else ()) if each.slice]
+    shortest = max(_SHORTEST, min([*slices, settings.default_slice]))
+    switch = settings.context_switch + max((task.state for task in tasks), default=0)
+    others = (len(tasks) or CONTEXTS) * (max([*slices, settings.default_slice]) + switch)
+    awake = scenario.server.longest_wake
+
+    def cycles(asked: int) -> int:
+        rounds = _SLOW * asked // shortest + 1
+        return _SLOW * asked + rounds * others + awake
+
+    return cycles
+
+
+def switching_plan(scenario: Scenario, wiring: Wiring) -> SwitchPlan | None:
+    """None: there are none."""
+    switching = scenario.switching
+    if switching is None:
+        return None
+    tasks = {task.name: planned_task(switching, task) for task in switching.tasks}
+    memory = scenario.server.settings.device_memory
+    return SwitchPlan(
+        policy=switching.policy,
+        gpus=tuple((wiring.number(gpu.card), gpu.index) for gpu in switching.gpus),
+        requests=[
+            WantedTask(number, tasks[request.task], switching.cycles(request.after))
+            for number, request in enumerate(switching.requests)
+        ],
+        piece=switching.piece_on_wire,
+        first=memory if switching.first_preset is None else switching.pages(switching.first_preset * MIB),
+        second=switching.pages(switching.second_preset * MIB),
+        left=switching.left,
+        workers=switching.workers,
+        recycle=switching.cycles(switching.recycle),
+        interrupt=switching.interrupt,
+    )
+
+
+def planned_task(switching: TaskSwitching, task: NetworkTask) -> PlannedTask:
+    """One task. Parts of it take together what it takes as a whole: of times the ends are rounded."""
+
+    def subtask(first: int, end: int) -> Subtask:
+        begins, ends = (switching.worked(task.operations(layer)) for layer in (first, end))
+        size = sum(layer.weights for layer in task.layers[first:end])
+        return Subtask(switching.pages(task.memory(first, end)), switching.on_wire(size), ends - begins)
+
+    subtasks = tuple(subtask(*part) for part in task.parts)
+    environment = switching.pages(task.environment * MIB)
+    return PlannedTask(
+        name=task.name,
+        start=switching.cycles(task.start),
+        clean=switching.cycles(task.clean),
+        environment=environment,
+        training=task.training,
+        steps=task.steps,
+        most=environment + most_at_once([each.pages for each in subtasks], task.steps),
+        subtasks=subtasks,
+        whole=subtask(0, len(task.layers)),
+        layers=tuple(subtask(layer, layer + 1) for layer in range(len(task.layers))),
+    )

@@ -10,17 +10,23 @@ from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.switching.service import SwitchService
+from ringhil.emulator.host.switching.service import SwitchService
+from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.foreign import ForeignFirmware
-from ringhil.emulator.server.groups import Groups
-from ringhil.emulator.server.hosting import cpu_config, process_groups, tasks, views, workload
+from ringhil.emulator.server.hosting import (
+    cpu_config,
+    longest_launch,
+    process_groups,
+    switching_plan,
+    tasks,
+    views,
+    workload,
+)
 from ringhil.emulator.server.injector import Injector
-from ringhil.emulator.server.longest_launch import longest_launch
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.server.observations import (
     CountAsked,
@@ -32,8 +38,7 @@ from ringhil.emulator.server.observations import (
     Struck,
     TakenIn,
 )
-from ringhil.emulator.server.power_up import configure
-from ringhil.emulator.server.switching_plan import switching_plan
+from ringhil.emulator.server.power_up import BootPlan, configure
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Action
@@ -78,7 +83,7 @@ class LiveServer:
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split
         self._injector = Injector(self.kernel, self.wiring, self._on_life)
-        self._groups = Groups(self.wiring, settings, self.times, scenario.seed)
+        self._boot_plan = BootPlan(self.wiring, settings, self.times, scenario.seed)
         self._foreign = firmware.by_cell(self.wiring)
         self._firmware = {
             cell: self._gpu_firmware(cell)
@@ -107,7 +112,7 @@ class LiveServer:
         card, gpu = self.wiring.place(cell)
 
         def boot(boots: int, memory: int) -> Firmware:
-            told = self._groups.boot(card, gpu, boots, memory)
+            told = self._boot_plan.boot(card, gpu, boots, memory)
             if cell not in self._foreign:
                 return our_program(told)
             name, maker, board = self._foreign[cell]

@@ -155,16 +155,16 @@ WRONG = {
         "return Arm(frame.count, None if",
         "return Arm(frame.count + 1, None if",
     ),
-    "counted twice": ("emulator/host/accepting.py", "work.completed += 1", "work.completed += 2"),
+    "counted twice": ("emulator/host/work/accepting.py", "work.completed += 1", "work.completed += 2"),
     "raises": ("firmware/census.py", "self.sequence += 1", "self.sequence += []"),
     "writes no document": (
-        "emulator/host/accepting.py",
+        "emulator/host/work/accepting.py",
         "work.completed += 1",
         "work.completed += __import__('fractions').Fraction(1)",
     ),
     "never ends": ("firmware/census.py", "self.sequence += 1", "while True: pass"),
     "later": ("firmware/timing.py", "KEEPALIVE_FLITS = 7", "KEEPALIVE_FLITS = 8"),
-    "no mistake": ("emulator/host/shares.py", "units * weight // total", "weight * units // total"),
+    "no mistake": ("emulator/host/policy/proportional.py", "units * weight // total", "weight * units // total"),
 }
 
 
@@ -186,7 +186,7 @@ def test_what_fails_is_found_by_each(fates: dict[str, dict[str, Any]]) -> None:
     assert found["verify"]["by"] == "one"
     assert "expectation: expected" in found["verify"]["why"]
     assert found["explore"]["by"]
-    assert fates["counted twice"]["found"]["units"]["by"].startswith("tests/emulator/host/test_accepting.py::")
+    assert fates["counted twice"]["found"]["units"]["by"].startswith("tests/emulator/host/work/test_accepting.py::")
 
 
 @played
@@ -260,7 +260,7 @@ def test_the_command_plays_what_has_no_result_yet(tmp_path: Path) -> None:
     options = (
         "3",
         "--at",
-        "emulator/host/workload.py:return crc.crc32(padded)",
+        "emulator/host/work/workload.py:return crc.crc32(padded)",
         "--quick",
         "--json",
         "--out",

@@ -16,7 +16,7 @@ from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.settle import UnsettledError, settle
 from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.scenario import CrossRef, EventAction, GpuRef, LinkRef, ScenarioError, TimelineEvent, loads
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError

@@ -25,7 +25,7 @@ from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.campaign.pool.fork import SIGNALS
 from ringhil.emulator.documents import Document, explained
 from ringhil.emulator.scenario import ScenarioError, read_text
-from ringhil.emulator.scenario.yaml_source import parse
+from ringhil.emulator.scenario.yaml.parse import parse
 
 _log = logging.getLogger(__name__)
 

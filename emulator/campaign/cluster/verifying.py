@@ -15,7 +15,7 @@ from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.tasks import Loaded, Task, TaskPlayer
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, loads_variants, read_text
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 

@@ -9,7 +9,7 @@ from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario

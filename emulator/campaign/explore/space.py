@@ -10,7 +10,7 @@ from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.places import Spot
 from ringhil.emulator.campaign.explore.plan import DEPTHS, Plan
 from ringhil.emulator.scenario import FAULTS, PARAMETERS, EventAction, Server, TimelineEvent, longest_delay
-from ringhil.emulator.scenario.faults import ParameterName
+from ringhil.emulator.scenario.file.faults import ParameterName
 
 CLEAN = "no fault"
 _SHORT = 300  # cycles

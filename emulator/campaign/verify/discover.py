@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.scenario import ScenarioError
-from ringhil.emulator.scenario.yaml_events import MAX_BYTES
-from ringhil.emulator.scenario.yaml_source import parse
+from ringhil.emulator.scenario.yaml.events import MAX_BYTES
+from ringhil.emulator.scenario.yaml.parse import parse
 
 REPLAY = "replay.json"
 SUFFIXES = (".yaml", ".yml", ".json")

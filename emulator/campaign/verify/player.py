@@ -13,7 +13,7 @@ from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants

@@ -7,7 +7,7 @@ import click
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.campaign.cluster.errors import ClusterError
-from ringhil.emulator.host.workload import DataError
+from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.server.foreign import FirmwareError

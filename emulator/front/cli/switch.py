@@ -22,8 +22,8 @@ from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
-from ringhil.emulator.scenario.models.from_onnx import OnnxError, onnx_layers
-from ringhil.emulator.scenario.models.table import table_text
+from ringhil.emulator.scenario.networks.from_onnx import OnnxError, onnx_layers
+from ringhil.emulator.scenario.networks.table import table_text
 
 _MIB = 1 << 20
 _LARGEST = 1 << 31  # of a dimension

@@ -1,11 +1,24 @@
 """Work in proportion to what the censuses count (R5)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ringhil.emulator.host.backlog import Backlog
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.policy.policy import Policy
-from ringhil.emulator.host.shares import shares
+from ringhil.emulator.host.policy.policy import Backlog, Policy
+
+
+def shares(units: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """Split `units` in proportion to `weights`; what rounding leaves goes to the largest remainders.
+
+    Equal remainders: the one named first. All weights zero: everybody gets nothing.
+    """
+    total = sum(weights.values())
+    if total == 0:
+        return dict.fromkeys(weights, 0)
+    result = {name: units * weight // total for name, weight in weights.items()}
+    order = sorted(weights, key=lambda name: -(units * weights[name] % total))
+    for name in order[: units - sum(result.values())]:
+        result[name] += 1
+    return result
 
 
 class Proportional(Policy):

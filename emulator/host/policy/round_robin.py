@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from ringhil.emulator.host.backlog import Backlog
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.policy.policy import Policy
+from ringhil.emulator.host.policy.policy import Backlog, Policy
 
 
 class RoundRobin(Policy):

@@ -5,7 +5,7 @@ from functools import cache
 from ringhil.emulator.loop.alone.stage import Stage
 from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.server.firmware_choice import Chosen
-from ringhil.emulator.server.groups import Groups
+from ringhil.emulator.server.power_up import BootPlan
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.boot import Boot
@@ -74,7 +74,7 @@ def boot_of(server: str, gpu: str, boots: int = 1, memory: int = 0) -> Boot:
     """What a GPU of such a server is told at this boot."""
     scenario, ref = loads(f"{server.rstrip()}\nuntil: 1\n"), GpuRef.parse(gpu)
     wiring = Wiring(scenario.server)
-    groups = Groups(wiring, scenario.server.settings, times_of(scenario.server), scenario.seed)
+    groups = BootPlan(wiring, scenario.server.settings, times_of(scenario.server), scenario.seed)
     return groups.boot(wiring.number(ref.card), ref.index, boots, memory)
 
 

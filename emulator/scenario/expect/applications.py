@@ -6,11 +6,10 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from ringhil.emulator.scenario.expect.check import Check, Findings
-from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName, Number, Part
-from ringhil.emulator.scenario.suggest import listing, unknown
+from ringhil.emulator.scenario.expect.check import Check, Findings, Reader
+from ringhil.emulator.scenario.file.types import CardName, Number, Part
+from ringhil.emulator.scenario.yaml.errors import listing, unknown
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 RESULTS = ("failed", "steps", "memory")
 

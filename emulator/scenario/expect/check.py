@@ -1,14 +1,37 @@
 """The shape of a check: one class in one file says how it stands in a file, what it means, and when it holds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from keyword import iskeyword
 from typing import Any, ClassVar, Protocol, Self
 
-from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.topology import Card, GpuRef, LinkRef
+from ringhil.emulator.scenario.file.references import Resolver
+from ringhil.emulator.scenario.file.topology import Card, GpuRef, LinkRef, Workload
+from ringhil.emulator.scenario.yaml.marks import Loc, Source
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the checks of one file."""
+
+    source: Source
+    resolver: Resolver
+    workload: Workload | None
+    applications: Sequence[str] = ()
+    switches: bool = False  # tasks follow one another
+
+    def indices(self, loc: Loc, card: Card, indices: Sequence[int]) -> tuple[int, ...]:
+        """Indices of GPUs of a card, each once; ascending. Raises ScenarioError."""
+        for i, index in enumerate(indices):
+            self.resolver.index((*loc, i), card, index)
+        seen = set[int]()
+        for i, index in enumerate(indices):
+            if index in seen:
+                raise self.source.error((*loc, i), f"GPU {index} stands here twice; each may once")
+            seen.add(index)
+        return tuple(sorted(seen))
 
 
 class CardFound(Protocol):
@@ -179,3 +202,29 @@ class CardCheck(Check):
     def about(self) -> str:
         """The card."""
         return self.card
+
+
+class When(StrEnum):
+    """When an expectation has to hold."""
+
+    AT = "at"  # at a cycle
+    BY = "by"  # at some time up to a cycle
+    END = "end"  # at the end of the run
+    ALWAYS = "always"  # at every cycle
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Checks that hold together, `at` a cycle, `by` a cycle at the latest, at the `end` of the run, or `always`.
+
+    `cycle` is for `at` and `by`, None otherwise. `since` and `until` are for `always`: cycles from which and up to
+    which it has to hold; 0: from the first accepted count of every card that it names, None: to the end of the run.
+    `line` is where it stands in the file; it makes no difference.
+    """
+
+    kind: When
+    cycle: int | None
+    checks: tuple[Check, ...]
+    line: int = field(compare=False)
+    since: int = 0
+    until: int | None = None

@@ -6,12 +6,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from ringhil.emulator.scenario.expect.check import Check, Findings
-from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import Number, Part
-from ringhil.emulator.scenario.suggest import listing
-from ringhil.emulator.scenario.switching import MIB, SwitchPolicyName
+from ringhil.emulator.scenario.expect.check import Check, Findings, Reader
+from ringhil.emulator.scenario.file.switching import MIB, SwitchPolicyName
+from ringhil.emulator.scenario.file.types import Number, Part
+from ringhil.emulator.scenario.yaml.errors import listing
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 LIMITS = ("overhead", "latency", "utilisation", "memory", "failed")
 _UNITS = {

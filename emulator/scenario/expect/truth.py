@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from ringhil.emulator.scenario.expect.check import Check, Findings
-from ringhil.emulator.scenario.expect.reader import Reader
-from ringhil.emulator.scenario.marks import Loc
-from ringhil.emulator.scenario.model_types import CardName
+from ringhil.emulator.scenario.expect.check import Check, Findings, Reader
+from ringhil.emulator.scenario.file.types import CardName
+from ringhil.emulator.scenario.yaml.marks import Loc
 
 
 @dataclass(frozen=True)

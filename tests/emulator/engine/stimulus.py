@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ringhil.emulator.engine.engine import TO_CPU, Engine, Events
-from ringhil.emulator.host import segments
+from ringhil.emulator.host.work import segments
 from ringhil.protocol import codec, crc, frames, registers, wire
 from ringhil.protocol.wire import Port
 

@@ -12,7 +12,7 @@ import pytest
 
 from ringhil.emulator.engine.engine import Engine, RtlStopped, Topology
 from ringhil.emulator.engine.library import RTL, Library, card_library, cells_library, server_library
-from ringhil.emulator.host.segments import Route, segments
+from ringhil.emulator.host.work.segments import Route, segments
 
 from .stimulus import Seen, Trouble, differing, differing_registers
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ringhil.emulator.engine.engine import TO_CPU, Engine, Topology
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.workload import digest
+from ringhil.emulator.host.work import segments
+from ringhil.emulator.host.work.workload import digest
 from ringhil.emulator.server.routing import hops
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Result

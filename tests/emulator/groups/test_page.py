@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.host.sharing.files import FILES
-from ringhil.emulator.scenario.sharing import LONGEST_NAME, MOST_DEPTH, MOST_GROUPS
+from ringhil.emulator.host.groups.files import FILES
+from ringhil.emulator.scenario.file.sharing import LONGEST_NAME, MOST_DEPTH, MOST_GROUPS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "groups.md").read_text()
 

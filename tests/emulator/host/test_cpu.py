@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ringhil.emulator.host.accepting import STRIKES
-from ringhil.emulator.host.handing_out import BARRED
-from ringhil.emulator.host.segments import flits
+from ringhil.emulator.host.work.accepting import STRIKES
+from ringhil.emulator.host.work.handing_out import BARRED
+from ringhil.emulator.host.work.segments import flits
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Work
 

@@ -8,15 +8,14 @@ from typing import cast
 import pytest
 
 from ringhil.emulator.card_port import CardPort
-from ringhil.emulator.host.accepting import Accepting
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy.proportional import Proportional
-from ringhil.emulator.host.work_count import WorkCount
-from ringhil.emulator.server import groups, power_up, server
+from ringhil.emulator.host.work.accepting import Accepting, WorkCount
+from ringhil.emulator.host.work.handing_out import CpuConfig, HandingOut
+from ringhil.emulator.server import power_up, server
+from ringhil.emulator.server import power_up as groups
 from ringhil.firmware import census
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census

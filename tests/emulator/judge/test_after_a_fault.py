@@ -7,13 +7,14 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing import applications, governor
-from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
-from ringhil.emulator.host.sharing.driver import Driver, Then
-from ringhil.emulator.host.sharing.group import ProcessGroup
-from ringhil.emulator.host.sharing.leftovers import Leftovers
-from ringhil.emulator.host.sharing.process import Program
-from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
+from ringhil.emulator.host.contexts.driver import Driver, Then
+from ringhil.emulator.host.contexts.leftovers import Leftovers
+from ringhil.emulator.host.groups import governor
+from ringhil.emulator.host.groups.group import ProcessGroup
+from ringhil.emulator.host.tasks import applications
+from ringhil.emulator.host.tasks.process import Program
+from ringhil.emulator.host.tasks.training import Surroundings, TaskReport, TrainingTask, training
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.wire import Compute, ResultStatus

@@ -5,13 +5,16 @@ from collections.abc import Callable
 import pytest
 from tests.sampled import sampled
 
-from ringhil.emulator.host.sharing import applications, division, driver, governor
-from ringhil.emulator.host.sharing.command import Command, ContextRef
-from ringhil.emulator.host.sharing.division import MemoryClaim
-from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.host.sharing.process import Program
-from ringhil.emulator.host.sharing.switching.service import SwitchService
-from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.host.contexts import driver
+from ringhil.emulator.host.contexts.command import Command, ContextRef
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.groups import governor
+from ringhil.emulator.host.groups import group as division
+from ringhil.emulator.host.groups.group import MemoryClaim
+from ringhil.emulator.host.switching.service import SwitchService
+from ringhil.emulator.host.tasks import applications
+from ringhil.emulator.host.tasks.process import Program
+from ringhil.emulator.host.tasks.training import Surroundings, TaskReport, TrainingTask, training
 from ringhil.protocol.wire import Compute
 
 from .playing import assert_named
@@ -150,7 +153,7 @@ def another_key(patch: pytest.MonkeyPatch) -> None:
     def wrong(compute: Compute, key: int) -> Command:
         return Command(compute, key + 1)
 
-    patch.setattr("ringhil.emulator.host.sharing.driver.Command", wrong)
+    patch.setattr("ringhil.emulator.host.contexts.driver.Command", wrong)
 
 
 NO_REASON = "and no GPU has given it a reason"

@@ -8,18 +8,18 @@ from dataclasses import replace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing import applications
-from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.command import Command
-from ringhil.emulator.host.sharing.process import Busy, Program
-from ringhil.emulator.host.sharing.switching.pipelined import Pipelined, _Job
-from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
-from ringhil.emulator.host.sharing.switching.plan import Subtask, WantedTask
-from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
-from ringhil.emulator.host.sharing.switching.report import SwitchPhase
-from ringhil.emulator.host.sharing.switching.service import SwitchService
-from ringhil.emulator.host.sharing.switching.strands import Strand
-from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.switching.pipelined import Pipelined, _Job
+from ringhil.emulator.host.switching.pipeswitch import PipeSwitch, _Coming
+from ringhil.emulator.host.switching.plan import Subtask, WantedTask
+from ringhil.emulator.host.switching.policy import Slot, SwitchPolicy
+from ringhil.emulator.host.switching.report import SwitchPhase
+from ringhil.emulator.host.switching.service import SwitchService
+from ringhil.emulator.host.switching.strands import Strand
+from ringhil.emulator.host.tasks import applications
+from ringhil.emulator.host.tasks.applications import Applications
+from ringhil.emulator.host.tasks.process import Busy, Program
+from ringhil.emulator.host.tasks.training import Surroundings, TaskReport, TrainingTask, training
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.wire import Compute
 

@@ -8,12 +8,12 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.process import Busy
-from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming, _Standby
-from ringhil.emulator.host.sharing.switching.plan import Subtask, WantedTask
-from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
-from ringhil.emulator.host.sharing.switching.report import SwitchPhase
-from ringhil.emulator.host.sharing.switching.strands import Strand
+from ringhil.emulator.host.switching.pipeswitch import PipeSwitch, _Coming, _Standby
+from ringhil.emulator.host.switching.plan import Subtask, WantedTask
+from ringhil.emulator.host.switching.policy import Slot, SwitchPolicy
+from ringhil.emulator.host.switching.report import SwitchPhase
+from ringhil.emulator.host.switching.strands import Strand
+from ringhil.emulator.host.tasks.process import Busy
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.wire import Compute
 

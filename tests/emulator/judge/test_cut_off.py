@@ -8,12 +8,12 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.host.sharing import applications
-from ringhil.emulator.host.sharing.command import ContextRef, Gpu
-from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.host.sharing.leftovers import Leftovers
-from ringhil.emulator.host.sharing.process import Program
-from ringhil.emulator.host.sharing.training import Surroundings, TaskReport, TrainingTask, training
+from ringhil.emulator.host.contexts.command import ContextRef, Gpu
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.contexts.leftovers import Leftovers
+from ringhil.emulator.host.tasks import applications
+from ringhil.emulator.host.tasks.process import Program
+from ringhil.emulator.host.tasks.training import Surroundings, TaskReport, TrainingTask, training
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads

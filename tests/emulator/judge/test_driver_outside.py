@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.sharing.command import Command
+from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads

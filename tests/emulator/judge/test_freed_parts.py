@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.switching.pipelined import Pipelined, _Job
-from ringhil.emulator.host.sharing.switching.policy import Slot
-from ringhil.emulator.host.sharing.switching.strands import Strand, Until
+from ringhil.emulator.host.switching.pipelined import Pipelined, _Job
+from ringhil.emulator.host.switching.policy import Slot
+from ringhil.emulator.host.switching.strands import Strand, Until
 from ringhil.emulator.scenario import loads
 
 from .playing import play, violations

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.sharing.command import Command, unit_of
+from ringhil.emulator.host.contexts.command import Command, unit_of
+from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.commands_seen import Place, seen_command
 from ringhil.emulator.judge.given_back import GivenBack
 from ringhil.protocol.frames import Acknowledgement, Result

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from tests.emulator.host.sharing.grouped import Grouped, number
+from tests.emulator.host.groups.grouped import Grouped, number
 
 from ringhil.emulator.judge.outcome import Outcome
 

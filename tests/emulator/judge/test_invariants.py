@@ -13,11 +13,11 @@ from tests.emulator.judge.playing import play, violations
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
-from ringhil.emulator.host.accepting import Accepting
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.handing_out import HandingOut
 from ringhil.emulator.host.leases import Leases
 from ringhil.emulator.host.policy import Proportional
+from ringhil.emulator.host.work.accepting import Accepting
+from ringhil.emulator.host.work.handing_out import HandingOut
 from ringhil.emulator.judge.invariants import ALL
 from ringhil.emulator.scenario import INVARIANTS, loads
 from ringhil.firmware import census

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
-from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.host.contexts.command import Command, Reply, unit_of
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.commands_seen import TWINS, seen_command
 from ringhil.emulator.judge.isolation import Isolation
 from ringhil.emulator.judge.run import Run

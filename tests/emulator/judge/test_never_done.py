@@ -3,9 +3,9 @@
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.driver import Driver
-from ringhil.emulator.host.sharing.switching.pipelined import Pipelined
-from ringhil.emulator.host.sharing.switching.strands import Strand, Until
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.switching.pipelined import Pipelined
+from ringhil.emulator.host.switching.strands import Strand, Until
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.sharing import driver
-from ringhil.emulator.host.sharing.command import Command, Reply, unit_of
-from ringhil.emulator.host.sharing.driver import Driver
+from ringhil.emulator.host.contexts import driver
+from ringhil.emulator.host.contexts.command import Command, Reply, unit_of
+from ringhil.emulator.host.contexts.driver import Driver
+from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.commands_seen import SeenCommand, seen_command
 from ringhil.emulator.judge.one_by_one import OneByOne
 from ringhil.protocol.frames import Acknowledgement, Result

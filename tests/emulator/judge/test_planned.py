@@ -5,12 +5,12 @@ from dataclasses import fields, replace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, SwitchPlan
+from ringhil.emulator.host.switching.plan import PlannedTask, SwitchPlan
 from ringhil.emulator.judge.planned import misplanned
 from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server import server as servers
-from ringhil.emulator.server.switching_plan import switching_plan
+from ringhil.emulator.server.hosting import switching_plan
 
 from .playing import play
 

@@ -8,9 +8,9 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.host import handing_out, segments
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.handing_out import HandingOut
+from ringhil.emulator.host.work import handing_out, segments
+from ringhil.emulator.host.work.handing_out import HandingOut
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.seats import Seat, seats_of
 from ringhil.emulator.judge.told import Told, _candidacy, _Life

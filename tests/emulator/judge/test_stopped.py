@@ -7,11 +7,10 @@ import pytest
 
 from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Coming
-from ringhil.emulator.host.sharing.switching.plan import WantedTask
-from ringhil.emulator.host.sharing.switching.policy import SwitchPolicy
-from ringhil.emulator.host.sharing.switching.queue import RequestQueue
-from ringhil.emulator.host.sharing.switching.strands import Strand
+from ringhil.emulator.host.switching.pipeswitch import PipeSwitch, _Coming
+from ringhil.emulator.host.switching.plan import WantedTask
+from ringhil.emulator.host.switching.policy import RequestQueue, SwitchPolicy
+from ringhil.emulator.host.switching.strands import Strand
 from ringhil.emulator.scenario import loads
 
 from .playing import play

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
+from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
+from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
 from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.scenario import SwitchPolicyName, loads
 

@@ -7,12 +7,12 @@ import pytest
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.groups.live import LiveGroups
-from ringhil.emulator.host.sharing import division, governor
-from ringhil.emulator.host.sharing.applications import Applications
-from ringhil.emulator.host.sharing.command import ContextRef
-from ringhil.emulator.host.sharing.division import MemoryClaim, divided
-from ringhil.emulator.host.sharing.governor import Context, Governor
-from ringhil.emulator.host.sharing.group import ProcessGroup
+from ringhil.emulator.host.contexts.command import ContextRef
+from ringhil.emulator.host.groups import governor
+from ringhil.emulator.host.groups import group as division
+from ringhil.emulator.host.groups.governor import Context, Governor
+from ringhil.emulator.host.groups.group import MemoryClaim, ProcessGroup, divided
+from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run

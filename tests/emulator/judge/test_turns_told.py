@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.process import Busy
-from ringhil.emulator.host.sharing.switching.pipeswitch import PipeSwitch, _Standby
-from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
-from ringhil.emulator.host.sharing.switching.policy import Slot, SwitchPolicy
-from ringhil.emulator.host.sharing.switching.report import PhaseSpan, RequestReport, SwitchPhase
-from ringhil.emulator.host.sharing.switching.service import SwitchService
-from ringhil.emulator.host.sharing.switching.strands import Strand
+from ringhil.emulator.host.switching.pipeswitch import PipeSwitch, _Standby
+from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
+from ringhil.emulator.host.switching.policy import Slot, SwitchPolicy
+from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, SwitchPhase
+from ringhil.emulator.host.switching.service import SwitchService
+from ringhil.emulator.host.switching.strands import Strand
+from ringhil.emulator.host.tasks.process import Busy
 from ringhil.emulator.judge.turns_told import mistold
 from ringhil.emulator.scenario import loads
 

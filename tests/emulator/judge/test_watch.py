@@ -7,7 +7,7 @@ import pytest
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.sharing.applications import Applications
+from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.judge.acceptance import Acceptance
 from ringhil.emulator.judge.bounds import Bounds, bounds_of
 from ringhil.emulator.judge.conduct import Conduct

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.command import ContextRef
-from ringhil.emulator.host.sharing.training import TaskReport
+from ringhil.emulator.host.contexts.command import ContextRef
+from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, Question, Status
 from ringhil.emulator.nvml.meters import busy, metered

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from ringhil.emulator.scenario import FAULTS, INVARIANTS, LINE_FAULTS, PARAMETERS, ScenarioError, loads
-from ringhil.emulator.scenario.names import split_link
+from ringhil.emulator.scenario.file.names import split_link
 
 SERVER = """\
 server:

@@ -18,8 +18,8 @@ from ringhil.emulator.scenario import (
     loads_variants,
 )
 from ringhil.emulator.scenario.expect import CHECKS
-from ringhil.emulator.scenario.expression import MAX_LENGTH
-from ringhil.emulator.scenario.sweep import MAX_PARAMETERS, MAX_VARIANTS
+from ringhil.emulator.scenario.sweep.expression import MAX_LENGTH
+from ringhil.emulator.scenario.sweep.sweep import MAX_PARAMETERS, MAX_VARIANTS
 from ringhil.protocol.wire import GpuType
 
 DOCS = Path(__file__).parents[3] / "docs"

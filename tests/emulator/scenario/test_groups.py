@@ -3,7 +3,7 @@
 import pytest
 
 from ringhil.emulator.scenario import ApplicationGroup, dumps, json_schema, loads
-from ringhil.emulator.scenario.sharing import MOST_GROUPS
+from ringhil.emulator.scenario.file.sharing import MOST_GROUPS
 from ringhil.protocol.wire import FIRST_COMMAND
 
 from .samples import refused

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.host.sharing.switching.policies import SWITCH_POLICIES
+from ringhil.emulator.host.switching import SWITCH_POLICIES
 from ringhil.emulator.scenario import ScenarioError, SwitchPolicyName, dumps, load, loads
-from ringhil.emulator.scenario.division import divide, most_at_once
+from ringhil.emulator.scenario.networks.layers import divide, most_at_once
 
 GOOD = """server: {cards: {a: {gpus: 3}}}
 switching:

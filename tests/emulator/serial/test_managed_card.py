@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.sharing.command import Command
+from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.work import segments
 from ringhil.emulator.kernel.observations import FromFirmware
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.managed_card import ManagedCard

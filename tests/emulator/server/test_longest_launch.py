@@ -3,7 +3,7 @@
 import pytest
 
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server.longest_launch import longest_launch
+from ringhil.emulator.server.hosting import longest_launch
 
 SERVER = "server: {cards: {a: {gpus: 4}}, settings: {default_slice: 200, context_switch: 10}}\n"
 SHARED = """

@@ -7,7 +7,7 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.server.groups import Groups
+from ringhil.emulator.server.power_up import BootPlan
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
 
@@ -53,7 +53,7 @@ server:
   boundary_links: [{from: [a.2, a.3], to: [b.1, b.2]}]
 """)
     wiring, times = Wiring(scenario.server), times_of(scenario.server)
-    groups = Groups(wiring, scenario.server.settings, times, seed=1)
+    groups = BootPlan(wiring, scenario.server.settings, times, seed=1)
     assert times[0].election.interval < times[1].election.interval
     for card, gpu in ((0, 2), (0, 3), (1, 1), (1, 2)):
         assert groups.boundary_group(card, gpu, boots=0).interval == times[1].election.interval

@@ -3,7 +3,7 @@
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.switching_plan import switching_plan
+from ringhil.emulator.server.hosting import switching_plan
 
 TEXT = """
 server: {cards: {a: {gpus: 3}}, settings: {device_memory: 400}}

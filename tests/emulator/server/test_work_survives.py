@@ -13,7 +13,7 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
-from ringhil.emulator.host.workload import Generated
+from ringhil.emulator.host.work.workload import Generated
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FromCpu

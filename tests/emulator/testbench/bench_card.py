@@ -10,9 +10,9 @@ import pytest
 from card_port_plans import Plans  # beside this file
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.config import CpuConfig
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.host.workload import Generated, WorkUnits
+from ringhil.emulator.host.work.handing_out import CpuConfig
+from ringhil.emulator.host.work.workload import Generated, WorkUnits
 from ringhil.emulator.judge.oracle import digest, turned
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.card_port import BenchCardPort

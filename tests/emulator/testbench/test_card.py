@@ -7,7 +7,7 @@ import pytest
 
 from ringhil.emulator.engine.library import rtl_files
 from ringhil.emulator.scenario import FAULTS
-from ringhil.emulator.scenario.faults import FaultTarget
+from ringhil.emulator.scenario.file.faults import FaultTarget
 from ringhil.emulator.testbench.build import HDL
 from ringhil.emulator.testbench.card import CardBench
 

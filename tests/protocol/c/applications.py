@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
+from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.host import segments
-from ringhil.emulator.host.sharing.command import Command
+from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.work import segments
 from ringhil.protocol.frames import Work
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Way

@@ -8,7 +8,7 @@ from construct import Enum, FlagsEnum, GreedyBytes, GreedyRange, Renamed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.scenario.faults import FAULTS, FaultTarget
+from ringhil.emulator.scenario.file.faults import FAULTS, FaultTarget
 from ringhil.protocol.fields import base_field
 from ringhil.protocol.generate.tables import parts
 from ringhil.protocol.line import management

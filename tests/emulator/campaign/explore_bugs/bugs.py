@@ -180,7 +180,7 @@ BUGS = (
     ),
     Bug(
         "a unit whose time is up is never sent again",
-        "emulator/host/handing_out.py",
+        "emulator/host/work/handing_out.py",
         "if out is not None and out.attempt == attempt:",
         "if out is not None and out.attempt > attempt:",
         ("link_bit_errors",),

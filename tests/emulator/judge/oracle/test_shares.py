@@ -6,7 +6,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.host import shares as host
+from ringhil.emulator.host.policy import proportional as host
 from ringhil.emulator.judge.oracle import shares, weight
 
 WEIGHTS = st.lists(st.integers(0, 40), min_size=1, max_size=4)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.accepting import Accepting, Judgement
+from ringhil.emulator.host.work.accepting import Accepting, Judgement
 from ringhil.emulator.judge.oracle import digest, turned
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads

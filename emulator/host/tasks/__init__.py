@@ -1,0 +1,1 @@
+"""Programs on the CPU that use contexts: applications that train."""

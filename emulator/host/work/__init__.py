@@ -1,0 +1,1 @@
+"""Plain work: units, their way out and back, and which results count."""

@@ -1,0 +1,1 @@
+"""Text of a file to plain data with positions; what is wrong with it is a ScenarioError."""
