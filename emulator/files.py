@@ -9,6 +9,7 @@ import fcntl
 import logging
 import os
 import re
+import sqlite3
 import stat
 import sys
 import time
@@ -16,6 +17,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
+from urllib.parse import quote
 
 STDOUT = Path("-")
 _STDOUT = 1
@@ -33,6 +35,16 @@ class NobodyReadsError(OSError):
 def reason_of(error: OSError) -> str:
     """What is wrong with a file, in the same words everywhere."""
     return "it is a folder; name a file" if error.errno == errno.EISDIR else error.strerror or str(error)
+
+
+def open_database(path: Path | str, how: str = "", *, patience: float = 5.0) -> sqlite3.Connection:
+    """A file of SQLite's, or `:memory:`, in which each statement counts at once, unless it stands in a transaction.
+
+    `how`: parameters of SQLite's URIs, `mode=ro` or `immutable=1`; without any the file is made when it isn't there.
+    `patience`: seconds to wait for another writer. Raises sqlite3.Error.
+    """
+    name = f"file:{quote(str(Path(path).absolute()))}?{how}" if how else path
+    return sqlite3.connect(name, timeout=patience, isolation_level=None, uri=bool(how))
 
 
 def is_stdout(path: Path | None) -> bool:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ringhil.emulator.conformance.check import ALWAYS
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.file.faults import FaultTarget
+from ringhil.emulator.scenario.file.policies import SwitchPolicyName, WorkPolicyName
 from ringhil.emulator.scenario.file.types import MAX_REGISTER
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
@@ -90,13 +92,19 @@ def _promises() -> list[str]:
     return ["| rule | the card |", "|---|---|", *(f"| `{p.name}` | {p.says} |" for p in all_promises().values())]
 
 
+def _policies(names: type[WorkPolicyName] | type[SwitchPolicyName]) -> list[str]:
+    return ["| policy | what it does |", "|---|---|", *(f"| `{name}` | {name.doc} |" for name in names)]
+
+
 TABLES = (
     Table("architecture.md", "pyproject.toml", rooms.table),
     Table("conformance.md", "emulator/conformance/rules/", _rules),
     Table("hardware.md", "emulator/scenario/file/faults.py", _fault_port),
     Table("hil.md", "emulator/serial/checks/rules/", _promises),
+    Table("host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
     Table("kit.md", "emulator/testbench/", kit.rows),
     Table("reliability.md", "emulator/scenario/file/faults.py", _reactions),
+    Table("switching.md", "emulator/scenario/file/policies.py", partial(_policies, SwitchPolicyName)),
     Table("scenarios.md", "emulator/scenario/file/faults.py", _faults),
     Table("scenarios.md", "LINE_FAULTS of emulator/scenario/file/faults.py", _line_faults),
 )

@@ -31,11 +31,12 @@ from ringhil.emulator.scenario.file.faults import (
     having,
 )
 from ringhil.emulator.scenario.file.model import INVARIANTS
+from ringhil.emulator.scenario.file.policies import SwitchPolicyName
 from ringhil.emulator.scenario.file.scenario import Scenario, TimelineEvent
 from ringhil.emulator.scenario.file.schema import json_schema
 from ringhil.emulator.scenario.file.settings import BABBLED, GpuPower, Settings, power_of
 from ringhil.emulator.scenario.file.sharing import Application, ApplicationGroup, Sharing
-from ringhil.emulator.scenario.file.switching import SwitchPolicyName, TaskSwitching
+from ringhil.emulator.scenario.file.switching import TaskSwitching
 from ringhil.emulator.scenario.file.topology import BoundaryLink, Card, CrossRef, GpuRef, LinkRef, Server, Workload
 from ringhil.emulator.scenario.loader import load, load_variants, loads, loads_variants
 from ringhil.emulator.scenario.sweep.variants import Variant, Variants

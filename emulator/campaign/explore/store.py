@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote
 
 from pydantic import ValidationError
 
@@ -19,7 +18,7 @@ from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.rows import COLUMNS, Row, StoredCampaign, campaign_of, row_of, row_values
 from ringhil.emulator.documents import explained
-from ringhil.emulator.files import check_file, reason_of
+from ringhil.emulator.files import check_file, open_database, reason_of
 
 __all__ = ["Row", "Store", "StoredCampaign"]
 
@@ -103,15 +102,14 @@ class Store:
 
     def _open(self, read_only: bool) -> sqlite3.Connection:
         if not read_only:
-            return sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
-        name = f"file:{quote(str(Path(self.path).absolute()))}"
-        db = sqlite3.connect(f"{name}?mode=ro", timeout=_BUSY, isolation_level=None, uri=True)
+            return open_database(self.path, patience=_BUSY)
+        db = open_database(self.path, "mode=ro", patience=_BUSY)
         try:
             db.execute("PRAGMA schema_version")
         except sqlite3.OperationalError:
             # Where nothing may be written, a file that nobody writes to can be read all the same.
             db.close()
-            db = sqlite3.connect(f"{name}?immutable=1", isolation_level=None, uri=True)
+            db = open_database(self.path, "immutable=1")
         return db
 
     def _check(self, read_only: bool) -> None:

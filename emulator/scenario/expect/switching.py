@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from ringhil.emulator.scenario.expect.check import Check, Findings, Reader
-from ringhil.emulator.scenario.file.switching import MIB, SwitchPolicyName
+from ringhil.emulator.scenario.file.policies import SwitchPolicyName
+from ringhil.emulator.scenario.file.switching import MIB
 from ringhil.emulator.scenario.file.types import Number, Part
 from ringhil.emulator.scenario.yaml.errors import listing
 from ringhil.emulator.scenario.yaml.marks import Loc
@@ -37,13 +38,18 @@ class SwitchingLimits(Part):
     failed: Number | None = Field(None, description="requests that could not be served")
 
 
-class Policies(Part):
-    """At least one of them."""
-
-    pipelined: SwitchingLimits | None = Field(None, description="limits for `pipelined`")
-    pipeswitch: SwitchingLimits | None = Field(None, description="limits for `pipeswitch`")
-    stop_start: SwitchingLimits | None = Field(None, description="limits for `stop_start`")
-    resident: SwitchingLimits | None = Field(None, description="limits for `resident`")
+if TYPE_CHECKING:
+    Policies = Part
+else:
+    Policies = create_model(
+        "Policies",
+        __base__=Part,
+        __doc__="At least one of them.",
+        **{
+            str(name): (SwitchingLimits | None, Field(None, description=f"limits for `{name}`"))
+            for name in SwitchPolicyName
+        },
+    )
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from ringhil.emulator.scenario.file import model_switching as written_as
+from ringhil.emulator.scenario.file.policies import SwitchPolicyName
 from ringhil.emulator.scenario.file.references import Resolver
 from ringhil.emulator.scenario.file.settings import Settings
-from ringhil.emulator.scenario.file.switching import MIB, NetworkTask, SwitchingRequest, SwitchPolicyName, TaskSwitching
+from ringhil.emulator.scenario.file.switching import MIB, NetworkTask, SwitchingRequest, TaskSwitching
 from ringhil.emulator.scenario.networks.layers import Layer, divide, most_at_once, of_lengths
 from ringhil.emulator.scenario.networks.table import PUBLISHED, layers_of, published_layers, read_layers
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted, unknown

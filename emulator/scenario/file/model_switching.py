@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ringhil.emulator.scenario.file.policies import SwitchPolicyText
 from ringhil.emulator.scenario.file.types import CardName, Members, Number, OneLine, Part, Positive
 
 _MOST = (1 << 48) - 1  # bytes or operations of a layer
@@ -72,9 +73,7 @@ class Switching(Part):
     piece: Positive = Field(4096, description="KiB of a model that one command copies at most")
     rate: Positive = Field(6800, description="operations in a nanosecond that the GPU does")
     gpu: Members = Field(description="the GPU that they use; of a list, the next one when one is lost")
-    policy: Literal["pipelined", "pipeswitch", "stop_start", "resident"] = Field(
-        "pipelined", description="how one task follows another"
-    )
+    policy: SwitchPolicyText = Field("pipelined", description="how one task follows another")
     first_preset: Positive | None = Field(
         None, description="MiB that the initialised tasks may hold together; all memory of the GPU unless given (W2)"
     )

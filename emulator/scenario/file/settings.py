@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from ringhil.emulator.scenario.file.policies import WorkPolicyText
 from ringhil.emulator.scenario.file.types import MAX_REGISTER, Positive
 from ringhil.protocol.registers import REGISTERS
 
@@ -74,9 +75,7 @@ class Settings:
     records: Annotated[
         Literal["always", "sometimes", "never"], _doc("whether GPUs append their records to the statistics message")
     ] = "always"
-    policy: Annotated[
-        Literal["proportional", "round_robin"], _doc("how the CPU chooses the GPU for a work unit (R5)")
-    ] = "proportional"
+    policy: Annotated[WorkPolicyText, _doc("how the CPU chooses the GPU for a work unit (R5)")] = "proportional"
 
     @property
     def allowance_periods(self) -> list[int]:

@@ -1,22 +1,13 @@
 """The tasks that follow one another on a GPU (W1 to W7)."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from ringhil.emulator.scenario.file.policies import SwitchPolicyName
 from ringhil.emulator.scenario.file.topology import GpuRef
 from ringhil.emulator.scenario.networks.layers import Layer
 
 MIB = 1 << 20
 _BACKWARDS = 3  # times the operations of inference takes a step of training
-
-
-class SwitchPolicyName(StrEnum):
-    """How one task follows another."""
-
-    PIPELINED = "pipelined"
-    PIPESWITCH = "pipeswitch"
-    STOP_START = "stop_start"
-    RESIDENT = "resident"
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
-from urllib.parse import quote
 
 from pydantic import ValidationError
 
 from ringhil.emulator.documents import explained
-from ringhil.emulator.files import open_input, reason_of
+from ringhil.emulator.files import open_database, open_input, reason_of
 from ringhil.emulator.trace.recorder import RecordingError
 from ringhil.emulator.trace.recording.salvaging import salvaged
 from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSIONS, WAYS, About
@@ -122,9 +121,8 @@ class Recording:
 
     def _open(self) -> sqlite3.Connection:
         """To be read only; one whose writer was killed in the middle of a batch is put in order first."""
-        name = f"file:{quote(str(self.file.absolute()))}"
         journal = Path(f"{self.file}-journal").exists()
-        db = sqlite3.connect(f"{name}?mode={'rw' if journal else 'ro'}", uri=True, isolation_level=None)
+        db = open_database(self.file, "mode=rw" if journal else "mode=ro")
         db.execute("PRAGMA trusted_schema = OFF")
         return db
 

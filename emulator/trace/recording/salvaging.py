@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.files import open_database
 from ringhil.emulator.trace.recording.tables import INDEXES, TABLES
 
 _HEADER, _PAGE_SIZE, _PAGES = 100, slice(16, 18), slice(28, 32)  # of a file of SQLite's, in bytes
@@ -32,8 +33,8 @@ def salvaged(path: Path, folder: Path) -> Path | None:
         os.truncate(filled, there - there % page)  # of a page nothing counts that isn't whole
         os.truncate(filled, page * pages)
         with (
-            closing(sqlite3.connect(filled)) as source,
-            closing(sqlite3.connect(found, isolation_level=None)) as target,
+            closing(open_database(filled)) as source,
+            closing(open_database(found)) as target,
         ):
             source.execute("PRAGMA trusted_schema = OFF")
             _copy(source, target)

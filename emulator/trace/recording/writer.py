@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ringhil.emulator.files import check_file, reason_of
+from ringhil.emulator.files import check_file, open_database, reason_of
 from ringhil.emulator.trace.recorder import RecordingError, Seen
 from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, MAGIC, TABLES, VERSION, WAYS, About
 
@@ -67,7 +67,7 @@ class RecordingWriter:
         self._number = 0
         with self._explained():
             _make_room(path)
-            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db = open_database(path)
             try:
                 self._begin(about, gpus)
             except BaseException:
