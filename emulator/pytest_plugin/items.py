@@ -13,6 +13,7 @@ from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pytest_plugin.library import library_of
 from ringhil.emulator.scenario import ScenarioError, load_variants
@@ -20,7 +21,7 @@ from ringhil.emulator.scenario import ScenarioError, load_variants
 _NAME = "play"  # of a file's only test; of a sweep's: play[gpu=a.3,at=2000]
 
 
-class ScenarioFailedError(Exception):
+class ScenarioFailedError(RinghilError):
     """A verdict that isn't PASS."""
 
     def __init__(self, verdict: Verdict) -> None:

@@ -14,10 +14,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.errors import RinghilError
+
 _MOST_ENDED = 1000  # campaigns remembered
 
 
-class NoStationError(Exception):
+class NoStationError(RinghilError):
     """The process that was checked is not there any more, or never was: nothing is played."""
 
 

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from ringhil.emulator.build.node_rtl import NODE, sources
 from ringhil.emulator.campaign.cluster.facts import Facts
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError
@@ -22,7 +23,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 A_co = TypeVar("A_co", covariant=True)
 
 
-class Refused(Exception):
+class Refused(RinghilError):
     """A worker can't play for this campaign: why, as the end of a line that begins with the worker."""
 
 

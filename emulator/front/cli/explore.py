@@ -5,8 +5,6 @@ import logging
 import os
 import re
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +174,7 @@ def command(**options: Any) -> int:
     expectations are left out.
     """
     results = terminal.beside(options["as_json"], report=options["report"])
-    with explained(), explored():
+    with explained():
         where = options["cluster"]
         if options["nodes"]:
             why = "a board would have to be clocked to the warm state anew for each case"
@@ -233,15 +231,6 @@ def _why_none(found: Explored) -> str:
     if not found.cases:
         return ": there is none in this part of the space; --faults, --places, --parts and --shard say which are"
     return ": --time was over before the first" if found.stopped == "time" else ""
-
-
-@contextmanager
-def explored() -> Iterator[None]:
-    """Turn what is wrong with a campaign or its store into a message for the user."""
-    try:
-        yield
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _processors() -> int:

@@ -13,6 +13,7 @@ from ringhil.emulator.campaign.explore.failing import write_cases
 from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, find
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_tables import show_campaigns, show_comparison, show_rows
 from ringhil.emulator.judge.outcome import VerdictWord
 
@@ -50,19 +51,16 @@ def query_command(
     as_json: bool,
 ) -> int:
     """Look at the cases of a campaign."""
-    try:
-        with Store(_existing(store), read_only=True) as kept:
-            known = kept.campaigns()
-            if campaigns:
-                listed = [{"campaign": n, "cases": len(kept.done(n)), **_campaign_json(c)} for n, c in known.items()]
-                _print({"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
-                return 0
-            number = chosen(kept, campaign)
-            rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
-            files = [] if out is None else write_cases(out, known[number], rows, known[number].firmware)
-            written = {case.row.key: str(case.file) for case in files}
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
+    with explained(), Store(_existing(store), read_only=True) as kept:
+        known = kept.campaigns()
+        if campaigns:
+            listed = [{"campaign": n, "cases": len(kept.done(n)), **_campaign_json(c)} for n, c in known.items()]
+            _print({"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
+            return 0
+        number = chosen(kept, campaign)
+        rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
+        files = [] if out is None else write_cases(out, known[number], rows, known[number].firmware)
+        written = {case.row.key: str(case.file) for case in files}
     cases = [{**row_json(row), "file": written.get(row.key)} for row in rows]
     document = {"campaign": number, "name": known[number].name, "found": more, "cases": cases}
     _print(document, as_json, lambda: show_rows(document, terminal.output()))
@@ -92,12 +90,9 @@ def compare_command(
 
     OLD and NEW are stores, and may be the same one, with campaigns named.
     """
-    try:
-        with Store(_existing(old), read_only=True) as before, Store(_existing(new), read_only=True) as after:
-            first, second = chosen(before, old_campaign), chosen(after, new_campaign)
-            found = compare(before.rows(first), after.rows(second), tolerance=tolerance)
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
+    with explained(), Store(_existing(old), read_only=True) as before, Store(_existing(new), read_only=True) as after:
+        first, second = chosen(before, old_campaign), chosen(after, new_campaign)
+        found = compare(before.rows(first), after.rows(second), tolerance=tolerance)
     document = {"old": {"store": str(old), "campaign": first}, "new": {"store": str(new), "campaign": second}}
     document |= found.to_json()
     _print(document, as_json, lambda: show_comparison(document, limit, terminal.output()))

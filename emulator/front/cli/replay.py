@@ -16,7 +16,6 @@ from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
-from ringhil.emulator.serial.journal import JournalError
 from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import RecordingError
@@ -76,9 +75,6 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
 
 
 def _session(file: Path, library: Library, given: FirmwareChoice) -> Replayed:
-    try:
-        journal = Journalled(file)
-        choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
-        return SessionReplay(file, library, choice, journal, nodes=nodes).run()
-    except JournalError as error:
-        raise click.ClickException(str(error)) from error
+    journal = Journalled(file)
+    choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
+    return SessionReplay(file, library, choice, journal, nodes=nodes).run()

@@ -13,7 +13,6 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.loop.bridge.bridge import Bridge
 from ringhil.emulator.loop.bridge.library import bridge_library
 from ringhil.emulator.loop.bridge.serving import serve
-from ringhil.emulator.serial.lines import ListenError
 from ringhil.emulator.serial.listening import ALLOWED, opened
 from ringhil.emulator.serial.speeds import BAUD, BAUDS
 
@@ -40,12 +39,10 @@ def bridge(rtl: Path, top: str, where: str, baud: int, uart: bool, optimise: str
     In another terminal: `ringhil run SERVER.yaml --node a.3=PATH`.
     """
     with ExitStack() as stack:
-        with explained(), terminal.building() as progress:
-            library = bridge_library(rtl, top=top, uart=uart, optimise=f"-O{optimise}", progress=progress)
-        try:
+        with explained():
+            with terminal.building() as progress:
+                library = bridge_library(rtl, top=top, uart=uart, optimise=f"-O{optimise}", progress=progress)
             line = opened(where, baud=baud)
-        except ListenError as error:
-            raise click.ClickException(str(error)) from error
         stack.callback(line.close)
         made = Bridge(library)
         stack.callback(made.close)

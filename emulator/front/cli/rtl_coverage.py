@@ -12,6 +12,7 @@ from ringhil.emulator.coverage.report import FORMATS, gather, write
 from ringhil.emulator.coverage.result import CoverageReport, share
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.pages.tables import print_table, table
 
 
@@ -29,15 +30,13 @@ def coverage(
     Our own RTL comes with its waivers; with --rtl there are none unless --waivers names them. Exit code 1: a
     combination was seen that is ignored as impossible.
     """
-    try:
+    with explained():
         for path in output:
             if path.suffix not in FORMATS:
                 raise CoverageError(f"{path}: found {path.suffix!r}; allowed are {' and '.join(FORMATS)}")
         report = gather(files, rtl or RTL, waived or (waivers.DEFAULT if rtl is None else None))
         for path in output:
             write(report, path)
-    except CoverageError as error:
-        raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps(_document(report)))
     else:

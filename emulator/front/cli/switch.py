@@ -22,7 +22,7 @@ from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
-from ringhil.emulator.scenario.models.from_onnx import OnnxError, onnx_layers
+from ringhil.emulator.scenario.models.from_onnx import onnx_layers
 from ringhil.emulator.scenario.models.table import table_text
 
 _MIB = 1 << 20
@@ -86,10 +86,8 @@ def _convert(path: Path, sizes: tuple[str, ...]) -> int:
         if not number.isdecimal() or not 0 < int(number) < _LARGEST:
             raise click.UsageError(f"--size: found {size!r}; allowed is NAME=N, N from 1 to {_LARGEST - 1}")
         named[name] = int(number)
-    try:
+    with explained():
         layers = onnx_layers(path, named)
-    except OnnxError as error:
-        raise click.ClickException(str(error)) from None
     click.echo(table_text(f"ONNX file {path.name}", layers), nl=False)
     return 0
 

@@ -4,8 +4,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
@@ -144,7 +144,7 @@ def command(
     """
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
     how = "github" if annotate == "auto" and _on_github() else annotate
-    with _refused(), explained():
+    with explained():
         clusters.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
         if only_list:
@@ -198,15 +198,6 @@ def command(
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
     return report.exit_code
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """What can't be verified or reported, as a message for the user."""
-    try:
-        yield
-    except VerifyError as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _processors() -> int:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from pylibfst import lib
 
 from ringhil.emulator.engine.engine import Engine
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.emulator.trace.waves.disk import check_room, check_whole
 from ringhil.protocol import wire
@@ -21,7 +22,7 @@ _BITS = tuple(wire.LinkBit.codes())
 BESIDE = (".hier",)  # the library keeps the hierarchy beside the file while it works
 
 
-class WaveError(ValueError):
+class WaveError(RinghilError, ValueError):
     """The waveform can't be written; the message says why."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.sharing.command import Command, ContextRef, Reply
 from ringhil.emulator.host.sharing.process import Busy
 from ringhil.emulator.host.sharing.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
@@ -16,7 +17,7 @@ from ringhil.protocol.wire import Compute, Query, ResultStatus
 Answered = Generator[Busy | Sent | Until, Reply | None, Reply]
 
 
-class RefusedMemoryError(Exception):
+class RefusedMemoryError(RinghilError):
     """The GPU has no room for what the task can't do without."""
 
 
