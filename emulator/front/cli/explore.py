@@ -19,7 +19,7 @@ from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, P
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.files import is_stream
-from ringhil.emulator.front.cli import cluster, terminal
+from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.apart import check_apart
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
@@ -150,7 +150,7 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     help="Longest time for a case, in seconds.",
 )
 @click.option("--jobs", "-j", type=_JOBS, help="Number of processes.  [default: one for each processor]")
-@cluster.option
+@dask.option
 @click.option(
     "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, for N machines."
 )
@@ -179,7 +179,7 @@ def command(**options: Any) -> int:
         if options["nodes"]:
             why = "a board would have to be clocked to the warm state anew for each case"
             raise click.UsageError(f"--node: {why}; verify --node plays those that --out writes")
-        cluster.check_options(where, options["jobs"], options["firmware"])
+        dask.check_options(where, options["jobs"], options["firmware"])
         chosen = firmware_of(options["firmware"])
         if options["record"] and options["out"] is None:
             raise click.UsageError("--record: wanted is --out DIR, beside whose files the recordings are left")
@@ -210,7 +210,7 @@ def command(**options: Any) -> int:
                 _log.info("exploring %s with %s", options["server"], where or f"{conditions.jobs} processes")
                 players = None
                 if where is not None:
-                    players = cluster.explorers(where, conditions, library, options["rtl"], options["top"])
+                    players = dask.explorers(where, conditions, library, options["rtl"], options["top"])
                 found = explore(scenario, library, plan, store, conditions, on_progress, players)
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options, firmware)

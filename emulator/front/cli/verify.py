@@ -25,8 +25,7 @@ from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.front.cli import cluster as clusters
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import jobs_for
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
@@ -56,7 +55,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 @click.option(
     "--jobs", "-j", type=click.IntRange(1, 256), help="Number of processes.  [default: one for each processor]"
 )
-@clusters.option
+@dask.option
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 @click.option(
@@ -145,7 +144,7 @@ def command(
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
     how = "github" if annotate == "auto" and _on_github() else annotate
     with explained():
-        clusters.check_options(cluster, jobs, firmware)
+        dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
         if only_list:
             return _list(discover(paths), selection, as_json)
@@ -176,7 +175,7 @@ def command(
                 player = Player(files, library, selection, seed, replay, evidence)
                 plan = VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil"), limit)
                 with terminal.counting("scenarios") as on_progress:
-                    report = clusters.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
+                    report = dask.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
                 reports.open_early(files or paths)
                 left = tuple(Unplayed(file, None) for file in files)

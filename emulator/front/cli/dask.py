@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.campaign.cluster.where import LOCAL, check
+from ringhil.emulator.campaign.dask.where import LOCAL, check
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
 from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
 from ringhil.emulator.campaign.verify.run import Progress
@@ -35,14 +35,14 @@ def check_options(where: str | None, jobs: int | None, firmware: Sequence[str]) 
 
 def explorers(where: str, conditions: Conditions, library: Library, rtl: Path | None, top: str) -> Players:
     """Who plays the cases of `ringhil explore`."""
-    from ringhil.emulator.campaign.cluster import players
+    from ringhil.emulator.campaign.dask import players
 
     return players.explorers(where, conditions, library, rtl, top, _told)
 
 
 def verify(where: str, plan: VerifyPlan, on_progress: Progress) -> VerifyReport:
     """Play everything there. Raises ClusterError."""
-    from ringhil.emulator.campaign.cluster import players
+    from ringhil.emulator.campaign.dask import players
 
     pool = players.verifiers(where, plan, _told)
     return run_all(replace(plan, jobs=pool.lanes), on_progress, pool)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ringhil.emulator.campaign.cluster.order import Crew, Order, Refused
+from ringhil.emulator.campaign.dask.order import Crew, Order, Refused
 from ringhil.emulator.campaign.explore.campaign import patience
 from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.errors import ExploreError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal
-from tests.emulator.campaign.cluster.commands import SMALL, SWEEP, explored, rows, verified
-from tests.emulator.campaign.cluster.dask_processes import Machines, gone, machines
+from tests.emulator.campaign.dask.commands import SMALL, SWEEP, explored, rows, verified
+from tests.emulator.campaign.dask.dask_processes import Machines, gone, machines
 from tests.emulator.campaign.explore.servers import LYING, RING
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")

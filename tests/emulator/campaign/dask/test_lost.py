@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.command import ringhil
-from tests.emulator.campaign.cluster.commands import LONG, SMALL, explored, kept, rows, started, wait_for
-from tests.emulator.campaign.cluster.dask_processes import gone, machines, marked, played_by
+from tests.emulator.campaign.dask.commands import LONG, SMALL, explored, kept, rows, started, wait_for
+from tests.emulator.campaign.dask.dask_processes import gone, machines, marked, played_by
 from tests.emulator.campaign.explore.servers import RING
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc, which only Linux has")
@@ -25,7 +25,7 @@ importlib.metadata.version = lambda name: "0.3.9" if name == "ringhil" else _ver
 # Run by a worker when it begins: it does something when it is given a certain case.
 TROUBLE = """
 import os, pathlib, signal
-from ringhil.emulator.campaign.cluster import on_worker
+from ringhil.emulator.campaign.dask import on_worker
 def play(self, batch, _play=on_worker.Station.play):
     if any("dead a.2" in text for _, text in batch):
         with (pathlib.Path(os.environ["HOME"]) / "met").open("a") as met:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from tests.command import ringhil
-from tests.emulator.campaign.cluster.commands import rows
-from tests.emulator.campaign.cluster.dask_processes import machines
+from tests.emulator.campaign.dask.commands import rows
+from tests.emulator.campaign.dask.dask_processes import machines
 from tests.emulator.campaign.explore.servers import RING, library
 from tests.firmware.c.library import built
 
-from ringhil.emulator.campaign.cluster.facts import Facts
-from ringhil.emulator.campaign.cluster.order import NamedFirmware, Order, Refused, SentRtl
-from ringhil.emulator.campaign.cluster.station import ordered
+from ringhil.emulator.campaign.dask.order import Facts, NamedFirmware, Order, Refused, SentRtl
+from ringhil.emulator.campaign.dask.station import ordered
 
 TOUCHY = """
 from ringhil.firmware.boot import our_program

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from ringhil.emulator.campaign.cluster.errors import ClusterError
+from ringhil.emulator.campaign.dask import ClusterError
 from ringhil.emulator.campaign.pool.fork import SIGNALS
 from ringhil.emulator.documents import Document, explained
 from ringhil.emulator.scenario import ScenarioError, read_text

@@ -1,6 +1,6 @@
 """A process beside a Dask worker that plays one campaign.
 
-    python -m ringhil.emulator.campaign.cluster.station DESCRIPTOR WORKER FOLDER
+    python -m ringhil.emulator.campaign.dask.station DESCRIPTOR WORKER FOLDER
 
 Cases are played in forked processes, and a Dask worker, which has threads and connections, is no process to fork: this
 one has neither. It is a LocalPool of its own machine, so that a case that kills its process, or its process group,
@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.campaign.cluster import exploring, verifying
-from ringhil.emulator.campaign.cluster.facts import Facts
-from ringhil.emulator.campaign.cluster.order import Crew, Order, Refused
+from ringhil.emulator.campaign.dask import exploring, verifying
+from ringhil.emulator.campaign.dask.order import Crew, Facts, Order, Refused
 from ringhil.emulator.campaign.pool import LocalPool, Lost
 
 IDLE = 300.0  # seconds without a batch after which whoever ordered it is taken for gone

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.emulator.campaign.explore.servers import RING, TWO, warm
 
-from ringhil.emulator.campaign.cluster.errors import ClusterError
-from ringhil.emulator.campaign.cluster.exploring import CaseCodec, numbered
-from ringhil.emulator.campaign.cluster.jobqueue import JobQueue
+from ringhil.emulator.campaign.dask import ClusterError
+from ringhil.emulator.campaign.dask.exploring import CaseCodec, numbered
+from ringhil.emulator.campaign.dask.jobqueue import JobQueue
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.front.cli.main import main

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal
-from tests.emulator.campaign.cluster.commands import (
+from tests.emulator.campaign.dask.commands import (
     LONG,
     SMALL,
     SWEEP,
@@ -22,7 +22,7 @@ from tests.emulator.campaign.cluster.commands import (
     verified,
     wait_for,
 )
-from tests.emulator.campaign.cluster.slurm_daemons import QUEUE, Slurm, missing, slurm
+from tests.emulator.campaign.dask.slurm_daemons import QUEUE, Slurm, missing, slurm
 from tests.emulator.campaign.explore.servers import LYING, RING
 
 pytestmark = [

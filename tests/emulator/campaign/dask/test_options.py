@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import ringhil
-from tests.emulator.campaign.cluster.commands import (
+from tests.emulator.campaign.dask.commands import (
     LONG,
     SMALL,
     SWEEP,
@@ -21,7 +21,7 @@ from tests.emulator.campaign.cluster.commands import (
     verified,
     wait_for,
 )
-from tests.emulator.campaign.cluster.dask_processes import Machines, machines
+from tests.emulator.campaign.dask.dask_processes import Machines, machines
 from tests.emulator.campaign.explore.servers import LYING, RING
 
 pytestmark = [

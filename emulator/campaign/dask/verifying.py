@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from ringhil.emulator.campaign.cluster.order import Crew, Order, packed, unpacked
+from ringhil.emulator.campaign.dask.order import Crew, Order, packed, unpacked
 from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.replay import Replay

@@ -31,7 +31,7 @@ class Station:
         ours, theirs = socket.socketpair()
         with theirs:
             number, pid = str(theirs.fileno()), str(os.getpid())
-            module = "ringhil.emulator.campaign.cluster.station"
+            module = "ringhil.emulator.campaign.dask.station"
             # A group of its own: it ends as a whole, and an interrupt of the worker's terminal doesn't reach it.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, number, pid, str(self.folder)],

@@ -4,20 +4,45 @@ All of it is JSON: nothing that arrives is run.
 """
 
 import base64
+import platform
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from pydantic import TypeAdapter
 
 from ringhil.emulator.build.node_rtl import NODE, sources
-from ringhil.emulator.campaign.cluster.facts import Facts
+from ringhil.emulator.campaign.explore.version import version_and_sources
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.protocol.wire import Kind
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`ringhil`: version and hash of the sources; `protocol`: version of the wire format."""
+
+    ringhil: str
+    python: str
+    protocol: int
+
+    @classmethod
+    def here(cls) -> Self:
+        """Those of this process."""
+        return cls(version_and_sources(), platform.python_version(), Kind.STATISTICS.code >> 4)
+
+    def difference(self, wanted: "Facts") -> str | None:
+        """The first thing in which these are not the wanted ones; None: there is no such thing."""
+        found, allowed = asdict(self), asdict(wanted)
+        for name, value in allowed.items():
+            if found[name] != value:
+                return f"it has {name} {found[name]}; allowed is {value}, as here"
+        return None
+
 
 T_contra = TypeVar("T_contra", contravariant=True)
 A_co = TypeVar("A_co", covariant=True)

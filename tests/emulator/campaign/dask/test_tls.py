@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal
-from tests.emulator.campaign.cluster.commands import SMALL, explored, rows, verified
-from tests.emulator.campaign.cluster.dask_processes import Machines, machines
+from tests.emulator.campaign.dask.commands import SMALL, explored, rows, verified
+from tests.emulator.campaign.dask.dask_processes import Machines, machines
 from tests.emulator.campaign.explore.servers import RING
 
 pytestmark = [

@@ -25,10 +25,9 @@ from enum import Enum, auto
 from queue import Empty, SimpleQueue
 from typing import Any, Generic
 
-from ringhil.emulator.campaign.cluster import on_worker
-from ringhil.emulator.campaign.cluster.errors import ClusterError
-from ringhil.emulator.campaign.cluster.order import Codec, Order
-from ringhil.emulator.campaign.cluster.where import Cluster
+from ringhil.emulator.campaign.dask import ClusterError, on_worker
+from ringhil.emulator.campaign.dask.order import Codec, Order
+from ringhil.emulator.campaign.dask.where import Cluster
 from ringhil.emulator.campaign.pool import Answered, Heard, Lost, Pool
 from ringhil.emulator.campaign.pool.fork import SIGNALS
 from ringhil.emulator.campaign.pool.pool import A, T

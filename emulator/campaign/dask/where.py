@@ -12,9 +12,8 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.campaign.cluster import tls
-from ringhil.emulator.campaign.cluster.errors import ClusterError
-from ringhil.emulator.campaign.cluster.jobqueue import JobQueue
+from ringhil.emulator.campaign.dask import ClusterError
+from ringhil.emulator.campaign.dask.jobqueue import JobQueue
 
 LOCAL = "local"
 _ADDRESS = re.compile(r"(tcp|tls)://[^\s/:]+:[0-9]{1,5}|(tcp|tls)://\[[0-9a-fA-F:.]+\]:[0-9]{1,5}")
@@ -76,7 +75,7 @@ def connect(where: str, jobs: int, refused: Callable[[str], None] = lambda line:
                 client = _client(_local(jobs, opened), where, opened)
             return Cluster(where, client, jobs, 2 * _WAIT, _MISSING.format(2 * _WAIT), True, refused, opened.pop_all())
         if _ADDRESS.fullmatch(where):
-            client = _client(where, where, opened, tls.security(where) if where.startswith("tls:") else None)
+            client = _client(where, where, opened, _security(where) if where.startswith("tls:") else None)
             return Cluster(where, client, 0, _WAIT, _MISSING.format(_WAIT), False, refused, opened.pop_all())
         queue = JobQueue.read(Path(where))
         with _interrupts_later():
@@ -140,3 +139,27 @@ def _be_silent() -> None:
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+_TLS_KEYS = ("ca-file", "client.cert", "client.key")
+_TLS = "distributed.comm.tls"
+
+
+def _security(where: str) -> Any:
+    """What a Dask client shows to the scheduler at `where`, and asks of it. Raises ClusterError."""
+    import dask
+    from distributed._security import Security
+
+    given = {key: dask.config.get(f"{_TLS}.{key}", None) for key in _TLS_KEYS}
+    named = ", ".join(f"{key}: {value}" for key, value in given.items())
+    try:
+        found = Security()
+        context = found.get_connection_args("client")["ssl_context"]
+    except (OSError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ClusterError(f"--cluster {where}: {_TLS} of Dask's configuration: found {named}: {reason}") from error
+    if context is None:
+        raise ClusterError(
+            f"--cluster {where}: {_TLS} of Dask's configuration: found {named}; needed are ca-file and client.cert"
+        )
+    return found

@@ -1,4 +1,4 @@
-"""What a user can put right about a cluster."""
+"""Campaigns on several machines: Dask workers play, each through a process of its own that was checked before."""
 
 from ringhil.emulator.errors import RinghilError
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ringhil.emulator.build.node_rtl import NODE
-from ringhil.emulator.campaign.cluster.dask_pool import DaskPool
-from ringhil.emulator.campaign.cluster.errors import ClusterError
-from ringhil.emulator.campaign.cluster.exploring import CaseCodec, ExploreCampaign
-from ringhil.emulator.campaign.cluster.facts import Facts
-from ringhil.emulator.campaign.cluster.order import NamedFirmware, Order, SentRtl
-from ringhil.emulator.campaign.cluster.verifying import NOT_SENT, TaskCodec, VerifyCampaign
-from ringhil.emulator.campaign.cluster.where import LOCAL, connect
+from ringhil.emulator.campaign.dask import ClusterError
+from ringhil.emulator.campaign.dask.dask_pool import DaskPool
+from ringhil.emulator.campaign.dask.exploring import CaseCodec, ExploreCampaign
+from ringhil.emulator.campaign.dask.order import Facts, NamedFirmware, Order, SentRtl
+from ringhil.emulator.campaign.dask.verifying import NOT_SENT, TaskCodec, VerifyCampaign
+from ringhil.emulator.campaign.dask.where import LOCAL, connect
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
