@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.given_path import GivenPath
+from ringhil.emulator.front.cli.options import GivenPath
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.nvml.client import NvmlClient, unheard
 from ringhil.emulator.nvml.library import library
@@ -24,12 +24,12 @@ _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child
     type=GivenPath(),
     envvar="RINGHIL_NVML",
     required=True,
-    help="That of `ringhil serve --nvml`.",
+    help="Socket of `ringhil serve --nvml`.",
 )
-@click.option("--as", "name", metavar="APPLICATION", help="The program sees what this application was given.")
+@click.option("--as", "name", metavar="APPLICATION", help="Show COMMAND only what this application was given.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
 def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
-    """Run a program that sees the emulated GPUs. Without one: print the settings, for `eval "$(ringhil nvml ...)"`."""
+    """Run COMMAND so that it sees the emulated GPUs. Without one, print settings for `eval "$(ringhil nvml ...)"`."""
     if name == "":
         raise click.UsageError("--as: found ''; allowed is an application's name")
     if name is not None and not words:

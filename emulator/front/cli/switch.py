@@ -13,10 +13,11 @@ from rich.markup import escape
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
+from ringhil.emulator.front.cli.options import json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import page
 from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies
+from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.expectations import UNTOLD
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
@@ -37,12 +38,12 @@ _FILE = click.Path(path_type=Path)
     "policies",
     type=click.Choice([str(name) for name in SwitchPolicyName]),
     multiple=True,
-    help="Only this policy; may be given several times. All of them unless given.",
+    help="Use only this policy; may be repeated.  [default: all]",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Write charts of what was done when, and of the memory.")
-@click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Only print the layers of this neural network.")
+@seed_option
+@json_option
+@click.option("--html", type=_FILE, metavar="FILE", help="Write a page with charts of each policy's steps and memory.")
+@click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Print the layers of this neural network, and end.")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N", help="With --from-onnx: size of a named dimension.")
 def command(
     file: Path | None,
@@ -53,7 +54,10 @@ def command(
     from_onnx: Path | None,
     sizes: tuple[str, ...],
 ) -> int:
-    """Let tasks of a file follow one another on a GPU; 0, also when some fail; 1: an expectation or rule failed."""
+    """Run the tasks of a file one after another on a GPU, once by each policy, and compare these.
+
+    Exit code 0: as expected, also where a task fails; 1: an expectation or an invariant failed.
+    """
     if (file is None) == (from_onnx is None):
         raise click.UsageError("needed is either a scenario or --from-onnx FILE.onnx")
     if from_onnx is not None:

@@ -11,7 +11,7 @@ from ringhil.emulator.campaign.verify.discover import looks_like_scenario
 from ringhil.emulator.campaign.verify.junit import junit as as_junit
 from ringhil.emulator.campaign.verify.outputs import Output
 from ringhil.emulator.files import NobodyReadsError
-from ringhil.emulator.front.cli.apart import check_apart
+from ringhil.emulator.front.cli.written import check_apart
 
 
 class Reports:

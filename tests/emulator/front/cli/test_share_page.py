@@ -31,7 +31,7 @@ def test_each_turn_from_nearby_is_where_it_was(shown: str) -> None:
     _, close = charts(shown)
     first = (len(TURNS) - 48) // 2
     assert f"Turns {first + 1} to {first + 48} of {len(TURNS)};" in shown
-    assert "a.1: 48 turns from nearby" in shown
+    assert "a.1: 48 turns in detail" in shown
     (grey,) = re.findall(r'class="swatch"><rect width="100%" height="100%" fill="(#\w+)"', shown.replace("\n", ""))[:1]
     turns = TURNS[first : first + 48]
     begin, end = turns[0].began * MS, turns[-1].ended * MS
