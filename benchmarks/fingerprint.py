@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ringhil.emulator.campaign.explore.case import Case
+from ringhil.emulator.campaign.explore.space import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.settle import bare, settle

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.campaign.verify.junit import lines
 from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.errors import RinghilError

@@ -8,13 +8,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.dask.order import Crew, Order, Refused
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.campaign import patience
-from ringhil.emulator.campaign.explore.case import Case, Schedule
-from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.player import CasePlayer, Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.settle import UnsettledError, settle
-from ringhil.emulator.campaign.explore.space import Round
+from ringhil.emulator.campaign.explore.space import Case, Round, Schedule
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.workload import DataError
 from ringhil.emulator.scenario import CrossRef, EventAction, GpuRef, LinkRef, ScenarioError, TimelineEvent, loads

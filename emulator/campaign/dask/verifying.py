@@ -8,9 +8,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.dask.order import Crew, Order, packed, unpacked
-from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.tasks import Loaded, Task, TaskPlayer
 from ringhil.emulator.campaign.verify.verdict import Verdict

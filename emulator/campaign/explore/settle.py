@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Round

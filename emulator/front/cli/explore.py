@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import document
-from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
 from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from ringhil.emulator.campaign.explore.compare import compare
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import row_json
-from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.failing import write_cases
-from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, find
+from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, compare, find
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained

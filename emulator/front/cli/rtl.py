@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import SEED, json_option, list_option, node_rtl_options
-from ringhil.emulator.front.cli.written import report_file
+from ringhil.emulator.front.cli.written import Output
 
 _OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("bridge", "coverage")}
 _simulator = click.option(
@@ -114,14 +115,17 @@ def check(
         chosen = CheckSettings(
             "icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage
         )
-        with report_file(junit) as write:
+        with ExitStack() as opened:
+            written = None if junit is None else opened.enter_context(Output(junit))
             try:
                 with terminal.working("checking") as progress:
                     report = run_check(rtl, top, chosen, progress)
             except (KeyboardInterrupt, SystemExit):  # a report of an earlier check must not speak for this one
-                write(as_junit(interrupted_check(rtl, top, chosen)))
+                if written is not None:
+                    written.write(as_junit(interrupted_check(rtl, top, chosen)))
                 raise
-            write(as_junit(report))
+            if written is not None:
+                written.write(as_junit(report))
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:

@@ -12,16 +12,12 @@ import click
 
 from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyReport, discover, run_all
 from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
-from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.junit import place
-from ringhil.emulator.campaign.verify.listing import listed
-from ringhil.emulator.campaign.verify.outputs import append
-from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.player import Player, listed
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
-from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
@@ -36,7 +32,8 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
     shard_option,
 )
-from ringhil.emulator.front.cli.verify_reports import Reports
+from ringhil.emulator.front.cli.verify_reports import Reports, show
+from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines

@@ -2,13 +2,14 @@
 of what is read or kept; whole in the end, or not there."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import click
 
-from ringhil.emulator.files import AtomicFile, is_stream, reason_of, shown, write_whole
+from ringhil.emulator.files import AtomicFile, NobodyReadsError, is_stream, reason_of, shown, write_whole
 
 
 def check_apart(kept: Iterable[Path | None], **written: Path | None) -> None:
@@ -41,30 +42,45 @@ def write_page(path: Path, text: str) -> None:
         raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
 
 
-@contextmanager
-def report_file(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes a report whole, if one is wanted; refused before anything is played if it can't."""
-    if path is None:
-        yield lambda text: None
-        return
-    with _cannot_be_written(path):
-        file = AtomicFile(path)
+class Output:
+    """A file that appears when `write` is called. `wait`: for somebody who reads a FIFO; without it NobodyReadsError is
+    raised. Raises ClickException."""
 
-    def write(text: str) -> None:
-        assert file.file is not None
-        with _cannot_be_written(path):
-            file.file.write(text)
-            file.commit()
+    def __init__(self, path: Path, *, wait: bool = True) -> None:
+        self._path = path
+        try:
+            self._file = AtomicFile(path, wait=wait)
+        except NobodyReadsError:
+            raise
+        except OSError as error:
+            raise _unwritable(path, error) from None
 
-    with file:
-        yield write
+    def write(self, text: str) -> None:
+        """All of it."""
+        assert self._file.file is not None
+        try:
+            self._file.file.write(text)
+            self._file.commit()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._file.__exit__(kind, error, tb)
 
 
-@contextmanager
-def _cannot_be_written(path: Path) -> Iterator[None]:
+def append(path: Path, text: str) -> None:
+    """Add to a file that others write to as well. Raises ClickException."""
     try:
-        yield
-    except BrokenPipeError:
-        raise
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
-        raise click.ClickException(f"{shown(path)}: cannot be written: {reason_of(error)}") from error
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> click.ClickException:
+    return click.ClickException(f"{shown(path)}: cannot be written: {reason_of(error)}")

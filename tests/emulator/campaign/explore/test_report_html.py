@@ -17,8 +17,7 @@ from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, dra
 from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.campaign.explore.plan import Plan
-from ringhil.emulator.campaign.explore.report_cases import replay
-from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, report, write_report
+from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, replay, report, write_report
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.campaign.explore.summary import by_class, joined

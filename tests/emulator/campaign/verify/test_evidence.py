@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from tests.emulator.trace.waves.read_back import changes_in
 
-from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.judge import failures
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.window import AFTER, LONGEST, SHORTEST, record, window
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.outcome import Violation

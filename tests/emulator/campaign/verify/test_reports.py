@@ -14,7 +14,7 @@ from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
-from ringhil.emulator.campaign.verify.show import show
+from ringhil.emulator.front.cli.verify_reports import show
 from ringhil.emulator.judge.outcome import VerdictWord
 
 from .strict_junit import check, facts, properties
