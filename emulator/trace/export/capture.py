@@ -14,12 +14,22 @@ from typing import BinaryIO
 
 from ringhil.emulator.files import AtomicFile, drop, is_stream, open_stream, reason_of, shown
 from ringhil.emulator.trace.export.pcapng import PcapngWriter
-from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.recorder import RecordingError
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec
 from ringhil.protocol.capture import LINK_TYPE, NOWHERE, VERSION, CaptureFlag, SeenAs
+from ringhil.protocol.wire import Port
+
+_TO_CPU = WAYS.index("to_cpu")
+_PORTS = {port.code: str(port) for port in Port}
+_CHANNELS = ("control", "data")
+
+
+def end_of(way: int, port: int) -> str:
+    """Where at a GPU a message was seen: a port of the mailbox; of what came to the CPU, the channel."""
+    return _CHANNELS[port] if way == _TO_CPU and port < len(_CHANNELS) else _PORTS.get(port, str(port))
+
 
 HEADER = struct.Struct(">BBBBHHQQ")
 DISSECTOR = Path(__file__).with_name("ringhil.lua")

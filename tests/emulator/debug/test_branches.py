@@ -15,7 +15,7 @@ from tests.emulator.scenario.samples import unhurried
 
 from ringhil.emulator.debug.changes import fault
 from ringhil.emulator.debug.commands import Commands
-from ringhil.emulator.debug.comparing import first_difference
+from ringhil.emulator.debug.items import first_difference
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import STATES_EVERY
 from ringhil.emulator.debug.replaying import RunReplay

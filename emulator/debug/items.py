@@ -1,18 +1,20 @@
-"""What a recording holds, in words."""
+"""Items of a recording (messages and events) in words, and what differs between two of them, or of two recordings."""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from itertools import zip_longest
 from typing import Any
 
+from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.documents import printable
-from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage
+from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Work
 from ringhil.protocol.wire import Compute
 
-Told = RecordedMessage | RecordedEvent
+RecordedItem = RecordedMessage | RecordedEvent
 
 NO_FRAME = "damaged"  # the kind of what can't be decoded
 # The fields that tell a message or event from others of its kind.
@@ -74,22 +76,22 @@ def gpus_there(gpus: Iterable[str]) -> str:
     return ", ".join(f"{members[0]} .. {members[-1]}" for members in cards.values())
 
 
-def where(told: Told, gpus: list[str]) -> str:
+def where(item: RecordedItem, gpus: list[str]) -> str:
     """Of a message `cycle 17, a.3 to_firmware statistics`, of anything else who said what."""
-    place = "the server" if told.cell is None else gpus[told.cell]
-    if isinstance(told, RecordedMessage):
-        return f"cycle {told.cycle}, {place} {WAYS[told.way]} {decoded(told.frame)[0]}"
-    return f"cycle {told.cycle}, {place}: {told.kind}"
+    place = "the server" if item.cell is None else gpus[item.cell]
+    if isinstance(item, RecordedMessage):
+        return f"cycle {item.cycle}, {place} {WAYS[item.way]} {decoded(item.frame)[0]}"
+    return f"cycle {item.cycle}, {place}: {item.kind}"
 
 
-def details(told: Told) -> dict[str, Any]:
+def details(item: RecordedItem) -> dict[str, Any]:
     """Fields by name."""
-    if isinstance(told, RecordedMessage):
-        return {"port": told.port, "bad": bool(told.bad), **decoded(told.frame)[1]}
-    return told.said
+    if isinstance(item, RecordedMessage):
+        return {"port": item.port, "bad": bool(item.bad), **decoded(item.frame)[1]}
+    return item.said
 
 
-def differing(recorded: Told, found: Told) -> Iterator[tuple[str, object, object]]:
+def differing(recorded: RecordedItem, found: RecordedItem) -> Iterator[tuple[str, object, object]]:
     """The fields that aren't the same: name, recorded, found; of messages of records, which record's."""
     yield from difference("", details(recorded), details(found))
 
@@ -119,3 +121,28 @@ def _parts(value: Any) -> dict[Any, Any] | None:
 def said(found: Mapping[str, Any]) -> str:
     """Of the fields of a message or event those that tell it from others, in a line."""
     return printable(", ".join(f"{name} {found[name]}" for name in _TELLING if found.get(name) is not None))
+
+
+def first_difference(one: Recording, other: Recording) -> tuple[RecordedItem | None, RecordedItem | None] | None:
+    """What each has there, None: it has no more; None: they are the same. Raises DebugError when they differ before
+    hashes that agree: somebody has changed a row."""
+    first = one.unlike(other) if one.gpus == other.gpus else 0
+    if first is None:
+        return None
+    for here, there in zip_longest(one.all(first), other.all(first)):
+        if here != there:
+            number = min(item.number for item in (here, there) if item is not None)
+            _check(one, other, number)
+            return here, there
+    return None
+
+
+def _check(one: Recording, other: Recording, number: int) -> None:
+    for here, there in zip(one.states(), other.states(), strict=False):
+        if here != there:
+            return
+        if here.number >= number:
+            raise DebugError(
+                f"{other.path}: number {number} isn't that of {one.path}, though both have the same hash in cycle "
+                f"{here.cycle}: one of them was changed"
+            )
