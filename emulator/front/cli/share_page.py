@@ -49,7 +49,7 @@ def _charts(gpu: SharedGpu) -> Iterator[dict[str, Any]]:
     yield {
         **_frame(whole, names, top + 8 + _MEMORY),
         "title": f"{gpu.name}: use of the engine, and memory",
-        "note": f"Each lane: the share that the application had of {whole.end / _BINS:,.2f} ms; full height: all.",
+        "note": f"A lane shows an application's share of each {whole.end / _BINS:,.2f} ms; full height: all.",
         "areas": [
             {"d": _use(gpu, whole, context, _LANE * lane), "colour": _colour(context), "title": names[context]}
             for context, lane in lanes.items()

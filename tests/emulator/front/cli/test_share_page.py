@@ -60,7 +60,7 @@ def test_areas_are_as_large_as_the_time_that_each_had(shown: str) -> None:
     whole, _ = charts(shown)
     where = lanes(whole)
     *areas, _ = whole.iter("path")
-    assert f"of {LAST / 300:,.2f} ms; full height: all" in shown
+    assert f"of each {LAST / 300:,.2f} ms; full height: all" in shown
     for (context, name), area in zip(NAMES.items(), areas, strict=True):
         title = area.find("title")
         assert title is not None
