@@ -2,10 +2,9 @@
 written. See https://www.wireshark.org/docs/man-pages/extcap.html for what is asked, and how it is answered."""
 
 import select
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.terminal import until_terminated
 from ringhil.emulator.trace.export.capture import follow_capture
 from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.capture import LINK_TYPE
@@ -93,7 +93,7 @@ def _capture(fifo: Path | None, recording: Path | None, rule: str | None) -> Non
         raise click.UsageError("--capture: wanted are --fifo FIFO and --recording FILE")
     if rule:
         raise click.UsageError(f"--extcap-capture-filter: found {rule[:50]!r}; there are none, display filters are")
-    with explained(), Recording(recording) as found, _opened(fifo) as file, _until_terminated() as ended:
+    with explained(), Recording(recording) as found, _opened(fifo) as file, until_terminated() as ended:
         gone = select.poll()
         gone.register(file, 0)  # an error: whoever has read it reads no more
 
@@ -118,20 +118,3 @@ def _opened(fifo: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(BrokenPipeError):  # with what it never took
             file.close()
-
-
-@contextmanager
-def _until_terminated() -> Iterator[Callable[[], bool]]:
-    """Wireshark ends a capture by SIGTERM, a person by SIGINT."""
-    ended = False
-
-    def end(number: int, frame: object) -> None:
-        nonlocal ended
-        ended = True
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield lambda: ended
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,7 +1,6 @@
 """`ringhil rtl bridge`: a GPU's board that isn't there, until there is one."""
 
 import json
-import signal
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -42,18 +41,11 @@ def bridge(rtl: Path, top: str, where: str, baud: int, uart: bool, optimise: str
             with terminal.building() as progress:
                 library = bridge_library(rtl, top=top, uart=uart, optimise=f"-O{optimise}", progress=progress)
             line = opened(where, baud=baud)
+        ended = stack.enter_context(terminal.until_terminated())
         stack.callback(line.close)
         made = Bridge(library)
         stack.callback(made.close)
-        ended = False
-
-        def end(number: int, frame: object) -> None:
-            nonlocal ended
-            ended = True
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)
         click.echo(json.dumps({"ready": True, "port": line.name}) if as_json else line.name)
-        serve(made, [line], lambda: ended)
-        if not ended:
+        serve(made, [line], ended)
+        if not ended():
             raise click.ClickException(f"{line.name}: the line is gone")
