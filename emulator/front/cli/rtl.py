@@ -222,7 +222,7 @@ def prove(
     from ringhil.emulator.proofs.claims import chosen
     from ringhil.emulator.proofs.node import ProveSettings
     from ringhil.emulator.proofs.node import prove as run_proofs
-    from ringhil.emulator.proofs.show import show
+    from ringhil.emulator.proofs.report import show
 
     with explained():
         if only_list:
