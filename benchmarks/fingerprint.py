@@ -21,11 +21,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.settle import bare, settle
-from ringhil.emulator.campaign.explore.space import Space
+from ringhil.emulator.campaign.explore.space import Case, Space
 from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Outcome

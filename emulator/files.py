@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import IO, Self
 from urllib.parse import quote
 
+from ringhil.emulator.errors import RinghilError
+
 STDOUT = Path("-")
 _STDOUT = 1
 _NAMED = {"-": _STDOUT, "/dev/stdout": _STDOUT, "/dev/stderr": 2}
@@ -28,7 +30,7 @@ _log = logging.getLogger(__name__)
 _drafts: set[Path] = set()  # of this process, which are being written
 
 
-class NobodyReadsError(OSError):
+class NobodyReadsError(RinghilError, OSError):
     """A FIFO whose other end nobody has opened."""
 
 

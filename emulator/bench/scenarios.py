@@ -12,8 +12,8 @@ from typing import Any
 from ringhil.emulator.bench import scenarios_peer
 from ringhil.emulator.bench.schedules import ROUNDS, Schedules, prepare
 from ringhil.emulator.campaign.explore.campaign import local, run
+from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.run import VerifyPlan, run_all
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.engine.library import Library

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played, play
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.settle import settle
-from ringhil.emulator.campaign.explore.space import Space
+from ringhil.emulator.campaign.explore.space import Case, Space
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library

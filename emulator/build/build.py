@@ -23,8 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ringhil.emulator.build.cache import BuildStore, Claim, cache_dir
-from ringhil.emulator.build.diagnostics import compiler_complaint, verilator_complaint
-from ringhil.emulator.build.emitted import Emitted, included_files
+from ringhil.emulator.build.diagnostics import Emitted, compiler_complaint, included_files, verilator_complaint
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import Finished, run, unwinding_on_termination
 from ringhil.emulator.build.request import BuildRequest, check

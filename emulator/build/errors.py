@@ -4,8 +4,10 @@
 the failing tool printed (bounded), or empty.
 """
 
+from ringhil.emulator.errors import RinghilError
 
-class BuildError(RuntimeError):
+
+class BuildError(RinghilError, RuntimeError):
     """A model can't be built; nothing was left in the cache."""
 
     def __init__(self, message: str, log: str = "") -> None:

@@ -7,12 +7,40 @@ about as many the earliest in the order of the rules, which go from the simplest
 first rules, by the same measure; what lint says, and a simulation that ended, come before all others.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringhil.emulator.conformance.symptom import Symptom, symptom
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Stimulus
+
+_PLACE = re.compile(r"^(p1|p2|host|boundary|mailbox \d|register \w+|status bit \w+)(?:: | )")
+_NUMBER = re.compile(r"\b(?:0x[0-9A-Fa-f]+|\d[\d,]*)\b")
+_ASIDE = re.compile(r" \([^()]*\)")
+_KIND = re.compile(r"\b(statistics|keepalive|election|work|result|acknowledgement|report|control|data)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """`place`: the output that is wrong ("" if the message names none); `kind`: of frame ("" likewise); `nature`: what
+    is wrong with it, without numbers and without what stands in parentheses."""
+
+    rule: str
+    place: str
+    kind: str
+    nature: str
+
+
+def symptom(breach: Breach) -> Symptom:
+    """What kind of breach it is: the same mistake, seen at another time or in another frame, gives the same symptom.
+
+    By the words of the message: only its first clause counts, since others follow from what is played."""
+    place = _PLACE.match(breach.what)
+    rest = breach.what[place.end() :] if place else breach.what
+    rest = _ASIDE.sub("", rest.split(";")[0])
+    kind = _KIND.search(rest) or _KIND.search(breach.what)
+    return Symptom(breach.rule, place[1] if place else "", kind[1] if kind else "", _NUMBER.sub("#", rest))
+
 
 _ABOUT = 16  # cycles
 _PORTS = {"p1": "ring port", "p2": "ring port", "host": "host port", "boundary": "boundary port"}

@@ -1,8 +1,7 @@
 """Which circumstances a check brings about: each frame that arrived, by the state of the switch and the faults."""
 
-from ringhil.emulator.coverage.cross import Ignore
+from ringhil.emulator.coverage.cross import NO_FAULT, WAYS, Ignore, forwarding
 from ringhil.emulator.coverage.functional import FunctionalCoverage
-from ringhil.emulator.coverage.model import NO_FAULT, WAYS, forwarding
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
 from ringhil.protocol import registers

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.reference.commands import COMMANDS
+from ringhil.emulator.testbench.reference.view import COMMANDS
 from ringhil.protocol import codec, registers, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.conformance import relabel
-from ringhil.emulator.conformance.symptom import symptom
+from ringhil.emulator.conformance.causes import symptom
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Action, Poke, Stimulus
 from ringhil.protocol.registers import ControlBit

@@ -11,8 +11,8 @@ from typing import Any
 
 import cocotb
 
-from ringhil.emulator.conformance.case_judge import CaseJudge
 from ringhil.emulator.conformance.rule import RuleCase, all_rules, cases_of
+from ringhil.emulator.conformance.suite import CaseJudge
 from ringhil.emulator.testbench.node import NodeBench
 from ringhil.emulator.testbench.player import StimulusPlayer
 from ringhil.emulator.testbench.stimulus import Stimulus

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from ringhil.emulator.conformance.causes import symptom
 from ringhil.emulator.conformance.report import Finding
-from ringhil.emulator.conformance.symptom import symptom
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Mark, Pause, Peek, Poke, Post, Send
 from ringhil.emulator.trace.waves.viewers import WaveView
 from ringhil.emulator.trace.waves.viewers.signals import Group, link_signals, pins

@@ -14,10 +14,9 @@ from typing import Any
 
 import cocotb
 
-from ringhil.emulator.conformance.case_judge import CaseJudge
 from ringhil.emulator.conformance.minimise import Budget, Minimiser
 from ringhil.emulator.conformance.referee import SOCKET, Cases, Referee
-from ringhil.emulator.conformance.suite import setting
+from ringhil.emulator.conformance.suite import CaseJudge, setting
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.node import NodeBench
 from ringhil.emulator.testbench.player import StimulusPlayer

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from ringhil.emulator.coverage.errors import CoverageError
 from ringhil.emulator.documents import shown
+from ringhil.protocol import wire
+from ringhil.protocol.registers import FaultBit
 
 MAX_AXES = 8
 MAX_BINS = 200_000  # combinations in one cross
@@ -108,3 +110,30 @@ def difference(found: Cross, wanted: Cross) -> str | None:
     if found.ignore == wanted.ignore:
         return None
     return f"another list of ignored combinations ({len(found.ignore)}) than the first file ({len(wanted.ignore)})"
+
+
+SWITCH = ("through", "bypass", "restoring", "stuck")
+WAYS = (wire.Port.CW.value, wire.Port.CCW.value, wire.Link.HOST.value, wire.Link.BOUNDARY.value)  # by link of arrival
+NO_FAULT = "none"
+
+
+def forwarding(ignore: tuple[Ignore, ...] = ()) -> Cross:
+    """Which kind of frame went which way, in which state of the switch, with which fault of the GPU.
+
+    | axis | bins |
+    |---|---|
+    | switch | through, bypass, restoring, stuck |
+    | kind | the kinds of frames |
+    | way | cw, ccw, host, boundary |
+    | fault | none, and the bits of a node's fault port |
+    """
+    return Cross(
+        "forwarding",
+        {
+            "switch": SWITCH,
+            "kind": tuple(wire.Kind.codes()),
+            "way": WAYS,
+            "fault": (NO_FAULT, *FaultBit.codes()),
+        },
+        ignore,
+    )

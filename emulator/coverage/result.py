@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ringhil.emulator.coverage import heat, holes
+from ringhil.emulator.coverage import heat
 from ringhil.emulator.coverage.cross import Bins, Ignore
 from ringhil.emulator.coverage.functional import FunctionalCoverage
 from ringhil.emulator.coverage.hdl import Hdl, Tally
@@ -56,7 +56,7 @@ class CoverageReport:
 
     def _view(self, found: FunctionalCoverage, name: str) -> CrossView:
         cross, missing = found.crosses[name], len(found.holes(name))
-        table, rows = heat.table(found, name), holes.rows(found, name)
+        table, rows = heat.table(found, name), heat.holes(found, name)
         return CrossView(name, tuple(cross.axes), table, missing, rows, cross.ignore, self.contradictions(name))
 
     def contradictions(self, cross: str) -> list[str]:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.told import Told
 from ringhil.emulator.trace.identity import header
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -23,7 +23,7 @@ _MOST = 200  # things in a chain
 _Fields = dict[str, Any]
 
 
-def why(recording: Recording, what: str, number: int) -> list[Told]:
+def why(recording: Recording, what: str, number: int) -> list[RecordedItem]:
     """What led to the last one up to this number. Raises DebugError when there is none."""
     events = [recording.last_event(kind, number) for kind in WHAT[what]]
     found = max((event for event in events if event is not None), key=lambda event: event.number, default=None)
@@ -34,20 +34,20 @@ def why(recording: Recording, what: str, number: int) -> list[Told]:
         led = set(chain(recording, found, json.loads(found.fields)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DebugError(f"{recording.path}: is damaged: events that {found.kind} refers to: {error!r}"[:200]) from None
-    return [*sorted(led, key=lambda told: told.number)[-_MOST:], found]
+    return [*sorted(led, key=lambda item: item.number)[-_MOST:], found]
 
 
-def _round(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[Told]:
+def _round(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[RecordedItem]:
     """What was done to the server since the count before, the messages of the round, what became of them."""
     counted = recording.last_event("Counted", event.number - 1)
     while counted is not None and counted.cell != event.cell:
         counted = recording.last_event("Counted", counted.number - 1)
     since = 0 if counted is None else counted.number
     yield from _struck(recording, since, event.number, _card(recording, event))
-    for told in recording.events(since + 1, event.number - 1):
-        rejected = told.kind == "Rejected" and told.cell == event.cell
-        if rejected and json.loads(told.fields)["sequence"] == fields["sequence"]:
-            yield told
+    for item in recording.events(since + 1, event.number - 1):
+        rejected = item.kind == "Rejected" and item.cell == event.cell
+        if rejected and json.loads(item.fields)["sequence"] == fields["sequence"]:
+            yield item
     assert event.cell is not None
     for message in recording.messages_of(event.cell, since + 1, event.number - 1):
         head = header(message.frame) or {}
@@ -55,26 +55,26 @@ def _round(recording: Recording, event: RecordedEvent, fields: _Fields) -> Itera
             yield message
 
 
-def _elected(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[Told]:
+def _elected(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[RecordedItem]:
     """The end of the lease before, whom it missed, its claim, the grant."""
     role = _ROLES[fields["role"]]
     card = _card(recording, event)
     before = _elected_before(
-        recording, event.number - 1, role, lambda told: told.cell != event.cell and _card(recording, told) == card
+        recording, event.number - 1, role, lambda item: item.cell != event.cell and _card(recording, item) == card
     )
     since = 0 if before is None else before.number
     if before is not None:
         yield before
     yield from _struck(recording, since, event.number, None if role is Role.BOUNDARY else card)
-    for told in recording.events(since + 1, event.number - 1):
-        said = json.loads(told.fields)
-        about = said.get("role") == str(role) and (_card(recording, told) == card or role is Role.BOUNDARY)
-        if told.kind in ("Deposed", "Lapsed", "Granted") and about:
-            yield told
-            if told.kind == "Deposed" and _card(recording, told) == card:
-                yield from _deposed(recording, told, said)
-        elif told.kind == "PeerDown" and about:
-            yield told
+    for item in recording.events(since + 1, event.number - 1):
+        said = json.loads(item.fields)
+        about = said.get("role") == str(role) and (_card(recording, item) == card or role is Role.BOUNDARY)
+        if item.kind in ("Deposed", "Lapsed", "Granted") and about:
+            yield item
+            if item.kind == "Deposed" and _card(recording, item) == card:
+                yield from _deposed(recording, item, said)
+        elif item.kind == "PeerDown" and about:
+            yield item
     assert event.cell is not None
     for message in recording.messages_of(event.cell, since + 1, event.number):
         head = header(message.frame) or {}
@@ -82,11 +82,11 @@ def _elected(recording: Recording, event: RecordedEvent, fields: _Fields) -> Ite
             yield message
 
 
-def _deposed(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[Told]:
+def _deposed(recording: Recording, event: RecordedEvent, fields: _Fields) -> Iterator[RecordedItem]:
     """What a lease was lost by: the last answer of its grantor, and the keepalives since that had none; or the message
     that spoke of a higher epoch."""
     role, card = _ROLES[fields["role"]], _card(recording, event)
-    elected = _elected_before(recording, event.number, role, lambda told: told.cell == event.cell)
+    elected = _elected_before(recording, event.number, role, lambda item: item.cell == event.cell)
     since = 0 if elected is None else elected.number
     assert event.cell is not None
     asked: list[RecordedMessage] = []
@@ -118,7 +118,7 @@ def _card(recording: Recording, event: RecordedEvent) -> int:
     return names.index(recording.gpus[event.cell].split(".")[0])
 
 
-def _struck(recording: Recording, first: int, last: int, card: int | None = None) -> Iterator[Told]:
+def _struck(recording: Recording, first: int, last: int, card: int | None = None) -> Iterator[RecordedItem]:
     """What was done to the server, or to one of its cards."""
     names = list(dict.fromkeys(gpu.split(".")[0] for gpu in recording.gpus))
     struck = recording.last_event("Struck", last)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from ringhil.emulator.debug.happened import tell_all
-from ringhil.emulator.debug.hardware import hardware
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.recorder import next_state
+from ringhil.emulator.debug.recorder import hardware, next_state
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.trace.recording import RecordedMessage, Recording

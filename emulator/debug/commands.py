@@ -7,10 +7,10 @@ from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
 from ringhil.emulator.debug.happened import KINDS
+from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.told import COMMANDS, NO_FRAME, OF_COMMANDS, Told, gpus_there, said
 from ringhil.emulator.documents import printable
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -60,7 +60,7 @@ class Commands:
             "signal": self._signal,
             "go": lambda rest: self._moved(session.go(_whole(rest, "a cycle", 0))),
             "who": lambda rest: {"hops": [hop._asdict() for hop in session.who(rest)]},
-            "why": lambda rest: {"chain": [self._document(told) for told in session.why(rest)]},
+            "why": lambda rest: {"chain": [self._document(item) for item in session.why(rest)]},
             "diff": lambda rest: {"differs": _differs(session.differs(_whole(rest, "the number of a message", 1)))},
             "compare": self._compare,
             "inject": lambda rest: {"changes": plain(session.inject(rest).model_dump(exclude_none=True))},
@@ -95,8 +95,8 @@ class Commands:
         """What a line may begin with."""
         return tuple(self._verbs)
 
-    def _document(self, told: Told) -> Document:
-        found: Document = plain(self._session.fields(told))
+    def _document(self, item: RecordedItem) -> Document:
+        found: Document = plain(self._session.fields(item))
         return found
 
     def _condition(self, text: str) -> Condition:
@@ -209,7 +209,7 @@ def in_words(document: Document) -> str:
     found += [f"  {name}: {SignalValue(**signal)}" for name, signal in signals.items()]
     found += [f"  {number}. {condition}" for number, condition in enumerate(document.get("breaks", ()), 1)]
     found += _hops(document.get("hops", ()))
-    found += [f"  {_line(told)}" for told in document.get("chain", ())]
+    found += [f"  {_line(item)}" for item in document.get("chain", ())]
     found += [
         f"  {each['where'] or 'there and here'}: {each['there']} -> {each['here']}"
         for each in document.get("differs", ())

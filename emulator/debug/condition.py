@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ringhil.emulator.errors import RinghilError
+
 Fields = Mapping[str, Any]
 Condition = Callable[[Fields], bool]
 
@@ -35,7 +37,7 @@ _TRUTH = {"true": True, "false": False}
 _WORDS = {"and", "or", "not"}
 
 
-class ConditionError(ValueError):
+class ConditionError(RinghilError, ValueError):
     """It doesn't parse; three lines: what is wrong, the condition, and a mark below the place."""
 
 

@@ -12,10 +12,10 @@ from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Links
+from ringhil.emulator.debug.items import gpus_there
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
-from ringhil.emulator.debug.told import gpus_there
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef

@@ -14,10 +14,12 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, Protocol
 
+from ringhil.emulator.errors import RinghilError
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class DebugError(Exception):
+class DebugError(RinghilError):
     """Something that was asked for can't be done; one line says why."""
 
 

@@ -1,6 +1,7 @@
-"""A run that is written down as it goes."""
+"""A run that is written down as it goes, with the state of its hardware now and then."""
 
 import json
+import struct
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -8,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ringhil.emulator.debug.happened import tell_all
-from ringhil.emulator.debug.hardware import hardware
 from ringhil.emulator.debug.outside import write_outside
+from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
@@ -17,6 +18,17 @@ from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import About, RecordingWriter
 from ringhil.emulator.trace.recording.writer import BATCH, Chain
+from ringhil.protocol.registers import ADDRESS
+
+_NAMES = tuple(ADDRESS)
+_ONE = struct.Struct(f"<{len(_NAMES)}I")
+
+
+def hardware(engine: Engine) -> bytes:
+    """Every register of every GPU at a moment: four bytes for each register, by GPU. To look changes nothing."""
+    cells = range(engine.topology.cells)
+    return b"".join(_ONE.pack(*(engine.peek(cell, name) for name in _NAMES)) for cell in cells)
+
 
 STATES_EVERY = 1 << 16  # cycles
 

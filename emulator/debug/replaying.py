@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.happened import tell_all
-from ringhil.emulator.debug.hardware import hardware
+from ringhil.emulator.debug.items import RecordedItem, differing, where
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.recorder import next_state, outcome_document
-from ringhil.emulator.debug.told import Told, differing, where
+from ringhil.emulator.debug.recorder import hardware, next_state, outcome_document
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
@@ -78,7 +77,7 @@ class RunReplay:
         self._firmware, nodes = outside.choices(firmware)
         self._run = run_again(recording, library, self._firmware, nodes)
         self._acts = Acts(self._run, outside, self._other_bytes)
-        self._recorded: Iterator[Told] = recording.all()
+        self._recorded: Iterator[RecordedItem] = recording.all()
         self._states, self._chain = recording.states(), Chain()
         self._number = self._messages = 0
         self._looked: int | None = None  # the cycle of the last state
@@ -146,7 +145,7 @@ class RunReplay:
         self._number += 1
         self._compare(RecordedEvent(self._number, cycle, cell, kind, text))
 
-    def _compare(self, found: Told) -> None:
+    def _compare(self, found: RecordedItem) -> None:
         recorded = next(self._recorded, None)
         if recorded == found:
             return
@@ -154,7 +153,7 @@ class RunReplay:
             if not self._recording.complete:
                 raise _Over
             self._differs(found.number, found.cycle, f"found {where(found, self._gpus)}, recorded nothing more")
-        places = [where(told, self._gpus) for told in (found, recorded)]
+        places = [where(item, self._gpus) for item in (found, recorded)]
         if places[0] != places[1]:
             self._differs(recorded.number, recorded.cycle, f"found {places[0]}; recorded {places[1]}")
         fields = tuple(differing(recorded, found))

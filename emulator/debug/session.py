@@ -13,16 +13,23 @@ from typing import Any, NamedTuple, Self
 
 from ringhil.emulator.debug.causes import WHAT, why
 from ringhil.emulator.debug.changes import fault, frame, setting
-from ringhil.emulator.debug.comparing import first_difference
 from ringhil.emulator.debug.condition import Condition
 from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Passed
+from ringhil.emulator.debug.items import (
+    RecordedItem,
+    decoded,
+    difference,
+    differing,
+    first_difference,
+    gpus_there,
+    where,
+)
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import run_again, scenario_of, why_not
-from ringhil.emulator.debug.told import Told, decoded, difference, differing, gpus_there, where
 from ringhil.emulator.engine.library import Library, inside_library
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.identity import header, same_message
@@ -67,7 +74,7 @@ class DebugSession:
         open_up: Callable[[Library], Library] = inside_library,
     ) -> None:
         self.recording = Recording(path)
-        self.here: Told | None = None
+        self.here: RecordedItem | None = None
         scenario = scenario_of(self.recording)
         self._past: Past | None = None
         about = self.recording.about
@@ -128,8 +135,8 @@ class DebugSession:
         """Back to the one before of which this holds; False: there is none, and it stays where it is."""
         return self._find(self.recording.all_back(self.number - 1), condition)
 
-    def _find(self, way: Iterator[Told], condition: Condition) -> bool:
-        found = next((told for told in way if condition(self.fields(told))), None)
+    def _find(self, way: Iterator[RecordedItem], condition: Condition) -> bool:
+        found = next((item for item in way if condition(self.fields(item))), None)
         if found is None:
             return False
         self.here = found
@@ -137,16 +144,16 @@ class DebugSession:
 
     # ------------------------------------------------------------------------------------------------ what is there
 
-    def fields(self, told: Told) -> dict[str, Any]:
+    def fields(self, item: RecordedItem) -> dict[str, Any]:
         """What conditions are about: `number`, `cycle`, `gpu`, `kind`, of a message `way`, and its own fields."""
-        about: dict[str, Any] = {"number": told.number, "cycle": told.cycle}
-        if told.cell is not None:
-            about["gpu"] = self.recording.gpus[told.cell]
-        if isinstance(told, RecordedMessage):
-            kind, found = decoded(told.frame)
-            way = {"port": told.port, "bad": bool(told.bad), "way": WAYS[told.way]}
+        about: dict[str, Any] = {"number": item.number, "cycle": item.cycle}
+        if item.cell is not None:
+            about["gpu"] = self.recording.gpus[item.cell]
+        if isinstance(item, RecordedMessage):
+            kind, found = decoded(item.frame)
+            way = {"port": item.port, "bad": bool(item.bad), "way": WAYS[item.way]}
             return {**found, **about, "kind": kind, **way}
-        return {**self.recording.said(told), **about, "kind": told.kind}
+        return {**self.recording.said(item), **about, "kind": item.kind}
 
     def who(self, name: str) -> list[FieldOnLink]:
         """What a field of the message was on each link that it passed, in the order of time. The run is played again
@@ -198,7 +205,7 @@ class DebugSession:
         sent = next((m.cycle for m in before if m.way in ways and same_message(m.frame, message.frame)), None)
         return max(0, message.cycle - _LONGEST) if sent is None else sent, message.cycle
 
-    def why(self, what: str) -> list[Told]:
+    def why(self, what: str) -> list[RecordedItem]:
         """What led to the last `count`, `role` or rejection (`rejected`) up to here, that itself last. Raises
         DebugError."""
         if what not in WHAT:
@@ -208,10 +215,10 @@ class DebugSession:
     def differs(self, number: int) -> list[tuple[str, object, object]]:
         """What of all GPUs and cards is otherwise here than at the message or event of a number: place, there, here.
         Raises DebugError."""
-        told = next(self.recording.all(number, number), None)
-        if told is None:
+        item = next(self.recording.all(number, number), None)
+        if item is None:
             raise DebugError(f"found number {number}; there are 1 to {self.recording.last_number}")
-        here, there = self._everything(self.cycle), self._everything(told.cycle)
+        here, there = self._everything(self.cycle), self._everything(item.cycle)
         return list(difference("", there, here))
 
     def _everything(self, cycle: int) -> dict[str, Any]:

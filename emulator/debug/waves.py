@@ -9,7 +9,7 @@ from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
-from ringhil.emulator.trace.waves.window import WindowWriter
+from ringhil.emulator.trace.waves.fst import WindowWriter
 
 Progress = Callable[[int, int], None]  # cycles that were played, and those that are to be
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ringhil.emulator.engine import layout
 from ringhil.emulator.engine.layout import FROM_RING, TO_CPU
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.errors import RinghilError
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link
 
@@ -123,7 +124,7 @@ class _Faults:
         return cls([0] * cells, [0] * cells, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
 
 
-class OutsideError(RuntimeError):
+class OutsideError(RinghilError, RuntimeError):
     """A node outside can't be had; the text is the end of a sentence that begins with it."""
 
 

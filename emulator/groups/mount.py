@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.groups.desk import GroupDesk
 from ringhil.emulator.host.groups.tree import GroupTree
@@ -31,7 +32,7 @@ _MNT_DETACH = 2
 _THREADS = 8
 
 
-class GroupMountError(Exception):
+class GroupMountError(RinghilError):
     """The tree can't be a directory; one line says why."""
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ringhil.emulator.errors import RinghilError
+
 VERSION = 1
 _MAGIC = 0x314D5652  # "RVM1"
 _REQUEST = struct.Struct("=4I96s")
@@ -18,7 +20,7 @@ REQUEST_SIZE = _REQUEST.size
 LONGEST_TEXT = 95  # bytes of a request's
 
 
-class MessageFault(ValueError):
+class MessageFault(RinghilError, ValueError):
     """That is no request."""
 
 

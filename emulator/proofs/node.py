@@ -7,9 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
@@ -18,36 +17,22 @@ from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.proofs import prover
 from ringhil.emulator.proofs.claims import COMMON, HDL, PORTS, NodeClaim, chosen
-from ringhil.emulator.proofs.counterexample import Trace, read_inputs
+from ringhil.emulator.proofs.counterexample import read_inputs
 from ringhil.emulator.proofs.prover import ProverError
 from ringhil.emulator.proofs.replay import replay, telling
+from ringhil.emulator.proofs.report import ProofReport, ProofVerdict
 from ringhil.emulator.proofs.tools import OutOfTimeError, needed, stop_tools
 
 TOP = "ringhil_environment"
 RESET = 3  # cycles, in which nothing is claimed
 PATIENCE = 1800.0  # seconds for each proof
 _STATE = "state.svh"
-State = Literal["proved", "holds", "broken", "not judged"]
 # Names that no source of a user's has.
 _PREFIX = "_ringhil_"
 _DIAGNOSTIC = re.compile(
     r"^(?P<file>[^\s:]+\.s?v):(?P<place>\d+(?::\d+)?): (?:ERROR|error): (?P<text>.*)$", re.MULTILINE
 )
 _ERROR = re.compile(r"^ERROR: (.*)$", re.MULTILINE)
-
-
-@dataclass
-class ProofVerdict:
-    """What came of one claim. `depth`: cycles after reset for which it is known to hold. `assertion`, `trace`, `wave`:
-    of a counterexample. `why`: why it isn't judged."""
-
-    claim: NodeClaim
-    state: State = "not judged"
-    depth: int = 0
-    assertion: str = ""
-    trace: Trace | None = None
-    wave: Path | None = None
-    why: str = "not begun"
 
 
 @dataclass(frozen=True)
@@ -60,34 +45,6 @@ class ProveSettings:
     jobs: int = 1
     patience: float = PATIENCE
     out: Path = Path("ringhil-prove")
-
-
-@dataclass
-class ProofReport:
-    """The result. `verdict`: fail if a claim is broken, pass if each one is proved or holds, else not judged."""
-
-    rtl: str
-    top: str
-    verdicts: list[ProofVerdict] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> str:
-        states = {v.state for v in self.verdicts}
-        return "fail" if "broken" in states else "not judged" if "not judged" in states or not states else "pass"
-
-    def to_json(self) -> dict[str, Any]:
-        """One document; paths as text, empty fields left out."""
-        proofs = []
-        for v in self.verdicts:
-            entry: dict[str, Any] = {"proof": v.claim.name, "state": v.state, "demands": v.claim.demands}
-            entry |= {"depth": v.depth, "assumes": v.claim.assumptions}
-            if v.state == "broken":
-                entry |= {"assertion": v.assertion, "trace": [] if v.trace is None else v.trace.lines()}
-                entry |= {} if v.wave is None else {"waves": str(v.wave)}
-            if v.state == "not judged":
-                entry["why"] = v.why
-            proofs.append(entry)
-        return {"rtl": self.rtl, "top": self.top, "verdict": self.verdict, "proofs": proofs}
 
 
 Progress = Callable[[str], None]

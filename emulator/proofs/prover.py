@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.proofs.tools import OutOfTimeError, run_tool, tool_path
 
 _ELABORATION = 600.0  # seconds for Yosys
@@ -20,7 +21,7 @@ _FAILED = re.compile(r"Assert failed in [^:]*: (.*)")
 _REGISTERS = re.compile(r"^; yosys-smt2-(register|memory) (\S+) (\d+)(?: (\d+))?", re.MULTILINE)
 
 
-class ProverError(RuntimeError):
+class ProverError(RinghilError, RuntimeError):
     """Yosys or the solver came to no result; the message is all that it said."""
 
 

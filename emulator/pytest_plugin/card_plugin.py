@@ -12,12 +12,15 @@ of ringhil is loaded before the fixture, the marker or `--card` comes up.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+
+from ringhil.emulator.scenario.yaml.errors import unknown
+from ringhil.protocol.line.management import Capability
 
 if TYPE_CHECKING:
     from ringhil.emulator.pytest_plugin.tested import CardAtHand
@@ -79,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A capability that there isn't is no reason to skip."""
     marked = [item for item in items if item.get_closest_marker(_MARKER)]
     if marked:
-        from ringhil.emulator.pytest_plugin.capable import needed
+        from ringhil.emulator.pytest_plugin.card_plugin import needed
 
         for item in marked:
             try:
@@ -153,7 +156,7 @@ def _card_at_hand(config: pytest.Config) -> "CardAtHand":
 def card(request: pytest.FixtureRequest) -> "Iterator[CardClient]":
     """A client of the card that this run is about, which has just said hello. The test is skipped where a capability is
     lacking that its marker `card_can` names. Faults that it begins with this client end with the test."""
-    from ringhil.emulator.pytest_plugin.capable import lacking
+    from ringhil.emulator.pytest_plugin.card_plugin import lacking
     from ringhil.emulator.serial.client import CardError
 
     at_hand = _card_at_hand(request.config)
@@ -166,3 +169,22 @@ def card(request: pytest.FixtureRequest) -> "Iterator[CardClient]":
         if lacks is not None:
             pytest.skip(f"{at_hand.place.called} lacks the capability {lacks}")
         yield client
+
+
+def needed(item: pytest.Item) -> list[str]:
+    """The capabilities that a test's markers name. Raises ValueError for what is none."""
+    allowed = [bit.word for bit in Capability]
+    found = list[str]()
+    for mark in item.iter_markers(_MARKER):
+        if not mark.args or mark.kwargs:
+            raise ValueError(f"{_MARKER}: takes names of capabilities; allowed: {', '.join(allowed)}")
+        for name in mark.args:
+            if name not in allowed:
+                raise ValueError(f"{_MARKER}: {unknown('capability', str(name), allowed)}")
+            found.append(name)
+    return found
+
+
+def lacking(item: pytest.Item, able: Iterable[str]) -> str | None:
+    """The first capability that a test needs and a card lacks."""
+    return next((name for name in needed(item) if name not in able), None)

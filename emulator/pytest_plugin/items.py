@@ -2,25 +2,34 @@
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.campaign.verify.junit import lines
 from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.judge.outcome import VerdictWord
-from ringhil.emulator.pytest_plugin.library import library_of
 from ringhil.emulator.scenario import ScenarioError, load_variants
+
+
+@cache
+def library_of(rtl: Path | None, top: str | None) -> Library:
+    """The library of the RTL in a directory; None: ours. Raises BuildError."""
+    return cells_library(rtl or RTL, top=top or NODE)
+
 
 _NAME = "play"  # of a file's only test; of a sweep's: play[gpu=a.3,at=2000]
 
 
-class ScenarioFailedError(Exception):
+class ScenarioFailedError(RinghilError):
     """A verdict that isn't PASS."""
 
     def __init__(self, verdict: Verdict) -> None:

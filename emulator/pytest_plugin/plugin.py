@@ -75,7 +75,7 @@ def ringhil(
     `source`: a Scenario, the path of a file (a relative one starts beside the test file), or the text of one.
     """
     from ringhil.emulator.pytest_plugin.driven import Driven, scenario_of
-    from ringhil.emulator.pytest_plugin.library import library_of
+    from ringhil.emulator.pytest_plugin.items import library_of
 
     started: list[Driven] = []
 

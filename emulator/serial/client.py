@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 import serial
 
 from ringhil.emulator.documents import one_line
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.serial.counted import RingCensus
 from ringhil.emulator.serial.reasons import not_opened, reason
 from ringhil.emulator.serial.recording import RecordedLine
@@ -47,7 +48,7 @@ if _HANDLERS not in serial.protocol_handler_packages:
 R = TypeVar("R", bound=m.Message)
 
 
-class CardError(Exception):
+class CardError(RinghilError):
     """What went wrong between us and a card, in one line."""
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.serial.managed_card import ManagedCard
 from ringhil.emulator.serial.port import ROOM, ManagementPort
@@ -29,7 +30,7 @@ _Client = Annotated[int, Field(ge=1, lt=1 << 31)]
 _SHOWN = 48  # bytes in a message
 
 
-class ClientError(ValueError):
+class ClientError(RinghilError, ValueError):
     """A row that can't be, after those before it; one line says why."""
 
 

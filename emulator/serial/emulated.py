@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.bounds import Bounds
 from ringhil.emulator.judge.run import Run
@@ -19,7 +20,7 @@ from ringhil.emulator.serial.wire import Wire, byte_time
 CLOCK = 1_000_000  # Hz
 
 
-class EmulationError(Exception):
+class EmulationError(RinghilError):
     """A server can't be emulated; one line says why."""
 
 

@@ -21,6 +21,7 @@ import hashlib
 import json
 from typing import Any
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.kernel.observations import FrameSeen
 
 FORMAT = "ringhil live session"
@@ -28,7 +29,7 @@ VERSION = 4
 VERSIONS = (1, 2, 3, 4)  # that are read; the first has no room, left and sum, two no boards, three no hardware outside
 
 
-class JournalError(Exception):
+class JournalError(RinghilError):
     """A journal can't be written, or is none; one line says where, and why."""
 
 

@@ -12,6 +12,7 @@ from typing import Self
 
 import serial
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.serial.reasons import not_opened, said_by_system
 
 CHUNK = 1 << 16  # bytes read at a time
@@ -19,7 +20,7 @@ _OUTPUT_SPEED = 5  # place in a terminal's settings
 _SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if name[0] == "B" and name[1:].isdigit()}
 
 
-class ListenError(Exception):
+class ListenError(RinghilError):
     """A port can't be opened; one line says which, and why."""
 
 

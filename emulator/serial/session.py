@@ -23,6 +23,7 @@ from pydantic import Field, ValidationError
 from serial import SerialException
 
 from ringhil.emulator.documents import Document, explained, shown, size
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode
@@ -38,7 +39,7 @@ _HEADER = '{"ringhil": "session", "format": 1, "url": ..., "clock": "line" or "s
 _LONGEST_SHOWN = 300  # letters of a message in an error
 
 
-class SessionError(SerialException, ValueError):  # type: ignore[misc]
+class SessionError(RinghilError, SerialException, ValueError):  # type: ignore[misc]
     """A session that can't be written or read, or a program that doesn't keep to it; one line says which, and why."""
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ringhil.emulator.documents import one, one_line, shown
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.server.claims import WORD, check_claim, check_number
 from ringhil.emulator.terminated import Terminated
 from ringhil.firmware.actions import Action
@@ -28,7 +29,7 @@ Maker = Callable[[Boot], Firmware]
 _log = logging.getLogger(__name__)
 
 
-class FirmwareError(Exception):
+class FirmwareError(RinghilError):
     """Somebody else's firmware can't be loaded, or does what none may; one line says which, and what."""
 
 
@@ -36,7 +37,7 @@ class FirmwareMissing(FirmwareError):
     """Nobody is there when a GPU is powered up."""
 
 
-class FirmwareGone(Exception):
+class FirmwareGone(RinghilError):
     """What runs a GPU's firmware has been pulled out, or hangs; the text is the end of a sentence about it.
     `recorded`: it went so in a run that is played again, whenever that was."""
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ringhil.emulator.engine.engine import Engine, OutsideError, OutsideNode
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.wiring import Wiring
 
 _PATIENCE = 250  # milliseconds without a byte after which a request is asked again
 
 
-class NodeError(Exception):
+class NodeError(RinghilError):
     """Hardware outside can't be had; one line says which, and why."""
 
 

@@ -1,10 +1,34 @@
-"""Pins: one port of a node as the simulator shows it, whole or as a slice of a card's vectors."""
+"""Pins: one port of a node as the simulator shows it, whole or as a slice of a card's vectors; and its logger."""
 
 import logging
+import os
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from ringhil.emulator.testbench.log import logger
+_LEVELS = ("DEBUG", "INFO", "WARNING")
+
+
+def logger(name: str, cell: int | None = None) -> logging.Logger:
+    """The logger of one part of a node, which says what sources send and sinks take. Raises ValueError when RINGHIL_LOG
+    is no level.
+
+    | level | what |
+    |---|---|
+    | INFO | frames of sources and sinks, mail that firmware writes and reads |
+    | DEBUG | register accesses, broken rules that monitors see |
+
+    They are named `cocotb.ringhil.p1`, in a card `cocotb.ringhil.CELL.p1`. They are quiet unless RINGHIL_LOG is INFO or
+    DEBUG in the environment of the simulation, or a bench sets a level itself: a random test sends frames by the
+    thousand.
+    """
+    level = os.environ.get("RINGHIL_LOG", "WARNING")
+    if level not in _LEVELS:
+        raise ValueError(f"RINGHIL_LOG is {level!r}; allowed are {', '.join(_LEVELS)}")
+    kit = logging.getLogger("cocotb.ringhil")
+    if kit.level == logging.NOTSET:
+        kit.setLevel(level)
+    return kit.getChild(name if cell is None else f"{cell}.{name}")
+
 
 _Shadow = dict[str, int]
 

@@ -9,7 +9,7 @@ from cocotb.utils import get_sim_time
 from ringhil.emulator.testbench.bus import Pins, RingBus
 from ringhil.emulator.testbench.mailbox import Mailbox
 from ringhil.emulator.testbench.monitor import PERIOD, RingMonitor
-from ringhil.emulator.testbench.port import RingPort
+from ringhil.emulator.testbench.node import RingPort
 from ringhil.emulator.testbench.register_port import RegisterPort
 from ringhil.protocol import registers
 from ringhil.protocol.registers import LinkFaultBit

@@ -11,10 +11,9 @@ import cocotb
 from cocotb.queue import Queue
 from cocotb.triggers import RisingEdge, ValueChange
 
-from ringhil.emulator.testbench.bus import Pin
+from ringhil.emulator.testbench.bus import Pin, logger
 from ringhil.emulator.testbench.frame import Channel, RingFrame
 from ringhil.emulator.testbench.link import BIT
-from ringhil.emulator.testbench.log import logger
 from ringhil.protocol import wire
 
 _VALID, _DATA, _SOF, _EOF, _ERR = (BIT[n] for n in ("valid", "data", "sof", "eof", "err"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.protocol import registers, wire
@@ -20,7 +21,7 @@ MAX_BYTES = 64_000_000  # of a stimulus file
 _SCHEMA = "ringhil-stimulus-1"
 
 
-class StimulusError(ValueError):
+class StimulusError(RinghilError, ValueError):
     """This file is no stimulus; the message says where and why."""
 
 

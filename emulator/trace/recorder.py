@@ -18,13 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import AtomicFile, reason_of, shown
 
 FORMAT = "ringhil recording"
 VERSION = 1
 
 
-class RecordingError(ValueError):
+class RecordingError(RinghilError, ValueError):
     """The recording can't be written; the message says why."""
 
 

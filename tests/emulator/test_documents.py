@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, filled, space
 from tests.emulator.coverage.built import unhurried
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.coverage import CoverageError, FunctionalCoverage, waivers
 from ringhil.emulator.documents import one

@@ -1,5 +1,7 @@
 """Fault campaigns: every fault at every place and phase, pairs, random schedules, each from one warm state."""
 
-from ringhil.emulator.campaign.explore.case import Case, Schedule
+from ringhil.emulator.errors import RinghilError
 
-__all__ = ["Case", "Schedule"]
+
+class ExploreError(RinghilError, ValueError):
+    """A campaign can't be made, or its results can't be kept: where, what was found, what is allowed."""

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.player import CasePlayer, Numbered, start_of
 from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.campaign.explore.space import Case
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
 

@@ -5,17 +5,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ringhil.emulator.campaign.explore.boards import check_boards
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.campaign import CasePool, local, run
-from ringhil.emulator.campaign.explore.case import Case, Schedule
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore.failing import check_boards
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.campaign.explore.rows import version_and_sources
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
-from ringhil.emulator.campaign.explore.space import CLEAN, Round, Space
+from ringhil.emulator.campaign.explore.space import CLEAN, Case, Round, Schedule, Space
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
-from ringhil.emulator.campaign.explore.version import version_and_sources
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord

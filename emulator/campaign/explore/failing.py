@@ -1,12 +1,11 @@
-"""Failing cases as files: each a scenario that fails by itself, and the smallest one of each sort that was found."""
+"""Failing cases as files: each a scenario that fails by itself, and the smallest one of each kind of failure."""
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ringhil.emulator.campaign.explore.boards import check_boards
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
@@ -170,3 +169,14 @@ def _write(file: Path, text: str) -> None:
         write_whole(file, text)
     except OSError as error:
         raise ExploreError(f"{error.filename or file}: cannot be written: {reason_of(error)}") from error
+
+
+_KEPT = "what was played with it is kept with --store, and the same command goes on"
+
+
+def check_boards(firmware: FirmwareChoice) -> None:
+    """Raises ExploreError when one of them is gone, or isn't the same each time: what has just been played says nothing
+    of the server."""
+    for where, board in firmware.boards.items():
+        if board.difference is not None:
+            raise ExploreError(f"firmware of {where}: {board.difference}; {_KEPT}")

@@ -1,11 +1,87 @@
-"""What a campaign is to play: kinds, places, phases, durations, pairs, random schedules."""
+"""What a campaign is to play: kinds of fault and places for them, phases, durations, pairs, random schedules."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.campaign.explore.places import Spot, spots
-from ringhil.emulator.scenario import FAULTS, Server
+from ringhil.emulator.campaign.explore import ExploreError
+from ringhil.emulator.scenario import FAULTS, CrossRef, EventAction, FaultTarget, GpuRef, LinkRef, Server, TimelineEvent
+
+MOST_PATTERNS = 64
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A kind of fault and what it strikes; `reverse` as in TimelineEvent."""
+
+    kind: str
+    target: GpuRef | LinkRef | CrossRef
+    reverse: bool = False
+
+    @property
+    def where(self) -> str:
+        """The target in the file's words."""
+        return TimelineEvent(0, EventAction.FAULT, self.kind, self.target, None, 0, reverse=self.reverse).where
+
+    @property
+    def card(self) -> str:
+        """Its card; of a link between cards, the first one."""
+        return self.target.card
+
+
+def spots(server: Server, kinds: Sequence[str], patterns: Sequence[str] = ()) -> tuple[Spot, ...]:
+    """Every place of every kind, kind by kind; with `patterns` (`a.3`, `a.*`, `a.3-a.4`) those that one of them fits.
+
+    Raises ExploreError for an unknown kind, and for a pattern that fits nothing.
+    """
+    for kind in kinds:
+        if kind not in FAULTS:
+            raise ExploreError(f"--faults: unknown fault {kind!r}; there are {', '.join(FAULTS)}")
+    if len(patterns) > MOST_PATTERNS:
+        raise ExploreError(f"--places: {len(patterns)} patterns; at most {MOST_PATTERNS}")
+    found = [spot for kind in dict.fromkeys(kinds) for spot in _of_kind(server, kind)]
+    for pattern in patterns:
+        if not any(_fits(spot, pattern) for spot in found):
+            known = list(dict.fromkeys(spot.where for spot in found))
+            shown = ", ".join(known[:6]) + (f" .. {known[-1]}" if len(known) > 6 else "")
+            raise ExploreError(f"--places: {pattern!r} fits no place of these faults; there are {shown or 'none'}")
+    return tuple(spot for spot in found if not patterns or any(_fits(spot, pattern) for pattern in patterns))
+
+
+def _fits(spot: Spot, pattern: str) -> bool:
+    # A link has no direction, except to `link_one_way`, and both of its directions are meant by either name.
+    return any(fnmatchcase(name.where, pattern) for name in (spot, replace(spot, reverse=not spot.reverse)))
+
+
+def _of_kind(server: Server, kind: str) -> Iterable[Spot]:
+    hits = FAULTS[kind].hits
+    gpus = [GpuRef(card.name, gpu) for card in server.cards for gpu in range(card.gpus)]
+    hosts = [GpuRef(card.name, gpu) for card in server.cards for gpu in card.host_links]
+    crossings = [ref for link in server.boundary_links for ref in link.refs]
+    ring = [LinkRef(card.name, gpu, card.gpus) for card in server.cards for gpu in range(card.gpus)]
+    targets: Sequence[GpuRef | LinkRef | CrossRef]
+    match hits:
+        case FaultTarget.GPU:
+            targets = gpus
+        case FaultTarget.HOST_LINKED:
+            targets = hosts
+        case FaultTarget.KEEPING_ALIVE:
+            ends = [end for ref in crossings for end in (ref.from_, ref.to)]
+            reached = {*hosts, *ends}
+            targets = [gpu for gpu in gpus if gpu in reached]
+        case FaultTarget.RING_LINK:
+            targets = ring
+        case FaultTarget.BOUNDARY_LINK:
+            targets = crossings
+        case FaultTarget.LINK:
+            targets = [*ring, *crossings]
+    for target in targets:
+        yield Spot(kind, target)
+        # In a ring of two the other order means the other link.
+        if kind == "link_one_way" and not (isinstance(target, LinkRef) and target.gpus == 2):
+            yield Spot(kind, target, reverse=True)
+
 
 MOST_DEPTH = 32
 MOST_RANDOM = 10_000_000

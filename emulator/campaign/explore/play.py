@@ -1,13 +1,62 @@
-"""One case, played to its end on a server that stands just before it."""
+"""One case, played to its end on a server that stands just before it; and whether its faults were located."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ringhil.emulator.campaign.explore.located import located
+from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import Scenario, TimelineEvent
+from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent, Trait, having
 from ringhil.emulator.server.times import times_of
+
+_FAILED, _LIARS, _CUTS = having(Trait.STOPS), having(Trait.LIES), having(Trait.BREAKS)
+
+
+def located(server: Run, fault: TimelineEvent, faults: list[TimelineEvent]) -> bool | None:
+    """Whether `fault`, one of `faults`, is named now; None: nothing has to be."""
+    if not isinstance(fault.target, GpuRef | LinkRef) or server.scenario.server.settings.records == "never":
+        return None
+    view = next(card for card in server.cpu.cards if card.name == fault.target.card)
+    if view.entry is None:
+        return None
+    if isinstance(fault.target, LinkRef):
+        return _link(view, fault.kind, fault.target.index)
+    return _gpu(server, view, fault.kind, fault.target.index, _kinds(fault, faults))
+
+
+def _kinds(fault: TimelineEvent, faults: list[TimelineEvent]) -> set[str]:
+    """All that strikes the same GPU."""
+    return {other.kind for other in faults if other.target == fault.target}
+
+
+def _gpu(server: Run, view: CardView, kind: str, gpu: int, kinds: set[str]) -> bool | None:
+    if gpu == view.entry:
+        return None
+    if kind in _FAILED or kind == "babble":
+        return gpu not in view.members
+    if kind == "switch_stuck_bypass":
+        return gpu not in view.members and (bool(kinds & _FAILED) or gpu in server.isolated(view))
+    if kind == "switch_stuck_through":
+        return gpu in view.stranded if kinds & _FAILED else None
+    if kind == "duplicate_id" and (gpu - 1) % view.size == view.entry:
+        return None  # its number is the entry GPU's, whose messages are then lost: that names nobody
+    if kind in _LIARS:
+        near = {gpu, (gpu - 1) % view.size, (gpu + 1) % view.size}
+        return bool(near & set(view.suspects))
+    if kind == "slow":
+        return gpu in view.degraded
+    return None
+
+
+def _link(view: CardView, kind: str, link: int) -> bool | None:
+    if kind in _CUTS:
+        return link in view.gap
+    if kind == "link_delay":
+        return view.slow_link == link
+    if kind == "link_bit_errors":
+        return view.noisy_link == link
+    return None
+
 
 _EXTENSIONS = 4  # a role may be lost again while the end of another event is waited for
 

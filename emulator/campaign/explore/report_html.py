@@ -1,16 +1,17 @@
 """A campaign as one page of HTML that needs nothing else; the same results are the same bytes."""
 
 import json
+import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.query import ORDERS, chosen
-from ringhil.emulator.campaign.explore.report_cases import SERVER, replay
 from ringhil.emulator.campaign.explore.report_figures import PAIRS, RANDOM, SINGLES, CaseTally, Figures, gathered
 from ringhil.emulator.campaign.explore.report_maps import Map, by_kinds, by_phase, by_place, combinations, of_several
 from ringhil.emulator.campaign.explore.report_terrain import terrain
-from ringhil.emulator.campaign.explore.rows import StoredCampaign
+from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.files import reason_of, shown, write_whole
 from ringhil.emulator.pages import render
@@ -110,3 +111,22 @@ def _covered(kept: StoredCampaign, figures: Figures) -> _Covered:
         places = by_place(figures.several, ground, "Schedules of several faults", phased=False)
         several = [found for found in (by_kinds(figures, ground), of_several(figures), *places) if found]
     return _Covered(ground.known, ground.phases is not None, singles, several, done)
+
+
+FOLDER = "replay"  # where the commands write cases to
+SERVER = "server.yaml"  # what the scenario of the campaign is to be saved as, when it has no store
+
+
+def replay(row: Row, store: str, campaign: int, options: str = "") -> str:
+    """What a shell plays the case with; from the store, or, without one, from the scenario on the page. `options`: of
+    `run`, each with a space before it."""
+    if store == ":memory:":
+        lines = [f"timeline: {row.schedule}", *([] if row.result.until is None else [f"until: {row.result.until}"])]
+        file = f"case-{row.number:07}.yaml"
+        words = " ".join(map(shlex.quote, lines))
+        return f"printf '%s\\n' {words} | cat {SERVER} - > {file} && ringhil run {file}{options}"
+    # A path that begins with a dash would be taken for an option.
+    path = f"./{store}" if store.startswith("-") else store
+    key = re.sub(r"([*?[])", r"[\1]", row.key)  # --key knows patterns
+    query = ["ringhil", "explore", "query", path, "--campaign", str(campaign), "--key", key, "--out", FOLDER]
+    return f"{shlex.join(query)} && ringhil run {FOLDER}/case-{row.number:07}-*.yaml{options}"

@@ -1,15 +1,40 @@
 """Campaigns and results as they are kept in a store."""
 
+import hashlib
 import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.campaign.explore.space import Case
+
+# What results follow from, beside the RTL.
+_SOURCES = (
+    "protocol",
+    "firmware",
+    *(
+        f"emulator/{name}"
+        for name in ("build", "campaign", "engine", "host", "judge", "kernel", "loop", "scenario", "server")
+    ),
+)
+
+
+@cache
+def version_and_sources() -> str:
+    """The version, and a hash of the sources: `0.4.0 2c26b46b68ff`."""
+    root, found = Path(__file__).resolve().parents[3], hashlib.sha256()
+    for folder in _SOURCES:
+        for file in sorted((root / folder).rglob("*.py")):
+            found.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes() + b"\n")
+    return f"{version('ringhil')} {found.hexdigest()[:12]}"
+
 
 COLUMNS = (
     "number, key, class, place, phase, depth, schedule, verdict, failures, violated, detected, located, recovered, "

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
@@ -21,7 +22,7 @@ _COUNTS = 2  # right ones in a row
 _PERIODS = 20  # of the census, in which a server without faults has long settled
 
 
-class UnsettledError(Exception):
+class UnsettledError(RinghilError):
     """The server doesn't come to rest without any fault; `result` is that of its whole run."""
 
     def __init__(self, text: str, result: CaseResult) -> None:

@@ -1,16 +1,46 @@
 """All cases of a plan, in a fixed order, made one by one: no fault, single faults, pairs, random schedules."""
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ringhil.emulator.campaign.explore.case import Case, Schedule
-from ringhil.emulator.campaign.explore.errors import ExploreError
-from ringhil.emulator.campaign.explore.places import Spot
-from ringhil.emulator.campaign.explore.plan import DEPTHS, Plan
+from ringhil.emulator.campaign.explore import ExploreError
+from ringhil.emulator.campaign.explore.plan import DEPTHS, Plan, Spot
 from ringhil.emulator.scenario import FAULTS, PARAMETERS, EventAction, Server, TimelineEvent, longest_delay
 from ringhil.emulator.scenario.file.faults import ParameterName
+from ringhil.emulator.scenario.writer import event_entry
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Events in the order of time, `at` in cycles since power-up."""
+
+    events: tuple[TimelineEvent, ...]
+
+    @property
+    def start(self) -> int:
+        """Cycle of the first event."""
+        return self.events[0].at
+
+    def to_json(self) -> str:
+        """The events as a scenario file's `timeline` has them: JSON is YAML."""
+        return json.dumps([event_entry(event) for event in self.events])
+
+
+@dataclass(frozen=True)
+class Case:
+    """`cls`: the fault kinds, such as `dead` or `dead + hang`; `place`: what they strike; `phase`: cycles from the
+    beginning of a census round to the first fault; `depth`: number of faults."""
+
+    key: str
+    cls: str
+    place: str
+    phase: int
+    schedule: Schedule
+    depth: int = 1
+
 
 CLEAN = "no fault"
 _SHORT = 300  # cycles

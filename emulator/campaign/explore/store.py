@@ -13,10 +13,10 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from ringhil.emulator.campaign.explore.case import Case
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.rows import COLUMNS, Row, StoredCampaign, campaign_of, row_of, row_values
+from ringhil.emulator.campaign.explore.space import Case
 from ringhil.emulator.documents import explained
 from ringhil.emulator.files import check_file, open_database, reason_of
 

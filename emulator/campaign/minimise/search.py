@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ringhil.emulator.campaign.minimise.size import size
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.scenario import Scenario, dumps, loads
 
 T = TypeVar("T")
@@ -12,7 +13,7 @@ Fails = Callable[[Scenario], str | None]  # the class of the failure; None: it p
 Progress = Callable[[int, int], None]  # tries so far, and how many there may be
 
 
-class Spent(Exception):
+class Spent(RinghilError):
     """All tries are used up."""
 
 

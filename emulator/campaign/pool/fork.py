@@ -17,6 +17,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, NoReturn, TypeVar
 
+from ringhil.emulator.errors import RinghilError
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 
@@ -25,7 +27,7 @@ MOST_BYTES = 64 << 20  # of an answer
 T = TypeVar("T")
 
 
-class ForkedError(Exception):
+class ForkedError(RinghilError):
     """The process came to no answer. `hung`: it took longer than it may."""
 
     def __init__(self, text: str, *, hung: bool = False) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.scenario.yaml.events import MAX_BYTES
@@ -25,7 +26,7 @@ _ANYWHERE = re.compile(rb"""["']?server["']?[ \t]*:""")
 _CARDS = re.compile(rb"""["']?\bcards["']?[ \t]*:""")
 
 
-class VerifyError(ValueError):
+class VerifyError(RinghilError, ValueError):
     """What is asked for can't be verified or reported; the message is one line."""
 
 

@@ -15,13 +15,13 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringhil.emulator.campaign.verify.discover import REPLAY, VerifyError
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.campaign.verify.window import record as record_waves
 from ringhil.emulator.campaign.verify.window import window
@@ -29,8 +29,38 @@ from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.scenario import Scenario, dumps
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What was given on the command line beside the files. `rtl`: directory and module; None: ours. `firmware`: whose
+    runs where; `nodes`: whose hardware is outside."""
+
+    seed: int | None = None
+    rtl: tuple[Path, str] | None = None
+    firmware: FirmwareChoice = OURS
+    nodes: NodeChoice = ALL_HERE
+
+    def options(self) -> list[str]:
+        """Words of the command that stand for seed, firmware, hardware and RTL."""
+        words = [] if self.seed is None else ["--seed", str(self.seed)]
+        for text in self.firmware.given:
+            words += ["--firmware", text]
+        for text in self.nodes.given:
+            words += ["--node", text]
+        if self.nodes.baud is not None:
+            words += ["--node-baud", str(self.nodes.baud)]
+        return words + ([] if self.rtl is None else ["--rtl", str(self.rtl[0]), "--top", self.rtl[1]])
+
+    def command(self, file: Path, variant: str) -> str:
+        """`ringhil verify dead.yaml --select '[gpu=a.3]'`."""
+        select = ["--select", f"[{variant}]"] if variant else []
+        return shlex.join(["ringhil", "verify", str(file), *select, *self.options()])
+
 
 _PARTIAL = ".verify-partial"
 _RECORDING = "run.rec"

@@ -1,24 +1,24 @@
-"""Plays single variants of files: what each process of `ringhil verify` does all day."""
+"""Plays single variants of files: what each process of `ringhil verify` does; and their names, for `--list`."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ringhil.emulator.campaign.verify.evidence import Evidence
-from ringhil.emulator.campaign.verify.hardware import took_part
+from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.judge import failures
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.selection import Selection
-from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+from ringhil.emulator.campaign.verify.verdict import Failure, Verdict, identity
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
+from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.foreign import FirmwareError
-from ringhil.emulator.server.node_choice import NodeError
+from ringhil.emulator.server.node_choice import NodeError, did_otherwise
 
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
 
@@ -137,3 +137,27 @@ def name_of(variants: Variants, number: int) -> tuple[str, str]:
 def _unnamed(number: int) -> str:
     """Stands for the parameters of a variant that can't be made."""
     return f"#{number + 1}"
+
+
+def listed(files: Sequence[Path], selection: Selection) -> list[str]:
+    """Ids, in the order in which verdicts come. Raises ScenarioError for a file that can't be used."""
+    names = []
+    for number, file in enumerate(files):
+        variants = load_variants(file)
+        numbers = chosen(file, number, variants, selection)
+        names += [identity(file, name_of(variants, n)[0]) for n in numbers]
+    return names
+
+
+_log = logging.getLogger(__name__)
+
+
+def took_part(server: LiveServer, name: str) -> None:
+    """Raises NodeError for a board that was lost: whatever came of the run, it is no verdict on that hardware. What
+    one did otherwise is said, and left to the judge."""
+    for node in server.engine.outside():
+        gpu, otherwise = server.wiring.gpu_of(node.cell), did_otherwise(node)
+        if otherwise is not None:
+            _log.warning("%s: %s: %s", name, gpu, otherwise)
+        if node.lost:
+            raise NodeError(f"{gpu}: cycle {node.lost_at + 1}: the board {node.lost}")

@@ -11,7 +11,7 @@ from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
-from ringhil.emulator.trace.waves.window import WindowWriter
+from ringhil.emulator.trace.waves.fst import WindowWriter
 
 LONGEST = 20_000  # cycles before the failure that are shown at most
 SHORTEST = 2_000  # and at least, as far as there are so many

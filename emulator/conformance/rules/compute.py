@@ -12,9 +12,9 @@ from ringhil.emulator.conformance.timeline import faulty, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.reference.commands import COMMANDS
 from ringhil.emulator.testbench.reference.compute import SLOW
 from ringhil.emulator.testbench.reference.data import WAYS
+from ringhil.emulator.testbench.reference.view import COMMANDS
 from ringhil.emulator.testbench.stimulus import Action, Fault, Hold, Send, Stimulus
 from ringhil.protocol import codec, wire
 from ringhil.protocol.wire import Compute

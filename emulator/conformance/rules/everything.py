@@ -13,7 +13,7 @@ from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.control import RECORDS
 from ringhil.emulator.conformance.rules.faults import own_frames
 from ringhil.emulator.conformance.steady import judge_control, view_of
-from ringhil.emulator.coverage.model import NO_FAULT, SWITCH
+from ringhil.emulator.coverage.cross import NO_FAULT, SWITCH
 from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.frame import DATA_KINDS, KIND_NAMES, RingFrame
 from ringhil.emulator.testbench.monitor import Breach

@@ -9,22 +9,31 @@ from rich.console import Console
 from ringhil.emulator.bench import suite
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.seconds import Seconds
+from ringhil.emulator.front.cli.options import Seconds, json_option
 from ringhil.emulator.pages.tables import print_table, table
 
 
 @click.command("bench")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
-@click.option("--seconds", type=Seconds(0.05, 600), default=2.0, show_default=True, help="Time for each rate.")
-@click.option("--gpus", type=click.IntRange(2, 1024), multiple=True, help="Ring sizes  [default: 8 16 64 256 1024]")
-@click.option("--peers/--no-peers", default=True, help="Also build and run what we compare with (minutes).")
-@click.option("--only", type=click.Choice(suite.SECTIONS), multiple=True, help="Only these parts; may be repeated.")
+@json_option
+@click.option(
+    "--seconds", type=Seconds(0.05, 600), default=2.0, show_default=True, help="Time for which each rate is measured."
+)
+@click.option(
+    "--gpus",
+    type=click.IntRange(2, 1024),
+    multiple=True,
+    help="Number of GPUs in a ring; may be repeated.  [default: 8 16 64 256 1024]",
+)
+@click.option("--peers/--no-peers", default=True, help="Also build and run what is compared, which takes minutes.")
+@click.option(
+    "--only", type=click.Choice(suite.SECTIONS), multiple=True, help="Measure only this part; may be repeated."
+)
 @click.option(
     "--schedules",
     type=click.IntRange(2, 1000),
     default=suite.SCHEDULES,
     show_default=True,
-    help="Fault schedules that are played, at most.",
+    help="Most fault schedules that are played.",
 )
 def command(
     as_json: bool, seconds: float, gpus: tuple[int, ...], peers: bool, only: tuple[str, ...], schedules: int

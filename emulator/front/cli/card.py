@@ -13,9 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ringhil.emulator.front.cli.card_check import check
-from ringhil.emulator.front.cli.seconds import Seconds
+from ringhil.emulator.front.cli.options import Seconds, WholeNumber
 from ringhil.emulator.front.cli.terminal import output, say
-from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.serial import comparing
 from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, opened_port
 from ringhil.emulator.serial.lines import ListenError

@@ -5,35 +5,13 @@ from contextlib import contextmanager
 
 import click
 
-from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.campaign.cluster.errors import ClusterError
-from ringhil.emulator.host.work.workload import DataError
-from ringhil.emulator.nvml.errors import SocketError
-from ringhil.emulator.scenario import ScenarioError
-from ringhil.emulator.server.foreign import FirmwareError
-from ringhil.emulator.server.node_choice import NodeError
-from ringhil.emulator.testbench.stimulus import StimulusError
-from ringhil.emulator.trace import RecordingError
-from ringhil.emulator.trace.waves import WaveError
-
-_EXPLAINED = (
-    ScenarioError,
-    DataError,
-    BuildError,
-    ClusterError,
-    FirmwareError,
-    NodeError,
-    RecordingError,
-    SocketError,
-    StimulusError,
-    WaveError,
-)
+from ringhil.emulator.errors import RinghilError
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what may be wrong with input and environment into a message for the user."""
+    """Turns every error of ours into a message for the user."""
     try:
         yield
-    except _EXPLAINED as error:
+    except RinghilError as error:
         raise click.ClickException(str(error)) from error

@@ -2,33 +2,36 @@
 
 import json
 import logging
-import os
 import re
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import document
-from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
 from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
-from ringhil.emulator.files import is_stream
-from ringhil.emulator.front.cli import cluster, terminal
-from ringhil.emulator.front.cli.apart import check_apart
+from ringhil.emulator.front.cli import dask, terminal
+from ringhil.emulator.front.cli.boards import jobs_for
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
-from ringhil.emulator.front.cli.firmware_option import jobs_for
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
-from ringhil.emulator.front.cli.seconds import Seconds
+from ringhil.emulator.front.cli.options import (
+    FILE,
+    Seconds,
+    firmware_option,
+    jobs_option,
+    json_option,
+    processors,
+    rtl_options,
+    shard_option,
+)
+from ringhil.emulator.front.cli.written import check_apart, must_be_writable
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.retold import retold
@@ -74,76 +77,88 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
     return tuple(dict.fromkeys(found))
 
 
-def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", value)
-    part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 1 <= part <= parts:
-        raise click.BadParameter(f"found {value!r}; allowed is K/N with K from 1 to N, such as 2/4", context, option)
-    return part, parts
-
-
-_FILE = click.Path(path_type=Path)
-_JOBS = click.IntRange(1, 256)
-_RING = "of a census round: a number, evenly spread, or 'all'."
-
-
 @click.command(
     "explore",
     cls=_Explore,
-    epilog="`ringhil explore query STORE` shows what was found, `ringhil explore compare OLD NEW` what has changed.",
+    epilog="`ringhil explore query STORE` shows the results; `ringhil explore compare OLD NEW` shows what has changed.",
 )
-@click.argument("server", type=_FILE, metavar="SERVER.yaml")
-@click.option("--faults", callback=_words, metavar="KIND,...", help="Only these kinds of fault.")
-@click.option("--places", callback=_words, metavar="PLACE,...", help="Only these GPUs and links: a.3, a.*, a.3-a.4.")
+@click.argument("server", type=FILE, metavar="SERVER.yaml")
+@click.option("--faults", callback=_words, metavar="KIND,...", help="Inject only these kinds of fault.")
+@click.option(
+    "--places", callback=_words, metavar="PLACE,...", help="Inject only at these GPUs and links: a.3, a.*, a.3-a.4."
+)
 @click.option(
     "--depth",
     type=int,
     default=1,
     show_default=True,
-    help="1: single faults; 2: also pairs; above: also schedules drawn at random.",
+    help="Most faults in a case. 1: single faults; 2: also pairs; from 3: also random schedules.",
 )
-@click.option("--parts", callback=_words, metavar="PART,...", help=f"Only these of {', '.join(PARTS)}.")
-@click.option("--phases", default="8", show_default=True, callback=_phases, help=f"Phases {_RING}")
+@click.option("--parts", callback=_words, metavar="PART,...", help=f"Play only these of {', '.join(PARTS)}.")
 @click.option(
-    "--pair-phases", default="1", show_default=True, callback=_phases, help="Phases of a census round for pairs."
+    "--phases",
+    default="8",
+    show_default=True,
+    callback=_phases,
+    help="Phases of a census round at which single faults strike: a number, evenly spread, or 'all'.",
+)
+@click.option(
+    "--pair-phases",
+    default="1",
+    show_default=True,
+    callback=_phases,
+    help="Phases of a census round at which pairs strike.",
 )
 @click.option(
     "--lasts",
     callback=_lasts,
     metavar="CYCLES,...",
-    help="How long faults last; left: for good.  [left, 2 census periods]",
+    help="Cycles after which a fault is cleared; left: never.  [default: left, 2 census periods]",
 )
-@click.option("--pairs", type=click.Choice(["together", "apart", "both"]), default="both", show_default=True)
+@click.option(
+    "--pairs",
+    type=click.Choice(["together", "apart", "both"]),
+    default="both",
+    show_default=True,
+    help="Whether the two faults of a pair strike in the same cycle.",
+)
 @click.option(
     "--gap",
     type=click.IntRange(1, 10**9),
     default=100,
     show_default=True,
-    help="Cycles between the two faults of a pair that strikes apart.",
+    help="Cycles between the two faults of a pair, with --pairs apart or both.",
 )
 @click.option(
-    "--random", "drawn", type=int, default=1000, show_default=True, help="Number of random schedules, with --depth 3."
+    "--random",
+    "drawn",
+    type=int,
+    default=1000,
+    show_default=True,
+    help="Number of random schedules, with --depth 3 or more.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed of the random schedules."
 )
-@click.option("--after", type=click.IntRange(0, 10**12), default=0, metavar="CYCLE", help="Strike from this cycle on.")
+@click.option(
+    "--after", type=click.IntRange(0, 10**12), default=0, metavar="CYCLE", help="Inject no fault before this cycle."
+)
 @click.option(
     "--window",
     type=click.IntRange(1, MOST_WINDOW),
     metavar="CYCLES",
-    help="Phases of so many cycles instead: of a switch of tasks, say.",
+    help="Spread the phases over this many cycles instead of a census round.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(0, 1000),
     default=1,
     show_default=True,
-    help="Census rounds that a case is played on for once all is judged.",
+    help="Census rounds that are played after a case has been judged.",
 )
-@click.option("--whole", is_flag=True, help="Play each case on to where `run` ends instead.")
-@click.option("--number", type=click.IntRange(min=1), help="Stop after this number of cases.")
-@click.option("--time", "seconds", type=Seconds(0), metavar="SECONDS", help="Stop after this time.")
+@click.option("--whole", is_flag=True, help="Play each case to its end, as `run` does, instead.")
+@click.option("--number", type=click.IntRange(min=1), help="Stop after this many cases.")
+@click.option("--time", "seconds", type=Seconds(0), metavar="SECONDS", help="Stop after this many seconds.")
 @click.option(
     "--limit",
     type=Seconds(0.1, 86400),
@@ -151,37 +166,39 @@ _RING = "of a census round: a number, evenly spread, or 'all'."
     show_default=True,
     help="Longest time for a case, in seconds.",
 )
-@click.option("--jobs", "-j", type=_JOBS, help="Number of processes.  [default: one for each processor]")
-@cluster.option
+@jobs_option
+@dask.option
+@shard_option
 @click.option(
-    "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, for N machines."
+    "--store", type=FILE, metavar="FILE.sqlite", help="Keep the results in this file; the same command continues there."
 )
-@click.option("--store", type=_FILE, metavar="FILE.sqlite", help="Keep the results; the same command goes on there.")
-@click.option("--resume/--fresh", default=True, help="Go on with the same campaign, or begin it again.")
-@click.option("--rtl", type=_FILE, metavar="DIR", help="Run the RTL of this directory instead of ours.")
-@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@click.option("--resume/--fresh", default=True, help="Continue the campaign in --store, or begin it again.")
+@rtl_options
 @firmware_option
 @click.option("--node", "nodes", multiple=True, hidden=True)  # to say why there is none
-@click.option("--report", type=_FILE, metavar="FILE.html", help="Write a report.")
-@click.option("--out", type=_FILE, metavar="DIR", help="Write failing cases there as scenario files.")
-@click.option("--record", is_flag=True, help="With --out: a recording of each beside it, for `ringhil step`.")
+@click.option("--report", type=FILE, metavar="FILE.html", help="Write a report as an HTML page.")
+@click.option("--out", type=FILE, metavar="DIR", help="Write failing cases to this directory as scenario files.")
+@click.option("--record", is_flag=True, help="With --out: also record each failing case, for `ringhil step`.")
 @click.option(
-    "--shrink/--no-shrink", default=True, show_default=True, help="With --out: make one case of each sort small."
+    "--shrink/--no-shrink",
+    default=True,
+    show_default=True,
+    help="With --out: minimise one case of each kind of failure.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@json_option
 def command(**options: Any) -> int:
-    """Strike a server with every fault at every place and phase of a census round, and judge what follows.
+    """Inject every fault at every place and phase of a census round, and judge what follows.
 
-    Every case is played from one warm state: settled, at the beginning of a round. The file's own timeline and
-    expectations are left out.
+    Every case starts from the same warm state: the server has settled, and a census round begins. The file's own
+    timeline and expectations are left out.
     """
     results = terminal.beside(options["as_json"], report=options["report"])
-    with explained(), explored():
+    with explained():
         where = options["cluster"]
         if options["nodes"]:
             why = "a board would have to be clocked to the warm state anew for each case"
             raise click.UsageError(f"--node: {why}; verify --node plays those that --out writes")
-        cluster.check_options(where, options["jobs"], options["firmware"])
+        dask.check_options(where, options["jobs"], options["firmware"])
         chosen = firmware_of(options["firmware"])
         if options["record"] and options["out"] is None:
             raise click.UsageError("--record: wanted is --out DIR, beside whose files the recordings are left")
@@ -195,7 +212,7 @@ def command(**options: Any) -> int:
         _writable(options["report"], options["out"])
         check_apart((options["server"], options["store"]), report=options["report"])
         conditions = Conditions(
-            jobs=jobs or _processors(),
+            jobs=jobs or processors(),
             seconds=options["seconds"],
             number=options["number"],
             limit=options["limit"],
@@ -212,7 +229,7 @@ def command(**options: Any) -> int:
                 _log.info("exploring %s with %s", options["server"], where or f"{conditions.jobs} processes")
                 players = None
                 if where is not None:
-                    players = cluster.explorers(where, conditions, library, options["rtl"], options["top"])
+                    players = dask.explorers(where, conditions, library, options["rtl"], options["top"])
                 found = explore(scenario, library, plan, store, conditions, on_progress, players)
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options, firmware)
@@ -233,19 +250,6 @@ def _why_none(found: Explored) -> str:
     if not found.cases:
         return ": there is none in this part of the space; --faults, --places, --parts and --shard say which are"
     return ": --time was over before the first" if found.stopped == "time" else ""
-
-
-@contextmanager
-def explored() -> Iterator[None]:
-    """Turn what is wrong with a campaign or its store into a message for the user."""
-    try:
-        yield
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _plan(scenario: Scenario, options: dict[str, Any]) -> Plan:
@@ -291,8 +295,7 @@ def _failing(
 
 def _writable(report: Path | None, out: Path | None) -> None:
     """Said before hours are spent on what they are to show."""
-    if report is not None and not is_stream(report) and (report.is_dir() or not os.access(report.parent, os.W_OK)):
-        raise ExploreError(f"{report}: cannot be written; name a file in a folder that can be written to")
+    must_be_writable(report)
     if out is not None and out.exists() and not out.is_dir():
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 

@@ -6,36 +6,44 @@ from typing import Any
 
 import click
 
-from ringhil.emulator.campaign.explore.compare import compare
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import row_json
-from ringhil.emulator.campaign.explore.errors import ExploreError
 from ringhil.emulator.campaign.explore.failing import write_cases
-from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, find
+from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, compare, find
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_tables import show_campaigns, show_comparison, show_rows
+from ringhil.emulator.front.cli.options import FILE, json_option
 from ringhil.emulator.judge.outcome import VerdictWord
 
-_FILE = click.Path(path_type=Path)
 _NUMBER = click.IntRange(min=1)
 
 
 @click.command("query")
-@click.argument("store", type=_FILE, metavar="STORE")
+@click.argument("store", type=FILE, metavar="STORE")
 @click.option("--campaigns", is_flag=True, help="List the campaigns instead of cases.")
-@click.option("--campaign", type=_NUMBER, metavar="N", help="This campaign.  [default: the last]")
-@click.option("--class", "cls", metavar="TEXT", help="Only cases of this class, such as dead (* as in file names).")
-@click.option("--place", metavar="TEXT", help="Only cases that strike here, such as a.3 (* as in file names).")
-@click.option("--key", metavar="TEXT", help="Only the case with this key (* as in file names).")
+@click.option("--campaign", type=_NUMBER, metavar="N", help="Number of the campaign.  [default: the last]")
 @click.option(
-    "--verdict", type=click.Choice([word.value for word in VerdictWord]), help="Only cases with this verdict."
+    "--class", "cls", metavar="TEXT", help="Show only cases of this class, such as dead (* matches as in file names)."
+)
+@click.option(
+    "--place",
+    metavar="TEXT",
+    help="Show only cases with a fault at this place, such as a.3 (* matches as in file names).",
+)
+@click.option("--key", metavar="TEXT", help="Show only the case with this key (* matches as in file names).")
+@click.option(
+    "--verdict", type=click.Choice([word.value for word in VerdictWord]), help="Show only cases with this verdict."
 )
 @click.option(
     "--order", type=click.Choice(list(ORDERS)), default="number", show_default=True, help="Order of the cases."
 )
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Most cases shown.")
-@click.option("--out", type=_FILE, metavar="DIR", help="Write the cases that are shown there as scenario files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
+@click.option(
+    "--out", type=FILE, metavar="DIR", help="Write the cases that are shown to this directory as scenario files."
+)
+@json_option
 def query_command(
     store: Path,
     campaigns: bool,
@@ -49,20 +57,17 @@ def query_command(
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """Look at the cases of a campaign."""
-    try:
-        with Store(_existing(store), read_only=True) as kept:
-            known = kept.campaigns()
-            if campaigns:
-                listed = [{"campaign": n, "cases": len(kept.done(n)), **_campaign_json(c)} for n, c in known.items()]
-                _print({"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
-                return 0
-            number = chosen(kept, campaign)
-            rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
-            files = [] if out is None else write_cases(out, known[number], rows, known[number].firmware)
-            written = {case.row.key: str(case.file) for case in files}
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
+    """Show the cases of a campaign."""
+    with explained(), Store(_existing(store), read_only=True) as kept:
+        known = kept.campaigns()
+        if campaigns:
+            listed = [{"campaign": n, "cases": len(kept.done(n)), **_campaign_json(c)} for n, c in known.items()]
+            _print({"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
+            return 0
+        number = chosen(kept, campaign)
+        rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
+        files = [] if out is None else write_cases(out, known[number], rows, known[number].firmware)
+        written = {case.row.key: str(case.file) for case in files}
     cases = [{**row_json(row), "file": written.get(row.key)} for row in rows]
     document = {"campaign": number, "name": known[number].name, "found": more, "cases": cases}
     _print(document, as_json, lambda: show_rows(document, terminal.output()))
@@ -70,8 +75,8 @@ def query_command(
 
 
 @click.command("compare")
-@click.argument("old", type=_FILE, metavar="OLD")
-@click.argument("new", type=_FILE, metavar="NEW")
+@click.argument("old", type=FILE, metavar="OLD")
+@click.argument("new", type=FILE, metavar="NEW")
 @click.option("--old-campaign", type=_NUMBER, metavar="N", help="Campaign in OLD.  [default: the last]")
 @click.option("--new-campaign", type=_NUMBER, metavar="N", help="Campaign in NEW.  [default: the last]")
 @click.option(
@@ -79,25 +84,26 @@ def query_command(
     type=click.IntRange(0, 10**9),
     default=0,
     show_default=True,
-    help="Cycles that a recovery may grow by.",
+    help="Cycles by which a recovery may take longer.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Most cases shown of a sort."
+    "--limit",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="Most cases shown of each kind of change.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, whole, instead of a table.")
+@json_option
 def compare_command(
     old: Path, new: Path, old_campaign: int | None, new_campaign: int | None, tolerance: int, limit: int, as_json: bool
 ) -> int:
-    """Say what changed from one campaign to another; exit code 1 when a case that passed doesn't any more.
+    """Show what has changed from one campaign to another; exit code 1: a case that passed doesn't pass any more.
 
-    OLD and NEW are stores, and may be the same one, with campaigns named.
+    OLD and NEW are stores of `ringhil explore --store`. Both may be the same file, with the campaigns named.
     """
-    try:
-        with Store(_existing(old), read_only=True) as before, Store(_existing(new), read_only=True) as after:
-            first, second = chosen(before, old_campaign), chosen(after, new_campaign)
-            found = compare(before.rows(first), after.rows(second), tolerance=tolerance)
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
+    with explained(), Store(_existing(old), read_only=True) as before, Store(_existing(new), read_only=True) as after:
+        first, second = chosen(before, old_campaign), chosen(after, new_campaign)
+        found = compare(before.rows(first), after.rows(second), tolerance=tolerance)
     document = {"old": {"store": str(old), "campaign": first}, "new": {"store": str(new), "campaign": second}}
     document |= found.to_json()
     _print(document, as_json, lambda: show_comparison(document, limit, terminal.output()))

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.waves import window, write_waves
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.files import is_stream, reason_of, write_whole
+from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.options import WholeNumber, firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import beside, building, counting
-from ringhil.emulator.front.cli.whole import WholeNumber
+from ringhil.emulator.front.cli.written import write_page
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
@@ -40,24 +39,30 @@ _CYCLES = 2000
     "form",
     required=True,
     type=click.Choice([*_WRITERS, _WAVES, _DISSECTOR]),
-    help="What to write; see below.",
+    help="Format of the file; see above.",
 )
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="`-` is standard output."
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="File to write; `-` is standard output.",
 )
-@click.option("--around", type=WholeNumber(0, 2**63 - 1), metavar="CYCLE", help="fst: not all of the run.")
+@click.option(
+    "--around", type=WholeNumber(0, 2**63 - 1), metavar="CYCLE", help="fst: write only cycles around this one."
+)
 @click.option(
     "--cycles",
     type=WholeNumber(1, _LONGEST),
     default=_CYCLES,
     show_default=True,
     metavar="N",
-    help="fst: so many, half of them before CYCLE.",
+    help="fst: number of cycles with --around, half of them before CYCLE.",
 )
-@click.option("--rtl", type=click.Path(path_type=Path), help="fst: run the RTL of this directory instead of ours.")
-@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="fst: the node in that directory.")
+@rtl_options
 @firmware_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@json_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -73,16 +78,16 @@ def command(
 ) -> int:
     """Write a recording of `run --record` for other tools.
 
-    pcapng: a packet capture, for Wireshark and tshark. dissector: what they need to read it, in Lua; without a
+    pcapng: a packet capture for Wireshark and tshark. dissector: the Lua script by which they decode it; it needs no
     RECORDING. perfetto: tracks and flows for ui.perfetto.dev. jsonl: one JSON object a line. fst: the wires of all
-    links, for GTKWave and Surfer; the run is played again for them.
+    links for GTKWave and Surfer; the run is played again for them, with --rtl, --top and --firmware.
     """
     console = beside(as_json, out=out)
     _fitting(context, form)
     if form == _DISSECTOR:
         if file is not None:
             raise click.UsageError(f"found {str(file)!r}; the dissector is the same for all recordings")
-        _dissector(out)
+        write_page(out, DISSECTOR.read_text(encoding="utf-8"))
         if as_json:
             click.echo(json.dumps({"format": form, "file": str(out)}))
         return 0
@@ -130,11 +135,3 @@ def _waves(
     with counting("cycles") as on_progress:
         write_waves(recording, out, library, cycles, firmware=firmware, on_progress=on_progress)
     return {"first": cycles[0], "last": cycles[1]}
-
-
-def _dissector(out: Path) -> None:
-    text = DISSECTOR.read_text(encoding="utf-8")
-    try:
-        write_whole(out, text)
-    except OSError as error:
-        raise click.ClickException(f"{out}: cannot be written: {reason_of(error)}") from None

@@ -2,10 +2,9 @@
 written. See https://www.wireshark.org/docs/man-pages/extcap.html for what is asked, and how it is answered."""
 
 import select
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.terminal import until_terminated
 from ringhil.emulator.trace.export.capture import follow_capture
 from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.capture import LINK_TYPE
@@ -24,15 +24,29 @@ _PAUSE = 0.1  # seconds before it is looked whether there is more
 
 
 @click.command("extcap")
-@click.option("--extcap-interfaces", "interfaces", is_flag=True, help="What can be captured from.")
-@click.option("--extcap-version", metavar="VERSION", expose_value=False, help="Of Wireshark.")
-@click.option("--extcap-interface", "interface", metavar="NAME", help=f"{_INTERFACE}; the next three are about it.")
-@click.option("--extcap-dlts", "dlts", is_flag=True, help="Its link types.")
-@click.option("--extcap-config", "config", is_flag=True, help="Its options.")
-@click.option("--capture", is_flag=True, help="Capture until the run is over, or until SIGTERM; needs the next two.")
-@click.option("--fifo", type=click.Path(path_type=Path), metavar="FIFO", help="Where to.")
-@click.option("--recording", type=click.Path(path_type=Path), metavar="FILE", help="Of `run --record FILE`.")
-@click.option("--extcap-capture-filter", "rule", metavar="FILTER", help="There are none: display filters are.")
+@click.option("--extcap-interfaces", "interfaces", is_flag=True, help="List the interfaces that can be captured from.")
+@click.option(
+    "--extcap-version", metavar="VERSION", expose_value=False, help="Version of Wireshark; it makes no difference."
+)
+@click.option(
+    "--extcap-interface",
+    "interface",
+    metavar="NAME",
+    help=f"Interface that is asked about or captured from: {_INTERFACE}.",
+)
+@click.option("--extcap-dlts", "dlts", is_flag=True, help="List the interface's link types.")
+@click.option("--extcap-config", "config", is_flag=True, help="List the interface's options.")
+@click.option(
+    "--capture", is_flag=True, help="Capture until the run is over, or until SIGTERM; needs --fifo and --recording."
+)
+@click.option("--fifo", type=click.Path(path_type=Path), metavar="FIFO", help="Write the capture to this FIFO.")
+@click.option(
+    "--recording",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Capture from this recording of `run --record FILE`.",
+)
+@click.option("--extcap-capture-filter", "rule", metavar="FILTER", help="Refused: use a display filter instead.")
 def command(
     interfaces: bool,
     interface: str | None,
@@ -43,9 +57,9 @@ def command(
     recording: Path | None,
     rule: str | None,
 ) -> int:
-    """Answer what Wireshark asks of programs that it captures with, and capture from a recording while it is written.
+    """Let Wireshark capture from a recording while it is written. Wireshark gives the options; people need none.
 
-    Have a link to the program `ringhil-extcap` in its folder for them, which `tshark -G folders` names.
+    Put a link to the program `ringhil-extcap` into Wireshark's extcap folder, which `tshark -G folders` names.
     """
     if interfaces:
         click.echo(f"extcap {{version={version('ringhil')}}}")
@@ -79,7 +93,7 @@ def _capture(fifo: Path | None, recording: Path | None, rule: str | None) -> Non
         raise click.UsageError("--capture: wanted are --fifo FIFO and --recording FILE")
     if rule:
         raise click.UsageError(f"--extcap-capture-filter: found {rule[:50]!r}; there are none, display filters are")
-    with explained(), Recording(recording) as found, _opened(fifo) as file, _until_terminated() as ended:
+    with explained(), Recording(recording) as found, _opened(fifo) as file, until_terminated() as ended:
         gone = select.poll()
         gone.register(file, 0)  # an error: whoever has read it reads no more
 
@@ -104,20 +118,3 @@ def _opened(fifo: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(BrokenPipeError):  # with what it never took
             file.close()
-
-
-@contextmanager
-def _until_terminated() -> Iterator[Callable[[], bool]]:
-    """Wireshark ends a capture by SIGTERM, a person by SIGINT."""
-    ended = False
-
-    def end(number: int, frame: object) -> None:
-        nonlocal ended
-        ended = True
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield lambda: ended
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -8,6 +8,7 @@ import click
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import json_option, list_option
 from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked, not_judged
 from ringhil.emulator.loop.loading import firmware_named
@@ -19,17 +20,17 @@ _WORDS = {FirmwareVerdict.KEPT: "ok", FirmwareVerdict.BROKEN: "FAIL", FirmwareVe
 
 @click.group("firmware")
 def command() -> None:
-    """Somebody's firmware of a GPU."""
+    """Check the firmware of a GPU against what it must do."""
 
 
 @command.command("check")
 @click.argument("firmware", required=False)
 @click.argument("rules", nargs=-1, metavar="[RULE]...")
-@click.option("--list", "only_list", is_flag=True, help="List the rules and end.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@list_option
+@json_option
 def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json: bool) -> int:
-    """Put FIRMWARE (MODULE:CLASS, LIBRARY.so or the URL of a board) to work in a server for every RULE, or these, or
-    those of a group (election), and judge what comes of it.
+    """Run FIRMWARE (MODULE:CLASS, LIBRARY.so or the URL of a board) in a server, and judge it by every rule, by each
+    RULE that is named, or by a group of them (election).
 
     Exit code 0: no rule is broken; 1: one is; 2: the firmware can't be used, its board is gone before the end, or
     nothing could be judged.

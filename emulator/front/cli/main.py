@@ -28,21 +28,21 @@ from ringhil.emulator.terminated import Terminated
 # Loaded when they are asked for: `ringhil --help` should not have to import an engine.
 COMMANDS = {
     "card": "Talk to a card, real or emulated, over a serial line.",
-    "bench": "Speed beside its peers, in one run.",
-    "explore": "Play every fault everywhere, pairs and random schedules; what fails is made small.",
+    "bench": "Measure speed, beside that of other ways to run the RTL.",
+    "explore": "Inject every fault at every place, pairs and random schedules; minimise what fails.",
     "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
-    "extcap": "What Wireshark asks for, to capture from a recording while it is written.",
-    "firmware": "Check the firmware of a GPU against what is promised of it.",
-    "nvml": "Let a program that asks NVML, such as nvitop, see the GPUs of a server that is being served.",
+    "extcap": "Let Wireshark capture from a recording while it is written.",
+    "firmware": "Check the firmware of a GPU against what it must do.",
+    "nvml": "Run a program that uses NVML, such as nvitop, on the GPUs of a served server.",
     "replay": "Run a recorded run or live session again, and compare.",
-    "rtl": "Check a node's RTL against the contract; build it, play to it, its coverage and waves.",
-    "run": "Power up a server, count, share out the work, play the timeline, judge it.",
-    "serve": "Emulate cards with a management port each, for programs outside.",
-    "share": "Let applications share GPUs: isolated memory, time slices, and how each fares.",
-    "switch": "Let tasks follow one another on a GPU, by several policies: overhead and use.",
+    "rtl": "Check, prove, build and play to the RTL of a GPU node; report its coverage.",
+    "run": "Power up a server, count its GPUs, share out the work, play the timeline and judge.",
+    "serve": "Emulate the cards of a server, each with a management port for other programs.",
+    "share": "Run applications that share GPUs by isolated memory and time slices.",
+    "switch": "Run tasks one after another on a GPU, and compare policies for the switch.",
     "step": "Step a run message by message, forwards and backwards.",
     "schema": "Print the JSON Schema of server and scenario files.",
-    "verify": "Play every scenario below some paths, in parallel; one verdict each, for people and pipelines.",
+    "verify": "Play every scenario below some paths, in parallel, with one verdict each.",
 }
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -91,7 +91,7 @@ class _Lazy(click.Group):
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("ringhil"), prog_name="ringhil")
-@click.option("-v", "--verbose", count=True, help="Say on stderr what is done; -vv: every message of a run.")
+@click.option("-v", "--verbose", count=True, help="Print to stderr what is done; -vv: also every message of a run.")
 def cli(verbose: int) -> None:
     """Emulate ring-interconnect GPU cards: the hardware is RTL, the messages and faults are real.
 

@@ -4,17 +4,15 @@ import ctypes
 import os
 import shlex
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.front.cli.given_path import GivenPath
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import GivenPath
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.nvml.client import NvmlClient, unheard
-from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.library import library
 
 _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child then
@@ -26,17 +24,17 @@ _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child
     type=GivenPath(),
     envvar="RINGHIL_NVML",
     required=True,
-    help="That of `ringhil serve --nvml`.",
+    help="Socket of `ringhil serve --nvml`.",
 )
-@click.option("--as", "name", metavar="APPLICATION", help="The program sees what this application was given.")
+@click.option("--as", "name", metavar="APPLICATION", help="Show COMMAND only what this application was given.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
 def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
-    """Run a program that sees the emulated GPUs. Without one: print the settings, for `eval "$(ringhil nvml ...)"`."""
+    """Run COMMAND so that it sees the emulated GPUs. Without one, print settings for `eval "$(ringhil nvml ...)"`."""
     if name == "":
         raise click.UsageError("--as: found ''; allowed is an application's name")
     if name is not None and not words:
         raise click.UsageError("--as: needs a program that is to see it")
-    with _explained(), building():
+    with explained(), building():
         found = library().parent
     before = os.environ.get("LD_LIBRARY_PATH")
     settings = {
@@ -44,7 +42,7 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
         "RINGHIL_NVML": str(socket.absolute()),
     }
     if name is None:
-        with _explained():
+        with explained():
             why = unheard(socket)
         if why is not None:
             click.echo(f"ringhil: {socket}: nobody listens there yet: {why}", err=True)
@@ -64,12 +62,12 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
 def _stay_with(socket: Path, name: str) -> None:
     """Enter the application, and come back as a child of a process that stays in it as long as any of its descendants:
     so none of them gets out by losing its parents."""
-    with _explained():
+    with explained():
         _enter(socket, name)
     ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if not child:
-        with _explained():
+        with explained():
             _enter(socket, name)  # who looks for its process finds the program
         return
     for number in (signal.SIGINT, signal.SIGQUIT):
@@ -85,15 +83,6 @@ def _stay_with(socket: Path, name: str) -> None:
         if ended == child:
             code = os.waitstatus_to_exitcode(status)
             code = code if code >= 0 else 128 - code
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """As `errors.explained`, which would load all that the other commands need before the program begins."""
-    try:
-        yield
-    except (BuildError, SocketError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _pass_on(child: int, number: int) -> None:

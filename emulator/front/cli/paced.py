@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import click
 
-from ringhil.emulator.front.cli.whole import WholeNumber
+from ringhil.emulator.front.cli.options import WholeNumber
 from ringhil.emulator.loop.punctual import Punctuality, timed
 from ringhil.emulator.serial.pacing import Pacing
 from ringhil.emulator.serial.speeds import CLOCKS
@@ -18,7 +18,7 @@ option = click.option(
     "--clock",
     type=WholeNumber(*CLOCKS),
     metavar="HZ",
-    help="Pace the ring to real time, and measure which answers of boards (--firmware) are late.",
+    help="Run this many cycles a second, and report which answers of boards (--firmware) are late.",
 )
 
 

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
-from ringhil.emulator.serial.journal import JournalError
 from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import RecordingError
@@ -27,12 +25,14 @@ _LONGEST = 2000  # letters of a difference; --json has all of them
 
 @click.command("replay")
 @click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING")
-@click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
-@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@rtl_options
 @firmware_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@json_option
 def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool) -> int:
-    """Run a recording of `run --record` or `serve --record` again; 0: all is the same, 1: where it first differs."""
+    """Run a recording of `run --record` or `serve --record` again, and compare.
+
+    Exit code 0: everything is identical; 1: it isn't, and the first difference is shown.
+    """
     played: RunReplayed | Replayed
     with explained():
         with building() as progress:
@@ -76,9 +76,6 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
 
 
 def _session(file: Path, library: Library, given: FirmwareChoice) -> Replayed:
-    try:
-        journal = Journalled(file)
-        choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
-        return SessionReplay(file, library, choice, journal, nodes=nodes).run()
-    except JournalError as error:
-        raise click.ClickException(str(error)) from error
+    journal = Journalled(file)
+    choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
+    return SessionReplay(file, library, choice, journal, nodes=nodes).run()

@@ -2,13 +2,12 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ringhil.emulator.front.cli.picture import ring
 from ringhil.emulator.front.cli.task_tables import show_applications, show_requests
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
@@ -108,7 +107,7 @@ def _ring(card: CardOutcome, console: Console) -> None:
     entry = GpuRef.parse(card.entry).index if card.entry else None
     cuts = {LinkRef.parse(link, card.size).index for link in card.cuts}
     boundary = {GpuRef.parse(gpu).index for gpu in card.boundary.values()}
-    for number, line in enumerate(ring(card.size, set(card.members), entry, cuts, boundary)):
+    for number, line in enumerate(draw_ring(card.size, set(card.members), entry, cuts, boundary)):
         label = card.name if number == 0 else ""
         console.print(f"{label:>6} {line}", markup=False, highlight=False, soft_wrap=True)
     for what, gpus in (
@@ -150,3 +149,43 @@ def _work(outcome: Outcome) -> str:
     return f"work: {w['completed']:,} of {w['units']:,} units done, {w['lost']} lost, {w['duplicated']} duplicated" + (
         f" ({extra})" if extra else ""
     )
+
+
+_PER_LINE = 16
+
+
+def draw_ring(
+    size: int, members: Collection[int], entry: int | None, cuts: Collection[int], boundary: Collection[int] = ()
+) -> list[str]:
+    """A ring as lines of characters; `cuts` holds the numbers of links, link i joins GPU i and the next one.
+
+    A working GPU is [3], a bypassed one is joined through (-3-); a cut link is an X, the entry GPU has a star, a
+    boundary GPU an arrow. Long rings go over several lines, as a snake that closes at its left end.
+    """
+    rows = [range(start, min(start + _PER_LINE, size)) for start in range(0, size, _PER_LINE)]
+    width = len(str(size - 1))
+    lines = []
+    for number, row in enumerate(rows):
+        text = "".join(
+            _drawn_gpu(gpu, members, entry, boundary, width) + _drawn_link(gpu, gpu in cuts, row, size) for gpu in row
+        )
+        left = "┌─" if number == 0 else "│ "
+        right = "─┐" if number < len(rows) - 1 else "─┘" if len(rows) > 1 else "─┐"
+        lines.append(left + text + right)
+    length = max(map(len, lines))
+    closing = "X" if size - 1 in cuts else "─"
+    lines.append("└" + "─" * (length - 3) + closing + "┘")
+    return lines
+
+
+def _drawn_gpu(gpu: int, members: Collection[int], entry: int | None, boundary: Collection[int], width: int) -> str:
+    name = f"{gpu:>{width}}"
+    if gpu not in members:
+        return f"─{name.replace(' ', '─')}─"
+    return f"[{name}{'*' if gpu == entry else ''}{'↔' if gpu in boundary else ''}]"
+
+
+def _drawn_link(gpu: int, cut: bool, row: range, size: int) -> str:
+    if gpu == row[-1]:
+        return "X" if cut and gpu != size - 1 else ""
+    return "X" if cut else "─"

@@ -2,24 +2,23 @@
 
 import importlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE, OURS
-from ringhil.emulator.files import AtomicFile, reason_of, shown
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import SEED, json_option, list_option, node_rtl_options
+from ringhil.emulator.front.cli.written import Output
 
-_OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("bridge", "coverage", "prove", "viewers")}
-_directory = click.option(
-    "--rtl", type=click.Path(path_type=Path), default=OURS, metavar="DIR", help="RTL directory.  [default: ours]"
-)
-_top = click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in it.")
+_OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("bridge", "coverage")}
 _simulator = click.option(
-    "--simulator", type=click.Choice(["verilator", "icarus"]), default="verilator", show_default=True
+    "--simulator",
+    type=click.Choice(["verilator", "icarus"]),
+    default="verilator",
+    show_default=True,
+    help="Simulator that runs the node.",
 )
 
 
@@ -37,18 +36,27 @@ class _Group(click.Group):
 
 @click.group("rtl", cls=_Group)
 def command() -> None:
-    """Check a GPU node's RTL against the contract, prove claims of it, play to it; its coverage and waves."""
+    """Check, prove, build and play to the RTL of a GPU node; report its coverage."""
 
 
 @command.command("check")
-@_directory
-@_top
+@node_rtl_options
 @_simulator
 @click.option(
-    "--rule", "rules", multiple=True, metavar="RULE", help="Only this rule, or group of rules (link); may be repeated."
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="Check only this rule, or group of rules (link); may be repeated.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)
-@click.option("--effort", type=click.IntRange(1, 1000), default=1, show_default=True, help="More cases of each rule.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the stimuli.")
+@click.option(
+    "--effort",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Play this many times as many cases of each rule.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -61,11 +69,16 @@ def command() -> None:
     "--coverage",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write line, toggle and functional coverage there (see `ringhil rtl coverage`).",
+    help="Write line, toggle and functional coverage to this directory (see `ringhil rtl coverage`).",
 )
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
-@click.option("--list", "only_list", is_flag=True, help="List the rules and end.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the verdicts as JUnit XML to this file.",
+)
+@list_option
+@json_option
 def check(
     rtl: Path,
     top: str,
@@ -102,14 +115,17 @@ def check(
         chosen = CheckSettings(
             "icarus" if simulator == "icarus" else "verilator", seed, effort, rules, out, waves, coverage
         )
-        with _report(junit) as write:
+        with ExitStack() as opened:
+            written = None if junit is None else opened.enter_context(Output(junit))
             try:
                 with terminal.working("checking") as progress:
                     report = run_check(rtl, top, chosen, progress)
             except (KeyboardInterrupt, SystemExit):  # a report of an earlier check must not speak for this one
-                write(as_junit(interrupted_check(rtl, top, chosen)))
+                if written is not None:
+                    written.write(as_junit(interrupted_check(rtl, top, chosen)))
                 raise
-            write(as_junit(report))
+            if written is not None:
+                written.write(as_junit(report))
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
@@ -122,13 +138,14 @@ def check(
 
 @command.command("play")
 @click.argument("stimulus", type=click.Path(path_type=Path), metavar="STIMULUS.json")
-@_directory
-@_top
+@node_rtl_options
 @_simulator
-@click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write all signals there.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
+@click.option(
+    "--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the waves of all signals to this file."
+)
+@json_option
 def play(stimulus: Path, rtl: Path, top: str, simulator: str, waves: Path | None, as_json: bool) -> None:
-    """Play a stimulus (as `check` leaves one for a broken rule) to a node, and print what it does, by cycle."""
+    """Play a stimulus to a node and print what it does, cycle by cycle; `check` leaves one for each broken rule."""
     from ringhil.emulator.conformance.play import lines, played
 
     with explained(), terminal.working("playing") as progress:
@@ -141,9 +158,8 @@ def play(stimulus: Path, rtl: Path, top: str, simulator: str, waves: Path | None
 
 
 @command.command("build")
-@_directory
-@_top
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@node_rtl_options
+@json_option
 def build(rtl: Path, top: str, as_json: bool) -> None:
     """Build the engine's library from a node's RTL, so that `ringhil run --rtl` starts at once."""
     from ringhil.emulator.engine.library import cells_library
@@ -158,30 +174,87 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
         click.echo(f"{library.rtl} {how}")
 
 
-@contextmanager
-def _report(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """What writes a report whole, if one is wanted; refused before anything is played if it can't."""
-    if path is None:
-        yield lambda text: None
-        return
-    with _cannot_be_written(path):
-        file = AtomicFile(path)
+@command.command("prove")
+@node_rtl_options
+@click.option(
+    "--only", "names", multiple=True, metavar="NAME", help="Prove only this claim, or group of claims; may be repeated."
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(1, 200),
+    metavar="N",
+    help="Prove this many cycles after reset.  [default: each claim's own depth]",
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of proofs at a time.")
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, 1_000_000),
+    default=1800,
+    show_default=True,
+    help="Longest time for a proof, in seconds.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("ringhil-prove"),
+    show_default=True,
+    help="Directory for waves of counterexamples.",
+)
+@click.option("--list", "only_list", is_flag=True, help="List the claims with what they assume, and end.")
+@json_option
+def prove(
+    rtl: Path,
+    top: str,
+    names: tuple[str, ...],
+    depth: int | None,
+    jobs: int,
+    timeout: int,
+    out: Path,
+    only_list: bool,
+    as_json: bool,
+) -> int:
+    """Prove claims about a node's ports for every input: in every cycle up to a depth, or for ever.
 
-    def write(text: str) -> None:
-        assert file.file is not None
-        with _cannot_be_written(path):
-            file.file.write(text)
-            file.commit()
+    Exit code 0: each claim is proved, or holds to its depth; 1: one is broken; 2: it can't be proved (a tool is
+    missing, it doesn't compile, Yosys refuses it), or a claim is not judged (out of time); 129, 130, 143: it was
+    interrupted, and nothing is judged.
+    """
+    from ringhil.emulator.proofs.claims import chosen
+    from ringhil.emulator.proofs.node import ProveSettings
+    from ringhil.emulator.proofs.node import prove as run_proofs
+    from ringhil.emulator.proofs.report import show
 
-    with file:
-        yield write
+    with explained():
+        if only_list:
+            for claim in chosen(names):
+                assumed = f" (assumes: {'; '.join(claim.assumptions)})" if claim.assumptions else ""
+                click.echo(f"{claim.name:16} depth {claim.depth:2}  {claim.demands}{assumed}")
+            return 0
+        settings = ProveSettings(names, depth, jobs, float(timeout), out)
+        with terminal.working("proving") as progress:
+            report = run_proofs(rtl, top, settings, progress)
+    if as_json:
+        click.echo(json.dumps(report.to_json()))
+    else:
+        show(report, terminal.output())
+    unjudged = [v for v in report.verdicts if v.state == "not judged"]
+    if report.verdict == "not judged":
+        raise click.ClickException(f"{unjudged[0].claim.name}: not judged: {unjudged[0].why}")
+    return 0 if report.verdict == "pass" else 1
 
 
-@contextmanager
-def _cannot_be_written(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise click.ClickException(f"{shown(path)}: cannot be written: {reason_of(error)}") from error
+@command.command("viewers")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Directory for the files."
+)
+def viewers(output: Path) -> None:
+    """Write a save file and filters for GTKWave, and a command file and mappings for Surfer.
+
+    They show the bench of a node, with the frames on each link in words. Open with `gtkwave dump.fst DIR/ringhil.gtkw`,
+    or in DIR with `surfer --command-file ringhil.sucl dump.fst`.
+    """
+    from ringhil.emulator.trace.waves import viewers as made
+
+    with explained():
+        for path in made.write(output):
+            click.echo(path)

@@ -12,32 +12,38 @@ from ringhil.emulator.coverage.report import FORMATS, gather, write
 from ringhil.emulator.coverage.result import CoverageReport, share
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import json_option
 from ringhil.emulator.pages.tables import print_table, table
 
 
 @click.command("coverage")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option("-o", "--output", type=click.Path(path_type=Path), multiple=True, help="Write a report: *.html or *.md.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
-@click.option("--rtl", type=click.Path(path_type=Path), help="Sources of the lines, instead of our RTL.")
-@click.option("--waivers", "waived", type=click.Path(path_type=Path), help="Points that can't be reached (JSON).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Write a report to this file, *.html or *.md; may be repeated.",
+)
+@json_option
+@click.option("--rtl", type=click.Path(path_type=Path), help="Directory of the sources, if the RTL isn't ours.")
+@click.option("--waivers", "waived", type=click.Path(path_type=Path), help="JSON file of points that can't be reached.")
 def coverage(
     files: tuple[Path, ...], output: tuple[Path, ...], as_json: bool, rtl: Path | None, waived: Path | None
 ) -> int:
     """Merge coverage: FILE is a coverage.dat of Verilator (*.dat) or functional coverage of a testbench (*.json).
 
     Our own RTL comes with its waivers; with --rtl there are none unless --waivers names them. Exit code 1: a
-    combination was seen that is ignored as impossible.
+    combination was seen that is marked as impossible.
     """
-    try:
+    with explained():
         for path in output:
             if path.suffix not in FORMATS:
                 raise CoverageError(f"{path}: found {path.suffix!r}; allowed are {' and '.join(FORMATS)}")
         report = gather(files, rtl or RTL, waived or (waivers.DEFAULT if rtl is None else None))
         for path in output:
             write(report, path)
-    except CoverageError as error:
-        raise click.ClickException(str(error)) from error
     if as_json:
         click.echo(json.dumps(_document(report)))
     else:

@@ -9,18 +9,15 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import paced, terminal
-from ringhil.emulator.front.cli.apart import check_apart
+from ringhil.emulator.front.cli.boards import node_baud_option, node_option, told
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
-from ringhil.emulator.front.cli.node import baud as node_baud_option
-from ringhil.emulator.front.cli.node import option as node_option
-from ringhil.emulator.front.cli.node import told
+from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options, seed_option
 from ringhil.emulator.front.cli.report import show
+from ringhil.emulator.front.cli.written import check_apart
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
@@ -41,11 +38,10 @@ _log = logging.getLogger(__name__)
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Share out this file or directory instead of the workload.",
+    help="Share out the data of this file or directory instead of the workload.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
-@click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
-@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@seed_option
+@rtl_options
 @firmware_option
 @paced.option
 @node_option
@@ -56,8 +52,10 @@ _log = logging.getLogger(__name__)
     metavar="FILE",
     help="Record the run in this file, for `ringhil replay`; FILE.jsonl: only its messages, as JSON lines.",
 )
-@click.option("--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the wires of all links.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@click.option(
+    "--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the waves of all links to this file."
+)
+@json_option
 def command(
     server: Path,
     data: Path | None,

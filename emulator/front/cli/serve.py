@@ -13,14 +13,10 @@ from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.files import is_stdout
 from ringhil.emulator.front.cli import paced
+from ringhil.emulator.front.cli.boards import node_baud_option, node_option, told
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
-from ringhil.emulator.front.cli.given_path import GivenPath
-from ringhil.emulator.front.cli.node import baud as node_baud_option
-from ringhil.emulator.front.cli.node import option as node_option
-from ringhil.emulator.front.cli.node import told
+from ringhil.emulator.front.cli.options import GivenPath, WholeNumber, firmware_option
 from ringhil.emulator.front.cli.terminal import building
-from ringhil.emulator.front.cli.whole import WholeNumber
 from ringhil.emulator.groups.desk import GroupDesk
 from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run

@@ -12,10 +12,11 @@ from rich.markup import escape
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
+from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.share_page import SharedGpu, page
 from ringhil.emulator.front.cli.task_tables import application_rows, applications_failed, show_applications
+from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.memory_watch import MemoryWatch
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
@@ -25,16 +26,18 @@ from ringhil.emulator.scenario import Scenario, ScenarioError, load
 
 _KIB = 1 << 10
 _MS = 10**6  # nanoseconds
-_FILE = click.Path(path_type=Path)
 
 
 @click.command("share")
-@click.argument("file", type=_FILE, metavar="SCENARIO.yaml")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Write charts of whose turn it was when, and of the memory.")
+@click.argument("file", type=FILE, metavar="SCENARIO.yaml")
+@seed_option
+@json_option
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with charts of each GPU's turns and memory.")
 def command(file: Path, seed: int | None, as_json: bool, html: Path | None) -> int:
-    """Let the applications of a file share GPUs; 0, also when some fail; 1: an expectation or invariant failed."""
+    """Run the applications of a file, which share GPUs.
+
+    Exit code 0: as expected, also where an application fails; 1: an expectation or an invariant failed.
+    """
     console = terminal.beside(as_json, html=html)
     must_be_writable(html)
     with explained():

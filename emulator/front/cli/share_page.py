@@ -1,4 +1,4 @@
-"""Applications that share GPUs, as a page: who had the engine when, from far and from nearby, and what was held."""
+"""Applications that share GPUs, as a page: who had the engine when, in all and in detail, and what memory was held."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _SWITCH = "#8a8f98"
 _LANE, _BAR = 26, 20
 _MEMORY, _BELOW = 90, 20
 _BINS = 300  # of the overview
-_CLOSE = 48  # turns that are shown from nearby
+_CLOSE = 48  # turns that are shown in detail
 _MIB = 1 << 20
 
 
@@ -49,7 +49,7 @@ def _charts(gpu: SharedGpu) -> Iterator[dict[str, Any]]:
     yield {
         **_frame(whole, names, top + 8 + _MEMORY),
         "title": f"{gpu.name}: use of the engine, and memory",
-        "note": f"Each lane: the share that the application had of {whole.end / _BINS:,.2f} ms; full height: all.",
+        "note": f"A lane shows an application's share of each {whole.end / _BINS:,.2f} ms; full height: all.",
         "areas": [
             {"d": _use(gpu, whole, context, _LANE * lane), "colour": _colour(context), "title": names[context]}
             for context, lane in lanes.items()
@@ -64,7 +64,7 @@ def _charts(gpu: SharedGpu) -> Iterator[dict[str, Any]]:
         scale = Scale(close[0].began * gpu.cycle_ms, close[-1].ended * gpu.cycle_ms)
         yield {
             **_frame(scale, names, top),
-            "title": f"{gpu.name}: {len(close)} turns from nearby",
+            "title": f"{gpu.name}: {len(close)} turns in detail",
             "note": f"Turns {middle + 1:,} to {middle + len(close):,} of {len(gpu.turns):,}",
             "bars": list(_bars(gpu, close, scale, names, lanes)),
         }

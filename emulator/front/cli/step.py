@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.debug.commands import Commands, in_words, lines
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import record_run
@@ -18,7 +17,7 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library, inside_
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
+from ringhil.emulator.front.cli.options import firmware_option, rtl_options
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
@@ -34,19 +33,18 @@ _STANDARD_INPUT = Path("-")
     "--script",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Commands, one a line; `-` is stdin.  [default: a screen on a terminal, otherwise from stdin]",
+    help="Read commands from this file, one a line; `-` is stdin.  [default: a screen on a terminal, else stdin]",
 )
-@click.option("--rtl", type=click.Path(path_type=Path), help="Run the RTL of this directory instead of ours.")
-@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@rtl_options
 @firmware_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON document for each command.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each command.")
 def command(
     file: Path, script: Path | None, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool
 ) -> int:
     """Step a run message by message, forwards and backwards, and look at what GPUs and CPU knew.
 
-    A server's file is run and recorded. On a terminal a screen opens; ? shows its keys. Otherwise, and there after a
-    colon, these are the commands: step [N], back [N], next KIND, previous KIND, until CONDITION,
+    A server's file is run and recorded first. On a terminal a screen opens; ? shows its keys. Elsewhere, and on the
+    screen after a colon, the commands are: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
     REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, why count|role|rejected, diff N;
     inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE; quit.

@@ -13,16 +13,17 @@ from rich.markup import escape
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.html_file import must_be_writable, write_page
+from ringhil.emulator.front.cli.options import json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import page
 from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies
+from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.switching import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
-from ringhil.emulator.scenario.networks.from_onnx import OnnxError, onnx_layers
+from ringhil.emulator.scenario.networks.from_onnx import onnx_layers
 from ringhil.emulator.scenario.networks.table import table_text
 
 _MIB = 1 << 20
@@ -37,12 +38,12 @@ _FILE = click.Path(path_type=Path)
     "policies",
     type=click.Choice([str(name) for name in SwitchPolicyName]),
     multiple=True,
-    help="Only this policy; may be given several times. All of them unless given.",
+    help="Use only this policy; may be repeated.  [default: all]",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the file's.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
-@click.option("--html", type=_FILE, metavar="FILE", help="Write charts of what was done when, and of the memory.")
-@click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Only print the layers of this neural network.")
+@seed_option
+@json_option
+@click.option("--html", type=_FILE, metavar="FILE", help="Write a page with charts of each policy's steps and memory.")
+@click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Print the layers of this neural network, and end.")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N", help="With --from-onnx: size of a named dimension.")
 def command(
     file: Path | None,
@@ -53,7 +54,10 @@ def command(
     from_onnx: Path | None,
     sizes: tuple[str, ...],
 ) -> int:
-    """Let tasks of a file follow one another on a GPU; 0, also when some fail; 1: an expectation or rule failed."""
+    """Run the tasks of a file one after another on a GPU, once by each policy, and compare these.
+
+    Exit code 0: as expected, also where a task fails; 1: an expectation or an invariant failed.
+    """
     if (file is None) == (from_onnx is None):
         raise click.UsageError("needed is either a scenario or --from-onnx FILE.onnx")
     if from_onnx is not None:
@@ -86,10 +90,8 @@ def _convert(path: Path, sizes: tuple[str, ...]) -> int:
         if not number.isdecimal() or not 0 < int(number) < _LARGEST:
             raise click.UsageError(f"--size: found {size!r}; allowed is NAME=N, N from 1 to {_LARGEST - 1}")
         named[name] = int(number)
-    try:
+    with explained():
         layers = onnx_layers(path, named)
-    except OnnxError as error:
-        raise click.ClickException(str(error)) from None
     click.echo(table_text(f"ONNX file {path.name}", layers), nl=False)
     return 0
 

@@ -1,4 +1,4 @@
-"""Tasks that follow one another, as a page: what each policy costs, what was done when, and what memory was held."""
+"""Tasks that run one after another, as a page: what each policy costs, what was done when, and what memory was held."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
 COLOURS = {"start": "#b9a7d6", "prepare": "#e0a030", "run": "#2a9d5a", "clean": "#8a8f98"}
 _LANE, _HALF = 26, 11
 _MEMORY, _BELOW = 90, 20
-_CLOSE = 6  # switches that are shown from nearby
+_CLOSE = 6  # switches that are shown in detail
 _MIB = 1 << 20
 
 

@@ -16,16 +16,16 @@ _MOST = 40  # requests in a table
 APPLICATION_COLUMNS = (
     "application",
     "GPU",
-    "told of",
-    "held",
+    "memory seen",
+    "memory held",
     "slice",
-    "a step",
-    "all steps",
+    "step time",
+    "total time",
     "on the GPU",
     "switches",
 )
 POLICY_COLUMNS = ("policy", "overhead", "start-up", "latency", "GPU used", "memory", "failed")
-_REQUEST_COLUMNS = ("request", "task", "GPU", "came", "began", "ended", "on the GPU", "attempts")
+_REQUEST_COLUMNS = ("request", "task", "GPU", "requested", "began", "ended", "on the GPU", "attempts")
 
 
 def application_rows(applications: Mapping[str, ApplicationOutcome]) -> list[list[str]]:

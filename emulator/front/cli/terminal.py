@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,18 @@ def say(text: str, *, err: bool = False) -> None:
 def _quiet() -> bool:
     """Nobody watches, or lines of the log would run through what moves."""
     return not errors.is_terminal or _log.isEnabledFor(logging.INFO)
+
+
+@contextmanager
+def until_terminated() -> Iterator[Callable[[], bool]]:
+    """Whether SIGINT or SIGTERM has come, by which a command that serves is ended."""
+    came = list[int]()
+    before = {n: signal.signal(n, lambda number, frame: came.append(number)) for n in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield lambda: bool(came)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

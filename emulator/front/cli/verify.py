@@ -3,37 +3,37 @@
 import json
 import logging
 import os
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyReport, discover, run_all
 from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
-from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.junit import place
-from ringhil.emulator.campaign.verify.listing import listed
-from ringhil.emulator.campaign.verify.outputs import append
-from ringhil.emulator.campaign.verify.player import Player
-from ringhil.emulator.campaign.verify.replay import Replay
+from ringhil.emulator.campaign.verify.player import Player, listed
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
-from ringhil.emulator.campaign.verify.show import show
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.front.cli import cluster as clusters
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli import dask, terminal
+from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.firmware_option import jobs_for
-from ringhil.emulator.front.cli.firmware_option import option as firmware_option
-from ringhil.emulator.front.cli.node import baud as node_baud_option
-from ringhil.emulator.front.cli.node import option as node_option
-from ringhil.emulator.front.cli.seconds import Seconds
-from ringhil.emulator.front.cli.verify_reports import Reports
+from ringhil.emulator.front.cli.options import (
+    Seconds,
+    firmware_option,
+    jobs_option,
+    json_option,
+    processors,
+    rtl_options,
+    seed_option,
+    shard_option,
+)
+from ringhil.emulator.front.cli.verify_reports import Reports, show
+from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
@@ -42,23 +42,17 @@ _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
 
 
-def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple[int, int]:
-    """`2/4` as (2, 4)."""
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", value)
-    shard, shards = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 1 <= shard <= shards:
-        raise click.BadParameter(f"found {value!r}; allowed is K/N with K from 1 to N, such as 2/4", context, option)
-    return shard, shards
-
-
 @click.command("verify")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
+@jobs_option
+@dask.option
 @click.option(
-    "--jobs", "-j", type=click.IntRange(1, 256), help="Number of processes.  [default: one for each processor]"
+    "--junit",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the verdicts as JUnit XML to this file.",
 )
-@clusters.option
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+@json_option
 @click.option(
     "--fail-fast", is_flag=True, help="Stop at the first variant that does not pass, in the order of the list."
 )
@@ -67,41 +61,34 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
     "select",
     multiple=True,
     metavar="TEXT",
-    help="Only variants with this in their name (* and ?: as in file names); may be repeated.",
+    help="Play only variants with this in their name (* and ? match as in file names); may be repeated.",
 )
-@click.option(
-    "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, for N machines."
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Use another seed than the files'.")
+@shard_option
+@seed_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     default=Path("ringhil-verify"),
     show_default=True,
     metavar="DIR",
-    help="Leave what is needed to play a failing variant again there; made only then.",
+    help="Directory for what is needed to play failing variants again; made only when one fails.",
 )
-@click.option("--waves", is_flag=True, help="Also leave waves of the time before each first failure there.")
-@click.option(
-    "--record", is_flag=True, help="Also leave a recording of each there, for `ringhil step` and `ringhil replay`."
-)
+@click.option("--waves", is_flag=True, help="Also leave waves in --out, of the time before each first failure.")
+@click.option("--record", is_flag=True, help="Also leave recordings in --out, for `ringhil step` and `ringhil replay`.")
 @click.option(
     "--annotate",
     type=click.Choice(["auto", "github", "gitlab", "none"]),
     default="auto",
     show_default=True,
-    help="Show failures beside lines of files, also by --junit; auto: on GitHub.",
+    help="Where to show failures beside the lines of files, also in --junit; auto: on GitHub only.",
 )
 @click.option(
     "--codequality",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Write GitLab's report there.  [with --annotate gitlab: {_GITLAB_FILE}]",
+    help=f"Write GitLab's code quality report to this file.  [with --annotate gitlab: {_GITLAB_FILE}]",
 )
-@click.option(
-    "--rtl", type=click.Path(path_type=Path), metavar="DIR", help="Run the RTL of this directory instead of ours."
-)
-@click.option("--top", default=NODE, show_default=True, metavar="MODULE", help="The node in that directory.")
+@rtl_options
 @click.option(
     "--limit",
     type=Seconds(0.1, 86400),
@@ -137,15 +124,15 @@ def command(
     node_baud: int,
     only_list: bool,
 ) -> int:
-    """Play every scenario at and below the paths, each variant of a sweep, and judge them all.
+    """Play every scenario at and below the paths, with each variant of a sweep, and judge them all.
 
     Exit code 0: all passed; 1: one failed; 2: no scenario failed, but one could not be used or played; 130: it was
     interrupted (129, 143: by SIGHUP, SIGTERM), and the reports say what was played until then, and what wasn't.
     """
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
     how = "github" if annotate == "auto" and _on_github() else annotate
-    with _refused(), explained():
-        clusters.check_options(cluster, jobs, firmware)
+    with explained():
+        dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
         if only_list:
             return _list(discover(paths), selection, as_json)
@@ -174,9 +161,9 @@ def command(
                 with terminal.building() as progress:
                     library = cells_library(rtl or RTL, top=top, progress=progress)
                 player = Player(files, library, selection, seed, replay, evidence)
-                plan = VerifyPlan(player, jobs or _processors(), fail_fast, version("ringhil"), limit)
+                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit)
                 with terminal.counting("scenarios") as on_progress:
-                    report = clusters.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
+                    report = dask.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
                 reports.open_early(files or paths)
                 left = tuple(Unplayed(file, None) for file in files)
@@ -198,19 +185,6 @@ def command(
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
     return report.exit_code
-
-
-@contextmanager
-def _refused() -> Iterator[None]:
-    """What can't be verified or reported, as a message for the user."""
-    try:
-        yield
-    except VerifyError as error:
-        raise click.ClickException(str(error)) from error
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:

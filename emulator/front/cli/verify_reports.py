@@ -1,17 +1,21 @@
-"""The files that `ringhil verify` reports to: there with the verdicts of this very run, or not at all."""
+"""What `ringhil verify` reports: for people, and in files: there with the verdicts of this very run, or not at all."""
 
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from rich.console import Console
+from rich.markup import escape
+
 from ringhil.emulator.campaign.verify import VerifyReport
 from ringhil.emulator.campaign.verify.annotations import code_quality, workspace
 from ringhil.emulator.campaign.verify.discover import looks_like_scenario
 from ringhil.emulator.campaign.verify.junit import junit as as_junit
-from ringhil.emulator.campaign.verify.outputs import Output
+from ringhil.emulator.campaign.verify.junit import lines
 from ringhil.emulator.files import NobodyReadsError
-from ringhil.emulator.front.cli.apart import check_apart
+from ringhil.emulator.front.cli.written import Output, check_apart
+from ringhil.emulator.judge.outcome import VerdictWord
 
 
 class Reports:
@@ -24,7 +28,7 @@ class Reports:
 
     def open(self, read: Iterable[Path]) -> None:
         """Waits for whoever reads a FIFO. Raises UsageError for one that would take the place of what is `read`,
-        VerifyError for one that can't be written."""
+        ClickException for one that can't be written."""
         self._open(read, wait=True)
 
     def open_early(self, paths: Iterable[Path]) -> None:
@@ -35,7 +39,7 @@ class Reports:
             self._open([*paths, *(path for path in mine if path.is_file() and looks_like_scenario(path))], wait=False)
 
     def write(self, report: VerifyReport) -> None:
-        """All that are open. Raises VerifyError."""
+        """All that are open. Raises ClickException."""
         if self._junit in self._outputs:
             self._outputs[self._junit].write(as_junit(report, places=self._places))
         if self._codequality in self._outputs:
@@ -47,3 +51,30 @@ class Reports:
             if path is not None and path not in self._outputs:
                 with suppress(NobodyReadsError):
                     self._outputs[path] = self._stack.enter_context(Output(path, wait=wait))
+
+
+MOST = 20  # failing variants that are shown
+
+
+def show(report: VerifyReport, console: Console) -> None:
+    """A report for people: what failed and how to play it again, then one line."""
+    bad = report.bad()
+    for verdict in bad[:MOST]:
+        mark = "[bold red]FAIL[/]" if verdict.state == VerdictWord.FAIL else "[bold yellow]ERROR[/]"
+        console.print(f"{mark} {escape(verdict.id)}", soft_wrap=True)
+        for line in lines(verdict):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+    if len(bad) > MOST:
+        console.print(f"... and {len(bad) - MOST:,} more; --junit and --json have them all")
+    sorts = report.sorts()
+    if len(bad) > 1:
+        console.print(f"{len(bad):,} did not pass, in {len(sorts):,} way{'' if len(sorts) == 1 else 's'}:")
+        for sort, verdicts in sorts[:MOST]:
+            console.print(f"  {len(verdicts):,} x {sort}", markup=False, soft_wrap=True)
+    never = report.never_judged()
+    for file, text in never[:MOST]:
+        console.print(f"[yellow]not judged:[/] {escape(file.as_posix())}: {escape(text)}", soft_wrap=True)
+    if len(never) > MOST:
+        console.print(f"... and {len(never) - MOST:,} more; --json has them all")
+    colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
+    console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

@@ -15,8 +15,8 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from ringhil.emulator.debug.commands import in_words
+from ringhil.emulator.debug.items import decoded
 from ringhil.emulator.debug.session import FrameOnLink
-from ringhil.emulator.debug.told import decoded
 from ringhil.emulator.documents import one_line, printable
 from ringhil.emulator.front.tui import frame, rings
 from ringhil.emulator.front.tui.asking import CommandLine, Completions
@@ -26,9 +26,8 @@ from ringhil.emulator.front.tui.help import Help
 from ringhil.emulator.front.tui.keys import KeysInOrder
 from ringhil.emulator.front.tui.listing import Listing
 from ringhil.emulator.front.tui.marks import TimeMarks
-from ringhil.emulator.front.tui.panes import Pane, Rings, TimeLine
+from ringhil.emulator.front.tui.panes import Pane, Rings, TimeLine, state
 from ringhil.emulator.front.tui.rows import Rows
-from ringhil.emulator.front.tui.state import state
 from ringhil.emulator.front.tui.words import folded, mark_first
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import RecordedMessage

@@ -4,6 +4,7 @@ It is forked before the screen begins. What is read from it was pickled by a pro
 """
 
 import os
+import re
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,12 +14,25 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.debug.commands import Commands, Document
-from ringhil.emulator.debug.condition import ConditionError
+from ringhil.emulator.debug.commands import NAMES, Commands, Document, values
+from ringhil.emulator.debug.condition import ConditionError, parse
+from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession, FrameOnLink
-from ringhil.emulator.front.tui.finding import wanted
+from ringhil.emulator.front.tui.words import line
 from ringhil.emulator.trace import RecordingError
+
+_CONDITION = re.compile(r"[=!<>]=|[<>]|\bhas\b")
+
+
+def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
+    """Whether it is one of those. What has an operator in it is a condition. Raises ConditionError."""
+    if _CONDITION.search(text):
+        condition = parse(text, NAMES, values(session.recording.gpus))
+        return lambda item: condition(session.fields(item))
+    plain, gpus = text.lower(), session.recording.gpus
+    return lambda item: plain in line(item, gpus).text.lower()
+
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't.
 _READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
@@ -196,7 +210,7 @@ class _Worker:
         is_wanted = wanted(text, self._session)
         way = recording.all_back(here - 1) if back else recording.all(here + 1)
         with self._breaks.allowed():
-            return next((told.number for told in way if is_wanted(told)), None)
+            return next((item.number for item in way if is_wanted(item)), None)
 
     def look(self, gpu: str) -> Looked:
         """At a GPU, its card, and the registers of all."""

@@ -5,8 +5,8 @@ from dataclasses import fields, is_dataclass
 
 from rich.text import Text
 
+from ringhil.emulator.debug.items import RecordedItem, decoded, details, difference
 from ringhil.emulator.debug.session import FrameOnLink
-from ringhil.emulator.debug.told import Told, decoded, details, difference
 from ringhil.emulator.documents import printable
 from ringhil.emulator.front.tui.words import flow, folded, in_line
 from ringhil.emulator.trace.recording import RecordedMessage
@@ -24,15 +24,15 @@ def before(message: RecordedMessage, hops: Sequence[FrameOnLink]) -> bytes | Non
     return hops[-2].frame
 
 
-def shown(told: Told, hops: Sequence[FrameOnLink], hop: int | None, width: int) -> Text:
+def shown(item: RecordedItem, hops: Sequence[FrameOnLink], hop: int | None, width: int) -> Text:
     """`hop`: as it was on that link; None: as it is here."""
     text = Text()
-    if not isinstance(told, RecordedMessage):
-        for name, value in details(told).items():
+    if not isinstance(item, RecordedMessage):
+        for name, value in details(item).items():
             text.append(f"{printable(name)}: {in_line(value)}\n")
         return text
     if hop is None:
-        frame, earlier = told.frame, before(told, hops)
+        frame, earlier = item.frame, before(item, hops)
     else:
         frame, earlier = hops[hop].frame, hops[hop - 1].frame if hop else None
     _fields(text, frame, earlier, width)

@@ -11,7 +11,11 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from ringhil.emulator.debug.commands import indented
+from ringhil.emulator.front.tui.desk import Looked
 from ringhil.emulator.front.tui.marks import TimeMark, strongest
+from ringhil.emulator.front.tui.words import folded
+from ringhil.protocol.registers import ControlBit, StatusBit
 
 
 class Pane(VerticalScroll, can_focus=True):
@@ -106,3 +110,28 @@ class TimeLine(Widget):
     def on_click(self, event: Click) -> None:
         """Where the mouse is."""
         self.post_message(self.Asked(event.x * self._last // max(1, self.size.width - 1)))
+
+
+_BITS = {"control": ControlBit, "status": StatusBit}
+
+
+def state(looked: Looked, width: int) -> Text:
+    """Registers, firmware, card; registers that are 0 together."""
+    text = Text()
+
+    def lines(*found: str, style: str = "") -> None:
+        text.append("".join(f"{line}\n" for line in folded(found, width)), style)
+
+    lines("registers", style="bold")
+    registers = looked.registers[looked.gpu]
+    for name, kind in _BITS.items():
+        bits = [bit.name.lower() for bit in kind if registers[name] & bit and bit.name]
+        lines(f" {name} {registers[name]}{': ' if bits else ''}{' '.join(bits)}")
+    others = {name: value for name, value in registers.items() if name not in _BITS}
+    lines(*(f" {name} {value}" for name, value in others.items() if value))
+    lines(f" 0: {', '.join(name for name, value in others.items() if not value)}", style="dim")
+    lines("firmware", style="bold")
+    lines(*indented(looked.firmware or "none, or failed", " "))
+    lines(f"CPU: card {looked.gpu.partition('.')[0]}", style="bold")
+    lines(*indented(looked.card, " "))
+    return text

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from pathlib import Path
 
-from ringhil.emulator.debug.told import Told
+from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 
@@ -20,14 +20,14 @@ class Rows:
         self.count = self.recording.last_number
         self.read = 0
         self.damaged: RecordingError | None = None
-        self._pages: OrderedDict[int, dict[int, Told]] = OrderedDict()
+        self._pages: OrderedDict[int, dict[int, RecordedItem]] = OrderedDict()
 
     def grown(self) -> None:
         """There may be more of them than before."""
         self._pages.pop(self.count // PAGE, None)  # it wasn't full
         self.count = self.recording.last_number
 
-    def get(self, number: int) -> Told | None:
+    def get(self, number: int) -> RecordedItem | None:
         """None: there is none of this number."""
         if not 1 <= number <= self.count:
             return None
@@ -36,7 +36,7 @@ class Rows:
             self._pages.move_to_end(page)
         else:
             try:
-                found = {told.number: told for told in self.recording.all(page * PAGE, page * PAGE + PAGE - 1)}
+                found = {item.number: item for item in self.recording.all(page * PAGE, page * PAGE + PAGE - 1)}
             except RecordingError as error:
                 found, self.damaged = {}, error
             self.read += len(found)

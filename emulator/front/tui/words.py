@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ringhil.emulator.debug.told import Told, decoded, said
+from ringhil.emulator.debug.items import RecordedItem, decoded, said
 from ringhil.emulator.documents import printable
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -30,15 +30,15 @@ class ShownLine(NamedTuple):
         return f"{self.cycle} {self.way} {self.gpu} {self.kind} {self.said}"
 
 
-def line(told: Told, gpus: list[str]) -> ShownLine:
+def line(item: RecordedItem, gpus: list[str]) -> ShownLine:
     """Of a message or event."""
-    gpu = "" if told.cell is None else gpus[told.cell]
-    if isinstance(told, RecordedMessage):
-        kind, found = decoded(told.frame)
-        return ShownLine(told.cycle, _WAY[WAYS[told.way]], gpu, kind, said(found), bool(told.bad))
-    found = told.said
+    gpu = "" if item.cell is None else gpus[item.cell]
+    if isinstance(item, RecordedMessage):
+        kind, found = decoded(item.frame)
+        return ShownLine(item.cycle, _WAY[WAYS[item.way]], gpu, kind, said(found), bool(item.bad))
+    found = item.said
     where = [printable(f"{name} {found[name]}") for name in ("gpu", "link", "card") if name in found]
-    return ShownLine(told.cycle, _EVENT, gpu, told.kind, ", ".join(filter(None, (said(found), *where))), False)
+    return ShownLine(item.cycle, _EVENT, gpu, item.kind, ", ".join(filter(None, (said(found), *where))), False)
 
 
 def in_line(value: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.card_port import CardPort
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
 from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
@@ -49,7 +50,7 @@ class RequestQueue:
 Answered = Generator[Busy | Sent | Until, Reply | None, Reply]
 
 
-class RefusedMemoryError(Exception):
+class RefusedMemoryError(RinghilError):
     """The GPU has no room for what the task can't do without."""
 
 

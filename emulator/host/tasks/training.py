@@ -6,6 +6,7 @@ It isn't told that it shares its GPU: it asks how much memory there is, and is t
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.contexts.command import Command, Reply
 from ringhil.emulator.host.tasks.process import Busy, Program
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
@@ -60,7 +61,7 @@ class Surroundings:
     stepped: Callable[[], None]
 
 
-class TaskFailedError(Exception):
+class TaskFailedError(RinghilError):
     """A GPU has refused what the task can't do without."""
 
 

@@ -7,11 +7,12 @@ from typing import IO, Protocol
 
 import numpy as np
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.protocol import crc
 
 
-class DataError(ValueError):
+class DataError(RinghilError, ValueError):
     """The data can't be read; the message says which and why."""
 
 

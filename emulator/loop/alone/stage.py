@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing, ForeignFirmware, Maker
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
@@ -19,7 +20,7 @@ from ringhil.protocol.registers import REGISTERS, ControlBit
 from ringhil.protocol.wire import Port
 
 
-class NotKept(Exception):
+class NotKept(RinghilError):
     """When, what was found, and what should be: one line."""
 
     def __init__(self, at: int, found: str, wanted: str) -> None:

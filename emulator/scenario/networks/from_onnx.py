@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.scenario.networks.layers import Layer
 
@@ -23,7 +24,7 @@ _FREE = ("Constant", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "
 Sizes = tuple[int, ...]
 
 
-class OnnxError(ValueError):
+class OnnxError(RinghilError, ValueError):
     """The file can't be used; the text is one line that says why."""
 
 

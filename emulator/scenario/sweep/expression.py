@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.scenario.yaml.errors import quoted, shown
 
 MAX_LENGTH = 200  # characters between the braces
@@ -26,7 +27,7 @@ _ALLOWED = "allowed are parameters, whole numbers, + - * // % and brackets"
 _LONGEST_NUMBER = 20  # digits of 64 bits
 
 
-class ExpressionError(ValueError):
+class ExpressionError(RinghilError, ValueError):
     """Text that is no expression, or one that has no value; without a place in the file."""
 
 

@@ -3,10 +3,12 @@
 import difflib
 from collections.abc import Iterable
 
+from ringhil.emulator.errors import RinghilError
+
 _SHOWN_CHARACTERS = 60
 
 
-class ScenarioError(ValueError):
+class ScenarioError(RinghilError, ValueError):
     """A scenario file that can't be used; `str()` is one line: `path:line:column: where, found; allowed`.
 
     `line` and `column` count from 1 and point at the key or value to blame; both are None when the file

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from ringhil.emulator.documents import one_line
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.serial.checks.shown import all_shown, shown
 from ringhil.emulator.serial.checks.tap import Heard, Tap
 from ringhil.emulator.serial.client import TIMEOUT, TRIES, CardClient, CardError, Info, RefusedError
@@ -32,11 +33,11 @@ _FIRST, _FENCES = 0x1000, 0x8000  # ids: those below are a client's
 _IDS = 0x6000
 
 
-class BrokenPromise(Exception):
+class BrokenPromise(RinghilError):
     """What was sent, what was promised, and what came, in one line."""
 
 
-class NotJudged(Exception):
+class NotJudged(RinghilError):
     """Why a rule can't be judged here."""
 
 

@@ -3,16 +3,15 @@
 Units come in segments, by several streams at once: those from this card by the way in, those from other cards by
 their card. A damaged segment is counted and no more. The last segment of a unit is answered: with a result, or with
 a refusal when the queue is full, segments are missing, or the kind of computation is unknown; so are commands
-to contexts, see `commands`.
+to contexts, see `view.unreached`.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.reference.commands import unreached
 from ringhil.emulator.testbench.reference.data import WAYS, Taken
-from ringhil.emulator.testbench.reference.view import NodeView
+from ringhil.emulator.testbench.reference.view import NodeView, unreached
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import AckStatus, Link

@@ -1,9 +1,11 @@
-"""A node as its reference model sees it: straps, registers, what is out of order."""
+"""A node as its reference model sees it: straps, registers, what is out of order, which commands it refuses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ringhil.protocol import registers
+from ringhil.protocol import registers, wire
+from ringhil.protocol.frames import Work
+from ringhil.protocol.wire import AckStatus, Compute
 
 _RESET = {r.name: r.reset for r in registers.REGISTERS if r.access == "rw"}
 
@@ -40,3 +42,28 @@ class NodeView:
     def longest(self) -> int:
         """The largest TTL that leaves (hops)."""
         return self.size + 1
+
+
+COMMANDS = tuple(sorted(kind.code for kind in Compute if kind != Compute.DIGEST))
+_HEAD = wire.COMMAND_FLITS * wire.FLIT_BYTES
+
+
+def unreached(contexts: int, work: Work, data: bytes) -> frozenset[AckStatus]:
+    """Reasons for which a node with so many contexts (0: none) refuses a unit with these bytes; empty if it doesn't.
+
+    Only context 0 is there: what commands do that reach a context is none of this model.
+    """
+    if work.compute == Compute.DIGEST.code:
+        return frozenset()
+    if contexts == 0 or work.compute not in COMMANDS:
+        return frozenset({AckStatus.UNKNOWN_KIND})
+    if len(data) < _HEAD or work.length < _HEAD:
+        return frozenset({AckStatus.INCOMPLETE})
+    creates = work.compute == Compute.CREATE.code
+    if work.context >= contexts:
+        return frozenset({AckStatus.NO_CONTEXT})
+    if work.context != 0:
+        return frozenset() if creates else frozenset({AckStatus.NO_CONTEXT})
+    if creates:
+        return frozenset({AckStatus.EXISTS})
+    return frozenset({AckStatus.FOREIGN}) if any(data[:4]) else frozenset()

@@ -14,9 +14,8 @@ import json
 from hashlib import blake2b
 from pathlib import Path
 
-from ringhil.emulator.trace.export.capture import Progress, written
+from ringhil.emulator.trace.export.capture import Progress, end_of, written
 from ringhil.emulator.trace.export.perfetto import BEGIN, END, INSTANT, PerfettoWriter
-from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.identity import header, identity
 from ringhil.emulator.trace.recorder import RecordingError
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording

@@ -12,6 +12,7 @@ from typing import Any, Self
 from pylibfst import lib
 
 from ringhil.emulator.engine.engine import Engine
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.emulator.trace.waves.disk import check_room, check_whole
 from ringhil.protocol import wire
@@ -21,7 +22,7 @@ _BITS = tuple(wire.LinkBit.codes())
 BESIDE = (".hier",)  # the library keeps the hierarchy beside the file while it works
 
 
-class WaveError(ValueError):
+class WaveError(RinghilError, ValueError):
     """The waveform can't be written; the message says why."""
 
 
@@ -115,3 +116,31 @@ class WaveWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._close()
         self._file.__exit__(kind, error, tb)
+
+
+class WindowWriter(WaveWriter):
+    """A WaveWriter whose file begins at cycle `start`."""
+
+    def __init__(self, path: Path, engine: Engine, cards: Sequence[str], start: int) -> None:
+        self._start = start
+        self._before: dict[int, tuple[int, int]] | None = {}  # by place: data and control before the window
+        super().__init__(path, engine, cards)
+
+    def _time(self, cycle: int) -> None:
+        if self._before is None:
+            super()._time(cycle)
+        elif cycle >= self._start:
+            held, self._before = self._before, None
+            super()._time(self._start)
+            for place, (data, control) in held.items():
+                super()._write(place, data, control, first=True)
+            if cycle > self._start:
+                super()._time(cycle)
+        else:
+            self._now = cycle
+
+    def _write(self, place: int, data: int, control: int, *, first: bool = False) -> None:
+        if self._before is None:
+            super()._write(place, data, control, first=first)
+        else:
+            self._before[place] = data, control

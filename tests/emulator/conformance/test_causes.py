@@ -1,7 +1,6 @@
 """Broken rules are grouped by what is likely behind them; every rule is in one group."""
 
-from ringhil.emulator.conformance.causes import causes
-from ringhil.emulator.conformance.symptom import symptom
+from ringhil.emulator.conformance.causes import causes, symptom
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.coverage import CoverageError, Cross, FunctionalCoverage, Ignore, forwarding, holes
+from ringhil.emulator.coverage import CoverageError, Cross, FunctionalCoverage, Ignore, forwarding, heat
 from ringhil.protocol import registers, wire
 
 from .built import unhurried
@@ -62,9 +62,9 @@ def test_every_combination_is_seen_a_hole_or_ignored(samples: list[tuple[str, st
 def test_rows_of_holes_are_exactly_the_holes(samples: list[tuple[str, str]]) -> None:
     coverage = filled(samples)
     listed = set()
-    for state, ports in holes.rows(coverage, "small"):
-        states = SMALL.axes["state"] if state == holes.ANY else (state,)
-        below = SMALL.axes["port"] if ports == holes.ANY else tuple(ports.split(", "))
+    for state, ports in heat.holes(coverage, "small"):
+        states = SMALL.axes["state"] if state == heat.ANY else (state,)
+        below = SMALL.axes["port"] if ports == heat.ANY else tuple(ports.split(", "))
         listed |= {bins for bins in itertools.product(states, below) if SMALL.ignored(bins) is None}
     assert listed == set(coverage.holes("small"))
 

@@ -15,7 +15,7 @@ from tests.emulator.scenario.samples import unhurried
 
 from ringhil.emulator.debug.changes import fault
 from ringhil.emulator.debug.commands import Commands
-from ringhil.emulator.debug.comparing import first_difference
+from ringhil.emulator.debug.items import first_difference
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import STATES_EVERY
 from ringhil.emulator.debug.replaying import RunReplay
@@ -287,7 +287,7 @@ sharing:
 """
 
 
-def test_where_a_turn_comes_right_behind_a_message_it_makes_no_difference_to_stop_in_between(tmp_path: Path) -> None:
+def test_stopping_between_a_message_and_a_turn_makes_no_difference(tmp_path: Path) -> None:
     """The engine runs a little further than to a message, and so far only when it is stopped there."""
     library = cells_library()
     recorded(tmp_path / "r", SHARED)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.debug.commands import Commands, in_words
+from ringhil.emulator.debug.items import OF_COMMANDS, decoded
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.told import OF_COMMANDS, decoded
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import loads
 from ringhil.protocol import codec

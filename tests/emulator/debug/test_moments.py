@@ -14,11 +14,10 @@ from tests.emulator.loop.test_node_sessions import LIES
 from tests.firmware.c import library
 from tests.firmware.c.boards import after, process, wire
 
-from ringhil.emulator.debug.hardware import hardware
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import Past
-from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.debug.recorder import RunRecorder, hardware
 from ringhil.emulator.debug.replaying import RunReplay, scenario_of
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.debug.checkpoints import NEAR, SPREAD, dispensable, on_the_way
-from ringhil.emulator.debug.hardware import hardware
 from ringhil.emulator.debug.looking import SteppedRun, plain
-from ringhil.emulator.debug.past import Past
+from ringhil.emulator.debug.past import NEAR, SPREAD, Past, dispensable, on_the_way
 from ringhil.emulator.debug.processes import DebugError, Moment, beginning
+from ringhil.emulator.debug.recorder import hardware
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads

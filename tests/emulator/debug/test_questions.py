@@ -13,9 +13,8 @@ import pytest
 from benchmarks.stepping import questions, server
 from tests.command import ringhil
 
-from ringhil.emulator.debug.checkpoints import NEAR, SPREAD
 from ringhil.emulator.debug.commands import Commands, in_words
-from ringhil.emulator.debug.past import Past
+from ringhil.emulator.debug.past import NEAR, SPREAD, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.session import DebugSession

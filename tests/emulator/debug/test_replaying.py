@@ -292,7 +292,7 @@ def test_one_of_an_earlier_version_replays(path: Path, version: int, newer: tupl
     assert (found.difference, found.complete) == (None, True)
 
 
-def test_of_what_breaks_off_before_its_first_message_nothing_is_said_to_be_identical(path: Path) -> None:
+def test_what_breaks_off_before_its_first_message_is_not_called_identical(path: Path) -> None:
     change(path, "UPDATE about SET outcome = NULL")
     change(path, "DELETE FROM messages")
     change(path, "DELETE FROM events")

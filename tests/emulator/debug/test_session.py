@@ -189,9 +189,7 @@ def test_commands_say_where_they_are(session: DebugSession) -> None:
     json.dumps([state, found, commands.do("card a")])
 
 
-def test_without_its_firmware_or_rtl_messages_can_be_stepped_and_states_are_refused(
-    recorded: Path, tmp_path: Path
-) -> None:
+def test_without_its_firmware_or_rtl_there_are_messages_and_no_states(recorded: Path, tmp_path: Path) -> None:
     other = FirmwareChoice(("a.1=x",), {"a.1": Chosen("x", our_program, "")})
     (tmp_path / "r").write_bytes(recorded.read_bytes())
     with closing(sqlite3.connect(tmp_path / "r")) as db, db:

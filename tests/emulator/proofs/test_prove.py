@@ -16,7 +16,8 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import OURS
 from ringhil.emulator.proofs import tools
 from ringhil.emulator.proofs.claims import CLAIMS, COMMON, HDL, chosen
-from ringhil.emulator.proofs.node import ProofReport, ProofVerdict, ProveSettings, State, prove
+from ringhil.emulator.proofs.node import ProveSettings, prove
+from ringhil.emulator.proofs.report import ProofReport, ProofVerdict, State
 
 from .twins import NODES, TWINS, Twin
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.command import refusal, ringhil
-from tests.emulator.campaign.cluster.commands import rows
+from tests.emulator.campaign.dask.commands import rows
 from tests.emulator.campaign.explore.servers import LYING, RING, TWO
 from tests.protocol.c.library import SOURCES, compile_c
 

@@ -6,10 +6,9 @@ from itertools import islice
 
 from tests.emulator.campaign.explore.servers import RING
 
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.result import CaseResult
-from ringhil.emulator.campaign.explore.space import Round, Space
+from ringhil.emulator.campaign.explore.space import Case, Round, Space
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.scenario import loads
 

@@ -13,12 +13,11 @@ from tests.emulator.campaign.explore.servers import RING, warm
 
 from ringhil.emulator.campaign.explore import player
 from ringhil.emulator.campaign.explore.campaign import local, run
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.play import play as really_play
 from ringhil.emulator.campaign.explore.result import CaseResult
-from ringhil.emulator.campaign.explore.space import Space
+from ringhil.emulator.campaign.explore.space import Case, Space
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import TimelineEvent

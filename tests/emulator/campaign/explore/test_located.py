@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringhil.emulator.campaign.explore.located import located
+from ringhil.emulator.campaign.explore.play import located
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, LinkRef, TimelineEvent, loads

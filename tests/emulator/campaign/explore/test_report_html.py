@@ -17,8 +17,7 @@ from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, dra
 from tests.emulator.pages.page import Page, assert_stands_alone
 
 from ringhil.emulator.campaign.explore.plan import Plan
-from ringhil.emulator.campaign.explore.report_cases import replay
-from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, report, write_report
+from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, replay, report, write_report
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.campaign.explore.summary import by_class, joined
@@ -95,7 +94,7 @@ def test_what_is_left_and_what_is_cleared_are_told_apart() -> None:
     assert rows["hang", "left"][2:4] == ["0", "✗ 16"]
 
 
-def test_a_case_that_recovers_from_one_event_and_not_from_the_other_has_no_recovery_time() -> None:
+def test_a_case_that_recovers_from_one_of_two_events_has_no_recovery_time() -> None:
     half = replace(PASSED, verdict="fail", violated="bounded_recovery", recovered=False, recovery=10, bound=1000)
     late = replace(half, recovery=1100)
     cases = [case for case in space(PLAN) if case.cls == "hang"][:2]

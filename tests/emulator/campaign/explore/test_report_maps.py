@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.emulator.campaign.explore.reported import PASSED, campaign, space
 from tests.emulator.campaign.explore.servers import RING, TWO
 
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.report_figures import Figures, gathered
 from ringhil.emulator.campaign.explore.report_maps import (
@@ -25,6 +24,7 @@ from ringhil.emulator.campaign.explore.report_maps import (
 from ringhil.emulator.campaign.explore.report_spread import BINS, Spread, quantile
 from ringhil.emulator.campaign.explore.report_terrain import Terrain, terrain
 from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
+from ringhil.emulator.campaign.explore.space import Case
 
 KINDS = ("dead", "keepalive_loss", "link_cut", "boundary_link_cut", "link_one_way")
 SINGLES = Plan(KINDS, phases=3, lasts=(None,))

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, filled, space
 from tests.emulator.pages.page import Page, assert_stands_alone
 
-from ringhil.emulator.campaign.explore.case import Case, Schedule
 from ringhil.emulator.campaign.explore.query import Wanted, find
-from ringhil.emulator.campaign.explore.report_cases import replay
-from ringhil.emulator.campaign.explore.report_html import report
+from ringhil.emulator.campaign.explore.report_html import replay, report
+from ringhil.emulator.campaign.explore.space import Case, Schedule
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

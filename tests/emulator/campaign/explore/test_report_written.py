@@ -16,7 +16,7 @@ from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, dra
 from tests.emulator.campaign.explore.servers import LYING, RING, library
 from tests.emulator.pages.page import Page, assert_stands_alone
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.report_html import write_report
 from ringhil.emulator.campaign.explore.store import Store

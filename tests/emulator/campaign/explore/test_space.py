@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.emulator.campaign.explore.servers import TWO
 
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.plan import PARTS, Plan
 from ringhil.emulator.campaign.explore.space import Round, Space
 from ringhil.emulator.scenario import FAULTS, dumps, loads

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.campaign.explore.case import Case, Schedule
-from ringhil.emulator.campaign.explore.errors import ExploreError
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.query import Wanted, chosen, find
 from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.campaign.explore.space import Case, Schedule
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
 from ringhil.emulator.scenario import GpuRef, TimelineEvent
 

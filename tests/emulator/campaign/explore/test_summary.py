@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.campaign.explore.compare import compare
+from ringhil.emulator.campaign.explore.query import compare
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Row
 from ringhil.emulator.campaign.explore.summary import by_class, joined, rate_bound

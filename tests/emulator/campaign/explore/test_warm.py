@@ -13,11 +13,10 @@ from tests.emulator.campaign.explore.servers import RING, WORKING, library, warm
 from tests.sampled import sampled
 
 from ringhil.emulator.campaign.explore import settle as settling
-from ringhil.emulator.campaign.explore.case import Case
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import Played, play
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
-from ringhil.emulator.campaign.explore.space import Round, Space
+from ringhil.emulator.campaign.explore.space import Case, Round, Space
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.judge.outcome import Outcome

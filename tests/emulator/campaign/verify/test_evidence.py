@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from tests.emulator.trace.waves.read_back import changes_in
 
-from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.judge import failures
-from ringhil.emulator.campaign.verify.replay import Replay
 from ringhil.emulator.campaign.verify.window import AFTER, LONGEST, SHORTEST, record, window
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.findings import Finding, Name, say
@@ -66,7 +65,7 @@ def test_what_a_process_that_died_has_begun_is_no_part_of_it(tmp_path: Path) -> 
     assert sorted(p.name for p in (begun.parent / "bad").iterdir()) == ["replay.json", "scenario.yaml"]
 
 
-def test_a_folder_is_made_only_when_something_fails_and_stays_where_it_was_before(tmp_path: Path) -> None:
+def test_a_folder_is_made_only_when_something_fails_and_an_old_one_stays(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD)
     assert ringhil(tmp_path, "verify", ".", "--out", "left").returncode == 0
     assert not (tmp_path / "left").exists()

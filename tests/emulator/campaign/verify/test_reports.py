@@ -14,7 +14,7 @@ from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
-from ringhil.emulator.campaign.verify.show import show
+from ringhil.emulator.front.cli.verify_reports import show
 from ringhil.emulator.judge.outcome import VerdictWord
 
 from .strict_junit import check, facts, properties
@@ -157,7 +157,7 @@ def test_github_reads_back_file_line_and_message(text: str, name: str) -> None:
     }
 
 
-def test_variants_that_fail_at_one_line_are_one_annotation_and_there_are_ten_at_most() -> None:
+def test_a_line_has_one_annotation_and_there_are_ten_at_most() -> None:
     def of(variant: int, line: int) -> Verdict:
         failure = Failure("expectation", "count", line)
         return Verdict(Path("s.yaml"), variant, f"n={variant}", (), f"s [{variant}]", "fail", 1, 1, 0.0, (failure,), "")

@@ -31,7 +31,7 @@ def test_each_turn_from_nearby_is_where_it_was(shown: str) -> None:
     _, close = charts(shown)
     first = (len(TURNS) - 48) // 2
     assert f"Turns {first + 1} to {first + 48} of {len(TURNS)};" in shown
-    assert "a.1: 48 turns from nearby" in shown
+    assert "a.1: 48 turns in detail" in shown
     (grey,) = re.findall(r'class="swatch"><rect width="100%" height="100%" fill="(#\w+)"', shown.replace("\n", ""))[:1]
     turns = TURNS[first : first + 48]
     begin, end = turns[0].began * MS, turns[-1].ended * MS
@@ -60,7 +60,7 @@ def test_areas_are_as_large_as_the_time_that_each_had(shown: str) -> None:
     whole, _ = charts(shown)
     where = lanes(whole)
     *areas, _ = whole.iter("path")
-    assert f"of {LAST / 300:,.2f} ms; full height: all" in shown
+    assert f"of each {LAST / 300:,.2f} ms; full height: all" in shown
     for (context, name), area in zip(NAMES.items(), areas, strict=True):
         title = area.find("title")
         assert title is not None

@@ -96,7 +96,7 @@ def test_its_page_says_what_the_terminal_says(small: Path) -> None:
     assert what.endswith(f"{last.capitalize()}.")
 
 
-def test_what_is_not_as_expected_is_told_by_policy_with_the_seed_that_was_asked_for(small: Path) -> None:
+def test_failures_are_listed_by_policy_with_the_seed_that_was_asked_for(small: Path) -> None:
     """A policy that is named twice is played once."""
     small.write_text(f"{SMALL}expect: [{{end: true, switching: {{resident: {{failed: 0}}}}}}]\n")
     wanted = ("--policy", "pipelined", "--policy", "resident", "--policy", "pipelined")

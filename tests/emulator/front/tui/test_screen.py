@@ -10,9 +10,9 @@ from textual.widgets import Static
 
 from ringhil.emulator.debug.commands import NAMES, Commands, in_words
 from ringhil.emulator.debug.condition import parse
+from ringhil.emulator.debug.items import decoded, details
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.told import decoded, details
 from ringhil.emulator.front.tui.asking import CommandLine
 from ringhil.emulator.front.tui.listing import Listing
 from ringhil.emulator.front.tui.panes import Pane, TimeLine

@@ -19,8 +19,7 @@ from tests.protocol.strategies import KINDS, built, quick, valid
 
 from ringhil.emulator.debug.happened import KINDS as KINDS_OF_EVENTS
 from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
-from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER
-from ringhil.emulator.trace.export.pcapng import PcapngWriter
+from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER, PcapngWriter
 from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessage, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import capture, codec, wire
@@ -372,3 +371,17 @@ def test_one_that_breaks_off_is_exported_as_far_as_it_goes(path: Path, tmp_path:
     assert done.returncode == 0
     assert "breaks off; what there is was written" in done.stderr
     assert len((tmp_path / "x.jsonl").read_text().splitlines()) == 501
+
+
+_PACKET = 6
+
+
+@pytest.mark.parametrize("nanoseconds", [0, 0xFFFFFFFF, 1 << 32, (5 << 32) + 7, (1 << 63) - 1])
+def test_a_time_has_64_bits_the_high_half_first(nanoseconds: int) -> None:
+    file = io.BytesIO()
+    writer = PcapngWriter(file, application="x", comment="y", link_type=147)
+    interface = writer.interface("a.0", "a GPU")
+    start = file.tell()
+    writer.packet(interface, nanoseconds, b"frame")
+    kind, _, where, high, low, length, _ = struct.unpack_from("<IIIIIII", file.getvalue(), start)
+    assert (kind, where, high << 32 | low, length) == (_PACKET, interface, nanoseconds, 5)

@@ -21,8 +21,8 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.judge.turn_log import ShownTurn, TurnLog
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.export import write_tracks
+from ringhil.emulator.trace.export.capture import end_of
 from ringhil.emulator.trace.export.perfetto import COUNTER, END, INSTANT, PerfettoWriter
-from ringhil.emulator.trace.export.places import end_of
 from ringhil.emulator.trace.identity import header, identity
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS

@@ -12,7 +12,7 @@ import pytest
 from ringhil.emulator.build.build import cache_dir
 from ringhil.emulator.build.toolchain import find_verilator, plain_environment
 from ringhil.emulator.engine.library import RTL
-from ringhil.emulator.front.cli.rtl_viewers import viewers as command
+from ringhil.emulator.front.cli.rtl import viewers as command
 from ringhil.emulator.trace.waves import WaveError, viewers
 from ringhil.emulator.trace.waves.vcd import convert
 from ringhil.emulator.trace.waves.viewers import gtkwave, surfer

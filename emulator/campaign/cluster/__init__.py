@@ -1,1 +1,0 @@
-"""Campaigns on several machines: Dask workers play, each through a process of its own that was checked before."""

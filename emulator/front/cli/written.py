@@ -1,0 +1,86 @@
+"""Files that a command writes: refused before anything is played where they can't be written, or would take the place
+of what is read or kept; whole in the end, or not there."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import click
+
+from ringhil.emulator.files import AtomicFile, NobodyReadsError, is_stream, reason_of, shown, write_whole
+
+
+def check_apart(kept: Iterable[Path | None], **written: Path | None) -> None:
+    """Raises UsageError when a file `written`, given by option, is one of those that are `kept`."""
+    files = [path for path in kept if path is not None]
+    for option, path in written.items():
+        if path is not None and any(_same(path, file) for file in files):
+            raise click.UsageError(f"--{option} {path}: that would take the place of what is read or kept")
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        # A terminal or a pipe may be read and written at the same time.
+        return one.samefile(other) and one.is_file()
+    except (OSError, ValueError):  # one of them isn't there yet
+        return one.absolute() == other.absolute()
+
+
+def must_be_writable(path: Path | None) -> None:
+    """Raises ClickException."""
+    if path is not None and not is_stream(path) and (path.is_dir() or not os.access(path.parent, os.W_OK)):
+        raise click.ClickException(f"{path}: cannot be written; name a file in a folder that can be written to")
+
+
+def write_page(path: Path, text: str) -> None:
+    """Raises ClickException."""
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
+
+
+class Output:
+    """A file that appears when `write` is called. `wait`: for somebody who reads a FIFO; without it NobodyReadsError is
+    raised. Raises ClickException."""
+
+    def __init__(self, path: Path, *, wait: bool = True) -> None:
+        self._path = path
+        try:
+            self._file = AtomicFile(path, wait=wait)
+        except NobodyReadsError:
+            raise
+        except OSError as error:
+            raise _unwritable(path, error) from None
+
+    def write(self, text: str) -> None:
+        """All of it."""
+        assert self._file.file is not None
+        try:
+            self._file.file.write(text)
+            self._file.commit()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._file.__exit__(kind, error, tb)
+
+
+def append(path: Path, text: str) -> None:
+    """Add to a file that others write to as well. Raises ClickException."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> click.ClickException:
+    return click.ClickException(f"{shown(path)}: cannot be written: {reason_of(error)}")
