@@ -15,9 +15,6 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.firmware_option import option as firmware_option
 from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
-from ringhil.emulator.serial.journal import JournalError
-from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
@@ -33,33 +30,26 @@ _LONGEST = 2000  # letters of a difference; --json has all of them
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool) -> int:
     """Run a recording of `run --record` or `serve --record` again; 0: all is the same, 1: where it first differs."""
-    played: RunReplayed | Replayed
     with explained():
         with building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
-        if Recording.is_one(file):
-            played = run = _run(file, library, firmware_of(firmware))
-            text = None if run.difference is None else run.difference.text
-            clients = f", {_clients(run)}" if run.clients else ""
-            about = f"{run.messages} messages{clients}"
-        else:
-            played = session = _session(file, library, firmware_of(firmware))
-            text = session.difference
-            about = _clients(session)
+        played = _run(file, library, firmware_of(firmware))
     if as_json:
         click.echo(json.dumps(asdict(played)))
-    elif text is not None:
-        say(f"differs: {one_line(text, _LONGEST)}")
+    elif played.difference is not None:
+        say(f"differs: {one_line(played.difference.text, _LONGEST)}")
     else:
         end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
-        say(f"identical: {played.cycles} cycles, {about}; {end}")
+        say(f"identical: {played.cycles} cycles, {played.messages} messages{_clients(played)}; {end}")
         for failure in played.failures:
             say(f"failed: {one_line(failure, _LONGEST)}")
-    return 0 if text is None else 1
+    return 0 if played.difference is None else 1
 
 
-def _clients(played: RunReplayed | Replayed) -> str:
-    return f"{played.clients} client{'' if played.clients == 1 else 's'}, {played.bytes_out} bytes sent"
+def _clients(played: RunReplayed) -> str:
+    if not played.clients:
+        return ""
+    return f", {played.clients} client{'' if played.clients == 1 else 's'}, {played.bytes_out} bytes sent"
 
 
 def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
@@ -73,12 +63,3 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
         if not recording.complete and not recording.last_number:
             raise RecordingError(f"{file}: breaks off before its first message; there is nothing to compare")
         return RunReplay(recording, library, firmware=given).run()
-
-
-def _session(file: Path, library: Library, given: FirmwareChoice) -> Replayed:
-    try:
-        journal = Journalled(file)
-        choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
-        return SessionReplay(file, library, choice, journal, nodes=nodes).run()
-    except JournalError as error:
-        raise click.ClickException(str(error)) from error
