@@ -21,7 +21,7 @@ from ringhil.emulator.groups.desk import GroupAsked, GroupReplied
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.recorded import Differed, Exchanged, LostHardware, recorded_nodes, with_recorded
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.clients import ClientError, ClientRow, ClientsAgain, Cycle, Note, SessionRow
+from ringhil.emulator.serial.server.clients import ClientError, ClientRow, ClientsAgain, Cycle, Note, SessionRow
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.server.observations import NodeLost

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.loop.far import FarFirmware, attach
 from ringhil.emulator.serial.client import CardError, arrived, clock_of, descriptor, line_gone, opened_port
-from ringhil.emulator.serial.speeds import BAUD, BITS
+from ringhil.emulator.serial.line import BAUD, BITS
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareGone
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware

@@ -18,8 +18,8 @@ from ringhil.emulator.documents import shown
 from ringhil.emulator.loop.pump import CHUNK, LOOK, Pump
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.serial.client import LINE_GONE, CardError, descriptor, opened_port
-from ringhil.emulator.serial.reasons import said_by_system
-from ringhil.emulator.serial.speeds import BAUD
+from ringhil.emulator.serial.line import BAUD
+from ringhil.emulator.serial.line.reasons import said_by_system
 from ringhil.emulator.server.node_choice import LostNode, NodeChoice, NodeError, NodeLine, OutsideHardware
 from ringhil.protocol.line import node_loop
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap

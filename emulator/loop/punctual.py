@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.loop.far import Exchange, FarFirmware
-from ringhil.emulator.serial.pacing import Pacing
+from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.foreign import Maker
 from ringhil.protocol.line.firmware_codec import cycle_of

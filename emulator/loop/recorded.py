@@ -11,7 +11,7 @@ from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.loop.loading import is_board
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.clients import Cycle, Hex, SessionRow
+from ringhil.emulator.serial.server.clients import Cycle, Hex, SessionRow
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareGone
 from ringhil.emulator.server.node_choice import NodeChoice, NodeError, RecalledNode

@@ -1,12 +1,22 @@
-"""Words that people type for what a management port knows by number. Each raises ValueError with what is allowed."""
+"""Words that people type and read for what the management protocol knows by number.
+
+The functions `..._of` read what is typed; each raises ValueError with what is allowed. `told`, `counted` and `read_out`
+say what came; `RingCensus` is a census as a client sees it.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from ringhil.emulator.documents import shown
 from ringhil.emulator.scenario.faults import FAULTS, PartKind
 from ringhil.emulator.scenario.names import split_gpu
 from ringhil.emulator.scenario.topology import LinkRef
-from ringhil.protocol import registers
-from ringhil.protocol.line.management import EventKind, LineFault
-from ringhil.protocol.wire import Port
+from ringhil.protocol import codec, registers
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.management import EventKind, Injection, LineFault, Way
+from ringhil.protocol.line.messages import CensusReply, CountEvent, LastCensusReply
+from ringhil.protocol.registers import StatusBit
+from ringhil.protocol.wire import CensusVerdict, Port, Role
 
 EVENTS = {kind.name.lower(): kind for kind in EventKind}
 _MOST = 0xFFFFFFFF
@@ -96,3 +106,102 @@ def event_kinds(names: str) -> int:
             raise ValueError(f"found {name!r}; allowed are {', '.join(EVENTS)}")
         kinds |= EVENTS[name]
     return kinds
+
+
+@dataclass(frozen=True)
+class RingCensus:
+    """`count` of `size` GPUs work: `members`, None where it isn't known who; GPU `entry` counted. `verdict`: ring,
+    single or arms, where the ring is cut between `break_after` and `break_before`. Its first message left in cycle
+    `sent_at`; it was accepted in `cycle`."""
+
+    count: int
+    size: int
+    members: tuple[int, ...] | None
+    verdict: CensusVerdict
+    break_after: int | None
+    break_before: int | None
+    entry: int
+    epoch: int
+    sequence: int
+    sent_at: int
+    cycle: int
+    accepted: int
+    rejected: int
+
+    @classmethod
+    def of(cls, m: CensusReply | LastCensusReply | CountEvent) -> Self:
+        """The census in a message. Raises ValueError for a verdict that nobody knows."""
+        verdict = CensusVerdict.of(m.verdict)
+        cut = verdict is CensusVerdict.ARMS
+        members = tuple(gpu for gpu in range(min(m.size, 64 * len(m.members))) if m.members[gpu // 64] >> gpu % 64 & 1)
+        return cls(
+            m.count,
+            m.size,
+            members if m.members else None,
+            verdict,
+            m.break_after if cut else None,
+            m.break_before if cut else None,
+            m.entry,
+            m.epoch,
+            m.sequence,
+            m.sent_at,
+            m.counted_at,
+            m.accepted,
+            m.rejected,
+        )
+
+
+def told(event: m.Message) -> dict[str, Any]:
+    """`event`, what happened; then its fields. A number that nobody knows stays a number."""
+    match event:
+        case m.CountEvent():
+            return {"event": "count", **_census(event)}
+        case m.RoleEvent():
+            words = {"role": _word(Role, event.role), "holds": bool(event.holds), "epoch": event.epoch}
+            return {"event": "role", "cycle": event.cycle, "gpu": event.gpu, **words}
+        case m.FaultEvent():
+            fault, done = _word(LineFault, event.fault), _word(Injection, event.injection)
+            words = {"fault": fault, "injection": done, "value": event.value}
+            return {"event": "fault", "cycle": event.cycle, "gpu": event.gpu, **words}
+        case m.FrameEvent():
+            place = {"cycle": event.cycle, "gpu": event.gpu, "way": _word(Way, event.way), "port": event.port}
+            return {"event": "frame", **place, "bad": bool(event.bad), **_frame(event.frame)}
+        case m.MissedEvent():
+            return {"event": "missed", "events": event.events}
+        case _:
+            return {"event": type(event).__name__}
+
+
+def counted(found: RingCensus) -> str:
+    """A census in words."""
+    members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
+    cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
+    return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.cycle})"
+
+
+def read_out(register: str, value: int) -> str:
+    """A register's value, as it is printed; of the status its bits too."""
+    words = f"  {StatusBit.show(value)}" if register == "status" else ""
+    return f"{register:18}0x{value:08x} {value:10}{words}"
+
+
+def _census(event: m.CountEvent) -> dict[str, Any]:
+    try:
+        return asdict(RingCensus.of(event))
+    except ValueError:  # of its verdict
+        return {name: getattr(event, name) for name in event.__slots__ if name != "id"}
+
+
+def _frame(data: bytes) -> dict[str, Any]:
+    try:
+        frame = codec.decode(data, check=False)
+    except codec.FrameError as error:
+        return {"frame": data.hex(), "error": str(error)}
+    return {"kind": type(frame).__name__.lower(), "frame": data.hex()}
+
+
+def _word(words: "type[Role] | type[Injection] | type[LineFault] | type[Way]", code: int) -> str | int:
+    try:
+        return str(words.of(code))
+    except ValueError:
+        return code

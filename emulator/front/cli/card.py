@@ -16,27 +16,28 @@ from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.seconds import Seconds
 from ringhil.emulator.front.cli.terminal import output, say
 from ringhil.emulator.front.cli.whole import WholeNumber
-from ringhil.emulator.serial import comparing
-from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, opened_port
-from ringhil.emulator.serial.lines import ListenError
-from ringhil.emulator.serial.listening import ALLOWED, opened
-from ringhil.emulator.serial.may_differ import MAY_DIFFER
-from ringhil.emulator.serial.recording import SessionWriter
-from ringhil.emulator.serial.relay import Relay
-from ringhil.emulator.serial.session import SessionError, load_session
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
-from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.urls import emulated_url
+from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, comparing, opened_port
+from ringhil.emulator.serial.client.comparing import MAY_DIFFER
+from ringhil.emulator.serial.handlers import emulated_url
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.server.lines import ListenError
+from ringhil.emulator.serial.server.listening import ALLOWED, opened
+from ringhil.emulator.serial.server.relay import Relay
+from ringhil.emulator.serial.session.format import SessionError, load_session
+from ringhil.emulator.serial.session.recording import SessionWriter
 from ringhil.emulator.serial.words import (
     EVENTS,
     bytes_of,
+    counted,
     event_kinds,
     fault_of,
     gpu_of,
     number_of,
     place_of,
     port_of,
+    read_out,
     register_of,
+    told,
 )
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault

@@ -14,8 +14,8 @@ from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import CardError, opened_port
-from ringhil.emulator.serial.recording import RecordedLine
-from ringhil.emulator.serial.session import SessionError
+from ringhil.emulator.serial.session.format import SessionError
+from ringhil.emulator.serial.session.recording import RecordedLine
 
 _WORDS = {Kept.PASS: "ok", Kept.FAIL: "FAIL", Kept.NOT_JUDGED: "-"}
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import click
 
 from ringhil.emulator.front.cli.terminal import say
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.node_choice import did_otherwise
 from ringhil.emulator.server.observations import NodeLost

@@ -13,9 +13,9 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.loop.bridge.bridge import Bridge
 from ringhil.emulator.loop.bridge.library import bridge_library
 from ringhil.emulator.loop.bridge.serving import serve
-from ringhil.emulator.serial.lines import ListenError
-from ringhil.emulator.serial.listening import ALLOWED, opened
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.server.lines import ListenError
+from ringhil.emulator.serial.server.listening import ALLOWED, opened
 
 
 @click.command("bridge")

@@ -28,11 +28,11 @@ from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.nvml.serving import nvml_listener, samples_every
 from ringhil.emulator.scenario import load
-from ringhil.emulator.serial.clients import Note
-from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
-from ringhil.emulator.serial.listening import ALLOWED, opened
-from ringhil.emulator.serial.serving import Serving
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.server.clients import Note
+from ringhil.emulator.serial.server.lines import ClientLine, ListenError, TcpListener
+from ringhil.emulator.serial.server.listening import ALLOWED, opened
+from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice

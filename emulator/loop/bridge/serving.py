@@ -4,7 +4,7 @@ import select
 from collections.abc import Callable, Sequence
 
 from ringhil.emulator.loop.bridge.bridge import Bridge
-from ringhil.emulator.serial.lines import ClientLine, TcpListener
+from ringhil.emulator.serial.server.lines import ClientLine, TcpListener
 
 _WAIT = 0.2  # seconds
 

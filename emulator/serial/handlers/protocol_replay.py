@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from serial import PortNotOpenError, SerialBase, SerialException
 
-from ringhil.emulator.serial.replayed import RecordedCard
-from ringhil.emulator.serial.session import load_session
-from ringhil.emulator.serial.urls import path_in
+from ringhil.emulator.serial.handlers import path_in
+from ringhil.emulator.serial.session.format import load_session
+from ringhil.emulator.serial.session.replayed import RecordedCard
 
 _log = logging.getLogger(__name__)
 

@@ -24,11 +24,12 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient, CardError
-from ringhil.emulator.serial.clients import Note, NotedPort
-from ringhil.emulator.serial.lines import Pty, TcpListener
-from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ROOM, ManagementPort
-from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.serial.port.managed_card import ManagedCard
+from ringhil.emulator.serial.port.port import ROOM, ManagementPort
+from ringhil.emulator.serial.server.clients import Note, NotedPort
+from ringhil.emulator.serial.server.lines import TcpListener
+from ringhil.emulator.serial.server.listening import Pty
+from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError

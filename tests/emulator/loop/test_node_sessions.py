@@ -33,7 +33,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.nodes import OpenNodes
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient
-from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.protocol.line import node_loop

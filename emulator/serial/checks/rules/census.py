@@ -2,11 +2,9 @@
 
 from ringhil.emulator.serial.checks.bench import PAUSES, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
-from ringhil.emulator.serial.checks.tap import Heard
+from ringhil.emulator.serial.checks.tap import Heard, all_shown, shown
 from ringhil.emulator.serial.client import TRIES
-from ringhil.emulator.serial.counted import RingCensus
-from ringhil.emulator.serial.telling import counted
+from ringhil.emulator.serial.words import RingCensus, counted
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap

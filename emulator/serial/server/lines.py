@@ -1,0 +1,116 @@
+"""A client's line, and TCP connections as such lines: a few calls that never wait."""
+
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Self
+
+from ringhil.emulator.serial.line.reasons import said_by_system
+
+CHUNK = 1 << 16  # bytes read at a time
+
+
+class ListenError(Exception):
+    """A port can't be opened; one line says which, and why."""
+
+
+class ClientLine(ABC):
+    """One client's line. `fileno`: to wait for."""
+
+    name: str
+    speed: int | None = None  # of its own wires, in baud; None: bytes take no time
+
+    lasting = False  # nobody comes in its place once it is gone
+
+    @property
+    def baud(self) -> int | None:
+        """The speed that the client has set; None: its kind of line has none, or it isn't known."""
+        return None
+
+    @abstractmethod
+    def fileno(self) -> int:
+        """The descriptor."""
+
+    @abstractmethod
+    def read(self, most: int = CHUNK) -> bytes | None:
+        """What has come, up to `most` bytes, at once; None: the client has gone."""
+
+    @abstractmethod
+    def write(self, data: bytes) -> int | None:
+        """Bytes that could be written at once; None: the client has gone."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it."""
+
+
+class Connection(ClientLine):
+    """A client's TCP connection."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        self._peer = peer
+        peer.setblocking(False)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.name = "{}:{}".format(*peer.getpeername()[:2])
+
+    def fileno(self) -> int:
+        return self._peer.fileno()
+
+    def read(self, most: int = CHUNK) -> bytes | None:
+        try:
+            return self._peer.recv(most) or None
+        except BlockingIOError:
+            return b""
+        except OSError:
+            return None
+
+    def write(self, data: bytes) -> int | None:
+        try:
+            return self._peer.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        self._peer.close()
+
+
+class TcpListener:
+    """Takes connections at HOST:PORT, port 0 any free one; `name` is the URL to open. What comes is a `kind`."""
+
+    def __init__(
+        self, host: str, port: int, scheme: str = "socket", kind: Callable[[socket.socket], ClientLine] = Connection
+    ) -> None:
+        self._kind = kind
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family, reuse_port=False)
+        except OSError as error:
+            written = "tcp" if scheme == "socket" else scheme
+            why = said_by_system(error) or error
+            raise ListenError(f"{written}://{host}:{port}: cannot be opened: {why}") from error
+        self._socket.setblocking(False)
+        found, number = self._socket.getsockname()[:2]
+        self.name = f"{scheme}://{f'[{found}]' if ':' in found else found}:{number}"
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._socket.fileno()
+
+    def accept(self) -> ClientLine | None:
+        """The next client that waits."""
+        try:
+            return self._kind(self._socket.accept()[0])
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        """No more clients."""
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
