@@ -7,8 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from ringhil.emulator.files import reason_of
-from ringhil.emulator.nvml.errors import SocketError
-from ringhil.emulator.nvml.messages import LONGEST_TEXT, VERSION, MessageFault, NvmlAnswer, NvmlTopic, Question, Status
+from ringhil.emulator.nvml.messages import (
+    LONGEST_TEXT,
+    VERSION,
+    MessageFault,
+    NvmlAnswer,
+    NvmlTopic,
+    Question,
+    SocketError,
+    Status,
+)
 
 _PATIENCE = 20.0  # seconds
 _LONGEST = 4096

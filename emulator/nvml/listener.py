@@ -10,9 +10,11 @@ from pathlib import Path
 
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.nvml.answers import NvmlAnswers
-from ringhil.emulator.nvml.errors import SocketError
-from ringhil.emulator.nvml.messages import REQUEST_SIZE, MessageFault, Question
+from ringhil.emulator.nvml.messages import REQUEST_SIZE, MessageFault, Question, SocketError
 from ringhil.emulator.nvml.peer import PeerProcess, peer_of, received, tell_senders
+from ringhil.emulator.nvml.usage import PERIOD, UsageSampler
+from ringhil.emulator.nvml.views import views_of
+from ringhil.emulator.server import LiveServer
 
 MOST_CLIENTS = 256
 MOST_OF_ONE = 16  # of one process
@@ -153,3 +155,21 @@ def _clear(path: Path) -> None:
                 path.unlink()
             else:
                 raise SocketError(f"{path}: somebody listens there already")
+
+
+_SAMPLES = 6  # in a second of a ring that is paced
+_LEAST = 1000  # cycles between two
+
+
+def samples_every(clock: int | None) -> int:
+    """Cycles between two samples. `clock`: cycles of the ring in a second, None: as fast as it can."""
+    return PERIOD if clock is None else max(_LEAST, clock // _SAMPLES)
+
+
+def nvml_listener(path: Path, server: LiveServer, period: int) -> NvmlListener:
+    """For `server`, which has not started yet; `period`: cycles between two samples. Raises SocketError."""
+    views = views_of(server)
+    usage = UsageSampler(server, views, period)
+    listener = NvmlListener(path, NvmlAnswers(server, views, usage))
+    usage.on_sample = listener.sampled
+    return listener

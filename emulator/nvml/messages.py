@@ -18,6 +18,10 @@ REQUEST_SIZE = _REQUEST.size
 LONGEST_TEXT = 95  # bytes of a request's
 
 
+class SocketError(Exception):
+    """The socket can't be made, or nobody answers there; one line says which, and why."""
+
+
 class MessageFault(ValueError):
     """That is no request."""
 

@@ -11,6 +11,7 @@ from ringhil.emulator.host.sharing.group import GroupMember, ProcessGroup
 from ringhil.emulator.host.sharing.groups import GroupTree
 from ringhil.emulator.host.sharing.guests import Guests
 from ringhil.emulator.nvml.peer import PeerProcess, began, lineage, owner
+from ringhil.emulator.server import LiveServer
 
 Place = tuple[int, int]  # card and GPU, by number
 
@@ -129,3 +130,8 @@ class Views(Guests):
     def _pid(self, name: str) -> int:
         standing = [peer.pid for peer in self._standing.get(name, []) if peer.there]
         return standing[-1] if standing else self._applications[name].pid
+
+
+def views_of(server: LiveServer) -> Views:
+    """Of its applications, and of the groups in which they are."""
+    return Views(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})

@@ -1,7 +1,7 @@
 """Words that people type and read for what the management protocol knows by number.
 
-The functions `..._of` read what is typed; each raises ValueError with what is allowed. `told`, `counted` and `read_out`
-say what came; `RingCensus` is a census as a client sees it.
+The functions `..._of` read what is typed; each raises ValueError with what is allowed. `event_document`,
+`census_text` and `register_text` say what came; `RingCensus` is a census as a client sees it.
 """
 
 from dataclasses import asdict, dataclass
@@ -151,7 +151,7 @@ class RingCensus:
         )
 
 
-def told(event: m.Message) -> dict[str, Any]:
+def event_document(event: m.Message) -> dict[str, Any]:
     """`event`, what happened; then its fields. A number that nobody knows stays a number."""
     match event:
         case m.CountEvent():
@@ -172,14 +172,14 @@ def told(event: m.Message) -> dict[str, Any]:
             return {"event": type(event).__name__}
 
 
-def counted(found: RingCensus) -> str:
+def census_text(found: RingCensus) -> str:
     """A census in words."""
     members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
     cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
     return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.cycle})"
 
 
-def read_out(register: str, value: int) -> str:
+def register_text(register: str, value: int) -> str:
     """A register's value, as it is printed; of the status its bits too."""
     words = f"  {StatusBit.show(value)}" if register == "status" else ""
     return f"{register:18}0x{value:08x} {value:10}{words}"

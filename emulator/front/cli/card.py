@@ -28,16 +28,16 @@ from ringhil.emulator.serial.session.recording import SessionWriter
 from ringhil.emulator.serial.words import (
     EVENTS,
     bytes_of,
-    counted,
+    census_text,
+    event_document,
     event_kinds,
     fault_of,
     gpu_of,
     number_of,
     place_of,
     port_of,
-    read_out,
     register_of,
-    told,
+    register_text,
 )
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
@@ -143,7 +143,7 @@ def census(context: click.Context, last: bool, as_json: bool) -> None:
     with _open(context) as card:
         found = card.last_census() if last else card.census()
         name = card.info.name
-    click.echo(json.dumps({"card": name, **asdict(found)}) if as_json else counted(found))
+    click.echo(json.dumps({"card": name, **asdict(found)}) if as_json else census_text(found))
 
 
 @command.command("read")
@@ -162,7 +162,7 @@ def read(context: click.Context, gpu: str, register: str | None, as_json: bool) 
         click.echo(json.dumps(found))
         return
     for name, value in found.items():
-        click.echo(read_out(name, value))
+        click.echo(register_text(name, value))
 
 
 @command.command("write")
@@ -215,7 +215,7 @@ def watch(context: click.Context, events: int, number: int | None, seconds: floa
     with _open(context) as card:
         card.subscribe(events)
         for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
-            document = told(event)
+            document = event_document(event)
             line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())
             say(line)
             if n == number:

@@ -8,7 +8,7 @@ import click
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.campaign.cluster.errors import ClusterError
 from ringhil.emulator.host.workload import DataError
-from ringhil.emulator.nvml.errors import SocketError
+from ringhil.emulator.nvml.messages import SocketError
 from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.emulator.server.node_choice import NodeError

@@ -14,8 +14,8 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.front.cli.given_path import GivenPath
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.nvml.client import NvmlClient, unheard
-from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.library import library
+from ringhil.emulator.nvml.messages import SocketError
 
 _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child then
 

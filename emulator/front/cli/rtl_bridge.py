@@ -10,9 +10,8 @@ import click
 from ringhil.emulator.build.node_rtl import NODE, OURS
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.loop.bridge.bridge import Bridge
+from ringhil.emulator.loop.bridge.bridge import Bridge, serve
 from ringhil.emulator.loop.bridge.library import bridge_library
-from ringhil.emulator.loop.bridge.serving import serve
 from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.serial.server.lines import ListenError
 from ringhil.emulator.serial.server.listening import ALLOWED, opened

@@ -26,7 +26,7 @@ from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mou
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
-from ringhil.emulator.nvml.serving import nvml_listener, samples_every
+from ringhil.emulator.nvml.listener import nvml_listener, samples_every
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.serial.server.clients import Note
@@ -143,7 +143,7 @@ def command(
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
         if monitoring is not None:
             stack.callback(monitoring.close)
-            serving.also(monitoring.fileno(), monitoring.attend)
+            serving.add_reader(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
         desk: GroupDesk | None = None
         mount: GroupMount | None = None
@@ -205,7 +205,7 @@ def _mounted(
         mount = GroupMount(run.server.process_groups, desk, folder)
     stack.callback(mount.close)
     stack.callback(desk.close)  # before the directory goes: nobody may wait in it
-    serving.attend(desk.fileno(), desk.attend)
+    serving.add_reader(desk.fileno(), desk.attend)
     return desk, mount
 
 

@@ -16,16 +16,16 @@ from ringhil.emulator.serial.words import (
     RingCensus,
     address_of,
     bytes_of,
-    counted,
+    census_text,
+    event_document,
     event_kinds,
     fault_of,
     gpu_of,
     number_of,
     place_of,
     port_of,
-    read_out,
     register_of,
-    told,
+    register_text,
 )
 from ringhil.protocol import registers
 from ringhil.protocol.line import messages as m
@@ -112,7 +112,7 @@ class Terminal:
     def follow(self, kinds: int, event: m.Message) -> None:
         """Something has happened."""
         if self.present and self.watched & kinds:
-            self._print(" ".join(f"{key}={value}" for key, value in told(event).items()))
+            self._print(" ".join(f"{key}={value}" for key, value in event_document(event).items()))
 
     def _leave(self, *, between: bool) -> bytes:
         """Nobody types any more; what was held back."""
@@ -211,7 +211,7 @@ class Terminal:
     def _read(self, gpu: int, name: str) -> None:
         def show(reply: m.Message) -> None:
             assert isinstance(reply, m.ReadReply)
-            self._write(read_out(register_of(name), reply.value))
+            self._write(register_text(register_of(name), reply.value))
 
         self._ask(m.ReadRequest(0, gpu, address_of(name)), show)
 
@@ -229,7 +229,7 @@ def _words(reply: m.Message) -> str:
         case m.HelloReply():
             return f"card {reply.name.decode(errors='replace')}, {reply.gpus} GPUs, cycle {reply.now}"
         case m.CensusReply() | m.LastCensusReply():
-            return counted(RingCensus.of(reply))
+            return census_text(RingCensus.of(reply))
         case m.RefusedReply():
             return reply.text.decode(errors="replace")
         case m.TimeReply():

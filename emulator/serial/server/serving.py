@@ -61,7 +61,7 @@ class Serving:
         self._cards = [ManagedCard(run.server, number) for number in range(len(run.server.wiring.cards))]
         self._clients: dict[int, _Client] = {}
         self._listeners: dict[int, tuple[TcpListener, ManagedCard]] = {}
-        self._others: dict[int, Callable[[], None]] = {}
+        self._readers: dict[int, Callable[[], None]] = {}
         self._selector = selectors.DefaultSelector()
         self._behind = False
         self._slice = self._most = _SLICE if clock is None else _PACED_SLICE
@@ -72,9 +72,9 @@ class Serving:
         self._listeners[listener.fileno()] = (listener, self._cards[card])
         self._selector.register(listener.fileno(), selectors.EVENT_READ)
 
-    def attend(self, descriptor: int, act: Callable[[], None]) -> None:
-        """Have something done between two cycles whenever a descriptor can be read."""
-        self._others[descriptor] = act
+    def add_reader(self, descriptor: int, read: Callable[[], None]) -> None:
+        """Call `read`, which does not wait, between two cycles whenever a descriptor can be read."""
+        self._readers[descriptor] = read
         self._selector.register(descriptor, selectors.EVENT_READ)
 
     def add(self, card: int, line: ClientLine) -> None:
@@ -98,11 +98,6 @@ class Serving:
             return Wire(port, faults, now, byte=byte_time(clock, baud), seed=seed)
         return BitTrueWire(port, faults, now, self._uart, clock=clock, baud=baud, set_baud=lambda: line.baud, seed=seed)
 
-    def also(self, descriptor: int, attend: Callable[[], None]) -> None:
-        """Have somebody else attended to whenever a descriptor can be read from: `attend` doesn't wait."""
-        self._others[descriptor] = attend
-        self._selector.register(descriptor, selectors.EVENT_READ)
-
     def serve(self, until: Callable[[], bool]) -> None:
         """Go on until somebody says so."""
         if self._pacing is not None:
@@ -117,7 +112,7 @@ class Serving:
     @property
     def deserted(self) -> bool:
         """Nobody is there, and nobody can come."""
-        return not self._clients and not self._listeners and not self._others
+        return not self._clients and not self._listeners and not self._readers
 
     def close(self) -> None:
         """Close all lines and listeners, once or twice."""
@@ -155,8 +150,8 @@ class Serving:
             if key.fd in self._listeners:
                 self._accept(*self._listeners[key.fd])
                 continue
-            if key.fd in self._others:
-                self._others[key.fd]()
+            if key.fd in self._readers:
+                self._readers[key.fd]()
                 continue
             client = self._clients[key.fd]
             data = client.line.read(max(1, min(client.wire.room, _BITE)))

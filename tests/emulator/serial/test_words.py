@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.serial.words import address_of, register_of, told
+from ringhil.emulator.serial.words import address_of, event_document, register_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.registers import REGISTERS, Register
@@ -48,7 +48,7 @@ EVENTS = (m.CountEvent, m.RoleEvent, m.FaultEvent, m.FrameEvent, m.MissedEvent)
 
 def test_a_census_of_an_unknown_verdict_is_told_as_it_came() -> None:
     event = m.CountEvent(0, 1, 2, 0, 4, 4, 200, 0, 0, 70, 90, 3, 1, (15,))
-    document = told(event)
+    document = event_document(event)
     assert document["event"] == "count"
     assert (document["verdict"], document["count"], document["counted_at"]) == (200, 4, 90)
 
@@ -61,4 +61,4 @@ def test_any_event_of_a_card_is_a_document(kind: type[m.Message], data: st.DataO
         event = decode(bytes([kind.TYPE, 0, 0]) + body)
     except MessageError:
         return
-    assert json.dumps(told(event))
+    assert json.dumps(event_document(event))

@@ -14,7 +14,7 @@ from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
 from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, SilentError, address_of
 from ringhil.emulator.serial.handlers.protocol_emulated import EmulatedLine
 from ringhil.emulator.serial.port import port
-from ringhil.emulator.serial.words import told
+from ringhil.emulator.serial.words import event_document
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line.codec import encode
@@ -152,7 +152,7 @@ def test_faults_change_the_count_and_are_told(card: CardClient) -> None:
     card.fault(LineFault.DEAD, 4)
     card.fault(LineFault.LINK_CUT, 1)
     card.fault(LineFault.LINK_DELAY, 3, value=5)
-    events = [told(event) for event in card.events(0.02)]
+    events = [event_document(event) for event in card.events(0.02)]
     faults = [(e["fault"], e["gpu"], e["injection"], e["value"]) for e in events if e["event"] == "fault"]
     assert faults == [("dead", 4, "set", 0), ("link_cut", 1, "set", 0), ("link_delay", 3, "set", 5)]
     last = [e for e in events if e["event"] == "count"][-1]
@@ -173,7 +173,7 @@ def test_events_are_those_of_the_card(card: CardClient) -> None:
     at = behind(card).now
     server = behind(card).run.server
     server.strike([TimelineEvent(at, EventAction.FAULT, "dead", GpuRef(name, 1), None, 0) for name in "ba"])
-    assert [(e["event"], e["gpu"]) for e in map(told, card.events(0.001))] == [("fault", 1)]
+    assert [(e["event"], e["gpu"]) for e in map(event_document, card.events(0.001))] == [("fault", 1)]
 
 
 def test_an_answer_to_an_earlier_request_is_not_taken_for_this_one(card: CardClient) -> None:
@@ -195,7 +195,7 @@ def test_the_url_may_say_the_seed(url: str) -> None:
 def test_roles_are_told_when_the_entry_gpu_fails(card: CardClient) -> None:
     card.subscribe(EventKind.ROLES)
     card.fault(LineFault.DEAD, 0)
-    roles = [told(event) for event in card.events(0.1)]
+    roles = [event_document(event) for event in card.events(0.1)]
     elected = [(e["gpu"], e["role"]) for e in roles if e["holds"]]
     assert elected == [(1, "entry")]
     assert card.census().members == (1, 2, 3, 4, 5)
@@ -213,7 +213,7 @@ def test_a_frame_is_sent_into_the_ring_and_seen_where_it_goes(card: CardClient) 
     card.subscribe(EventKind.FRAMES)
     frame = codec.encode(Keepalive(0, 0, 8, 5, 1, 77, 1, 0, 2, 0, 3, 0, 500, 0, 0, 0))
     card.send(2, Port.CW, frame)
-    seen = [told(event) for event in card.events(0.001)]
+    seen = [event_document(event) for event in card.events(0.001)]
     ours = [(e["way"], e["gpu"]) for e in seen if e["event"] == "frame" and e["frame"][16:32] == frame[8:16].hex()]
     assert ours == [("from_firmware", 2), ("to_firmware", 5)]
 
