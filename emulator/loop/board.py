@@ -42,7 +42,7 @@ class Board:
         return descriptor(self._line) is not None
 
     def exchange(self, request: bytes) -> bytes:
-        """There and back. Raises FirmwareGone."""
+        """Sends a request and returns the board's answer. Raises FirmwareGone."""
         try:
             answer = self._exchanged(request)
         except FirmwareGone:
@@ -74,9 +74,9 @@ class Board:
         raise FirmwareGone(f"no answer, asked {TRIES} times{said}")
 
     def close(self) -> None:
-        """Give the port back."""
+        """Closes the port."""
         self._line.close()
 
     def made(self, boot: Boot) -> Firmware:
-        """Its firmware, which boots."""
+        """Returns its firmware, which boots."""
         return FarFirmware(self.exchange, boot)

@@ -39,7 +39,7 @@ class RegistersKept:
         self._holds = {place: held for place, held in self._holds.items() if place[0] != seen.cell}
 
     def failures(self) -> Iterator[str]:
-        """Each register that says otherwise."""
+        """Returns each register that says otherwise."""
         for (cell, role), held in sorted(self._holds.items()):
             card, gpu = self._run.server.wiring.place(cell)
             name = GpuRef(self._run.server.wiring.cards[card].name, gpu)
@@ -53,7 +53,7 @@ class RegistersKept:
 
 
 class FirmwareVerdict(StrEnum):
-    """What became of a promise."""
+    """Says what became of a promise."""
 
     KEPT = "kept"
     BROKEN = "broken"
@@ -72,8 +72,8 @@ class FirmwareFinding:
 
 
 def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[FirmwareFinding]:
-    """Each of these promises, played. Raises FirmwareMissing when there is no board any more: of those that are left
-    nobody can tell."""
+    """Plays these promises, and returns a finding of each. Raises FirmwareMissing when the board has gone, so that the
+    rest can't be judged."""
     for rule in rules:
         promise = PROMISES[rule]
         if chosen.board is not None and not isinstance(promise, LonePromise) and promise.where == ALL:
@@ -88,7 +88,7 @@ def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[
 
 
 def not_judged(rules: Sequence[str], why: str) -> list[FirmwareFinding]:
-    """The same of promises that can't be played."""
+    """Returns findings of promises that can't be played, for this reason."""
     return [FirmwareFinding(rule, PROMISES[rule].says, FirmwareVerdict.NOT_JUDGED, (why,)) for rule in rules]
 
 

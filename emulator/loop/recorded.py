@@ -58,7 +58,7 @@ class _Header(Protocol):
 
 
 class OutsideRows(Protocol):
-    """A recording of what boards and hardware outside did."""
+    """Is a recording of what boards and hardware outside did."""
 
     @property
     def header(self) -> _Header: ...
@@ -79,7 +79,7 @@ class RecordedBoard:
         return next(self._rows, (0, None))
 
     def exchange(self, request: bytes) -> bytes:
-        """The recorded answer. Raises FirmwareGone, also where the recording says nothing, or something else."""
+        """Returns the recorded answer. Raises FirmwareGone, also where the recording has none, or another request."""
         if self.difference is not None:  # the first one is told
             raise FirmwareGone(self.difference, recorded=True)
         number, row = self._next()
@@ -98,11 +98,11 @@ class RecordedBoard:
         return bytes.fromhex(row.answered)
 
     def made(self, boot: Boot) -> Firmware:
-        """Its firmware, which boots."""
+        """Returns its firmware, which boots."""
         return FarFirmware(self.exchange, boot)
 
     def close(self) -> None:
-        """The run is over: everything must have been asked."""
+        """Checks at the end of the run that everything was asked."""
         number, row = self._next()
         if row is not None and self.difference is None:
             self.difference = f"line {number}: {self._where}: is not asked {in_words(bytes.fromhex(row.asked))}"
@@ -141,7 +141,7 @@ def recorded_nodes(recorded: OutsideRows) -> NodeChoice:
 
 
 def _cycle_in(request: bytes) -> int | None:
-    """When it is asked, where the message says so."""
+    """Returns the cycle in which a request is made, where the message says so."""
     try:
         return getattr(decode(request), "now", None)
     except MessageError:
@@ -149,7 +149,7 @@ def _cycle_in(request: bytes) -> int | None:
 
 
 def in_words(message: bytes) -> str:
-    """A message of the firmware loop, for a line."""
+    """Returns a message of the firmware loop in words."""
     try:
         return str(decode(message))
     except MessageError:

@@ -1,4 +1,4 @@
-"""Who uses contexts of GPUs, and what each process is told: all, or what it was given (S2)."""
+"""Says who uses contexts of GPUs, and what each process may see: all, or what it was given (S2)."""
 
 import errno
 import os
@@ -71,11 +71,11 @@ class Views(Guests):
         tree.guests = self
 
     def users(self) -> Sequence[ContextUser]:
-        """Who uses a context."""
+        """Returns who uses a context."""
         return [ContextUser(self._pid(name), name, place) for name, place in self._places.items()]
 
     def view_of(self, peer: PeerProcess) -> GpuView:
-        """What that process is told."""
+        """Returns what that process may see."""
         where = self._where(peer)
         if isinstance(where, GroupMember):
             place = self._places[where.name]
@@ -124,7 +124,7 @@ class Views(Guests):
         self._members[pid] = joined
 
     def _forget(self) -> None:
-        """Those that have ended."""
+        """Forgets processes that have ended."""
         self._members = {pid: joined for pid, joined in self._members.items() if began(pid) == joined.began}
 
     def _pid(self, name: str) -> int:
@@ -133,5 +133,5 @@ class Views(Guests):
 
 
 def views_of(server: LiveServer) -> Views:
-    """Of its applications, and of the groups in which they are."""
+    """Returns the views of a server's applications, and of the groups in which they are."""
     return Views(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})

@@ -24,7 +24,7 @@ _REGISTERS = {register.address: register.name for register in registers.REGISTER
 
 
 def number_of(text: str) -> int:
-    """A number of 32 bits."""
+    """Returns a number of 32 bits."""
     try:
         number = int(text, 0)
     except ValueError:
@@ -35,7 +35,7 @@ def number_of(text: str) -> int:
 
 
 def address_of(register: str | int) -> int:
-    """Address of a register, by its name, or as a number, in digits too."""
+    """Returns the address of a register, which is given by its name, or by a number or its digits."""
     if isinstance(register, int):
         return register
     if register[:1].isdigit():
@@ -53,7 +53,7 @@ def register_of(text: str) -> str:
 
 
 def bytes_of(text: str) -> bytes:
-    """Bytes in hexadecimal."""
+    """Returns bytes that are written in hexadecimal."""
     try:
         return bytes.fromhex(text)
     except ValueError:
@@ -61,7 +61,7 @@ def bytes_of(text: str) -> bytes:
 
 
 def port_of(text: str) -> Port:
-    """A port of a mailbox."""
+    """Returns a port of a mailbox."""
     try:
         return Port.parse(text)
     except ValueError:
@@ -69,7 +69,7 @@ def port_of(text: str) -> Port:
 
 
 def fault_of(text: str) -> LineFault:
-    """A fault that can be injected."""
+    """Returns a fault that can be injected."""
     try:
         return LineFault.parse(text)
     except ValueError:
@@ -77,7 +77,7 @@ def fault_of(text: str) -> LineFault:
 
 
 def gpu_of(text: str, card: str) -> int:
-    """Number of a GPU of the card called `card`: `3`, or `a.3`."""
+    """Returns the number of a GPU of the card called `card`: `3`, or `a.3`."""
     if text[:1].isdigit():
         return number_of(text)
     name, gpu = split_gpu(text)
@@ -99,7 +99,7 @@ def place_of(fault: str, text: str, card: str, gpus: int) -> int:
 
 
 def event_kinds(names: str) -> int:
-    """Kinds of events, with commas between."""
+    """Returns the kinds of events that are named with commas between them."""
     kinds = 0
     for name in names.split(","):
         if name not in EVENTS:
@@ -130,7 +130,7 @@ class RingCensus:
 
     @classmethod
     def of(cls, m: CensusReply | LastCensusReply | CountEvent) -> Self:
-        """The census in a message. Raises ValueError for a verdict that nobody knows."""
+        """Returns the census in a message. Raises ValueError for an unknown verdict."""
         verdict = CensusVerdict.of(m.verdict)
         cut = verdict is CensusVerdict.ARMS
         members = tuple(gpu for gpu in range(min(m.size, 64 * len(m.members))) if m.members[gpu // 64] >> gpu % 64 & 1)
@@ -152,7 +152,7 @@ class RingCensus:
 
 
 def event_document(event: m.Message) -> dict[str, Any]:
-    """`event`, what happened; then its fields. A number that nobody knows stays a number."""
+    """Returns what happened as `event`, and then its fields. A number that has no word stays a number."""
     match event:
         case m.CountEvent():
             return {"event": "count", **_census(event)}
@@ -173,14 +173,14 @@ def event_document(event: m.Message) -> dict[str, Any]:
 
 
 def census_text(found: RingCensus) -> str:
-    """A census in words."""
+    """Returns a census in words."""
     members = "not known who" if found.members is None else f"GPUs {', '.join(map(str, found.members))}"
     cut = f", cut between {found.break_after} and {found.break_before}" if found.break_after is not None else ""
     return f"{found.count} of {found.size} GPUs work: {members} ({found.verdict}{cut}, cycle {found.cycle})"
 
 
 def register_text(register: str, value: int) -> str:
-    """A register's value, as it is printed; of the status its bits too."""
+    """Returns a register's value as it is printed, with the names of the bits of `status`."""
     words = f"  {StatusBit.show(value)}" if register == "status" else ""
     return f"{register:18}0x{value:08x} {value:10}{words}"
 

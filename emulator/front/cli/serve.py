@@ -43,10 +43,12 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
 
 @click.command("serve")
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
-@click.option("--listen", "where", multiple=True, metavar="WHERE", help=f"{ALLOWED}; may be repeated.")
-@click.option("--card", "names", multiple=True, metavar="NAME", help="Only this card; may be repeated.")
+@click.option(
+    "--listen", "where", multiple=True, metavar="WHERE", help=f"Where clients connect: {ALLOWED}; may be repeated."
+)
+@click.option("--card", "names", multiple=True, metavar="NAME", help="Serve only this card; may be repeated.")
 @paced.option
-@click.option("--baud", type=WholeNumber(*BAUDS), help="Speed of the lines; needs --clock.")
+@click.option("--baud", type=WholeNumber(*BAUDS), help="Baud rate of the lines; needs --clock.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
 @firmware_option
 @node_option
@@ -70,7 +72,7 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
     metavar="SOCKET",
     help="Answer monitoring tools at this socket: see `ringhil nvml`.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print where the ports are as one JSON document.")
 def command(
     file: Path,
     where: tuple[str, ...],
@@ -198,7 +200,7 @@ def command(
 def _mounted(
     stack: ExitStack, run: Run, folder: Path, serving: Serving, note: Note | None
 ) -> tuple[GroupDesk, GroupMount]:
-    """The groups of its applications are files there until the end."""
+    """Mounts the groups of the applications as files in `folder`, until the end."""
     desk = GroupDesk(run, note)
     stack.callback(desk.close)
     with _mounting():

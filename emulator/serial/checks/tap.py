@@ -39,7 +39,7 @@ class Tap:
         self.idle: Callable[[float], None] | None = getattr(line, "idle", None)
 
     def forget(self) -> None:
-        """What has come so far."""
+        """Forgets what has come so far."""
         self.came.clear()
         self.raw.clear()
         self.said = 0
@@ -50,7 +50,7 @@ class Tap:
         return len(self._unread) or int(self._line.in_waiting)
 
     def read(self, size: int = 1) -> bytes:
-        """As pyserial."""
+        """Does as pyserial."""
         if not self._unread:
             self._unread = self._arrived(self.timeout or 0.0)
         data, self._unread = self._unread[:size], self._unread[size:]
@@ -67,7 +67,7 @@ class Tap:
         return data
 
     def write(self, data: bytes) -> int:
-        """As pyserial."""
+        """Does as pyserial."""
         self.said += len(data)
         self.bytes_sent += len(data)
         self.sent += [_decoded(each) for each in self._out.feed(data)]
@@ -82,7 +82,7 @@ class Tap:
         return bool(self._arrived(seconds))
 
     def say(self, data: bytes) -> None:
-        """Write all of it. Raises CardError when the line is gone."""
+        """Writes all of `data`. Raises CardError when the line is gone."""
         with line_gone():
             self.write(data)
 
@@ -97,7 +97,7 @@ def _decoded(found: bytes | Damaged) -> Heard:
 
 
 def shown(message: Heard) -> str:
-    """`read_reply(id=5, value=3, now=9)`."""
+    """Returns a message as `read_reply(id=5, value=3, now=9)`."""
     if isinstance(message, Damaged):
         return f"{_bytes(message.data)}, which {message.why}"
     values = (f"{field.name}={_value(message, field.name)}" for field in fields(message))
@@ -105,7 +105,7 @@ def shown(message: Heard) -> str:
 
 
 def all_shown(messages: "list[Heard]") -> str:
-    """Several, the first ones; `nothing`."""
+    """Returns the first of several messages, or `nothing`."""
     more = f" and {len(messages) - _MESSAGES} more" if len(messages) > _MESSAGES else ""
     return ", ".join(map(shown, messages[:_MESSAGES])) + more or "nothing"
 

@@ -3,7 +3,7 @@
     with CardClient.open("emulated:///server.yaml#a") as card:
         print(card.info.name, card.census().count, card.read(3, "status"))
 
-A request whose answer doesn't come is asked again under the same id: the card does it once. What goes wrong says what
+A request whose answer doesn't come is asked again under the same id: the card carries it out once. An error says what
 the line did.
 """
 
@@ -36,7 +36,7 @@ R = TypeVar("R", bound=m.Message)
 
 
 class RefusedError(CardError):
-    """The card refuses; `why` is its reason."""
+    """Is raised when the card refuses; `why` is its reason."""
 
     def __init__(self, why: Refusal | None, text: str) -> None:
         super().__init__(text)
@@ -44,12 +44,13 @@ class RefusedError(CardError):
 
 
 class SilentError(CardError):
-    """No answer came, as often as was asked; what came says who may be there."""
+    """Is raised when no answer came, however often was asked. The text says what came instead."""
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a card says of itself. `clock`: of its ring, in Hz, 0 if it isn't known; `now`: cycles since power-up."""
+    """Holds what a card says of itself. `clock` is that of its ring in Hz, 0 if it isn't known; `now` is in cycles
+    since power-up."""
 
     name: str
     version: str
@@ -63,8 +64,8 @@ class Info:
 
 @dataclass
 class Strays:
-    """What came and nobody had asked for: answers, bytes of what is no message. `repeats`: requests asked again, of
-    which a second answer may come."""
+    """Counts what came unasked: answers, and bytes that are no message. `repeats` counts requests that were asked
+    again, so that a second answer may come."""
 
     answers: int = 0
     nonsense: int = 0
@@ -121,48 +122,49 @@ class CardClient:
     # -------------------------------------------------------------------------------------------- requests
 
     def now(self) -> int:
-        """The card's present cycle."""
+        """Returns the card's present cycle."""
         return self._ask(m.TimeRequest(self._next()), m.TimeReply).now
 
     def read(self, gpu: int, register: str | int) -> int:
-        """The value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
+        """Returns the value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
         return self._ask(m.ReadRequest(self._next(), gpu, _address(register)), m.ReadReply).value
 
     def write(self, gpu: int, register: str | int, value: int) -> int:
-        """Write a register of a GPU's node; the cycle in which it was done."""
+        """Writes a register of a GPU's node. Returns the cycle in which it was done."""
         return self._ask(m.WriteRequest(self._next(), gpu, _address(register), value), m.WriteReply).now
 
     def census(self, *, timeout: float = _COUNTING) -> RingCensus:
-        """Have the ring counted, and wait for the end of it. Raises RefusedError when it isn't accepted."""
+        """Begins a census, and waits for its end. Raises RefusedError when it isn't accepted."""
         return _census(self._ask(m.CensusRequest(self._next()), m.CensusReply, timeout))
 
     def last_census(self) -> RingCensus:
-        """The last census that was accepted. Raises RefusedError when there is none yet."""
+        """Returns the last census that was accepted. Raises RefusedError when there is none yet."""
         return _census(self._ask(m.LastCensusRequest(self._next()), m.LastCensusReply))
 
     def send(self, gpu: int, port: Port, frame: bytes) -> int:
-        """Have a GPU send a frame, whole, by a port of its mailbox; the cycle."""
+        """Makes a GPU send a whole frame by a port of its mailbox. Returns the cycle."""
         return self._ask(m.SendRequest(self._next(), gpu, port.code, frame), m.SendReply).now
 
     def fault(self, fault: LineFault, gpu: int, *, value: int = 0) -> int:
-        """Inject a fault; `value`: of its parameter, 0 its default. The cycle. Raises RefusedError on a real card."""
+        """Injects a fault with this value of its parameter, 0 for the default. Returns the cycle. Raises RefusedError
+        on a physical card."""
         return self._inject(Injection.SET, fault, gpu, value)
 
     def clear(self, fault: LineFault, gpu: int) -> int:
-        """End a fault that was injected; the cycle."""
+        """Ends a fault that was injected. Returns the cycle."""
         return self._inject(Injection.CLEAR, fault, gpu, 0)
 
     def subscribe(self, events: int) -> None:
-        """Have events of these kinds sent from now on, and no others."""
+        """Makes the card send events of these kinds from now on, and no others."""
         self._ask(m.SubscribeRequest(self._next(), events), m.SubscribeReply)
 
     def line(self) -> m.LineReply:
-        """What the line has carried, as the card sees it."""
+        """Returns what the line has carried, as the card sees it."""
         return self._ask(m.LineRequest(self._next()), m.LineReply)
 
     def exchange(self, request: bytes, *, timeout: float | None = None) -> m.Message:
-        """The answer to a request, a message as it goes over the line; its id is given anew. A refusal is an answer.
-        Raises SilentError when there is none."""
+        """Sends a request, given as it goes over the line, under a new id, and returns its answer. A refusal is an
+        answer. Raises SilentError when no answer comes."""
         number = self._next()
         data = request[:1] + number.to_bytes(2, "big") + request[3:]
         asked = f"type 0x{request[0]:02X}"
@@ -170,7 +172,7 @@ class CardClient:
         return found
 
     def events(self, seconds: float) -> Iterator[m.Message]:
-        """Events as they come, for so many seconds."""
+        """Returns events as they come, for so many seconds."""
         end = self._time() + seconds
         while True:
             while self._events:
@@ -212,7 +214,8 @@ class CardClient:
         return found
 
     def _exchanged(self, number: int, data: bytes, reply: Any, asked: str, timeout: float | None) -> Any:
-        """A reply of that class, or of one of them; `asked`: in words."""
+        """Sends a request, again and again, until a reply of that class has come. `asked` names the request in
+        errors."""
         self._heard = self._told = 0
         patience = timeout or self._timeout
         self._nonsense.clear()
@@ -238,7 +241,8 @@ class CardClient:
                 return None
 
     def _hear(self, patience: float, end: float) -> list[m.Message]:
-        """Replies that have come; events are kept. `_quiet` says that nothing came for `patience`, or until `end`."""
+        """Returns replies that have come, and keeps events. `_quiet` says that nothing came for `patience`, or until
+        `end`."""
         data = arrived(self._line, patience)
         self._quiet = not data or self._time() > end
         self._heard += len(data)

@@ -1,4 +1,7 @@
-"""Two cards are asked the same; the first answer that differs is shown, field by field."""
+"""Asks two cards the same, and shows the first answer that differs, field by field.
+
+What may differ between two cards that do the same is declared here, each with its reason. All else must be equal.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -26,8 +29,7 @@ _COUNTED = ("frames", "events", "units")  # units of registers that count
 
 @dataclass(frozen=True)
 class Declared:
-    """`fields`: those that may differ, `message.field`; `registers`: whose values may; `bits`: of hello's capabilities
-    that may."""
+    """Declares what may differ: fields (`message.field`), values of registers, and bits of hello's capabilities."""
 
     what: str
     why: str
@@ -76,7 +78,7 @@ MAY_DIFFER = (
 
 
 def may_differ(request: m.Message | None, reply: m.Message, field: str) -> str | None:
-    """What is declared of a field of a reply; None: it must be equal."""
+    """Returns what is declared of a field of a reply; None means that it must be equal."""
     name = f"{type(reply).__name__}.{field}"
     for each in MAY_DIFFER:
         if name in each.fields:
@@ -88,7 +90,7 @@ def may_differ(request: m.Message | None, reply: m.Message, field: str) -> str |
 
 
 def compared(reply: m.Message, field: str) -> object:
-    """A field's value, without the bits that may differ."""
+    """Returns a field's value without the bits that may differ."""
     value = getattr(reply, field)
     if isinstance(reply, m.HelloReply) and field == "capabilities":
         for each in MAY_DIFFER:
@@ -99,7 +101,7 @@ def compared(reply: m.Message, field: str) -> object:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it goes over the line, its id to be given; `wait`: seconds before it."""
+    """Holds a request as it goes over the line, without its id, and the seconds to wait before it."""
 
     data: bytes
     wait: float = 0.0
@@ -116,7 +118,7 @@ class Asked:
 
 @dataclass
 class CardComparison:
-    """`rows`: of the answer to `asked` that differs, with words for values; none while all is equal."""
+    """Holds the outcome. `rows` are those of the answer to `asked` that differs; there are none while all is equal."""
 
     requests: int = 0
     fields: int = 0
@@ -126,7 +128,7 @@ class CardComparison:
 
 
 def questions(card: CardClient) -> Iterator[Asked]:
-    """What can be asked of a card without changing anything, by what it says of itself."""
+    """Returns what can be asked of a card without changing anything, by what it says of itself."""
     yield Asked(encode(m.HelloRequest(0, MAJOR, MINOR, b"ringhil")))
     yield Asked(encode(m.TimeRequest(0)))
     for gpu in range(card.info.gpus):
@@ -146,7 +148,7 @@ def questions(card: CardClient) -> Iterator[Asked]:
 
 
 def asked_in(session: Session) -> Iterator[Asked]:
-    """The requests of a session, with the time that passed before each; one that was repeated is one."""
+    """Returns the requests of a session, with the time that passed before each. A repeated request comes once."""
     before = b""
     answered = [burst.at for burst in session.bursts]
     for at, data in session.messages(sent=True):
@@ -159,7 +161,7 @@ def asked_in(session: Session) -> Iterator[Asked]:
 
 
 def compare(card: CardClient, emulator: CardClient, asked: Iterator[Asked]) -> CardComparison:
-    """Ask both, until they differ. Raises CardError when a line goes."""
+    """Asks both cards until they differ. Raises CardError when a line goes."""
     found = CardComparison()
     for each in asked:
         answers = _answer(card, each), _answer(emulator, each)
@@ -172,7 +174,7 @@ def compare(card: CardClient, emulator: CardClient, asked: Iterator[Asked]) -> C
 
 
 def _unasked(card: Strays, emulator: Strays) -> list[_Row]:
-    """What came, so far, and nobody had asked for. Who was asked again may have answered twice."""
+    """Compares what came unasked so far. A card that was asked again may have answered twice, and is not compared."""
     if card.repeats or emulator.repeats:
         return []
     both = (("unasked answers", "answers"), ("bytes of no message", "nonsense"))
@@ -214,7 +216,7 @@ def _rows(
 
 
 def _word(request: m.Message | None, reply: m.Message, name: str) -> str:
-    """A value as people read it."""
+    """Returns a value as people read it."""
     value: Any = getattr(reply, name)
     try:
         match name:

@@ -27,11 +27,11 @@ if _HANDLERS not in serial.protocol_handler_packages:
 
 
 class CardError(Exception):
-    """What went wrong between us and a card, in one line."""
+    """Says in one line what went wrong between this program and a card."""
 
 
 def opened_port(url: str, *, baud: int = BAUD, timeout: float = TIMEOUT) -> "serial.SerialBase":
-    """An open port: a device or a URL. Raises CardError."""
+    """Opens a port, a device or a URL. Raises CardError."""
     try:
         return _port(url, baud, timeout)
     except SessionError as error:  # it names the file
@@ -42,7 +42,7 @@ def opened_port(url: str, *, baud: int = BAUD, timeout: float = TIMEOUT) -> "ser
 
 @contextmanager
 def line_gone() -> Iterator[None]:
-    """Reads or writes a port. Raises CardError when it is gone."""
+    """Turns an error of a port that is read or written into a CardError: the line is gone."""
     try:
         yield
     except (serial.SerialException, OSError) as error:
@@ -50,7 +50,7 @@ def line_gone() -> Iterator[None]:
 
 
 def arrived(line: "serial.SerialBase", patience: float) -> bytes:
-    """Whatever is there, or comes within that many seconds first. Raises CardError when the line is gone."""
+    """Returns what is there, or what comes first within `patience` seconds. Raises CardError when the line is gone."""
     with line_gone():
         waited_for = descriptor(line)
         if waited_for is not None:  # a read by pyserial takes at least one more call of the system, for one byte
@@ -65,13 +65,13 @@ def arrived(line: "serial.SerialBase", patience: float) -> bytes:
 
 
 def clock_of(line: Any) -> Callable[[], float]:
-    """Seconds, in whose time a line is waited for: its own, where it has one, as an emulated line does."""
+    """Returns the clock in whose seconds a line is waited for: its own, if it has one as an emulated line does."""
     clock: Callable[[], float] = getattr(line, "monotonic", time.monotonic)
     return clock
 
 
 def descriptor(line: "serial.SerialBase") -> int | None:
-    """What can be waited for, of a port that has such a thing."""
+    """Returns the descriptor of a port, or None for a port without one."""
     try:
         return int(line.fileno())
     except (OSError, AttributeError):

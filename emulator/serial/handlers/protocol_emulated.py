@@ -36,7 +36,7 @@ CLOCK = 1_000_000  # Hz
 
 
 class EmulationError(Exception):
-    """A server can't be emulated; one line says why."""
+    """Says in one line why a server can't be emulated."""
 
 
 class EmulatedLine:
@@ -85,25 +85,25 @@ class EmulatedLine:
 
     @property
     def now(self) -> int:
-        """The present cycle."""
+        """Returns the present cycle."""
         return self.run.kernel.now
 
     def pass_time(self, cycles: int) -> None:
-        """Let so many cycles pass. Raises EmulationError when the server's work can't be read any more."""
+        """Lets this many cycles pass. Raises EmulationError when the server's work can't be read any more."""
         try:
             self.run.run_to(self.now + cycles)
         except DataError as error:
             raise EmulationError(str(error)) from error
 
     def close(self) -> None:
-        """End it."""
+        """Ends the run."""
         self.wire.close()
         self.run.server.close_work()
         self.run.close()
 
 
 class Serial(SerialBase):  # type: ignore[misc]
-    """See pyserial. `line`: what is behind it, while it is open."""
+    """A port of pyserial's. `line` is what is behind it, while it is open."""
 
     line: EmulatedLine | None = None
     is_open: bool

@@ -41,7 +41,7 @@ class BitTrueWire:
         self._follow()
 
     def _follow(self) -> None:
-        """The client may have set another speed: its UART starts afresh, and so does the card's end of the line."""
+        """Starts both UARTs afresh where the client has set another speed."""
         speed = self._set_baud() or self._baud
         if speed == self._speed:
             return
@@ -58,7 +58,7 @@ class BitTrueWire:
 
     @property
     def room(self) -> int:
-        """Bytes that the client may send now: none while the card waits for it to read."""
+        """Bytes that the client may send now. There is no room while the card waits for the client to read."""
         return 0 if self._port.full else _HELD - len(self._to_send)
 
     @property
@@ -68,7 +68,7 @@ class BitTrueWire:
         return len(self._arrived)
 
     def receive(self, data: bytes) -> None:
-        """The client sends these, now. Beyond what is held they are lost."""
+        """Takes bytes that the client sends now. Bytes for which there is no room are lost."""
         self.advance()
         self._to_send += data[: max(0, _HELD - len(self._to_send))]
         self.advance()
@@ -81,7 +81,7 @@ class BitTrueWire:
         return data
 
     def advance(self) -> None:
-        """Let what has arrived by now be there."""
+        """Moves bytes on to where they have come by now."""
         self._follow()
         link = self._link
         link.pass_time(max(0, int((self._now() - self._began) * self._rate) - link.now))

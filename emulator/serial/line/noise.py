@@ -1,4 +1,4 @@
-"""Faults of a management line: those that are set, and the bytes that they strike."""
+"""Faults of a management line: which are set, and what they do to the bytes that pass."""
 
 from random import Random
 
@@ -8,13 +8,13 @@ _ALL = 65_536
 
 
 class LineFaults:
-    """The faults of a card's management line that are set, with their rates."""
+    """Holds the faults of a card's management line that are set, with their rates in 1/65536 of the bytes."""
 
     def __init__(self) -> None:
         self.rates: dict[str, int] = {}
 
     def apply(self, event: LineEvent) -> None:
-        """It begins or ends now."""
+        """Sets or clears the fault of this event, now."""
         if event.begins:
             self.rates[event.kind] = event.rate or _ALL
         else:
@@ -22,13 +22,14 @@ class LineFaults:
 
 
 class Noise:
-    """One direction of a line. Which bytes are struck follows from the seed and from how many have passed."""
+    """Applies the faults to one direction of a line. The seed and the number of bytes that have passed decide which
+    bytes are struck."""
 
     def __init__(self, faults: LineFaults, seed: str) -> None:
         self._faults, self._random = faults, Random(seed)
 
     def strike(self, data: bytes) -> bytes:
-        """What becomes of these bytes."""
+        """Returns what arrives of these bytes."""
         rates = self._faults.rates
         if not rates:
             return data

@@ -1,5 +1,5 @@
-"""A ring in real time: so many cycles a second, by this machine's clock. One that can't keep up is late, and beyond a
-second it doesn't try to catch up."""
+"""Paces a ring to real time by this machine's clock. A ring that can't keep up runs late; what is more than a second
+late is not caught up."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,8 @@ _CATCHES_UP = 1.0  # seconds
 
 
 class Pacing:
-    """`clock`: cycles in a second. It begins with `begin`, or with the first cycle that is waited for."""
+    """Says how far a ring of `clock` cycles a second should be. Time begins with `begin`, or with the first cycle that
+    is waited for."""
 
     def __init__(
         self,
@@ -21,12 +22,12 @@ class Pacing:
         self._from = 0
 
     def begin(self, cycle: int) -> None:
-        """The ring is at `cycle` now."""
+        """Takes this moment as that of `cycle`."""
         self._began, self._from = self._monotonic(), cycle
 
     def due(self, now: int, step: int) -> int:
-        """The cycle at which a ring that is at `now` should be. From one that is too late by far only `step` cycles are
-        wanted, and that is in time then."""
+        """Returns the cycle at which a ring that is at `now` should be. A ring that is more than a second late should
+        do `step` cycles, and counts as in time then."""
         seconds = self._monotonic()
         assert self._began is not None
         due = self._from + int((seconds - self._began) * self.clock)

@@ -1,4 +1,4 @@
-"""Why a serial port can't be used, in the words of a message: pyserial's own hold what Python says, in brackets."""
+"""Says why a serial port can't be used. pyserial's own messages repeat what Python says, in brackets."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ _CLEARER = {errno.ENOTTY: "it is no serial port", errno.EAGAIN: "another program
 
 
 def not_opened(url: str, error: Exception) -> str:
-    """Why it could not be opened; without permission, who has it."""
+    """Returns why a port could not be opened; where permission lacks, also which group has it."""
     other = _no_port(url)
     if other is not None:
         return f"it is {other}; allowed is a serial port or a pseudo terminal"
@@ -42,7 +42,7 @@ def not_opened(url: str, error: Exception) -> str:
 
 
 def _no_port(url: str) -> str | None:
-    """What is there in the place of a device; None: one, a URL, or nothing."""
+    """Returns what stands in the place of a device; None where there is a device, a URL or nothing."""
     try:
         return _NO_PORTS.get(stat.S_IFMT(Path(url).stat().st_mode))
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def _no_port(url: str) -> str | None:
 
 
 def said_by_system(error: BaseException | None) -> str | None:
-    """Why the system, or its network, couldn't; None: that is not what was wrong."""
+    """Returns why the operating system refused; None where something else was wrong."""
     if isinstance(error, termios.error):
         number, text = error.args
     elif isinstance(error, TimeoutError):
@@ -66,11 +66,11 @@ def said_by_system(error: BaseException | None) -> str | None:
 
 
 def reason(error: Exception, url: str = "") -> str:
-    """What an error says, on one line, without the URL."""
+    """Returns what an error says, on one line, without the URL."""
     return " ".join(str(error).split()).removeprefix(f"{url}: ")
 
 
 def _caught(error: Exception) -> BaseException | None:
-    """What pyserial has caught, and made the end of its text."""
+    """Returns the error that pyserial has caught and appended to its own text."""
     found = error.__context__
     return found if found is not None and str(error).endswith(f": {found}") else None

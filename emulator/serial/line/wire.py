@@ -1,6 +1,6 @@
-"""The wires between a client and a card's management port: they take their time, and the line's faults strike there.
+"""The wires between a client and a card's management port: bytes take time on them, and faults of the line strike them.
 
-A byte takes ten bit times each way, in cycles of the ring. Without a speed it takes none.
+A byte takes ten bit times each way, counted in cycles of the ring. On a line without a speed it takes no time.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _LEAST_AHEAD = 16  # bytes
 
 
 class CardEnd(Protocol):
-    """A management port, as its wires see it."""
+    """What wires need of a management port."""
 
     @property
     def full(self) -> bool: ...
@@ -28,7 +28,7 @@ class CardEnd(Protocol):
 
 
 class Wire:
-    """`now`: the present cycle. `byte`: cycles that a byte takes."""
+    """Carries bytes between a client and `port`. `now` returns the present cycle; a byte takes `byte` cycles."""
 
     def __init__(
         self, port: CardEnd, faults: LineFaults, now: Callable[[], int], *, byte: Fraction = Fraction(0), seed: str = ""
@@ -45,7 +45,7 @@ class Wire:
 
     @property
     def room(self) -> int:
-        """Bytes that the client may send now: none while the card waits for it to read."""
+        """Bytes that the client may send now. There is no room while the card waits for the client to read."""
         return 0 if self._port.full else self._to_card.room
 
     @property
@@ -55,7 +55,8 @@ class Wire:
         return len(self._to_client.arrived)
 
     def receive(self, data: bytes) -> None:
-        """The client sends these, now. Beyond what the wires hold they are lost, as on a line without flow control."""
+        """Takes bytes that the client sends now. Bytes for which the wires have no room are lost, as on a line without
+        flow control."""
         self._to_card.put(data[: self._to_card.room], self._now())
         self.advance()
 
@@ -65,7 +66,7 @@ class Wire:
         return self._to_client.take(most)
 
     def advance(self) -> None:
-        """Let what has arrived by now be there."""
+        """Moves bytes on to where they have come by now."""
         now = self._now()
         self._to_card.advance(now)
         if self._to_card.arrived and not self._port.full:
@@ -81,12 +82,12 @@ class Wire:
 
 
 def byte_time(clock: int, baud: int | None) -> Fraction:
-    """Cycles that a byte takes at so many baud, on a ring of so many cycles a second."""
+    """Returns the cycles that a byte takes at `baud`, on a ring of `clock` cycles a second."""
     return Fraction(BITS * clock, baud) if baud else Fraction(0)
 
 
 class _Way:
-    """One direction: bytes that are on their way, and those that have arrived."""
+    """Holds the bytes of one direction: those on their way, and those that have arrived."""
 
     def __init__(self, faults: LineFaults, byte: Fraction, seed: str) -> None:
         self._byte, self._noise = byte, Noise(faults, seed)

@@ -30,7 +30,7 @@ Follower = Callable[[int, m.Message], None]
 
 
 class NotDone(Exception):
-    """Why a request is refused: the reason as the wire has it, and a sentence for people."""
+    """Is raised for a request that is refused. `why` is the reason on the wire; the text is a sentence for people."""
 
     def __init__(self, why: Refusal, text: str) -> None:
         super().__init__(text)
@@ -38,8 +38,10 @@ class NotDone(Exception):
 
 
 class Injections:
-    """The faults of one card that are set, whoever has set them, and what becomes of them. `for_good`: which of them
-    can't be ended."""
+    """Turns faults that are asked for over the port into events of a timeline.
+
+    It knows which faults of its card are set: those of the timeline and those that a lost board leaves behind as well,
+    since who begins or ends a fault doesn't matter. `for_good` says whether a fault can't be ended."""
 
     def __init__(self, wiring: Wiring, card: int, for_good: Callable[[str, GpuRef], bool]) -> None:
         self._wiring, self._card, self._for_good = wiring, wiring.cards[card], for_good
@@ -47,7 +49,7 @@ class Injections:
         self._set: set[tuple[str, int]] = set()
 
     def event(self, asked: InjectRequest, now: int) -> TimelineEvent:
-        """What is asked for, now. Raises NotDone."""
+        """Returns what is asked for as an event at `now`. Raises NotDone."""
         try:
             injection, name = Injection.of(asked.injection), LineFault.of(asked.fault)
         except ValueError as error:
@@ -69,12 +71,12 @@ class Injections:
         return TimelineEvent(now, action, name, target if fault.target == "gpu" else link, None, 0, value)
 
     def struck(self, event: TimelineEvent, gpu: int) -> None:
-        """One has begun or ended, of this card."""
+        """Notes that a fault of this card has begun or ended."""
         if not event.reverse:  # the other direction can't be asked for here
             (self._set.add if event.begins else self._set.discard)((event.kind, gpu))
 
     def over(self, kind: str, gpu: int) -> None:
-        """One has ended by itself."""
+        """Notes that a fault has ended by itself."""
         self._set.discard((kind, gpu))
 
     def _check_place(self, name: str, hits: FaultTarget, gpu: int) -> None:
@@ -178,7 +180,8 @@ class ManagedCard:
         self._server.count_now(self.number)
 
     def _count_again(self) -> None:
-        """For whoever has asked while a round was under way: that may have passed by what has changed since."""
+        """Begins a census for clients that asked while another was under way, which may have missed what changed
+        since."""
         if self._counting:
             self._server.count_now(self.number)
 
@@ -199,7 +202,7 @@ class ManagedCard:
             self._server.kernel.send_mail(cell, request.port, request.frame)
 
     def _pass_on(self, request: m.SendRequest, frame: Frame) -> None:
-        """A command to a context, or a part of one: whoever sends it is a driver, beside that of the CPU's own."""
+        """Passes on a command to a context, or a part of one. Its sender is a driver beside the CPU's own."""
         if not isinstance(frame, Work) or frame.compute == Compute.DIGEST.code or not is_command(frame.unit):
             text = "of the data channel only commands to contexts are sent for others, numbered from 0x80000000"
             raise NotDone(Refusal.CANNOT, text)
@@ -236,7 +239,7 @@ class ManagedCard:
             self._reported(report)
 
     def _reported(self, report: Report) -> None:
-        """The entry GPU tells the CPU how a census has ended, and so everybody who asked for one before it began."""
+        """Answers everybody who asked for a census before this one began: the entry GPU reports how it has ended."""
         asked = [(number, answer) for at, number, answer in self._counting if at <= report.sent_at]
         self._counting = [each for each in self._counting if each[0] > report.sent_at]
         if self._counting:

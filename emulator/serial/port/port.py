@@ -1,6 +1,6 @@
-"""One client's end of a card's management port: bytes come, requests are carried out, bytes go.
+"""The management port of an emulated card, as one client has it: it takes bytes, carries out requests and gives bytes.
 
-It has no clock and no line: whoever feeds it says when. What it holds is bounded, whatever the client does or leaves.
+It has no clock and no line: its caller says when bytes come. What it holds is bounded, whatever the client does.
 """
 
 from collections import OrderedDict, deque
@@ -38,7 +38,7 @@ _LONGEST_NAME = 64  # bytes
 
 
 class Outgoing:
-    """`len`: bytes that wait."""
+    """Holds the messages that wait to leave for a client; the first may have left in part. `len` is in bytes."""
 
     def __init__(self) -> None:
         self._messages = deque[bytes]()
@@ -49,12 +49,12 @@ class Outgoing:
         return self._waiting
 
     def put(self, message: bytes) -> None:
-        """One more, behind the others."""
+        """Adds a message behind the others."""
         self._messages.append(message)
         self._waiting += len(message)
 
     def take(self, most: int) -> bytes:
-        """Up to so many bytes, which leave."""
+        """Removes and returns up to `most` bytes."""
         taken, left = list[bytes](), most
         while left > 0 and (self._begun or self._messages):
             first = self._begun or self._messages.popleft()
@@ -66,14 +66,14 @@ class Outgoing:
         return data
 
     def forget(self) -> None:
-        """What hasn't begun to leave never does."""
+        """Drops all messages that have not begun to leave."""
         self._messages.clear()
         self._waiting = len(self._begun)
 
 
 @dataclass
 class LineCounts:
-    """What a line has carried, as the card sees it: see `line_reply`."""
+    """Counts what a line has carried, as the card sees it; `line_reply` tells it."""
 
     received: int = 0
     sent: int = 0
@@ -86,7 +86,7 @@ class LineCounts:
 
 @dataclass
 class _Asked:
-    """A request, and its reply once there is one."""
+    """Pairs a request with its reply, once there is one."""
 
     data: bytes
     reply: bytes | None = None
@@ -116,7 +116,7 @@ class ManagementPort:
         card.followers.append(self._follow)
 
     def close(self) -> None:
-        """The client has gone, and what waits is not done."""
+        """Forgets the client, which has gone: requests that wait are not carried out."""
         self._card.followers.remove(self._follow)
         self._session += 1
         for waiting in (self._coming, self._unread, self._terminal.keys):
@@ -138,7 +138,7 @@ class ManagementPort:
         return len(self._out)
 
     def receive(self, data: bytes) -> None:
-        """These bytes have come, now. While it is `full` they are lost, as on a line without flow control."""
+        """Takes bytes that have come now. They are lost while the port is `full`, as on a line without flow control."""
         self.counts.received += len(data)
         if self.full:
             return
@@ -146,7 +146,7 @@ class ManagementPort:
         self._work()
 
     def take(self, most: int = ROOM) -> bytes:
-        """Up to `most` bytes to be sent; they are sent."""
+        """Removes and returns up to `most` bytes to be sent."""
         data = self._out.take(most)
         self.counts.sent += len(data)
         # Not as soon as there is room: that would fill it again, and no request be read.
@@ -158,7 +158,8 @@ class ManagementPort:
     # -------------------------------------------------------------------------------------------- requests
 
     def _work(self) -> None:
-        """Requests are done one after the other, typed ones too: what comes behind a write waits until that holds."""
+        """Carries out requests one after the other, typed ones too. What comes behind a write waits until the write
+        holds."""
         self._sort_out()
         while not self._writing and (self._unread or self._terminal.keys):
             if self._unread:
@@ -168,7 +169,8 @@ class ManagementPort:
             self._sort_out()
 
     def _sort_out(self) -> None:
-        """Into requests and keys. Whether a person goes on is known when all that was typed is done."""
+        """Sorts what has come into requests and keys. Whether a person goes on typing is known once all keys are
+        done."""
         while self._coming and not self._terminal.keys:
             for message in self._unwrapper.feed(self._terminal.sift(self._coming.popleft())):
                 if isinstance(message, Damaged):
@@ -220,7 +222,7 @@ class ManagementPort:
                 self._done(request, answer)
 
     def _done(self, request: m.Message, answer: Answer) -> None:
-        """By the card. Who has gone meanwhile, or begun afresh, is told nothing."""
+        """Has the card carry out a request. A client that has gone meanwhile, or said hello again, gets no answer."""
         session = self._session
 
         def answered(reply: m.Message) -> None:
@@ -245,7 +247,7 @@ class ManagementPort:
         self._writing = True
 
     def _count(self, request: m.CensusRequest, answer: Answer) -> None:
-        """So many at a time that no client takes much of the card's memory."""
+        """Begins a census. Their number is limited, so that no client takes much of the card's memory."""
         if self._counting >= COUNTING:
             raise NotDone(Refusal.BUSY, f"{COUNTING} censuses of this client are under way already")
 
@@ -257,7 +259,7 @@ class ManagementPort:
         self._counting += 1
 
     def _hello(self, request: m.HelloRequest) -> None:
-        """A client begins: what an earlier one has asked for on this line is forgotten, and what waited for it."""
+        """Begins with a client: what an earlier one asked for on this line, and what waited for it, is forgotten."""
         if len(request.name) > _LONGEST_NAME:
             raise NotDone(Refusal.BAD_LENGTH, f"name: {len(request.name)} bytes; allowed are {_LONGEST_NAME}")
         self._session += 1

@@ -71,7 +71,7 @@ class Terminal:
         self.watched = 0  # kinds of events
 
     def sift(self, data: bytes) -> bytes:
-        """What has come, without what a person has typed. No earlier keys wait."""
+        """Returns what has come without what a person has typed. No earlier keys may wait."""
         if b"\0" in data:
             self._fresh = False
             return self._leave(between=data.endswith(b"\0")) + data
@@ -93,11 +93,11 @@ class Terminal:
         return b""
 
     def press(self) -> None:
-        """The next key."""
+        """Handles the next key."""
         self._key(self.keys.popleft())
 
     def _is_a_person(self, data: bytes) -> bool | None:
-        """By a first line; None: it may become one.
+        """Tells a person by the first line; None means that it is not decided yet.
 
         The first byte of a message may be Enter, or any character; the second one, its type, is none that is printed.
         """
@@ -110,12 +110,12 @@ class Terminal:
         return self._fresh or end >= 2
 
     def follow(self, kinds: int, event: m.Message) -> None:
-        """Something has happened."""
+        """Prints an event if the person watches its kind."""
         if self.present and self.watched & kinds:
             self._print(" ".join(f"{key}={value}" for key, value in event_document(event).items()))
 
     def _leave(self, *, between: bool) -> bytes:
-        """Nobody types any more; what was held back."""
+        """Ends typing, and returns what was held back."""
         held, self._held = self._held, b""
         self._line.clear()
         self._between, self.present, self.watched = between, False, 0
@@ -165,7 +165,7 @@ class Terminal:
         self._say("".join(f"{line}\r\n" for line in text.splitlines()).encode())
 
     def _print(self, text: str) -> None:
-        """Beside what is being typed."""
+        """Prints a line and then repeats what is being typed."""
         self._say(b"\r")
         self._write(text)
         self._say(_PROMPT.encode() + bytes(self._line))

@@ -1,4 +1,4 @@
-"""Clients of a served session: what is written down of them, and how they come, send and go again without being there.
+"""Clients of a served session: what a recording keeps of them, and how a replay repeats what they did.
 
 A row has the number of a client, from 1 in the order in which they came, and a cycle:
 
@@ -30,17 +30,17 @@ _SHOWN = 48  # bytes in a message
 
 
 class ClientError(ValueError):
-    """A row that can't be, after those before it; one line says why."""
+    """Is raised for a row that can't follow those before it; one line says why."""
 
 
 class SessionRow(BaseModel):
-    """Of a session; it has a `cycle`."""
+    """A row of what came from outside; each has a `cycle`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Opened(SessionRow):
-    """A client comes."""
+    """A client has come."""
 
     cycle: Cycle
     client: _Client
@@ -49,7 +49,7 @@ class Opened(SessionRow):
 
 
 class In(SessionRow):
-    """Bytes of a client's."""
+    """A client has sent bytes."""
 
     cycle: Cycle
     client: _Client
@@ -57,7 +57,7 @@ class In(SessionRow):
 
 
 class Out(SessionRow):
-    """Bytes for a client."""
+    """A client was given bytes."""
 
     cycle: Cycle
     client: _Client
@@ -65,7 +65,7 @@ class Out(SessionRow):
 
 
 class Closed(SessionRow):
-    """A client goes."""
+    """A client has gone."""
 
     cycle: Cycle
     client: _Client
@@ -77,7 +77,7 @@ ClientRow = Opened | In | Out | Closed
 
 
 class NotedPort:
-    """A port of a card, of which everything is written down by `note`; `now` gives the cycle."""
+    """Is a port of a card, and has `note` write down all that passes. `now` returns the cycle."""
 
     def __init__(self, port: CardEnd, note: Note, client: int, card: str, now: Callable[[], int], room: int) -> None:
         self._port, self._note, self._client, self._now = port, note, client, now
@@ -85,28 +85,28 @@ class NotedPort:
 
     @property
     def full(self) -> bool:
-        """As the port has it."""
+        """Is as the port has it."""
         return self._port.full
 
     @property
     def waiting(self) -> int:
-        """As the port has it."""
+        """Is as the port has it."""
         return self._port.waiting
 
     def receive(self, data: bytes) -> None:
-        """These bytes have come, now."""
+        """Takes bytes that have come now."""
         self._write(**{"in": data.hex()})
         self._port.receive(data)
 
     def take(self, most: int) -> bytes:
-        """Up to `most` bytes to be sent."""
+        """Removes and returns up to `most` bytes to be sent."""
         data = self._port.take(most)
         if data:
             self._write(out=data.hex())
         return data
 
     def close(self) -> None:
-        """The client has gone."""
+        """Ends the port of a client that has gone."""
         self._write(closed=True, left=self._port.waiting)
         self._port.close()
 
@@ -115,8 +115,8 @@ class NotedPort:
 
 
 class ClientsAgain:
-    """They do to `run`, which has not started yet, what they did, in the cycle that it has reached. `clock`: what their
-    ports say of it, in Hz. `note`, if anybody sets it, writes down what comes of it this time."""
+    """Repeats what clients did to `run`, which has not started yet, in the cycle that it has reached. `clock` is what
+    their ports say of it, in Hz. `note`, if it is set, writes down what comes of it this time."""
 
     def __init__(self, run: Run, clock: int) -> None:
         self._clock = clock
@@ -127,7 +127,7 @@ class ClientsAgain:
         self.came = self.bytes_in = self.bytes_out = 0
 
     def do(self, row: ClientRow) -> str | None:
-        """One row; what is otherwise than recorded, in words. Raises ClientError."""
+        """Does one row, and returns in words what is otherwise than recorded. Raises ClientError."""
         if isinstance(row, Opened):
             self._open(row)
             return None
@@ -180,7 +180,7 @@ def _differs(row: Out, found: bytes, wanted: bytes) -> str:
 
 
 def _shown(data: bytes) -> str:
-    """The first message in it, or the bytes."""
+    """Returns the first message in it, or the bytes."""
     for message in Unwrapper().feed(data):
         if not isinstance(message, Damaged):
             try:

@@ -11,37 +11,37 @@ CHUNK = 1 << 16  # bytes read at a time
 
 
 class ListenError(Exception):
-    """A port can't be opened; one line says which, and why."""
+    """Says in one line which port can't be opened, and why."""
 
 
 class ClientLine(ABC):
-    """One client's line. `fileno`: to wait for."""
+    """Is one client's line; `fileno` is what can be waited for."""
 
     name: str
-    speed: int | None = None  # of its own wires, in baud; None: bytes take no time
+    speed: int | None = None  # baud rate of its own wires; None: bytes take no time
 
     lasting = False  # nobody comes in its place once it is gone
 
     @property
     def baud(self) -> int | None:
-        """The speed that the client has set; None: its kind of line has none, or it isn't known."""
+        """Baud rate that the client has set; None when its kind of line has none, or when it isn't known."""
         return None
 
     @abstractmethod
     def fileno(self) -> int:
-        """The descriptor."""
+        """Returns the descriptor."""
 
     @abstractmethod
     def read(self, most: int = CHUNK) -> bytes | None:
-        """What has come, up to `most` bytes, at once; None: the client has gone."""
+        """Returns at once what has come, up to `most` bytes; None when the client has gone."""
 
     @abstractmethod
     def write(self, data: bytes) -> int | None:
-        """Bytes that could be written at once; None: the client has gone."""
+        """Writes what can be written at once, and returns how many bytes; None when the client has gone."""
 
     @abstractmethod
     def close(self) -> None:
-        """End it."""
+        """Closes the line."""
 
 
 class Connection(ClientLine):
@@ -95,18 +95,18 @@ class TcpListener:
         self.name = f"{scheme}://{f'[{found}]' if ':' in found else found}:{number}"
 
     def fileno(self) -> int:
-        """The descriptor."""
+        """Returns the descriptor."""
         return self._socket.fileno()
 
     def accept(self) -> ClientLine | None:
-        """The next client that waits."""
+        """Returns the next client that waits, or None."""
         try:
             return self._kind(self._socket.accept()[0])
         except OSError:
             return None
 
     def close(self) -> None:
-        """No more clients."""
+        """Stops listening."""
         self._socket.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Where `ringhil serve` waits for clients, as people write it."""
+"""Opens the places where `ringhil serve` waits for clients: ptys, serial ports, TCP and RFC 2217."""
 
 import os
 import termios
@@ -19,7 +19,7 @@ _SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if nam
 
 
 class Pty(ClientLine):
-    """A pseudo terminal, raw. Clients open `name`, one after the other; nobody is told when one has gone."""
+    """A raw pseudo terminal. Clients open `name`, one after the other; the system doesn't say when one has gone."""
 
     def __init__(self) -> None:
         # Our own end of the other side stays open, or reading would fail whenever no client has it open.
@@ -84,7 +84,7 @@ class RealPort(ClientLine):
 
 
 def opened(where: str, *, baud: int = BAUD) -> TcpListener | ClientLine:
-    """`pty`, `tcp://HOST:PORT`, `rfc2217://HOST:PORT`, or the path of a serial port, of that speed. Raises
+    """Opens `pty`, `tcp://HOST:PORT`, `rfc2217://HOST:PORT`, or the path of a serial port, at this baud rate. Raises
     ListenError."""
     if where == "pty":
         return Pty()

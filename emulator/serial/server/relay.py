@@ -1,7 +1,7 @@
-"""A card's port, handed on to a program of anybody's, and recorded: bytes go both ways as they come.
+"""Passes bytes between a card's port and any program, both ways as they come, and records them.
 
-Who doesn't read is not read for: while much waits for one side, nothing is read from the other. What is recorded is
-what the card was given, and what it gave.
+While much waits for one side, nothing is read from the other. What is recorded is what the card was given, and what it
+gave.
 """
 
 import selectors
@@ -19,7 +19,8 @@ _LOOK = 0.002  # seconds for a card without a descriptor: it is waited for by re
 
 
 class Relay:
-    """Between `card`, an open port, and programs that come to `where`, one at a time. Closes both, and the session."""
+    """Connects `card`, an open port, with programs that come to `where`, one at a time. Closes both, and the
+    session."""
 
     def __init__(self, card: SerialBase, where: ClientLine | TcpListener, writer: SessionWriter) -> None:
         self._card, self._where, self._writer = card, where, writer
@@ -37,7 +38,7 @@ class Relay:
             self.look(_WAIT)
 
     def close(self) -> None:
-        """End it."""
+        """Closes all that it was given."""
         self._selector.close()
         with suppress(OSError):  # a line that is gone
             self._card.close()
@@ -47,7 +48,7 @@ class Relay:
         self._writer.close()
 
     def look(self, wait: float) -> None:
-        """Hand on what is there, and wait for it for up to so many seconds."""
+        """Passes on what is there; waits for it for up to `wait` seconds."""
         ready = self._ready(wait)
         if self._descriptor is None or self._descriptor in ready:
             self._card_side(ready.get(self._descriptor, 0) if self._descriptor is not None else None)
@@ -62,7 +63,7 @@ class Relay:
     # ----------------------------------------------------------------------------------------------------------
 
     def _ready(self, wait: float) -> dict[int, int]:
-        """Descriptors at which something can be done."""
+        """Returns the descriptors at which something can be done, and what."""
         wanted = dict[int, int]()
         if self._descriptor is not None:
             reads = selectors.EVENT_READ if len(self.to_program) < ROOM else 0
@@ -83,7 +84,7 @@ class Relay:
                 self._selector.unregister(registered)
 
     def _card_side(self, events: int | None) -> None:
-        """`events`: what its descriptor is ready for; None: it has none."""
+        """Reads and writes the card. `events` is what its descriptor is ready for; None for a card without one."""
         if self.to_card and (events is None or events & selectors.EVENT_WRITE):
             written = int(self._card.write(bytes(self.to_card)))
             self._writer.note(bytes(self.to_card[:written]), sent=True)

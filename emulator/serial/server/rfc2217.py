@@ -1,4 +1,4 @@
-"""A client that comes by RFC 2217: a serial port over TCP, whose settings are told in Telnet's commands.
+"""A client that connects by RFC 2217: a serial port over TCP, whose settings go as Telnet commands.
 
 pyserial's `PortManager` speaks the protocol; what it can't read ends the connection.
 """
@@ -17,7 +17,7 @@ _MOST_UNSENT = 1 << 20  # bytes that wait for a client to read
 
 
 class _Settings:
-    """What a client may set and ask for, in the names of pyserial's ports; a line of ours has its modem lines up."""
+    """Holds what a client may set and ask for, by pyserial's names. The modem lines of an emulated line are up."""
 
     baudrate, bytesize, parity, stopbits = BAUD, 8, "N", 1
     xonxoff = rtscts = break_condition = False
@@ -33,7 +33,7 @@ class _Settings:
 
 
 class Rfc2217Connection(ClientLine):
-    """A TCP connection with bytes and settings in it."""
+    """A TCP connection that carries bytes and settings."""
 
     def __init__(self, peer: socket.socket) -> None:
         self._line = Connection(peer)
@@ -45,7 +45,7 @@ class Rfc2217Connection(ClientLine):
 
     @property
     def baud(self) -> int:
-        """As the client has set it."""
+        """Baud rate that the client has set."""
         return self._settings.baudrate
 
     def fileno(self) -> int:
@@ -79,14 +79,14 @@ class Rfc2217Connection(ClientLine):
         self._line.close()
 
     def _flush(self) -> bool:
-        """Whether the client is there."""
+        """Writes what it can; returns whether the client is still there."""
         written = self._line.write(bytes(self._unsent))
         del self._unsent[: written or 0]
         return written is not None
 
 
 class _Answers:
-    """Where `PortManager` writes to."""
+    """Collects what `PortManager` writes."""
 
     def __init__(self, unsent: bytearray) -> None:
         self._unsent = unsent

@@ -1,7 +1,7 @@
-"""A server at work, and clients at its cards' management ports: time passes, bytes come and go.
+"""Serves a server at work to clients of its cards' management ports.
 
-What comes takes effect in the cycle that the server has reached. The ring never waits for a client: a slow one misses
-events, and one that has gone is forgotten.
+Bytes take effect in the cycle that the server has reached when they come. The ring never waits for a client: a slow
+client misses events, and a client that has gone is forgotten.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ _SLICE, _PACED_SLICE = 512, 2048  # cycles between two looks at the lines, at mo
 _LONG = 0.02  # seconds that may lie between them where hardware outside takes its time
 _LOOK = 0.002  # seconds between two looks of a paced ring that keeps up
 _BITE = 512  # bytes of one client at a time: whoever has sent more doesn't keep the others waiting
-_HEARD, _MOST_HEARD = 0.0003, 0.005  # seconds for which who has asked is listened to, before time passes again
+_HEARD, _MOST_HEARD = 0.0003, 0.005  # seconds of listening after a request, before time passes again
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Serving:
         self._slow = bool(run.engine.outside())
 
     def listen(self, card: int, listener: TcpListener) -> None:
-        """Have clients of a card come by TCP."""
+        """Lets clients of a card connect by TCP."""
         self._listeners[listener.fileno()] = (listener, self._cards[card])
         self._selector.register(listener.fileno(), selectors.EVENT_READ)
 
@@ -78,7 +78,7 @@ class Serving:
         self._selector.register(descriptor, selectors.EVENT_READ)
 
     def add(self, card: int, line: ClientLine) -> None:
-        """Have a client of a card at the other end of a line."""
+        """Adds a client of a card, at the other end of a line."""
         managed = self._cards[card]
         room = room_at(self._baud or line.speed)
         port: CardEnd = ManagementPort(managed, clock=self._clock or 0, room=room)
@@ -99,7 +99,7 @@ class Serving:
         return BitTrueWire(port, faults, now, self._uart, clock=clock, baud=baud, set_baud=lambda: line.baud, seed=seed)
 
     def serve(self, until: Callable[[], bool]) -> None:
-        """Go on until somebody says so."""
+        """Serves until `until` says so."""
         if self._pacing is not None:
             self._pacing.begin(self._run.kernel.now)
         while not until():
@@ -111,11 +111,11 @@ class Serving:
 
     @property
     def deserted(self) -> bool:
-        """Nobody is there, and nobody can come."""
+        """Says that nobody is there, and that nobody can come."""
         return not self._clients and not self._listeners and not self._readers
 
     def close(self) -> None:
-        """Close all lines and listeners, once or twice."""
+        """Closes all lines and listeners; a second call does nothing."""
         for client in list(self._clients.values()):
             self._gone(client)
         for listener, _ in self._listeners.values():
@@ -137,14 +137,14 @@ class Serving:
             self._slice = max(1, self._slice // 2) if took > _LONG else min(2 * self._slice, self._most)
 
     def _attend(self, wait: float, most: float) -> None:
-        """Wait so long for the lines; to who has asked something, listen for a moment more: it may ask again. `most`:
-        seconds for all."""
+        """Waits for the lines for `wait` seconds. After a request it listens for a moment more, since the client may
+        ask again; `most` seconds in all."""
         end = time.monotonic() + most
         while self._look(wait) and (left := end - time.monotonic()) > 0:
             wait = min(_HEARD, left)
 
     def _look(self, wait: float) -> bool:
-        """Whether anything had come."""
+        """Reads what has come, and sends what waits; returns whether anything had come."""
         ready = self._selector.select(wait)
         for key, _ in ready:
             if key.fd in self._listeners:
@@ -188,7 +188,7 @@ class Serving:
         self.add(card.number, line)
 
     def _left(self, client: _Client) -> None:
-        """It went by itself."""
+        """Forgets a client that has gone by itself."""
         self._gone(client)
         if client.line.lasting:
             self._lost(client.line.name)

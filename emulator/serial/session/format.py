@@ -44,7 +44,7 @@ class SessionError(SerialException, ValueError):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Bytes that went over the line at a time: `at`, in seconds since the port was opened; `sent`: to the card."""
+    """Holds bytes that went over the line at once: `at` seconds since the port was opened; `sent` means to the card."""
 
     at: float
     sent: bool
@@ -53,7 +53,7 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a file holds. `notice`: what of it could not be read."""
+    """Holds a recorded session. `notice` says which part of the file could not be read."""
 
     url: str
     clock: str
@@ -61,7 +61,7 @@ class Session:
     notice: str | None = None
 
     def messages(self, *, sent: bool) -> Iterator[tuple[float, bytes | Damaged]]:
-        """What went one way, with the time at which it ended: messages, and what is none."""
+        """Returns what went one way, each with the time at which it ended: messages, and bytes that are no message."""
         unwrapper = Unwrapper()
         for burst in self.bursts:
             if burst.sent == sent:
@@ -83,7 +83,7 @@ class _Line(Document):
 
 
 def load_session(path: Path) -> Session:
-    """The session in a file. Raises SessionError."""
+    """Reads the session in a file. Raises SessionError."""
     size(path, MOST, SessionError)
     try:
         with open_input(path) as file:
@@ -95,7 +95,7 @@ def load_session(path: Path) -> Session:
 
 
 def message_in(data: bytes | Damaged) -> m.Message | None:
-    """The message in what was found on a line; None: it is none."""
+    """Returns the message in what was found on a line, or None."""
     try:
         return None if isinstance(data, Damaged) else decode(data)
     except MessageError:
@@ -103,7 +103,7 @@ def message_in(data: bytes | Damaged) -> m.Message | None:
 
 
 def in_words(data: bytes | Damaged) -> str:
-    """A message as `ReadRequest(id=5, gpu=3, address=2)`; bytes that are none, and why."""
+    """Returns a message as `ReadRequest(id=5, gpu=3, address=2)`; or the bytes, and why they are no message."""
     if isinstance(data, Damaged):
         return f"{shown(data.data)}, which {data.why}"
     try:

@@ -1,4 +1,4 @@
-"""Records what goes over a line, as a session (`session.py`): a writer of the file, and a port that records itself."""
+"""Records what goes over a line as a session (`format.py`): a writer of the file, and a port that records itself."""
 
 import json
 import threading
@@ -37,14 +37,14 @@ class SessionWriter:
         self._write({"ringhil": "session", "format": FORMAT, "url": written, "clock": clock})
 
     def note(self, data: bytes, *, sent: bool) -> None:
-        """These bytes went over the line, now. Raises SessionError."""
+        """Records bytes that went over the line now. Raises SessionError."""
         with self._lock:
             self._latest = max(self._latest, round(self._monotonic() - self._began, _DIGITS))
             for at in range(0, len(data), MOST_BURST):
                 self._write({"t": self._latest, "to" if sent else "from": data[at : at + MOST_BURST].hex()})
 
     def close(self) -> None:
-        """End it. Raises SessionError, unless that has been said."""
+        """Closes the file. Raises SessionError, unless an earlier call has raised it."""
         told = self._told
         try:
             self._file.close()
@@ -81,7 +81,7 @@ class RecordedLine(SerialBase):  # type: ignore[misc]
 
     @classmethod
     def at(cls, line: SerialBase, path: Path, url: str) -> "RecordedLine":
-        """`line`, recorded to a file. Raises SessionError."""
+        """Returns `line` as a port that records itself to a file. Raises SessionError."""
         return cls(line, SessionWriter(path, url, getattr(line, "monotonic", None)))
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class RecordedLine(SerialBase):  # type: ignore[misc]
 
     @property
     def cts(self) -> bool:
-        """As the port has it; so are the next three."""
+        """Is as the port has it; so are the next three."""
         return bool(self._line.cts)
 
     @property

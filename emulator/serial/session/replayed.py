@@ -1,8 +1,9 @@
 """A recorded session that answers as the card did, to a program that does what was recorded.
 
-Messages are compared whole, whatever the pieces in which they were written and the zero bytes between them; what is no
-message, a person's typing, byte by byte. Time is the recorded one: it goes on when the program waits, and when it sends
-what was sent later. Nothing of what came after a message was sent is there before the program has sent it.
+Messages are compared whole, in whatever pieces they were written and with whatever zero bytes between them. Other
+bytes, such as a person's typing, are compared one by one. Time is the recorded one: it goes on when the program waits,
+and when it sends what was sent later. Nothing of what came after a message was sent is there before the program has
+sent it.
 """
 
 from collections import deque
@@ -21,14 +22,14 @@ _Place = tuple[int, int]  # messages that have been sent, bytes of the next one
 
 @dataclass
 class _Part:
-    """What stood between two zero bytes; `ended`: the second one came."""
+    """Holds what stood between two zero bytes. `ended` says that the second one came."""
 
     data: bytearray
     ended: bool = False
 
 
 class RecordedCard:
-    """`now`: seconds since the port was opened, as recorded."""
+    """Answers as the card did. `now` is in seconds since the port was opened, as recorded."""
 
     def __init__(self, session: Session) -> None:
         self.now = 0.0
@@ -50,12 +51,12 @@ class RecordedCard:
 
     @property
     def waiting(self) -> int:
-        """Bytes that are there now."""
+        """Returns how many bytes are there now."""
         self._arrive()
         return len(self._there)
 
     def take(self, most: int) -> bytes:
-        """Up to `most` bytes of what is there."""
+        """Removes and returns up to `most` bytes of what is there."""
         self._arrive()
         data = bytes(self._there[:most])
         del self._there[:most]
@@ -75,7 +76,7 @@ class RecordedCard:
         return False
 
     def write(self, data: bytes) -> None:
-        """The program sends this. Raises SessionError when it is not what was recorded."""
+        """Takes what the program sends. Raises SessionError when it is not what was recorded."""
         if self._failed:
             raise self._failed
         *ended, begun = data.split(DELIMITER)
@@ -94,7 +95,7 @@ class RecordedCard:
         return self._done, len(self._begun)
 
     def _taken_down(self, data: bytes) -> _Place:
-        """What was sent, in parts."""
+        """Notes the parts that were sent, and returns the place behind them."""
         *ended, begun = data.split(DELIMITER)
         for piece in ended:
             self._lay_down(piece)
@@ -124,7 +125,7 @@ class RecordedCard:
         return self._done < len(self._parts) and message_in(_found(self._parts[self._done].data)) is None
 
     def _check_begun(self) -> None:
-        """What has begun is how the recorded message begins."""
+        """Checks that the recorded message begins with what the program has begun to send."""
         if self._failed:
             raise self._failed
         if self._begun:
@@ -166,6 +167,6 @@ class RecordedCard:
 
 
 def _found(data: bytes | bytearray) -> bytes | Damaged:
-    """What is between two zero bytes."""
+    """Returns the message between two zero bytes, or what is damaged in it."""
     (found,) = Unwrapper().feed(DELIMITER + data + DELIMITER) or [b""]
     return found
