@@ -11,10 +11,10 @@ import pytest
 import serial
 
 from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
-from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, SilentError, address_of
+from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, SilentError
 from ringhil.emulator.serial.handlers.protocol_emulated import EmulatedLine
 from ringhil.emulator.serial.port import port
-from ringhil.emulator.serial.words import event_document
+from ringhil.emulator.serial.words import address_of, event_document
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line.codec import encode

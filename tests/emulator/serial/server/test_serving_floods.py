@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
+from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.serial.client import CardClient
 from ringhil.emulator.serial.server.serving import MOST_CLIENTS
@@ -16,8 +17,6 @@ from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import LONGEST, wrap
 from ringhil.protocol.line.management import EventKind
 from ringhil.protocol.line.messages import CensusRequest, CountEvent, LastCensusRequest, SubscribeRequest, TimeRequest
-
-from .served import ONE, Served
 
 PATIENCE = 30.0  # seconds, of a busy machine
 GPUS = 4
