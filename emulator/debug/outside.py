@@ -19,10 +19,9 @@ from ringhil.emulator.engine.engine import NodeDiffered
 from ringhil.emulator.groups.again import GroupsAgain
 from ringhil.emulator.groups.desk import GroupAsked, GroupReplied
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
+from ringhil.emulator.loop.recorded import Differed, Exchanged, LostHardware, recorded_nodes, with_recorded
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.clients import ClientError, ClientRow, ClientsAgain, Cycle, Note, SessionRow
-from ringhil.emulator.serial.replaying import Differed, Exchanged, LostHardware
+from ringhil.emulator.serial.server.clients import ClientError, ClientRow, ClientsAgain, Cycle, Note, SessionRow
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.server.observations import NodeLost

@@ -15,8 +15,8 @@ from ringhil.emulator.debug.recorder import hardware, next_state, outcome_docume
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
-from ringhil.emulator.nvml.serving import views_of
 from ringhil.emulator.nvml.usage import UsageSampler
+from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.scenario import Scenario, ScenarioError, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice

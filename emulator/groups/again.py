@@ -5,7 +5,7 @@ from functools import partial
 
 from ringhil.emulator.groups.desk import GroupAsked, GroupReplied, carry_out, name_of
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.serial.clients import ClientError, Note
+from ringhil.emulator.serial.server.clients import ClientError, Note
 
 _SHOWN = 60  # letters of a text
 

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from ringhil.emulator.host.groups.tree import GroupTree
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.serial.clients import Cycle, Note, SessionRow
+from ringhil.emulator.serial.server.clients import Cycle, Note, SessionRow
 
 Does = Literal["mkdir", "rmdir", "read", "write"]
 _Number = Annotated[int, Field(ge=1, lt=1 << 31)]

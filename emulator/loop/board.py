@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.loop.far import FarFirmware, attach
 from ringhil.emulator.serial.client import CardError, arrived, clock_of, descriptor, line_gone, opened_port
-from ringhil.emulator.serial.speeds import BAUD, BITS
+from ringhil.emulator.serial.line import BAUD, BITS
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareGone
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
@@ -42,7 +42,7 @@ class Board:
         return descriptor(self._line) is not None
 
     def exchange(self, request: bytes) -> bytes:
-        """There and back. Raises FirmwareGone."""
+        """Sends a request and returns the board's answer. Raises FirmwareGone."""
         try:
             answer = self._exchanged(request)
         except FirmwareGone:
@@ -74,9 +74,9 @@ class Board:
         raise FirmwareGone(f"no answer, asked {TRIES} times{said}")
 
     def close(self) -> None:
-        """Give the port back."""
+        """Closes the port."""
         self._line.close()
 
     def made(self, boot: Boot) -> Firmware:
-        """Its firmware, which boots."""
+        """Returns its firmware, which boots."""
         return FarFirmware(self.exchange, boot)

@@ -6,24 +6,69 @@ Lines are only ever named by whoever starts a run, never by a file that is read.
 import os
 import re
 import select
+import socket
+import threading
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Self
 
+import serial
 from construct import ConstructError
 
 from ringhil.emulator.documents import shown
-from ringhil.emulator.loop.pump import CHUNK, LOOK, Pump
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.serial.client import LINE_GONE, CardError, descriptor, opened_port
-from ringhil.emulator.serial.reasons import said_by_system
-from ringhil.emulator.serial.speeds import BAUD
+from ringhil.emulator.serial.line import BAUD
+from ringhil.emulator.serial.line.reasons import said_by_system
 from ringhil.emulator.server.node_choice import LostNode, NodeChoice, NodeError, NodeLine, OutsideHardware
 from ringhil.protocol.line import node_loop
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
 from ringhil.protocol.line.node_loop import NodeMessage
+
+CHUNK = 4096
+LOOK = 0.1  # seconds: a line is read for so long, and looks then whether it is to end
+
+
+class Pump:
+    """Carries bytes between `line`, whose timeout is LOOK, and `descriptor`. When the line is gone nothing more comes
+    there, as at the end of a socket."""
+
+    def __init__(self, line: "serial.SerialBase") -> None:
+        self._line, self._ended = line, False
+        self._near, self._far = socket.socketpair()
+        self._near.setblocking(False)
+        self.descriptor = self._near.fileno()
+        self._threads = [threading.Thread(target=carry, daemon=True) for carry in (self._there, self._back)]
+        for thread in self._threads:
+            thread.start()
+
+    def _there(self) -> None:
+        with suppress(serial.SerialException, OSError):
+            while data := self._far.recv(CHUNK):
+                self._line.write(data)
+        self._end()
+
+    def _back(self) -> None:
+        with suppress(serial.SerialException, OSError):
+            while not self._ended:
+                self._far.sendall(self._line.read(max(1, self._line.in_waiting)))
+        self._end()
+
+    def _end(self) -> None:
+        self._ended = True
+        with suppress(OSError):
+            self._far.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the line, too."""
+        self._end()
+        for thread in self._threads:
+            thread.join()
+        for end in (self._near, self._far, self._line):
+            end.close()
+
 
 _ALLOWED = "GPU=URL, such as a.3=/dev/ttyUSB0 or a.3=socket://127.0.0.1:7777"
 _LOST_AT = "lost@"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.loop.far import Exchange, FarFirmware
-from ringhil.emulator.serial.pacing import Pacing
+from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.foreign import Maker
 from ringhil.protocol.line.firmware_codec import cycle_of
@@ -29,7 +29,7 @@ class Punctuality:
     _lateness: Counter[float] = field(default_factory=Counter, repr=False)  # seconds
 
     def took(self, seconds: float) -> bool:
-        """An answer has taken so long; whether it was late."""
+        """Notes how long an answer took, and returns whether it was late."""
         self.answers += 1
         late = seconds - self.latency / self.clock
         if late <= 0:
@@ -39,7 +39,7 @@ class Punctuality:
         return True
 
     def to_json(self) -> dict[str, float | None]:
-        """As it is in the document of `ringhil run --json`."""
+        """Returns what stands in the document of `ringhil run --json`."""
         document: dict[str, float | None] = {
             "clock": self.clock,
             "latency": self.latency,

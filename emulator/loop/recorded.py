@@ -1,23 +1,53 @@
-"""Boards of a recorded session, which answer as they did, and GPUs' hardware outside: it replays without them."""
+"""Boards of a recorded run, which answer as they did, and GPUs' hardware outside: a recording replays without them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
+from pydantic import Field
+
+from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.loop.loading import is_board
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.serial.journal import JournalError
-from ringhil.emulator.serial.replaying import Differed, Exchanged
+from ringhil.emulator.serial.server.clients import Cycle, Hex, SessionRow
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareGone
-from ringhil.emulator.server.node_choice import NodeChoice, RecalledNode
+from ringhil.emulator.server.node_choice import NodeChoice, NodeError, RecalledNode
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
 from ringhil.protocol.line.firmware_codec import decode
 from ringhil.protocol.line.packing import MessageError
+
+_Gpu = Annotated[str, Field(max_length=1000)]
+
+
+class Exchanged(SessionRow):
+    """What a board that runs a GPU's firmware was asked, and answered; `why` it was gone, where that is known."""
+
+    cycle: Cycle
+    gpu: _Gpu
+    asked: Hex
+    answered: Hex | None
+    why: str | None = None
+
+
+class LostHardware(SessionRow):
+    """The hardware of a GPU, outside, is gone from this cycle on, and why."""
+
+    cycle: Cycle
+    gpu: _Gpu
+    lost: str
+
+
+class Differed(SessionRow):
+    """What a GPU's hardware outside did otherwise than ours: a place of `engine/layout.py`, and what was there."""
+
+    cycle: Cycle
+    gpu: _Gpu
+    differed: Annotated[int, Field(ge=0, lt=2 * REGISTER)]
+    value: Annotated[int, Field(ge=0, lt=1 << 64)]
 
 
 class _Header(Protocol):
@@ -28,7 +58,7 @@ class _Header(Protocol):
 
 
 class OutsideRows(Protocol):
-    """Whatever says what boards and hardware outside did: a session's journal, or a recording."""
+    """Is a recording of what boards and hardware outside did."""
 
     @property
     def header(self) -> _Header: ...
@@ -36,24 +66,20 @@ class OutsideRows(Protocol):
 
 
 class RecordedBoard:
-    """Answers from a journal, as long as it is asked what was asked then; `difference` says where it isn't."""
+    """Answers from a recording, as long as it is asked what was asked then; `difference` says where it isn't."""
 
-    def __init__(self, journal: OutsideRows, where: str) -> None:
-        self._where, self._rows = where, self._of(journal, where)
+    def __init__(self, recorded: OutsideRows, where: str) -> None:
+        rows = recorded.rows()
+        self._where = where
+        self._rows = ((n, row) for n, row in rows if isinstance(row, Exchanged) and row.gpu == where)
         self.difference: str | None = None
         self.on_exchange: Callable[[bytes, bytes | None], None] = lambda request, answer: None
 
-    @staticmethod
-    def _of(journal: OutsideRows, where: str) -> Iterator[tuple[int, Exchanged]]:
-        return ((n, row) for n, row in journal.rows() if isinstance(row, Exchanged) and row.gpu == where)
-
     def _next(self) -> tuple[int, Exchanged | None]:
-        with suppress(JournalError):  # whoever reads the session says what is wrong with it
-            return next(self._rows, (0, None))
-        return 0, None
+        return next(self._rows, (0, None))
 
     def exchange(self, request: bytes) -> bytes:
-        """The recorded answer. Raises FirmwareGone, also where the recording says nothing, or something else."""
+        """Returns the recorded answer. Raises FirmwareGone, also where the recording has none, or another request."""
         if self.difference is not None:  # the first one is told
             raise FirmwareGone(self.difference, recorded=True)
         number, row = self._next()
@@ -72,43 +98,50 @@ class RecordedBoard:
         return bytes.fromhex(row.answered)
 
     def made(self, boot: Boot) -> Firmware:
-        """Its firmware, which boots."""
+        """Returns its firmware, which boots."""
         return FarFirmware(self.exchange, boot)
 
     def close(self) -> None:
-        """The session is over: everything must have been asked."""
+        """Checks at the end of the run that everything was asked."""
         number, row = self._next()
         if row is not None and self.difference is None:
             self.difference = f"line {number}: {self._where}: is not asked {in_words(bytes.fromhex(row.asked))}"
 
 
-def with_recorded(journal: OutsideRows, given: FirmwareChoice) -> FirmwareChoice:
+def with_recorded(recorded: OutsideRows, given: FirmwareChoice) -> FirmwareChoice:
     """What was chosen, and for the recording's boards on GPUs that were not named, what they answered then."""
     chosen = dict(given.chosen)
-    for text in journal.header.firmware:
+    for text in recorded.header.firmware:
         where, _, what = text.partition("=")
         if is_board(what) and (where := str(GpuRef.parse(where))) not in given.chosen:
-            board = RecordedBoard(journal, where)
+            board = RecordedBoard(recorded, where)
             chosen[where] = Chosen(what, board.made, "", board)
-    complete = all(text in given.given or is_board(text.partition("=")[2]) for text in journal.header.firmware)
-    same = complete and set(given.given) <= set(journal.header.firmware)
-    return replace(given, given=tuple(journal.header.firmware) if same else given.given, chosen=chosen)
+    complete = all(text in given.given or is_board(text.partition("=")[2]) for text in recorded.header.firmware)
+    same = complete and set(given.given) <= set(recorded.header.firmware)
+    return replace(given, given=tuple(recorded.header.firmware) if same else given.given, chosen=chosen)
 
 
-def recorded_nodes(journal: OutsideRows) -> NodeChoice:
-    """Ours in the place of the hardware that was outside, which does again what that did otherwise."""
+def recorded_nodes(recorded: OutsideRows) -> NodeChoice:
+    """Ours in the place of the hardware that was outside, which does again what that did otherwise. Raises NodeError
+    for what names no GPU."""
     differed = defaultdict[str, list[tuple[int, int, int]]](list)
-    if journal.header.nodes:
-        with suppress(JournalError):  # as above
-            for _, row in journal.rows():
-                if isinstance(row, Differed):
-                    differed[row.gpu].append((row.cycle, row.differed, row.value))
-    found = [(text, text.partition("=")[0]) for text in journal.header.nodes]
-    return NodeChoice({name: RecalledNode(text, differed[name]) for text, name in found})
+    if recorded.header.nodes:
+        for _, row in recorded.rows():
+            if isinstance(row, Differed):
+                differed[row.gpu].append((row.cycle, row.differed, row.value))
+    found = {}
+    for text in recorded.header.nodes:
+        name = text.partition("=")[0]
+        try:
+            GpuRef.parse(name)
+        except ValueError as error:
+            raise NodeError(f"--node {text}: {error}") from None
+        found[name] = RecalledNode(text, differed[name])
+    return NodeChoice(found)
 
 
 def _cycle_in(request: bytes) -> int | None:
-    """When it is asked, where the message says so."""
+    """Returns the cycle in which a request is made, where the message says so."""
     try:
         return getattr(decode(request), "now", None)
     except MessageError:
@@ -116,7 +149,7 @@ def _cycle_in(request: bytes) -> int | None:
 
 
 def in_words(message: bytes) -> str:
-    """A message of the firmware loop, for a line."""
+    """Returns a message of the firmware loop in words."""
     try:
         return str(decode(message))
     except MessageError:

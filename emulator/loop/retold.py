@@ -35,16 +35,16 @@ class RetoldBoard:
 
     @property
     def difference(self) -> str | None:
-        """See FarEnd; of whichever process has seen it."""
+        """Is what FarEnd says, in whichever process it was seen."""
         return self._shared[_WHY].rstrip(b"\0").decode("utf-8", "replace") or None
 
     def made(self, boot: Boot) -> Firmware:
-        """Its firmware, which boots: what was before doesn't matter."""
+        """Returns its firmware, which boots: what was before doesn't matter."""
         self._told.clear()
         return FarFirmware(self.exchange, boot)
 
     def exchange(self, request: bytes) -> bytes:
-        """There and back. Raises FirmwareError, also when it is gone."""
+        """Sends a request and returns the board's answer. Raises FirmwareError, also when the board is gone."""
         if self.difference is not None:
             raise FirmwareError(self.difference)
         if self._left != self._exchanges():
@@ -55,7 +55,7 @@ class RetoldBoard:
         return answer
 
     def close(self) -> None:
-        """Give the port back."""
+        """Closes the port."""
         self._board.close()
 
     def _exchanges(self) -> int:

@@ -44,7 +44,7 @@ class NvmlAnswers:
         }
 
     def sampled(self) -> None:
-        """There is a new sample."""
+        """Notes the time of a new sample."""
         self._sampled = time.time_ns() // 1000
 
     def must_wait(self, question: Question) -> bool:
@@ -54,7 +54,7 @@ class NvmlAnswers:
         return not (self._usage.measured if question.what is NvmlTopic.UTILISATION else self._usage.begun)
 
     def answer(self, peer: PeerProcess, question: Question) -> NvmlAnswer:
-        """What that process is told."""
+        """Returns the answer for that process."""
         if question.what is NvmlTopic.HELLO:
             same = question.number == messages.VERSION
             return messages.text(version("ringhil")) if same else NvmlAnswer(Status.LIB_RM_VERSION_MISMATCH)
@@ -98,7 +98,7 @@ class NvmlAnswers:
         return str(self._server.wiring.gpu_of(cell))
 
     def _uuid(self, cell: int) -> str:
-        """Always the same for a GPU of that name under that seed."""
+        """Returns an id that is always the same for a GPU of that name under that seed."""
         return f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'ringhil {self._server.scenario.seed} {self._name(cell)}')}"
 
     def _address(self, cell: int) -> tuple[int, int, int]:
@@ -120,7 +120,7 @@ class NvmlAnswers:
         return NvmlAnswer(Status.GPU_IS_LOST) if self._lost(cells[0]) else NvmlAnswer(number=cells[0])
 
     def _lost(self, cell: int) -> bool:
-        """The CPU has counted the card, and that GPU isn't there."""
+        """Says that the CPU has counted the card, and that this GPU isn't there."""
         card, gpu = self._place(cell)
         return gpu not in self._server.cpu.cards[card].members
 

@@ -7,8 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from ringhil.emulator.files import reason_of
-from ringhil.emulator.nvml.errors import SocketError
-from ringhil.emulator.nvml.messages import LONGEST_TEXT, VERSION, MessageFault, NvmlAnswer, NvmlTopic, Question, Status
+from ringhil.emulator.nvml.messages import (
+    LONGEST_TEXT,
+    VERSION,
+    MessageFault,
+    NvmlAnswer,
+    NvmlTopic,
+    Question,
+    SocketError,
+    Status,
+)
 
 _PATIENCE = 20.0  # seconds
 _LONGEST = 4096
@@ -20,7 +28,7 @@ _WHY = {
 
 
 def unheard(path: Path) -> str | None:
-    """Why nobody would hear who asks there; None: somebody listens. Raises SocketError: nobody ever can."""
+    """Returns why nobody listens there; None when somebody does. Raises SocketError where nobody ever can."""
     _check(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
         try:
@@ -54,7 +62,7 @@ class NvmlClient:
         self._done(self.ask(Question(NvmlTopic.ENTER, text=name)), f"{name}: ")
 
     def ask(self, question: Question) -> NvmlAnswer:
-        """One question, one answer."""
+        """Asks one question, and returns its answer."""
         try:
             self._socket.send(question.packed())
             return NvmlAnswer.unpacked(self._socket.recv(_LONGEST))
@@ -64,7 +72,7 @@ class NvmlClient:
             raise SocketError(f"{self._path}: whoever listens there is no server of ours") from None
 
     def close(self) -> None:
-        """Hang up."""
+        """Closes the connection."""
         self._socket.close()
 
     def _done(self, told: NvmlAnswer, what: str = "") -> None:

@@ -1,5 +1,5 @@
-"""The socket at which programs ask about GPUs. Nobody is waited for: who asks without reading, or what is no question,
-is shown the door."""
+"""The socket at which programs ask about GPUs. It waits for nobody: a client that doesn't read, or sends what is no
+question, is disconnected."""
 
 import os
 import selectors
@@ -10,9 +10,11 @@ from pathlib import Path
 
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.nvml.answers import NvmlAnswers
-from ringhil.emulator.nvml.errors import SocketError
-from ringhil.emulator.nvml.messages import REQUEST_SIZE, MessageFault, Question
+from ringhil.emulator.nvml.messages import REQUEST_SIZE, MessageFault, Question, SocketError
 from ringhil.emulator.nvml.peer import PeerProcess, peer_of, received, tell_senders
+from ringhil.emulator.nvml.usage import PERIOD, UsageSampler
+from ringhil.emulator.nvml.views import views_of
+from ringhil.emulator.server import LiveServer
 
 MOST_CLIENTS = 256
 MOST_OF_ONE = 16  # of one process
@@ -40,11 +42,11 @@ class NvmlListener:
         self._clients: dict[int, _Client] = {}
 
     def fileno(self) -> int:
-        """The descriptor."""
+        """Returns the descriptor."""
         return self._selector.fileno()
 
     def attend(self) -> None:
-        """Take what has come, one question of each."""
+        """Answers what has come, one question of each client."""
         ready = [key.fd for key, _ in self._selector.select(0)]
         for descriptor in ready:
             if descriptor in self._clients:
@@ -53,7 +55,7 @@ class NvmlListener:
             self._accept()
 
     def sampled(self) -> None:
-        """There is a sample: some who waited can be answered."""
+        """Answers clients that waited for a new sample."""
         self._answers.sampled()
         for client in list(self._clients.values()):
             if client.waits is not None and not self._answers.must_wait(client.waits):
@@ -62,7 +64,7 @@ class NvmlListener:
                 self._tell(client, question)
 
     def close(self) -> None:
-        """Send all away; the socket goes."""
+        """Disconnects all clients and removes the socket."""
         for client in list(self._clients.values()):
             self._gone(client)
         self._selector.close()
@@ -121,7 +123,7 @@ class NvmlListener:
 
 
 def _listening(path: Path) -> socket.socket:
-    """A socket there; one that nobody listens at any more is replaced."""
+    """Returns a listening socket. A socket at which nobody listens any more is replaced."""
     if len(os.fsencode(path)) > _LONGEST_PATH:
         raise SocketError(f"{path}: a socket's path has at most {_LONGEST_PATH} bytes; this one has {len(str(path))}")
     found = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -153,3 +155,22 @@ def _clear(path: Path) -> None:
                 path.unlink()
             else:
                 raise SocketError(f"{path}: somebody listens there already")
+
+
+_SAMPLES = 6  # in a second of a ring that is paced
+_LEAST = 1000  # cycles between two
+
+
+def samples_every(clock: int | None) -> int:
+    """Returns the cycles between two samples. `clock`: cycles of the ring in a second; None: as many as it can."""
+    return PERIOD if clock is None else max(_LEAST, clock // _SAMPLES)
+
+
+def nvml_listener(path: Path, server: LiveServer, period: int) -> NvmlListener:
+    """Returns a listener for `server`, which has not started yet; `period`: cycles between samples. Raises
+    SocketError."""
+    views = views_of(server)
+    usage = UsageSampler(server, views, period)
+    listener = NvmlListener(path, NvmlAnswers(server, views, usage))
+    usage.on_sample = listener.sampled
+    return listener

@@ -20,8 +20,12 @@ REQUEST_SIZE = _REQUEST.size
 LONGEST_TEXT = 95  # bytes of a request's
 
 
+class SocketError(RinghilError):
+    """The socket can't be made, or nobody answers there; one line says which, and why."""
+
+
 class MessageFault(RinghilError, ValueError):
-    """That is no request."""
+    """Is raised for a packet that is no request or answer."""
 
 
 class NvmlTopic(IntEnum):
@@ -73,7 +77,7 @@ class Question:
     text: str = ""
 
     def packed(self) -> bytes:
-        """The packet."""
+        """Returns the packet."""
         return _REQUEST.pack(_MAGIC, self.what, self.gpu, self.number, self.text.encode())
 
     @classmethod
@@ -99,7 +103,7 @@ class NvmlAnswer:
     data: bytes = b""
 
     def packed(self) -> bytes:
-        """The packet."""
+        """Returns the packet."""
         return _ANSWER.pack(_MAGIC, self.status, self.number, 0) + self.data
 
     @classmethod
@@ -124,12 +128,12 @@ class ProcessUse:
 
 
 def text(words: str) -> NvmlAnswer:
-    """Words."""
+    """Returns an answer of words."""
     return NvmlAnswer(data=words.encode() + b"\0")
 
 
 def values(*numbers: int) -> NvmlAnswer:
-    """Numbers."""
+    """Returns an answer of numbers."""
     return NvmlAnswer(number=len(numbers), data=struct.pack(f"={len(numbers)}Q", *numbers))
 
 
@@ -139,5 +143,5 @@ def gpu(name: str, uuid: str, serial: str, address: tuple[int, int, int], index:
 
 
 def uses(found: Sequence[ProcessUse]) -> NvmlAnswer:
-    """Processes."""
+    """Returns an answer of processes."""
     return NvmlAnswer(number=len(found), data=b"".join(_USE.pack(u.memory, u.stamp, u.pid, u.share) for u in found))

@@ -21,12 +21,12 @@ class PeerProcess:
 
     @property
     def there(self) -> bool:
-        """It hasn't ended."""
+        """Says that it hasn't ended."""
         return began(self.pid) == self.began
 
     @property
     def trusted(self) -> bool:
-        """It is the administrator's, or of the same user as the server."""
+        """Says that it is the administrator's, or of the same user as the server."""
         return self.uid in (0, os.geteuid())
 
 
@@ -54,13 +54,13 @@ def received(connection: socket.socket, most: int) -> tuple[bytes, int]:
 
 
 def began(pid: int) -> int | None:
-    """When a process began, in ticks since the machine did; None: there is none."""
+    """Returns when a process began, in ticks since the machine did; None when there is no such process."""
     found = _status(pid)
     return None if found is None else found[1]
 
 
 def owner(pid: int) -> int | None:
-    """The user whose process it is; None: there is none."""
+    """Returns the user whose process it is; None when there is no such process."""
     try:
         return Path(f"/proc/{pid}").stat().st_uid
     except OSError:
@@ -68,7 +68,7 @@ def owner(pid: int) -> int | None:
 
 
 def lineage(pid: int) -> Iterator[int]:
-    """It, its parent, and so on."""
+    """Returns it, its parent, and so on."""
     for _ in range(_MOST):
         yield pid
         found = _status(pid)

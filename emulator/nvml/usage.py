@@ -56,12 +56,12 @@ class UsageSampler:
 
     @property
     def begun(self) -> bool:
-        """The cards have been counted, and asked once."""
+        """Says that the cards have been counted, and asked once."""
         return self.samples > 0
 
     @property
     def measured(self) -> bool:
-        """There are two samples to compare."""
+        """Says that there are two samples to compare."""
         return self.samples > 1
 
     def has(self, user: ContextUser) -> bool:
@@ -69,7 +69,7 @@ class UsageSampler:
         return user.place in self._last.held
 
     def held(self, user: ContextUser) -> int:
-        """Pages."""
+        """Returns the pages that it holds."""
         return self._last.held.get(user.place, 0)
 
     def share(self, user: ContextUser) -> int:

@@ -1,4 +1,4 @@
-"""Who uses contexts of GPUs, and what each process is told: all, or what it was given (S2)."""
+"""Says who uses contexts of GPUs, and what each process may see: all, or what it was given (S2)."""
 
 import errno
 import os
@@ -10,6 +10,7 @@ from ringhil.emulator.host.groups.amounts import refused
 from ringhil.emulator.host.groups.group import GroupMember, ProcessGroup
 from ringhil.emulator.host.groups.tree import GroupTree, HostProcesses
 from ringhil.emulator.nvml.peer import PeerProcess, began, lineage, owner
+from ringhil.emulator.server import LiveServer
 
 Place = tuple[int, int]  # card and GPU, by number
 
@@ -69,11 +70,11 @@ class Views(HostProcesses):
         tree.host_processes = self
 
     def users(self) -> Sequence[ContextUser]:
-        """Who uses a context."""
+        """Returns who uses a context."""
         return [ContextUser(self._pid(name), name, place) for name, place in self._places.items()]
 
     def view_of(self, peer: PeerProcess) -> GpuView:
-        """What that process is told."""
+        """Returns what that process may see."""
         where = self._where(peer)
         if isinstance(where, GroupMember):
             place = self._places[where.name]
@@ -122,9 +123,14 @@ class Views(HostProcesses):
         self._members[pid] = joined
 
     def _forget(self) -> None:
-        """Those that have ended."""
+        """Forgets processes that have ended."""
         self._members = {pid: joined for pid, joined in self._members.items() if began(pid) == joined.began}
 
     def _pid(self, name: str) -> int:
         standing = [peer.pid for peer in self._standing.get(name, []) if peer.there]
         return standing[-1] if standing else self._applications[name].pid
+
+
+def views_of(server: LiveServer) -> Views:
+    """Returns the views of a server's applications, and of the groups in which they are."""
+    return Views(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})

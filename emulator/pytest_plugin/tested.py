@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ringhil.emulator.serial.client import CardClient, CardError, RefusedError, opened_port
-from ringhil.emulator.serial.recording import RecordedLine
-from ringhil.emulator.serial.session import SessionError
+from ringhil.emulator.serial.session.format import SessionError
+from ringhil.emulator.serial.session.recording import RecordedLine
 from ringhil.protocol.line.management import LineFault
 
 OURS = Path(__file__).with_name("card.yaml")

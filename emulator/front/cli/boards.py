@@ -8,7 +8,7 @@ import click
 
 from ringhil.emulator.front.cli.terminal import say
 from ringhil.emulator.loop.board import Board
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import did_otherwise

@@ -15,20 +15,20 @@ from rich.text import Text
 from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.options import Seconds, WholeNumber
 from ringhil.emulator.front.cli.terminal import output, say
-from ringhil.emulator.serial import comparing
-from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, opened_port
-from ringhil.emulator.serial.lines import ListenError
-from ringhil.emulator.serial.listening import ALLOWED, opened
-from ringhil.emulator.serial.may_differ import MAY_DIFFER
-from ringhil.emulator.serial.recording import SessionWriter
-from ringhil.emulator.serial.relay import Relay
-from ringhil.emulator.serial.session import SessionError, load_session
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
-from ringhil.emulator.serial.telling import counted, read_out, told
-from ringhil.emulator.serial.urls import emulated_url
+from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, comparing, opened_port
+from ringhil.emulator.serial.client.comparing import MAY_DIFFER
+from ringhil.emulator.serial.handlers import emulated_url
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.server.lines import ListenError
+from ringhil.emulator.serial.server.listening import ALLOWED, opened
+from ringhil.emulator.serial.server.relay import Relay
+from ringhil.emulator.serial.session.format import SessionError, load_session
+from ringhil.emulator.serial.session.recording import SessionWriter
 from ringhil.emulator.serial.words import (
     EVENTS,
     bytes_of,
+    census_text,
+    event_document,
     event_kinds,
     fault_of,
     gpu_of,
@@ -36,6 +36,7 @@ from ringhil.emulator.serial.words import (
     place_of,
     port_of,
     register_of,
+    register_text,
 )
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 
 def _typed(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """A word that a person types, as click reads it."""
+    """Wraps `parse`, so that click refuses a word in its own way."""
 
     def parsed(text: str) -> T:
         try:
@@ -84,33 +85,35 @@ def _usage(argument: str) -> Iterator[None]:
 
 
 def _ended_by_signal() -> Callable[[], bool]:
-    """Whether SIGINT or SIGTERM has come, from now on."""
+    """Returns a function that says whether SIGINT or SIGTERM has come since."""
     ended = list[int]()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: ended.append(number))
     return lambda: bool(ended)
 
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
 @click.group("card")
 @click.argument("url")
-@click.option("--baud", type=WholeNumber(*BAUDS), default=BAUD, show_default=True, help="Of a real port.")
+@click.option("--baud", type=WholeNumber(*BAUDS), default=BAUD, show_default=True, help="Baud rate of a physical port.")
 @click.option(
     "--timeout",
     type=Seconds(0.001, 3600),
     default=TIMEOUT,
     show_default=True,
-    help="Seconds for an answer, at each of four tries.",
+    help="Wait this many seconds for an answer, at each of four tries.",
 )
-@click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write the session to this file.")
+@click.option(
+    "--record", type=click.Path(path_type=Path), metavar="FILE", help="Record the bytes on the line in this file."
+)
 @click.pass_context
 def command(context: click.Context, url: str, baud: int, timeout: float, record: Path | None) -> None:
     """Talk to a card at URL.
 
-    URL: /dev/ttyUSB0, socket://HOST:PORT, rfc2217://HOST:PORT, emulated://SERVER.yaml#CARD, or replay://FILE, a session
-    that was recorded.
+    URL is /dev/ttyUSB0, socket://HOST:PORT, rfc2217://HOST:PORT, emulated://SERVER.yaml#CARD, or replay://FILE for a
+    recorded session.
     """
     context.obj = (url, {"baud": baud, "timeout": timeout, "record": record})
 
@@ -122,7 +125,7 @@ command.add_command(check)
 @_json
 @click.pass_context
 def info(context: click.Context, as_json: bool) -> None:
-    """What the card is, and what it can do."""
+    """Show what the card is, and what it can do."""
     with _open(context) as card:
         found = asdict(card.info)
     if as_json:
@@ -133,15 +136,15 @@ def info(context: click.Context, as_json: bool) -> None:
 
 
 @command.command("census")
-@click.option("--last", is_flag=True, help="The last one that was accepted; begin none.")
+@click.option("--last", is_flag=True, help="Show the last census that was accepted; begin none.")
 @_json
 @click.pass_context
 def census(context: click.Context, last: bool, as_json: bool) -> None:
-    """Have the ring counted now."""
+    """Begin a census of the ring, and show its result."""
     with _open(context) as card:
         found = card.last_census() if last else card.census()
         name = card.info.name
-    click.echo(json.dumps({"card": name, **asdict(found)}) if as_json else counted(found))
+    click.echo(json.dumps({"card": name, **asdict(found)}) if as_json else census_text(found))
 
 
 @command.command("read")
@@ -150,7 +153,7 @@ def census(context: click.Context, last: bool, as_json: bool) -> None:
 @_json
 @click.pass_context
 def read(context: click.Context, gpu: str, register: str | None, as_json: bool) -> None:
-    """Read REGISTER of GPU's node, by name or address; without one all of them."""
+    """Read REGISTER of GPU's node, by name or address. Without REGISTER, read all of them."""
     names = [register] if register is not None else [r.name for r in registers.REGISTERS]
     with _open(context) as card:
         number = _gpu(card, gpu)
@@ -160,7 +163,7 @@ def read(context: click.Context, gpu: str, register: str | None, as_json: bool) 
         click.echo(json.dumps(found))
         return
     for name, value in found.items():
-        click.echo(read_out(name, value))
+        click.echo(register_text(name, value))
 
 
 @command.command("write")
@@ -180,7 +183,10 @@ def write(context: click.Context, gpu: str, register: str, value: int) -> None:
 @click.argument("frame", type=_frame)
 @click.pass_context
 def send(context: click.Context, gpu: str, port: Port, frame: bytes) -> None:
-    """Have GPU send FRAME, in hexadecimal, by PORT of its mailbox: cw, ccw, cpu or boundary."""
+    """Make GPU send FRAME by PORT of its mailbox.
+
+    FRAME is in hexadecimal; PORT is cw, ccw, cpu or boundary.
+    """
     with _open(context) as card:
         click.echo(f"sent at cycle {card.send(_gpu(card, gpu), port, frame)}")
 
@@ -188,11 +194,14 @@ def send(context: click.Context, gpu: str, port: Port, frame: bytes) -> None:
 @command.command("fault")
 @click.argument("fault", type=_fault)
 @click.argument("gpu")
-@click.option("--clear", is_flag=True, help="End it.")
-@click.option("--value", type=_number, default="0", help="Of the fault's parameter; 0: its default.")
+@click.option("--clear", is_flag=True, help="End the fault instead.")
+@click.option("--value", type=_number, default="0", help="Value of the fault's parameter; 0 stands for its default.")
 @click.pass_context
 def fault(context: click.Context, fault: LineFault, gpu: str, clear: bool, value: int) -> None:
-    """Inject FAULT at GPU, or at the link from it clockwise (a.3-a.4); a real card refuses."""
+    """Inject FAULT at GPU, or at a link (a.3-a.4).
+
+    A link is also named by the GPU before it, clockwise. A physical card refuses.
+    """
     with _open(context) as card:
         with _usage("GPU"):
             place = place_of(fault, gpu, card.info.name, card.info.gpus)
@@ -202,18 +211,22 @@ def fault(context: click.Context, fault: LineFault, gpu: str, clear: bool, value
 
 @command.command("watch")
 @click.option(
-    "--events", type=_kinds, default="roles,counts,faults", show_default=True, help=f"Of {', '.join(EVENTS)}."
+    "--events",
+    type=_kinds,
+    default="roles,counts,faults",
+    show_default=True,
+    help=f"Print events of these kinds: {', '.join(EVENTS)}.",
 )
-@click.option("--number", type=click.IntRange(1), help="End after so many events.")
-@click.option("--for", "seconds", type=Seconds(0.001), metavar="SECONDS", help="End after so long.")
-@click.option("--json", "as_json", is_flag=True, help="Each event as a JSON document, on a line.")
+@click.option("--number", type=click.IntRange(1), help="End after this many events.")
+@click.option("--for", "seconds", type=Seconds(0.001), metavar="SECONDS", help="End after this many seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print each event as a JSON document, on a line.")
 @click.pass_context
 def watch(context: click.Context, events: int, number: int | None, seconds: float | None, as_json: bool) -> None:
-    """Print events as they come, a line each."""
+    """Print events as they come, one on a line."""
     with _open(context) as card:
         card.subscribe(events)
         for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
-            document = told(event)
+            document = event_document(event)
             line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())
             say(line)
             if n == number:
@@ -222,13 +235,15 @@ def watch(context: click.Context, events: int, number: int | None, seconds: floa
 
 @command.command("record")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--listen", "where", default="pty", show_default=True, metavar="WHERE", help=f"{ALLOWED}.")
-@click.option("--json", "as_json", is_flag=True, help="Say where the port is as one JSON document.")
+@click.option(
+    "--listen", "where", default="pty", show_default=True, metavar="WHERE", help=f"Where a program connects: {ALLOWED}."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print where the port is as one JSON document.")
 @click.pass_context
 def record(context: click.Context, file: Path, where: str, as_json: bool) -> None:
-    """Put a port before any program, hand its bytes on to the card and back, and write the session to FILE.
+    """Record the bytes between a program and the card in FILE.
 
-    Until SIGINT or SIGTERM.
+    A port is offered to any program, whose bytes are passed on to the card, and back. Runs until SIGINT or SIGTERM.
     """
     url, options = context.obj
     if options["record"] is not None:
@@ -267,16 +282,19 @@ def _list(context: click.Context, parameter: click.Parameter, wanted: bool) -> N
 
 @command.command("compare")
 @click.argument("server", metavar="SERVER.yaml[#CARD]")
-@click.option("--session", type=click.Path(path_type=Path), metavar="FILE", help="Ask what was asked in this session.")
 @click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="What may differ, and why."
+    "--session", type=click.Path(path_type=Path), metavar="FILE", help="Ask what was asked in this recorded session."
+)
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="List what may differ, and why."
 )
 @_json
 @click.pass_context
 def compare(context: click.Context, server: str, session: Path | None, as_json: bool) -> int:
-    """Ask the card and an emulated one the same, and show the first difference; exit code 1.
+    """Compare the card's answers with an emulated card's.
 
-    Nothing is changed on the card, unless a session does it.
+    Both are asked the same, up to the first answer that differs, which is shown. Exit code 0: all answers are equal; 1:
+    one differs. Nothing is changed on the card unless the session does it.
     """
     with _open(context) as card:
         try:

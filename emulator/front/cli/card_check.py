@@ -14,23 +14,24 @@ from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
 from ringhil.emulator.serial.client import CardError, opened_port
-from ringhil.emulator.serial.recording import RecordedLine
-from ringhil.emulator.serial.session import SessionError
+from ringhil.emulator.serial.session.format import SessionError
+from ringhil.emulator.serial.session.recording import RecordedLine
 
 _WORDS = {Kept.PASS: "ok", Kept.FAIL: "FAIL", Kept.NOT_JUDGED: "-"}
 
 
 @click.command("check")
 @click.argument("rules", nargs=-1, metavar="[RULE]...")
-@click.option("--faults", is_flag=True, help="Inject faults, too, if the card can: GPUs go down for a moment.")
+@click.option("--faults", is_flag=True, help="Inject faults as well, if the card can: GPUs go down for a moment.")
 @click.option("--list", "only_list", is_flag=True, help="List the rules and end.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 @click.pass_context
 def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_list: bool, as_json: bool) -> int:
-    """Check the card against the management protocol: every RULE, or these, or those of a theme (framing).
+    """Check whether the card keeps to the management protocol.
 
-    What is written is written back, and no fault is injected unless asked for. Exit code 0: no rule is broken; 1: one
-    is; 2: the card can't be reached, or goes silent, or nothing could be judged.
+    RULE names a rule or a theme of rules (framing); without one, every rule is checked. Registers that are written get
+    their old values back, and no fault is injected unless --faults is given. Exit code 0: no rule is broken; 1: a rule
+    is broken; 2: the card can't be reached, goes silent, or nothing could be judged.
     """
     promises = all_promises()
     with explained():

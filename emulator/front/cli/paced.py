@@ -7,8 +7,8 @@ import click
 
 from ringhil.emulator.front.cli.options import WholeNumber
 from ringhil.emulator.loop.punctual import Punctuality, timed
-from ringhil.emulator.serial.pacing import Pacing
-from ringhil.emulator.serial.speeds import CLOCKS
+from ringhil.emulator.serial.line import CLOCKS
+from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 Boards = Mapping[str, Punctuality]  # by GPU

@@ -14,8 +14,6 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.recorded import recorded_nodes, with_recorded
-from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
@@ -33,33 +31,26 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
 
     Exit code 0: everything is identical; 1: it isn't, and the first difference is shown.
     """
-    played: RunReplayed | Replayed
     with explained():
         with building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
-        if Recording.is_one(file):
-            played = run = _run(file, library, firmware_of(firmware))
-            text = None if run.difference is None else run.difference.text
-            clients = f", {_clients(run)}" if run.clients else ""
-            about = f"{run.messages} messages{clients}"
-        else:
-            played = session = _session(file, library, firmware_of(firmware))
-            text = session.difference
-            about = _clients(session)
+        played = _run(file, library, firmware_of(firmware))
     if as_json:
         click.echo(json.dumps(asdict(played)))
-    elif text is not None:
-        say(f"differs: {one_line(text, _LONGEST)}")
+    elif played.difference is not None:
+        say(f"differs: {one_line(played.difference.text, _LONGEST)}")
     else:
         end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
-        say(f"identical: {played.cycles} cycles, {about}; {end}")
+        say(f"identical: {played.cycles} cycles, {played.messages} messages{_clients(played)}; {end}")
         for failure in played.failures:
             say(f"failed: {one_line(failure, _LONGEST)}")
-    return 0 if text is None else 1
+    return 0 if played.difference is None else 1
 
 
-def _clients(played: RunReplayed | Replayed) -> str:
-    return f"{played.clients} client{'' if played.clients == 1 else 's'}, {played.bytes_out} bytes sent"
+def _clients(played: RunReplayed) -> str:
+    if not played.clients:
+        return ""
+    return f", {played.clients} client{'' if played.clients == 1 else 's'}, {played.bytes_out} bytes sent"
 
 
 def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
@@ -73,9 +64,3 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
         if not recording.complete and not recording.last_number:
             raise RecordingError(f"{file}: breaks off before its first message; there is nothing to compare")
         return RunReplay(recording, library, firmware=given).run()
-
-
-def _session(file: Path, library: Library, given: FirmwareChoice) -> Replayed:
-    journal = Journalled(file)
-    choice, nodes = with_recorded(journal, given), recorded_nodes(journal)
-    return SessionReplay(file, library, choice, journal, nodes=nodes).run()

@@ -9,11 +9,10 @@ import click
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import node_rtl_options
-from ringhil.emulator.loop.bridge.bridge import Bridge
+from ringhil.emulator.loop.bridge.bridge import Bridge, serve
 from ringhil.emulator.loop.bridge.library import bridge_library
-from ringhil.emulator.loop.bridge.serving import serve
-from ringhil.emulator.serial.listening import ALLOWED, opened
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.server.listening import ALLOWED, opened
 
 
 @click.command("bridge")

@@ -22,13 +22,13 @@ from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mou
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
-from ringhil.emulator.nvml.serving import nvml_listener, samples_every
+from ringhil.emulator.nvml.listener import nvml_listener, samples_every
 from ringhil.emulator.scenario import load
-from ringhil.emulator.serial.clients import Note
-from ringhil.emulator.serial.lines import ClientLine, ListenError, TcpListener
-from ringhil.emulator.serial.listening import ALLOWED, opened
-from ringhil.emulator.serial.serving import Serving
-from ringhil.emulator.serial.speeds import BAUD, BAUDS
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.server.clients import Note
+from ringhil.emulator.serial.server.lines import ClientLine, ListenError, TcpListener
+from ringhil.emulator.serial.server.listening import ALLOWED, opened
+from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
@@ -39,10 +39,12 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
 
 @click.command("serve")
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
-@click.option("--listen", "where", multiple=True, metavar="WHERE", help=f"{ALLOWED}; may be repeated.")
-@click.option("--card", "names", multiple=True, metavar="NAME", help="Only this card; may be repeated.")
+@click.option(
+    "--listen", "where", multiple=True, metavar="WHERE", help=f"Where clients connect: {ALLOWED}; may be repeated."
+)
+@click.option("--card", "names", multiple=True, metavar="NAME", help="Serve only this card; may be repeated.")
 @paced.option
-@click.option("--baud", type=WholeNumber(*BAUDS), help="Speed of the lines; needs --clock.")
+@click.option("--baud", type=WholeNumber(*BAUDS), help="Baud rate of the lines; needs --clock.")
 @click.option("--uart", is_flag=True, help="Pass each byte through two UARTs in RTL, bit by bit; needs --baud.")
 @firmware_option
 @node_option
@@ -66,7 +68,7 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
     metavar="SOCKET",
     help="Answer monitoring tools at this socket: see `ringhil nvml`.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say where the ports are as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print where the ports are as one JSON document.")
 def command(
     file: Path,
     where: tuple[str, ...],
@@ -139,7 +141,7 @@ def command(
             serving.add(number, line) if isinstance(line, ClientLine) else serving.listen(number, line)
         if monitoring is not None:
             stack.callback(monitoring.close)
-            serving.also(monitoring.fileno(), monitoring.attend)
+            serving.add_reader(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
         desk: GroupDesk | None = None
         mount: GroupMount | None = None
@@ -194,14 +196,14 @@ def command(
 def _mounted(
     stack: ExitStack, run: Run, folder: Path, serving: Serving, note: Note | None
 ) -> tuple[GroupDesk, GroupMount]:
-    """The groups of its applications are files there until the end."""
+    """Mounts the groups of the applications as files in `folder`, until the end."""
     desk = GroupDesk(run, note)
     stack.callback(desk.close)
     with _mounting():
         mount = GroupMount(run.server.process_groups, desk, folder)
     stack.callback(mount.close)
     stack.callback(desk.close)  # before the directory goes: nobody may wait in it
-    serving.attend(desk.fileno(), desk.attend)
+    serving.add_reader(desk.fileno(), desk.attend)
     return desk, mount
 
 

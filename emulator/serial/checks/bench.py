@@ -11,15 +11,17 @@ from typing import Any, Protocol, TypeVar
 
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.serial.checks.shown import all_shown, shown
-from ringhil.emulator.serial.checks.tap import Heard, Tap
+from ringhil.emulator.serial.checks.tap import Heard, Tap, all_shown, shown
 from ringhil.emulator.serial.client import TIMEOUT, TRIES, CardClient, CardError, Info, RefusedError
-from ringhil.emulator.serial.counted import RingCensus
+from ringhil.emulator.serial.words import RingCensus
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
 from ringhil.protocol.line.management import MAJOR, MINOR, Capability, Injection, LineFault, Refusal
 from ringhil.protocol.registers import ADDRESS
+from ringhil.protocol.wire import MemberState, Role
 
 REGISTER = ADDRESS["compute_setup"]  # of GPU 0: where any register will do
 PAUSE = 0.005  # seconds: some cycles of any ring, and a pause on any line
@@ -306,3 +308,31 @@ class LineBench:
         if not isinstance(found, m.RefusedReply) or found.why not in {reason.code for reason in reasons}:
             raise self.broken(f"refused with {' or '.join(reasons)}", shown(found), sent=sent)
         return found
+
+
+_TTL = 255
+
+
+def harmless(destination: int, token: int) -> bytes:
+    """To that GPU: a keepalive of an epoch that is over, for an election that it takes no part in; `token`: 32 bits by
+    which it is known again."""
+    return codec.encode(
+        Keepalive(
+            card=0,
+            flags=0,
+            ttl=_TTL,
+            destination=destination,
+            epoch=0,
+            sequence=token,
+            my_discriminator=0,
+            your_discriminator=0,
+            role=Role.BOUNDARY.code,
+            priority=0,
+            multiplier=1,
+            state=MemberState.FOLLOWER.code,
+            interval=1,
+            members=0,
+            echo=0,
+            holder=0,
+        )
+    )

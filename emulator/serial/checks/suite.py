@@ -1,4 +1,4 @@
-"""The whole check of a card: rule after rule, each from a fresh start; what is found."""
+"""Checks a card rule after rule, each from a fresh start, and reports what is found."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +12,7 @@ from ringhil.emulator.serial.client import TRIES, CardError, Info
 
 
 class Kept(StrEnum):
-    """What becomes of a promise."""
+    """Says what becomes of a promise."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -38,18 +38,18 @@ class CardReport:
     ended: str | None = None
 
     def number(self, kept: Kept) -> int:
-        """Rules of which this was found."""
+        """Returns how many rules this was found of."""
         return sum(finding.kept is kept for finding in self.findings)
 
     @property
     def verdict(self) -> Kept:
-        """`not judged` when nothing was."""
+        """Returns the verdict on all rules: `not judged` when none could be judged."""
         if self.number(Kept.FAIL):
             return Kept.FAIL
         return Kept.PASS if self.number(Kept.PASS) else Kept.NOT_JUDGED
 
     def to_json(self) -> dict[str, Any]:
-        """A document."""
+        """Returns the report as a document for JSON."""
         sums = {str(kept).replace(" ", "_"): self.number(kept) for kept in Kept}
         rules = [asdict(finding) for finding in self.findings]
         about = {"card": asdict(self.card), "verdict": str(self.verdict), "ended": self.ended}

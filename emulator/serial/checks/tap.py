@@ -2,18 +2,24 @@
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from ringhil.emulator.serial.client import arrived, clock_of, line_gone
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.line.framing import Damaged, Unwrapper
+from ringhil.protocol.line.management import Refusal, Type
+from ringhil.protocol.line.messages import BY_TYPE, RefusedReply
 
 _REMEMBERED = 64  # messages sent
 _PIECE = 256  # bytes written at a time
 _MOST_BYTES = 1 << 22  # kept of what has come, since it was last forgotten
 
 Heard = m.Message | Damaged
+_BYTES = 16  # of a field of bytes
+_MESSAGES = 4
+_NAMES = {BY_TYPE[kind.code]: str(kind) for kind in Type}
 
 
 class Tap:
@@ -33,7 +39,7 @@ class Tap:
         self.idle: Callable[[float], None] | None = getattr(line, "idle", None)
 
     def forget(self) -> None:
-        """What has come so far."""
+        """Forgets what has come so far."""
         self.came.clear()
         self.raw.clear()
         self.said = 0
@@ -44,7 +50,7 @@ class Tap:
         return len(self._unread) or int(self._line.in_waiting)
 
     def read(self, size: int = 1) -> bytes:
-        """As pyserial."""
+        """Does as pyserial."""
         if not self._unread:
             self._unread = self._arrived(self.timeout or 0.0)
         data, self._unread = self._unread[:size], self._unread[size:]
@@ -61,7 +67,7 @@ class Tap:
         return data
 
     def write(self, data: bytes) -> int:
-        """As pyserial."""
+        """Does as pyserial."""
         self.said += len(data)
         self.bytes_sent += len(data)
         self.sent += [_decoded(each) for each in self._out.feed(data)]
@@ -76,7 +82,7 @@ class Tap:
         return bool(self._arrived(seconds))
 
     def say(self, data: bytes) -> None:
-        """Write all of it. Raises CardError when the line is gone."""
+        """Writes all of `data`. Raises CardError when the line is gone."""
         with line_gone():
             self.write(data)
 
@@ -88,3 +94,38 @@ def _decoded(found: bytes | Damaged) -> Heard:
         return decode(found)
     except MessageError as error:
         return Damaged(found, f"is no message: {error}")
+
+
+def shown(message: Heard) -> str:
+    """Returns a message as `read_reply(id=5, value=3, now=9)`."""
+    if isinstance(message, Damaged):
+        return f"{_bytes(message.data)}, which {message.why}"
+    values = (f"{field.name}={_value(message, field.name)}" for field in fields(message))
+    return f"{_NAMES[type(message)]}({', '.join(values)})"
+
+
+def all_shown(messages: "list[Heard]") -> str:
+    """Returns the first of several messages, or `nothing`."""
+    more = f" and {len(messages) - _MESSAGES} more" if len(messages) > _MESSAGES else ""
+    return ", ".join(map(shown, messages[:_MESSAGES])) + more or "nothing"
+
+
+def _value(message: Any, name: str) -> str:
+    value = getattr(message, name)
+    if isinstance(message, RefusedReply) and name == "why":
+        return _reason(value)
+    if name in ("text", "name"):
+        return repr(value[: 4 * _BYTES].decode(errors="replace"))
+    return _bytes(value) if isinstance(value, bytes) else str(value)
+
+
+def _reason(code: int) -> str:
+    try:
+        return str(Refusal.of(code))
+    except ValueError:
+        return str(code)
+
+
+def _bytes(data: bytes) -> str:
+    rest = f".. ({len(data)} bytes)" if len(data) > _BYTES else ""
+    return (data[:_BYTES].hex(" ") or "no bytes") + rest

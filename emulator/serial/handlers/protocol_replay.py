@@ -13,15 +13,15 @@ from urllib.parse import urlsplit
 
 from serial import PortNotOpenError, SerialBase, SerialException
 
-from ringhil.emulator.serial.replayed import RecordedCard
-from ringhil.emulator.serial.session import load_session
-from ringhil.emulator.serial.urls import path_in
+from ringhil.emulator.serial.handlers import path_in
+from ringhil.emulator.serial.session.format import load_session
+from ringhil.emulator.serial.session.replayed import RecordedCard
 
 _log = logging.getLogger(__name__)
 
 
 class Serial(SerialBase):  # type: ignore[misc]
-    """See pyserial."""
+    """A port of pyserial's."""
 
     is_open: bool
     _replay: RecordedCard | None = None
@@ -45,7 +45,7 @@ class Serial(SerialBase):  # type: ignore[misc]
         self._replay, self.is_open = None, False
 
     def _reconfigure_port(self) -> None:
-        """All settings are alike."""
+        """Takes any settings: they make no difference."""
 
     def _opened(self) -> RecordedCard:
         if self._replay is None:
@@ -91,7 +91,7 @@ class Serial(SerialBase):  # type: ignore[misc]
         self._opened()
 
     def _update_dtr_state(self) -> None:
-        """Nobody looks."""
+        """Does nothing: a recording has no modem lines."""
 
     def _update_rts_state(self) -> None:
-        """Nobody looks."""
+        """Does nothing: a recording has no modem lines."""

@@ -23,7 +23,7 @@ MOST_CLOCKS = 1 << 62
 
 
 class Side(Enum):
-    """An end of the link."""
+    """Names an end of the link."""
 
     CLIENT = 0
     CARD = 1

@@ -78,7 +78,7 @@ class Recording:
 
     @staticmethod
     def is_one(path: Path) -> bool:
-        """Whether a file begins as a recording does, and not as a session's journal. Raises RecordingError."""
+        """Whether a file begins as a recording does. Raises RecordingError."""
         try:
             with open_input(path) as file:
                 return file.read(len(MAGIC)) == MAGIC

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import sqlite3
+import threading
 from contextlib import closing, suppress
 from itertools import count, pairwise
 from pathlib import Path
@@ -14,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.command import ringhil
 from tests.emulator.scenario.samples import unhurried
-from tests.emulator.serial.test_replaying import SERVER, attend
 
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import STATES_EVERY, RunRecorder, record_run
@@ -23,21 +23,29 @@ from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.serial.clients import NotedPort
-from ringhil.emulator.serial.lines import Pty
-from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ROOM, ManagementPort
-from ringhil.emulator.serial.serving import Serving
+from ringhil.emulator.serial.client import CardClient, CardError
+from ringhil.emulator.serial.port.managed_card import ManagedCard
+from ringhil.emulator.serial.port.port import ROOM, ManagementPort
+from ringhil.emulator.serial.server.clients import Note, NotedPort
+from ringhil.emulator.serial.server.lines import TcpListener
+from ringhil.emulator.serial.server.listening import Pty
+from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 from ringhil.protocol.line import messages as m
-from ringhil.protocol.line.codec import encode
-from ringhil.protocol.line.framing import wrap
-from ringhil.protocol.line.management import EventKind
+from ringhil.protocol.line.codec import decode, encode
+from ringhil.protocol.line.framing import Unwrapper, wrap
+from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.registers import ADDRESS
 
+SERVER = """\
+name: live
+server: {cards: {a: {gpus: 5, host_links: [0, 1]}, b: {gpus: 3}}}
+workload: {units: 300, size: 64}
+timeline: [{at: 9000, fault: line_drop, card: a, rate: 90}, {at: 9000, fault: line_corrupt, card: a, rate: 90}]
+"""
 SOON = 300_000  # cycles: so far the run is played where it needn't be all of it
 
 
@@ -50,6 +58,49 @@ def serve(
         attend(run, recorder.note, seed, clients)
         end(run, recorder)
     run.close()
+
+
+def attend(run: Run, note: Note, seed: int, clients: int) -> None:
+    """Serve until all clients have done this and that, and gone."""
+    listeners = [TcpListener("127.0.0.1", 0) for _ in range(2)]
+    serving, ended = Serving(run, note=note), threading.Event()
+    for number, listener in enumerate(listeners):
+        serving.listen(number, listener)
+    run.start()
+    users = [threading.Thread(target=use, args=(listeners[n % 2].name, seed + n)) for n in range(clients)]
+    watcher = threading.Thread(target=lambda: [*map(threading.Thread.join, users), ended.set()])
+    for thread in (*users, watcher):
+        thread.start()
+    serving.serve(ended.is_set)
+    watcher.join()
+    serving.close()
+
+
+def use(url: str, seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(2):
+        with suppress(CardError), CardClient.open(url, timeout=0.5) as card:
+            for _ in range(8):
+                with suppress(CardError):
+                    something(card, rng)
+
+
+def something(card: CardClient, rng: random.Random) -> None:
+    match rng.randrange(7):
+        case 0:
+            card.census(timeout=0.5)
+        case 1:
+            card.read(rng.randrange(4), rng.randrange(12))
+        case 2:
+            card.write(rng.randrange(3), "weight", rng.randrange(1, 9))
+        case 3:
+            card.fault(rng.choice(list(LineFault)), rng.randrange(3))
+        case 4:
+            card.subscribe(rng.choice([0, EventKind.COUNTS, EventKind.FRAMES | EventKind.ROLES]))
+        case 5:
+            list(card.events(0.01))
+        case 6:
+            card.now()
 
 
 def end(run: Run, recorder: RunRecorder) -> None:
@@ -91,13 +142,23 @@ def assert_replays(path: Path) -> RunReplayed:
     return found
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_it_replays_to_identical_bytes_messages_and_hashes(tmp_path: Path, seed: int) -> None:
-    serve(tmp_path / "session", 1000 * seed)
-    found = assert_replays(tmp_path / "session")
+def check(path: Path, seed: int) -> None:
+    serve(path, seed)
+    found = assert_replays(path)
     assert found.clients >= 2
     assert found.bytes_out > 100
     assert found.messages > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_replays_to_identical_bytes_messages_and_hashes(tmp_path: Path, seed: int) -> None:
+    check(tmp_path / "session", 1000 * seed)
+
+
+@pytest.mark.slow(part="benches")
+def test_a_hundred_sessions_do(tmp_path: Path) -> None:
+    for seed in range(100):
+        check(tmp_path / f"session{seed}", 1000 * seed)
 
 
 def test_one_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
@@ -118,6 +179,34 @@ def test_one_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
         end(run, recorder)
     run.close()
     assert assert_replays(path).bytes_out > 1000
+
+
+def test_what_waits_when_a_client_goes_is_not_done(tmp_path: Path) -> None:
+    """Two writes at once: the second waits until the first holds, and that is after the end of the client."""
+    run, path = Run(loads(SERVER), cells_library()), tmp_path / "session"
+    card, _ = (ManagedCard(run.server, number) for number in range(2))
+    with RunRecorder(path, run, clock=0) as recorder:
+        run.start()
+        run.run_to(5000)
+
+        def client(number: int) -> NotedPort:
+            return NotedPort(ManagementPort(card), recorder.note, number, "a", lambda: card.now, ROOM)
+
+        one = client(1)
+        weight = ADDRESS["weight"]
+        one.receive(b"".join(wrap(encode(m.WriteRequest(n, 1, weight, 10 + n))) for n in (1, 2)))
+        one.close()
+        run.run_to(5100)
+        two = client(2)
+        two.receive(wrap(encode(m.ReadRequest(3, 1, weight))))
+        (answer,) = Unwrapper().feed(two.take(ROOM))
+        found = decode(bytes(answer)) if isinstance(answer, bytes) else None
+        assert isinstance(found, m.ReadReply)
+        assert found.value == 11
+        two.close()
+        end(run, recorder)
+    run.close()
+    assert_replays(path)
 
 
 @pytest.mark.parametrize("end_at", [2 * STATES_EVERY - 1, 2 * STATES_EVERY, 2 * STATES_EVERY + 1])
@@ -297,6 +386,13 @@ def test_a_row_that_can_t_be_is_refused(recorded: Path, tmp_path: Path, what: st
         session.go(session.recording.last_cycle)
         with pytest.raises(DebugError, match="is damaged: outside 1: "):
             session.registers("a.0")
+
+
+def test_rows_out_of_order_are_refused(recorded: Path, tmp_path: Path) -> None:
+    change = FIRST.format("json_set(fields, '$.cycle', 0)", "max", "closed")
+    done = ringhil("replay", other(recorded, tmp_path / "other", change))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert ": cycle 0 comes after " in done.stderr
 
 
 def test_a_client_in_a_run_that_is_no_session_is_refused(recorded: Path, tmp_path: Path) -> None:

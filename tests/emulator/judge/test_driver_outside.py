@@ -11,7 +11,7 @@ from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.serial.managed_card import ManagedCard
+from ringhil.emulator.serial.port.managed_card import ManagedCard
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.wire import Compute, Port
 

@@ -6,18 +6,23 @@ import json
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
-from tests.emulator.debug.test_recorded_sessions import assert_replays, assert_stepped, serve
+from tests.emulator.debug.test_recorded_sessions import (
+    SERVER,
+    assert_replays,
+    assert_stepped,
+    end,
+    other,
+    replayed,
+    serve,
+)
 from tests.emulator.engine.test_outside import Liar
 from tests.emulator.loop.bridge_line import BridgeLine, Spoil, as_it_is
 from tests.emulator.loop.test_nodes import Bridge
-from tests.emulator.serial.journal_writer import Journal, header
 from tests.emulator.serial.served import Served
-from tests.emulator.serial.test_replaying import SERVER, end, session, summed
 
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.replaying import RunReplay
@@ -26,15 +31,11 @@ from ringhil.emulator.engine.layout import REGISTER
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.nodes import OpenNodes
-from ringhil.emulator.loop.recorded import recorded_nodes
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.client import CardClient
-from ringhil.emulator.serial.journal import FramesSeen, JournalError, written
-from ringhil.emulator.serial.replaying import Journalled, Replayed, SessionReplay
-from ringhil.emulator.serial.serving import Serving
-from ringhil.emulator.server.firmware_choice import OURS
+from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
-from ringhil.emulator.trace.recording import Recording
+from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.protocol.line import node_loop
 from ringhil.protocol.line.node_loop import NodeMessage
 from ringhil.protocol.registers import ADDRESS
@@ -42,15 +43,8 @@ from ringhil.protocol.registers import ADDRESS
 GPUS = ("a.0", "a.1", "a.2", "a.4", "b.0", "b.1")
 
 
-def recorded(path: Path, seed: int, *lines: tuple[str, BridgeLine]) -> list[dict[str, object]]:
-    """Its rows."""
-    with OpenNodes([f"{gpu}={line.path}" for gpu, line in lines]) as nodes:
-        session(path, seed, nodes=nodes.choice)
-    return [json.loads(row) for row in path.read_text().splitlines()]
-
-
 def recording(path: Path, seed: int, *lines: tuple[str, BridgeLine]) -> list[dict[str, object]]:
-    """The same of a recording."""
+    """What came from outside in it."""
     with OpenNodes([f"{gpu}={line.path}" for gpu, line in lines]) as nodes:
         serve(path, seed, nodes=nodes.choice)
     return rows_outside(path)
@@ -61,36 +55,22 @@ def rows_outside(path: Path) -> list[dict[str, object]]:
         return [json.loads(text) for _, text in found.outside()]
 
 
-def replayed(path: Path) -> Replayed:
-    journal = Journalled(path)
-    return SessionReplay(path, cells_library(), OURS, journal, nodes=recorded_nodes(journal)).run()
-
-
-def same(path: Path) -> None:
-    found = replayed(path)
-    assert (found.difference, found.complete) == (None, True)
-    assert found.bytes_out > 100
-
-
 # Outputs that may be anything: others are checked, and told to be damaged where they are.
 LIES = [node_loop.places(node_loop.OUTPUTS)[name] // node_loop.GROUP for name in ("p1_data", "p2_data", "reg_rdata")]
 
 
-def check(path: Path, seed: int, *, journal: bool) -> tuple[bool, bool]:
+def check(path: Path, seed: int) -> tuple[bool, bool]:
     """One in two boards is lost at some time, and one in two does otherwise than ours: also one that is lost. Whether
-    it was, and did. `journal`: as earlier versions have recorded it."""
+    it was, and did."""
     dice, lost, lies = random.Random(seed), seed % 2 == 1, seed % 4 >= 2
     gone = dice.choice([3, dice.randrange(3, 200), dice.randrange(200, 5000)]) if lost else None
     back: Spoil = Liar(seed, dice.choice([2, 20]), groups=LIES) if lies else as_it_is
     with BridgeLine(back=back, requests=gone) as line:
-        rows = (recorded if journal else recording)(path, seed, (dice.choice(GPUS), line))
+        rows = recording(path, seed, (dice.choice(GPUS), line))
     was_lost, differed = (any(key in row for row in rows) for key in ("lost", "differed"))
     assert was_lost <= lost
     assert differed <= lies
-    if journal:
-        same(path)
-    else:
-        assert assert_replays(path).bytes_out > 100
+    assert assert_replays(path).bytes_out > 100
     return was_lost, differed
 
 
@@ -98,15 +78,14 @@ def check(path: Path, seed: int, *, journal: bool) -> tuple[bool, bool]:
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow(part="outside")) for seed in (2, 3))]
 )
 def test_it_replays_without_its_hardware(tmp_path: Path, seed: int) -> None:
-    check(tmp_path / "session", seed, journal=True)
-    check(tmp_path / "recording", seed, journal=False)
+    check(tmp_path / "recording", seed)
     if seed == 3:  # lost, and otherwise
         assert_stepped(tmp_path / "recording", seed)
 
 
 @pytest.mark.slow(part="benches")
 def test_a_hundred_sessions_do(tmp_path: Path) -> None:
-    found = Counter(check(tmp_path / f"session{seed}", seed, journal=False) for seed in range(100))
+    found = Counter(check(tmp_path / f"session{seed}", seed) for seed in range(100))
     assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
 
 
@@ -204,19 +183,15 @@ def test_a_slow_board_keeps_nobody_waiting() -> None:
 
 
 def alone(path: Path, given: str, cycles: int) -> list[dict[str, object]]:
-    """A session without clients, which is the same every time; its rows."""
-    seen = FramesSeen()
+    """A session without clients, which is the same every time; what came from outside in it."""
     with OpenNodes([given]) as nodes:
         run = Run(loads(SERVER), cells_library(), nodes=nodes.choice)
-        run.observations.listen_to_frames(seen.frame)
-        with Journal(path, header(run, None, nodes=nodes.choice.given)) as journal:
-            journal.hardware(run)
+        with RunRecorder(path, run, nodes=nodes.choice.given, clock=0) as recorder:
             run.start()
             run.run_to(cycles)
-            end(run, journal, seen)
+            end(run, recorder)
         run.close()
-    assert replayed(path).difference is None
-    return [json.loads(row) for row in path.read_text().splitlines()]
+    return rows_outside(path)
 
 
 @pytest.fixture(scope="module")
@@ -225,63 +200,58 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("session") / "session"
     with BridgeLine(back=Liar(1, 2, groups=LIES), requests=300) as line:
         rows = alone(path, f"a.1={line.path}", 30_000)
+    assert_replays(path)
     assert all(any(key in row for row in rows) for key in ("differed", "lost"))
     return path
 
 
-def without(path: Path, to: Path, change: Callable[[dict[str, object]], dict[str, object] | None]) -> Path:
-    """The session with each of its rows changed, or left out."""
-    rows = [change(json.loads(line)) for line in path.read_text().splitlines()]
-    return summed(to, [written(row) for row in rows if row is not None])
-
-
-CHANGES: dict[str, Callable[[dict[str, object]], dict[str, object] | None]] = {
-    "was not lost": lambda row: None if "lost" in row else row,
-    "did nothing otherwise": lambda row: None if "differed" in row else row,
+CHANGES = {
+    "was not lost": "DELETE FROM outside WHERE fields LIKE '%\"lost\"%'",
+    "did nothing otherwise": "DELETE FROM outside WHERE fields LIKE '%\"differed\"%'",
 }
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_another_fate_of_a_board_is_another_session(one: Path, tmp_path: Path, what: str) -> None:
     """So what is written down is needed."""
-    assert replayed(without(one, tmp_path / "other", CHANGES[what])).difference is not None
+    assert replayed(other(one, tmp_path / "other", CHANGES[what])).difference is not None
 
 
 def test_a_board_is_lost_in_the_very_cycle(tmp_path: Path) -> None:
     """Where a cycle makes a difference, a board that is lost one cycle sooner or later is another session."""
+
+    def messages(first: int) -> list[RecordedMessage]:
+        path = tmp_path / str(first)
+        alone(path, f"a.1=lost@{first}", 8000)
+        assert_replays(path)
+        with Recording(path) as found:
+            return [message._replace(number=0) for message in found.messages()]
+
     first = 2000
-    frames = alone(tmp_path / str(first), f"a.1=lost@{first}", 8000)[-1]["frames"]
-    while alone(tmp_path / str(first + 1), f"a.1=lost@{first + 1}", 8000)[-1]["frames"] == frames:
+    sent = messages(first)
+    while messages(first + 1) == sent:
         first += 1
     for was, becomes in ((first, first + 1), (first + 1, first)):
-        other = without(
-            tmp_path / str(was), tmp_path / "other", lambda r, to=becomes: {**r, "cycle": to} if "lost" in r else r
-        )
-        assert replayed(other).difference is not None
+        change = "UPDATE outside SET fields = json_set(fields, '$.cycle', ?) WHERE fields LIKE '%\"lost\"%'"
+        assert replayed(other(tmp_path / str(was), tmp_path / "other", change, becomes)).difference is not None
 
 
 def test_registers_that_the_judge_reads_at_the_end_are_written_down(tmp_path: Path) -> None:
     with BridgeLine(back=Liar(3, 1, NodeMessage.LOOK_REPLY)) as line:
-        *_, last, end = alone(tmp_path / "session", f"a.2={line.path}", 12_000)
-    assert (last["cycle"], last["differed"], end["end"]) == (12_000, REGISTER + ADDRESS["status"], 12_000)
+        rows = alone(tmp_path / "session", f"a.2={line.path}", 12_000)
+    last = [row for row in rows if "differed" in row][-1]
+    assert (last["cycle"], last["differed"]) == (12_000, REGISTER + ADDRESS["status"])
 
 
-REFUSED: dict[str, Callable[[dict[str, object]], dict[str, object] | None]] = {
-    ":1: nodes.0: String should match pattern": lambda r: {**r, "nodes": ["b=x"]} if "nodes" in r else r,
-    ":1: --node a.7=x: found GPU a.7; there are a.0 .. a.4, b.0 .. b.2": lambda r: (
-        {**r, "nodes": ["a.7=x"]} if "nodes" in r else r
-    ),
-    ": a.1 is not outside": lambda r: {**r, "nodes": []} if "nodes" in r else r,
-    "wanted is a line of a session": lambda r: {**r, "differed": 512} if "differed" in r else r,
+HEADER = "UPDATE about SET header = json_set(header, '$.nodes', json('[{}]'))"
+REFUSED = {
+    "--node b=x: found ": HEADER.format('"b=x"'),
+    "--node a.7=x: found GPU a.7; there are a.0 .. a.4, b.0 .. b.2": HEADER.format('"a.7=x"'),
+    '"differed":512': "UPDATE outside SET fields = json_set(fields, '$.differed', 512) "
+    "WHERE fields LIKE '%\"differed\"%'",
 }
 
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_a_session_that_can_not_be_is_refused(one: Path, tmp_path: Path, why: str) -> None:
-    assert why in refusal("replay", str(without(one, tmp_path / "other", REFUSED[why])))
-
-
-def test_a_session_is_as_good_as_its_hardware(one: Path) -> None:
-    """Whoever replays it must have what was there."""
-    with pytest.raises(JournalError, match=r":1: was recorded with our firmware --node a\.1=\S+; found our firmware$"):
-        SessionReplay(one, cells_library())
+    assert why in refusal("replay", str(other(one, tmp_path / "other", REFUSED[why])))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
+from tests.emulator.serial.line.test_pacing import Clock
 from tests.emulator.serial.served import Served
-from tests.emulator.serial.test_pacing import Clock
 from tests.firmware.c import library
 from tests.firmware.c.boards import process, wire
 
 from ringhil.emulator.loop.punctual import Punctuality, timed
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.serial.pacing import Pacing
+from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 from ringhil.protocol.line.firmware_codec import cycle_of
 

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ringhil.emulator.loop.recorded import RecordedBoard
-from ringhil.emulator.serial.replaying import Exchanged
+from ringhil.emulator.loop.recorded import Exchanged, RecordedBoard
 from ringhil.emulator.server.foreign import FirmwareGone
 from ringhil.protocol.line import firmware_messages as m
 from ringhil.protocol.line.firmware_codec import encode
@@ -19,7 +18,7 @@ TIMER = encode(m.TimerRequest(2, 300, 0, 4))
 DONE = [encode(m.DoneReply(number, b"")) for number in range(3)]
 
 
-class Journal:
+class Rows:
     """Of two boards, of which the first is asked three times."""
 
     header = SimpleNamespace(firmware=("a.1=/dev/ttyUSB0", "a.2=/dev/ttyUSB1"), nodes=())
@@ -41,8 +40,8 @@ class Journal:
 
 
 def told(*requests: bytes, started: int = 100) -> tuple[list[bytes], str | None]:
-    """Its answers, and where the first difference is. `started`: in which cycle it was, as the journal says."""
-    board, answers = RecordedBoard(Journal(started), "a.1"), list[bytes]()
+    """Its answers, and where the first difference is. `started`: in which cycle it was, as the recording says."""
+    board, answers = RecordedBoard(Rows(started), "a.1"), list[bytes]()
     for request in requests:
         with suppress(FirmwareGone):
             answers.append(board.exchange(request))

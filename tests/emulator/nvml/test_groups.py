@@ -16,7 +16,7 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.groups.live import LiveGroups
 from ringhil.emulator.groups.mount import GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.nvml.serving import views_of
+from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 

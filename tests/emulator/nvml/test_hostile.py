@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.nvml import listener, peer
-from ringhil.emulator.nvml.errors import SocketError
-from ringhil.emulator.nvml.listener import NvmlListener
-from ringhil.emulator.nvml.messages import VERSION, NvmlAnswer, NvmlTopic, Question, Status
+from ringhil.emulator.nvml.listener import NvmlListener, nvml_listener, samples_every
+from ringhil.emulator.nvml.messages import VERSION, NvmlAnswer, NvmlTopic, Question, SocketError, Status
 from ringhil.emulator.nvml.peer import PeerProcess
-from ringhil.emulator.nvml.serving import nvml_listener, samples_every
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 

@@ -15,8 +15,9 @@ from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.nvml.serving import samples_every, views_of
+from ringhil.emulator.nvml.listener import samples_every
 from ringhil.emulator.nvml.usage import UsageSampler
+from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.protocol import codec

@@ -5,8 +5,7 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.nvml import views
 from ringhil.emulator.nvml.peer import PeerProcess
-from ringhil.emulator.nvml.serving import views_of
-from ringhil.emulator.nvml.views import ALL, GpuView
+from ringhil.emulator.nvml.views import ALL, GpuView, views_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 

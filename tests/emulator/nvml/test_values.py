@@ -15,9 +15,8 @@ from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, Question, Status
 from ringhil.emulator.nvml.meters import busy, metered
 from ringhil.emulator.nvml.peer import PeerProcess, began
-from ringhil.emulator.nvml.serving import views_of
 from ringhil.emulator.nvml.usage import UsageSampler, _Ran
-from ringhil.emulator.nvml.views import ContextUser, GpuView, Views
+from ringhil.emulator.nvml.views import ContextUser, GpuView, Views, views_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.nvml.client import NvmlClient
-from ringhil.emulator.nvml.errors import SocketError
 from ringhil.emulator.nvml.listener import MOST_OF_ONE
-from ringhil.emulator.nvml.messages import VERSION, NvmlTopic, Question
+from ringhil.emulator.nvml.messages import VERSION, NvmlTopic, Question, SocketError
 
 from .served import Monitored
 

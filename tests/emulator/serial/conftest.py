@@ -8,8 +8,8 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.serial.managed_card import ManagedCard
-from ringhil.emulator.serial.port import ManagementPort
+from ringhil.emulator.serial.port.managed_card import ManagedCard
+from ringhil.emulator.serial.port.port import ManagementPort
 from ringhil.emulator.server import LiveServer
 
 from .served import ONE

@@ -1,9 +1,14 @@
 """Words for registers: a name and an address are the same one."""
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.serial.words import address_of, register_of
+from ringhil.emulator.serial.words import address_of, event_document, register_of
+from ringhil.protocol.line import messages as m
+from ringhil.protocol.line.codec import MessageError, decode
 from ringhil.protocol.registers import REGISTERS, Register
 
 WRITTEN = st.sampled_from([str, hex, "{:#04X}".format, bin])
@@ -36,3 +41,24 @@ def test_any_word_is_a_register_or_refused_in_one_line(text: str) -> None:
         assert "\n" not in found
     else:
         assert address_of(found) == address_of(text)
+
+
+EVENTS = (m.CountEvent, m.RoleEvent, m.FaultEvent, m.FrameEvent, m.MissedEvent)
+
+
+def test_a_census_of_an_unknown_verdict_is_told_as_it_came() -> None:
+    event = m.CountEvent(0, 1, 2, 0, 4, 4, 200, 0, 0, 70, 90, 3, 1, (15,))
+    document = event_document(event)
+    assert document["event"] == "count"
+    assert (document["verdict"], document["count"], document["counted_at"]) == (200, 4, 90)
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+@given(st.data())
+def test_any_event_of_a_card_is_a_document(kind: type[m.Message], data: st.DataObject) -> None:
+    body = data.draw(st.binary(max_size=120))
+    try:
+        event = decode(bytes([kind.TYPE, 0, 0]) + body)
+    except MessageError:
+        return
+    assert json.dumps(event_document(event))

@@ -10,8 +10,8 @@ import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ringhil.emulator.serial.lines import ClientLine, TcpListener
-from ringhil.emulator.serial.listening import opened
+from ringhil.emulator.serial.server.lines import ClientLine, TcpListener
+from ringhil.emulator.serial.server.listening import opened
 
 
 @contextmanager

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ringhil.emulator.serial.client import LINE_GONE, CardError, Info, RefusedError, arrived, line_gone
-from ringhil.emulator.serial.counted import RingCensus
-from ringhil.emulator.serial.words import address_of
+from ringhil.emulator.serial.words import RingCensus, address_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import decode
 from ringhil.protocol.line.framing import CRC_BYTES, LONGEST

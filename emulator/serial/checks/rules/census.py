@@ -2,11 +2,9 @@
 
 from ringhil.emulator.serial.checks.bench import PAUSES, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
-from ringhil.emulator.serial.checks.tap import Heard
+from ringhil.emulator.serial.checks.tap import Heard, all_shown, shown
 from ringhil.emulator.serial.client import TRIES
-from ringhil.emulator.serial.counted import RingCensus
-from ringhil.emulator.serial.telling import counted
+from ringhil.emulator.serial.words import RingCensus, census_text
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap
@@ -30,7 +28,7 @@ def _census(bench: LineBench) -> RingCensus:
 
 def _must(bench: LineBench, is_so: bool, promised: str, census: RingCensus) -> None:
     if not is_so:
-        raise bench.broken(promised, f"{counted(census)}: {census}")
+        raise bench.broken(promised, f"{census_text(census)}: {census}")
 
 
 @promise(_COUNT, "A census is answered when its round is over, with a count of no more GPUs than there are.")
@@ -105,7 +103,9 @@ def several(bench: LineBench) -> None:
 
 
 @promise(
-    "census.many", f"{COUNTING} censuses may be under way; more are counted, too, or refused with busy.", needs=_COUNT
+    "census.many",
+    f"{COUNTING} censuses may be under way; more are counted, too, or refused with busy.",
+    needs=_COUNT,
 )
 def many(bench: LineBench) -> None:
     bench.need("census")

@@ -2,9 +2,8 @@
 
 from ringhil.emulator.serial.checks.bench import PAUSE, BrokenPromise, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
-from ringhil.emulator.serial.checks.tap import Heard
-from ringhil.emulator.serial.counted import RingCensus
+from ringhil.emulator.serial.checks.tap import Heard, all_shown, shown
+from ringhil.emulator.serial.words import RingCensus
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap

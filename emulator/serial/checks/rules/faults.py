@@ -6,11 +6,9 @@ from functools import partial
 
 from ringhil.emulator.serial.checks.bench import PAUSE, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
-from ringhil.emulator.serial.checks.tap import Heard
+from ringhil.emulator.serial.checks.tap import Heard, all_shown, shown
 from ringhil.emulator.serial.client import TRIES, RefusedError
-from ringhil.emulator.serial.counted import RingCensus
-from ringhil.emulator.serial.telling import counted
+from ringhil.emulator.serial.words import RingCensus, census_text
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
@@ -268,7 +266,7 @@ def seen(
         else:
             if shows(census):
                 return census
-            last = counted(census)
+            last = census_text(census)
         bench.tap.hear(PAUSE)
     raise bench.broken(f"in the end {promised}", last, sent=sent)
 
@@ -290,4 +288,4 @@ def whole(
             found.clear()
         return len(found) >= times
 
-    seen(bench, f"as before {counted(before)}", same, f"{sent}, and its end")
+    seen(bench, f"as before {census_text(before)}", same, f"{sent}, and its end")

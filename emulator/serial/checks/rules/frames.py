@@ -1,9 +1,8 @@
 """Frames: those that a GPU's firmware takes and gives are told of, whole; what the card is asked to send goes out."""
 
-from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
-from ringhil.emulator.serial.checks.harmless import harmless
+from ringhil.emulator.serial.checks.bench import LineBench, NotJudged, harmless
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import shown
+from ringhil.emulator.serial.checks.tap import shown
 from ringhil.emulator.serial.client import TRIES
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Frame, Keepalive, Report, Statistics

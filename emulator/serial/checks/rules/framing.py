@@ -2,8 +2,7 @@
 
 from ringhil.emulator.serial.checks.bench import PAUSE, REGISTER, LineBench
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
-from ringhil.emulator.serial.checks.tap import Heard
+from ringhil.emulator.serial.checks.tap import Heard, all_shown, shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import CRC_BYTES, DELIMITER, Damaged, wrap

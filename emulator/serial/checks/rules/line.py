@@ -2,7 +2,7 @@
 
 from ringhil.emulator.serial.checks.bench import REGISTER, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import shown
+from ringhil.emulator.serial.checks.tap import shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from ringhil.emulator.serial.checks.bench import LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
+from ringhil.emulator.serial.checks.tap import all_shown, shown
 from ringhil.emulator.serial.client import RefusedError
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode

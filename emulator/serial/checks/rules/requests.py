@@ -2,7 +2,7 @@
 
 from ringhil.emulator.serial.checks.bench import PAUSE, PAUSES, REGISTER, BrokenPromise, LineBench, NotJudged
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import all_shown, shown
+from ringhil.emulator.serial.checks.tap import all_shown, shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import Damaged, wrap

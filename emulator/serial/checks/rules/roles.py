@@ -3,9 +3,8 @@
 from ringhil.emulator.serial.checks.bench import PAUSE, LineBench
 from ringhil.emulator.serial.checks.promise import promise
 from ringhil.emulator.serial.checks.rules.faults import seen, victim, whole
-from ringhil.emulator.serial.checks.shown import all_shown
-from ringhil.emulator.serial.checks.tap import Heard
-from ringhil.emulator.serial.counted import RingCensus
+from ringhil.emulator.serial.checks.tap import Heard, all_shown
+from ringhil.emulator.serial.words import RingCensus
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import EventKind, LineFault
 from ringhil.protocol.wire import Role

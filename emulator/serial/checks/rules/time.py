@@ -2,7 +2,7 @@
 
 from ringhil.emulator.serial.checks.bench import PAUSE, REGISTER, LineBench
 from ringhil.emulator.serial.checks.promise import promise
-from ringhil.emulator.serial.checks.shown import shown
+from ringhil.emulator.serial.checks.tap import shown
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Capability
 

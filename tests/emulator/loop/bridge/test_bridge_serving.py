@@ -11,11 +11,10 @@ import pytest
 from tests.command import refusal
 from tests.emulator.loop.test_nodes import SERVER, outcome
 
-from ringhil.emulator.loop.bridge.bridge import Bridge
+from ringhil.emulator.loop.bridge.bridge import Bridge, serve
 from ringhil.emulator.loop.bridge.library import bridge_library
-from ringhil.emulator.loop.bridge.serving import serve
-from ringhil.emulator.serial.lines import TcpListener
-from ringhil.emulator.serial.listening import opened
+from ringhil.emulator.serial.server.lines import TcpListener
+from ringhil.emulator.serial.server.listening import opened
 from ringhil.protocol.line.framing import wrap
 from ringhil.protocol.line.node_loop import NodeMessage
 

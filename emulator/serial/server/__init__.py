@@ -1,0 +1,1 @@
+"""A running server, served: its clients, the lines by which they come, and what they did."""
