@@ -415,7 +415,7 @@ module context_table
   end
 
 `ifndef SYNTHESIS
-  // No context holds more than it may, all together not more than there is: what contexts.sv of the proofs shows.
+  // Turns are those of contexts that have launched something, never of plain work.
   always @(posedge clk_i) begin
     if (!rst_i) begin
       assert (!begun_i || turn_i != '0)
