@@ -361,8 +361,8 @@ BUGS = (
     Bug(
         "the length of a frame that is too long wraps",
         "data_fifo.sv",
-        "if (length_q == LONGEST - 7'h1) long_d = 1'b1;",
-        "long_d = length_q >= LONGEST - 7'h1;",
+        "if (length_q == LONGEST - 1'b1) long_d = 1'b1;",
+        "long_d = length_q >= LONGEST - 1'b1;",
         ("data.long",),
     ),
     Bug(
