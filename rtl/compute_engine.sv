@@ -20,59 +20,55 @@ module compute_engine
     parameter int CONTEXTS = MAX_CONTEXTS,  // 0: every command is of an unknown kind
     parameter bit METER = 1'b1
 ) (
-    input  logic        clk_i,
-    input  logic        rst_i,
-    input  logic        flush_i,
-    input  logic        frozen_i,
-    input  logic        corrupt_i,
-    input  logic        slow_i,
-    input  logic [63:0] now_i,
-    input  logic [ 7:0] card_id_i,
-    input  logic [31:0] setup_i,
-    input  logic [31:0] per_flit_i,
-    input  logic [31:0] device_memory_i,
-    input  logic [31:0] context_switch_i,
-    input  logic [31:0] default_slice_i,
-    input  logic [15:0] run_power_i,
-    input  logic [15:0] idle_power_i,
-    input  logic [15:0] low_power_i,
-    input  logic [15:0] off_power_i,
-    input  logic [31:0] low_after_i,
-    input  logic [31:0] off_after_i,
-    input  logic [15:0] low_wake_i,
-    input  logic [15:0] off_wake_i,
-    input  logic        metered_i,    // energy_o, busy_cycles_o and power_state_o are looked at
-    input  logic        repowered_i,  // what the meter goes by is written
-    input  logic        e_valid_i,
-    input  logic        e_sof_i,
-    input  logic        e_eof_i,
-    input  logic        e_bad_i,
-    input  logic [63:0] e_data_i,
-    input  logic [ 1:0] e_from_i,
-    output logic        r_valid_o,
-    output logic        r_ack_o,
-    output logic [63:0] r_unit_o,     // epoch 32 | unit 32
-    output logic [15:0] r_home_o,
-    output logic [ 7:0] r_card_o,     // of r_home_o
-    output logic [15:0] r_attempt_o,
-    output logic [15:0] r_status_o,
-    output logic [ 7:0] r_queued_o,
-    output logic [63:0] r_digest_o,
-    output logic [31:0] r_length_o,
-    output logic [31:0] r_cycles_o,
-    output logic [ 1:0] r_from_o,
-    input  logic        r_take_i,
-    output logic        bad_o,
-    output logic        done_o,
-    output logic        refused_o,
-    output logic [31:0] held_o,       // pages that contexts hold
-    output logic [ 2:0] power_state_o,
-    output logic [63:0] energy_o,
-    output logic [63:0] busy_cycles_o,
-    output logic [ 9:0] turn_o,       // who has the engine, as the register `turn` has it
-    output logic        waiting_o,    // wake_at_o counts
-    output logic [63:0] wake_at_o,
-    output logic        busy_o
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic                  flush_i,
+    input  logic                  frozen_i,
+    input  logic                  corrupt_i,
+    input  logic                  slow_i,
+    input  logic [          63:0] now_i,
+    input  logic [           7:0] card_id_i,
+    input  logic [          31:0] setup_i,
+    input  logic [          31:0] per_flit_i,
+    input  logic [          31:0] device_memory_i,
+    input  logic [          31:0] context_switch_i,
+    input  logic [          31:0] default_slice_i,
+    input  logic [          15:0] run_power_i,
+    input  logic [          15:0] idle_power_i,
+    input  logic [          15:0] low_power_i,
+    input  logic [          15:0] off_power_i,
+    input  logic [          31:0] low_after_i,
+    input  logic [          31:0] off_after_i,
+    input  logic [          15:0] low_wake_i,
+    input  logic [          15:0] off_wake_i,
+    input  logic                  metered_i,    // energy_o, busy_cycles_o and power_state_o are looked at
+    input  logic                  repowered_i,  // what the meter goes by is written
+    input  logic                  e_valid_i,
+    input  logic                  e_sof_i,
+    input  logic                  e_eof_i,
+    input  logic                  e_bad_i,
+    input  logic [          63:0] e_data_i,
+    input  logic [           1:0] e_from_i,
+    output logic                  r_valid_o,
+    output logic                  r_ack_o,
+    output logic [REPLY_BITS-1:0] r_reply_o,
+    output logic [          15:0] r_status_o,
+    output logic [           7:0] r_queued_o,
+    output logic [          63:0] r_digest_o,
+    output logic [          31:0] r_length_o,
+    output logic [          31:0] r_cycles_o,
+    input  logic                  r_take_i,
+    output logic                  bad_o,
+    output logic                  done_o,
+    output logic                  refused_o,
+    output logic [          31:0] held_o,       // pages that contexts hold
+    output logic [           2:0] power_state_o,
+    output logic [          63:0] energy_o,
+    output logic [          63:0] busy_cycles_o,
+    output logic [           9:0] turn_o,       // who has the engine, as the register `turn` has it
+    output logic                  waiting_o,    // wake_at_o counts
+    output logic [          63:0] wake_at_o,
+    output logic                  busy_o
 );
   logic clear, moving;
   assign clear  = rst_i || flush_i;
@@ -109,6 +105,14 @@ module compute_engine
       .good_o(good)
   );
 
+  // Whom the unit is answered to.
+  logic [REPLY_BITS-1:0] reply;
+  assign reply[REPLY_UNIT+:REPLY_UNIT_BITS]       = unit;
+  assign reply[REPLY_HOME+:REPLY_HOME_BITS]       = source;
+  assign reply[REPLY_ATTEMPT+:REPLY_ATTEMPT_BITS] = attempt;
+  assign reply[REPLY_CARD+:REPLY_CARD_BITS]       = card;
+  assign reply[REPLY_FROM+:REPLY_FROM_BITS]       = e_from_i;
+
   work_streams u_streams (
       .clk_i,
       .rst_i(clear),
@@ -144,33 +148,23 @@ module compute_engine
   assign refuse  = good && last && !enqueue && !command;
 
   logic [ 2:0] queued;
-  logic [63:0] head_unit, head_digest;
-  logic [15:0] head_source, head_attempt;
-  logic [7:0] head_card;
+  logic [REPLY_BITS-1:0] head_reply;
+  logic [63:0] head_digest;
   logic [31:0] head_length;
-  logic [1:0] head_from;
   work_queue u_queue (
       .clk_i,
       .rst_i(clear),
       .frozen_i,
       .push_i(enqueue),
-      .unit_i(unit),
-      .source_i(source),
-      .card_i(card),
-      .attempt_i(attempt),
+      .reply_i(reply),
       .digest_i(digest),
       .length_i(length),
-      .from_i(e_from_i),
       .pop_i(finish),
       .count_o(queued),
       .full_o(full),
-      .unit_o(head_unit),
-      .source_o(head_source),
-      .card_o(head_card),
-      .attempt_o(head_attempt),
+      .reply_o(head_reply),
       .digest_o(head_digest),
-      .length_o(head_length),
-      .from_o(head_from)
+      .length_o(head_length)
   );
 
   logic wants, starts, runs, go, timer_waiting;
@@ -205,16 +199,12 @@ module compute_engine
   // ---------------------------------------------------------------------------------------------------- contexts
   logic no_context, table_busy, turns_busy, turn_waiting, turn_begins, turn_runs, asks;
   logic [15:0] no_reason;
-  logic [63:0] no_unit, turn_wake;
-  logic [15:0] no_home, no_attempt;
-  logic [ 7:0] no_card;
-  logic [ 1:0] no_from;
+  logic [63:0] turn_wake;
   logic a_valid, a_take;
-  logic [63:0] a_unit, a_digest;
-  logic [15:0] a_home, a_attempt, a_status;
-  logic [ 7:0] a_card;
+  logic [REPLY_BITS-1:0] no_reply, a_reply;
+  logic [63:0] a_digest;
+  logic [15:0] a_status;
   logic [31:0] a_length, a_cycles;
-  logic [ 1:0] a_from;
   if (CONTEXTS != 0) begin : g_contexts
     logic [CONTEXTS-1:0] launched;
     logic [CONTEXTS-1:0][7:0] priorities;
@@ -235,23 +225,15 @@ module compute_engine
         .context_i(context_number),
         .head0_i(head[127:64]),
         .head1_i(head[63:0]),
-        .unit_i(unit),
-        .home_i(source),
-        .card_i(card),
-        .attempt_i(attempt),
+        .reply_i(reply),
         .length_i(length),
-        .from_i(e_from_i),
         .digest_i(digest),
         .asks_o(asks),
         .energy_i(energy_o),
         .busy_cycles_i(busy_cycles_o),
         .refuse_o(no_context),
         .reason_o(no_reason),
-        .refuse_unit_o(no_unit),
-        .refuse_home_o(no_home),
-        .refuse_card_o(no_card),
-        .refuse_attempt_o(no_attempt),
-        .refuse_from_o(no_from),
+        .refuse_reply_o(no_reply),
         .launched_o(launched),
         .priority_o(priorities),
         .turn_i(turn),
@@ -265,15 +247,11 @@ module compute_engine
         .stop_o(stop),
         .busy_o(table_busy),
         .valid_o(a_valid),
-        .unit_o(a_unit),
-        .home_o(a_home),
-        .card_o(a_card),
-        .attempt_o(a_attempt),
+        .reply_o(a_reply),
         .status_o(a_status),
         .digest_o(a_digest),
         .length_o(a_length),
         .cycles_o(a_cycles),
-        .from_o(a_from),
         .take_i(a_take),
         .held_o
     );
@@ -317,8 +295,7 @@ module compute_engine
     assign unused_ok = &{
       device_memory_i, context_switch_i, default_slice_i, context_number, head, command, wants, starts, runs, a_take
     };
-    assign {no_context, no_reason, no_unit, no_home, no_attempt, no_card, no_from} = '0;
-    assign {a_valid, a_unit, a_digest, a_home, a_attempt, a_status, a_card, a_length, a_cycles, a_from} = '0;
+    assign {no_context, no_reason, no_reply, a_valid, a_reply, a_digest, a_status, a_length, a_cycles} = '0;
     assign {turn_begins, turn_runs, asks} = '0;
     assign {turn_waiting, turn_wake, table_busy, turns_busy, plain_switch, held_o, turn_o} = '0;
     assign go = 1'b1;
@@ -361,42 +338,29 @@ module compute_engine
 
   // ----------------------------------------------------------------------------------------------------- outcome
   logic o_valid, o_take;
-  logic [63:0] o_unit, o_digest;
-  logic [15:0] o_home, o_attempt, o_status;
-  logic [ 7:0] o_card;
+  logic [REPLY_BITS-1:0] o_reply;
+  logic [63:0] o_digest;
+  logic [15:0] o_status;
   logic [31:0] o_length;
-  logic [ 1:0] o_from;
   work_outcome u_outcome (
       .clk_i,
       .rst_i(clear),
       .frozen_i,
       .finish_i(finish),
-      .unit_i(head_unit),
-      .home_i(head_source),
-      .card_i(head_card),
-      .attempt_i(head_attempt),
+      .reply_i(head_reply),
       .digest_i(head_digest ^ {63'h0, corrupt_i}),
       .length_i(head_length),
-      .from_i(head_from),
       .refuse_i(refuse || no_context),
       .reason_i(no_context ? no_reason : reason),
-      .refuse_unit_i(no_context ? no_unit : unit),
-      .refuse_home_i(no_context ? no_home : source),
-      .refuse_card_i(no_context ? no_card : card),
-      .refuse_attempt_i(no_context ? no_attempt : attempt),
-      .refuse_from_i(no_context ? no_from : e_from_i),
+      .refuse_reply_i(no_context ? no_reply : reply),
       .held_o(held),
       .busy_o(outcome_busy),
       .valid_o(o_valid),
       .ack_o(r_ack_o),
-      .unit_o(o_unit),
-      .home_o(o_home),
-      .card_o(o_card),
-      .attempt_o(o_attempt),
+      .reply_o(o_reply),
       .status_o(o_status),
       .digest_o(o_digest),
       .length_o(o_length),
-      .from_o(o_from),
       .take_i(o_take)
   );
 
@@ -405,15 +369,11 @@ module compute_engine
   assign o_take      = r_take_i && o_valid;
   assign a_take      = r_take_i && !o_valid;
   assign r_valid_o   = o_valid || a_valid;
-  assign r_unit_o    = o_valid ? o_unit : a_unit;
-  assign r_home_o    = o_valid ? o_home : a_home;
-  assign r_card_o    = o_valid ? o_card : a_card;
-  assign r_attempt_o = o_valid ? o_attempt : a_attempt;
+  assign r_reply_o   = o_valid ? o_reply : a_reply;
   assign r_status_o  = o_valid ? o_status : a_status;
   assign r_digest_o  = o_valid ? o_digest : a_digest;
   assign r_length_o  = o_valid ? o_length : a_length;
   assign r_cycles_o  = o_valid ? o_cycles : a_cycles;
-  assign r_from_o    = o_valid ? o_from : a_from;
 
   assign r_queued_o = {5'h0, queued};
   assign bad_o      = trailer && !good && moving;

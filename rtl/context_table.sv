@@ -25,25 +25,17 @@ module context_table
     input  logic [                    15:0] context_i,
     input  logic [                    63:0] head0_i,          // key 32 | amount 32
     input  logic [                    63:0] head1_i,          // slice 32 | priority 8 | state 24
-    input  logic [                    63:0] unit_i,
-    input  logic [                    15:0] home_i,
-    input  logic [                     7:0] card_i,
-    input  logic [                    15:0] attempt_i,
+    input  logic [          REPLY_BITS-1:0] reply_i,
     input  logic [                    31:0] length_i,
-    input  logic [                     1:0] from_i,
     input  logic [                    63:0] digest_i,
     // The meter: asks_o while a query looks at it.
     output logic                            asks_o,
     input  logic [                    63:0] energy_i,
     input  logic [                    63:0] busy_cycles_i,
-    // One that reached no context: the unit is still that of the last command.
+    // One that reached no context.
     output logic                            refuse_o,
     output logic [                    15:0] reason_o,
-    output logic [                    63:0] refuse_unit_o,
-    output logic [                    15:0] refuse_home_o,
-    output logic [                     7:0] refuse_card_o,
-    output logic [                    15:0] refuse_attempt_o,
-    output logic [                     1:0] refuse_from_o,
+    output logic [          REPLY_BITS-1:0] refuse_reply_o,
     // The scheduler: who has launched something, the settings of one context, and how its turn ended.
     output logic [            CONTEXTS-1:0] launched_o,
     output logic [CONTEXTS-1:0][       7:0] priority_o,
@@ -59,15 +51,11 @@ module context_table
     // Answers.
     output logic                            busy_o,
     output logic                            valid_o,
-    output logic [                    63:0] unit_o,
-    output logic [                    15:0] home_o,
-    output logic [                     7:0] card_o,
-    output logic [                    15:0] attempt_o,
+    output logic [          REPLY_BITS-1:0] reply_o,
     output logic [                    15:0] status_o,
     output logic [                    63:0] digest_o,
     output logic [                    31:0] length_o,
     output logic [                    31:0] cycles_o,
-    output logic [                     1:0] from_o,
     input  logic                            take_i,
     output logic [                    31:0] held_o            // pages that contexts hold
 );
@@ -75,12 +63,11 @@ module context_table
 
   // ------------------------------------------------------------------------------------------------- the command
   logic command_q;
-  logic [7:0] compute_q, card_q, priority_in;
-  logic [15:0] home_q, attempt_q;
+  logic [7:0] compute_q, priority_in;
   logic [23:0] state_in;
-  logic [63:0] unit_q, digest_q;
+  logic [REPLY_BITS-1:0] reply_q;
+  logic [63:0] digest_q;
   logic [31:0] key_in, amount_in, slice_in, length_q;
-  logic [1:0] from_q;
   logic [WIDTH-1:0] at_q;
   logic listed_q;  // its context has a number that exists
 
@@ -94,12 +81,8 @@ module context_table
         listed_q                 <= context_i < 16'(CONTEXTS);
         {key_in, amount_in}      <= head0_i;
         {slice_in, priority_in, state_in} <= head1_i;
-        unit_q                   <= unit_i;
-        home_q                   <= home_i;
-        card_q                   <= card_i;
-        attempt_q                <= attempt_i;
+        reply_q                  <= reply_i;
         length_q                 <= length_i;
-        from_q                   <= from_i;
         digest_q                 <= digest_i;
       end
     end
@@ -117,20 +100,12 @@ module context_table
   logic [31:0] switches_q[CONTEXTS];
   logic [31:0] refused_q[CONTEXTS];
   // The last command and its answer; asked_q: there was one since the engine was emptied.
-  logic [63:0] last_q[CONTEXTS];
-  logic [15:0] last_home_q[CONTEXTS];
-  logic [15:0] last_attempt_q[CONTEXTS];
-  logic [7:0] last_card_q[CONTEXTS];
-  logic [1:0] last_from_q[CONTEXTS];
+  logic [REPLY_BITS-1:0] last_q[CONTEXTS];
   logic [15:0] last_status_q[CONTEXTS];
   logic [63:0] last_digest_q[CONTEXTS];
   logic [31:0] last_length_q[CONTEXTS];
   // The last launch and how it ended; began_q: there was one.
-  logic [63:0] launch_q[CONTEXTS];
-  logic [15:0] launch_home_q[CONTEXTS];
-  logic [15:0] launch_attempt_q[CONTEXTS];
-  logic [7:0] launch_card_q[CONTEXTS];
-  logic [1:0] launch_from_q[CONTEXTS];
+  logic [REPLY_BITS-1:0] launch_q[CONTEXTS];
   logic [15:0] launch_status_q[CONTEXTS];
   logic [31:0] launch_length_q[CONTEXTS];
   logic [31:0] launch_ran_q[CONTEXTS];
@@ -145,7 +120,8 @@ module context_table
 
   // --------------------------------------------------------------------------------------- what becomes of a command
   logic alive, ours, same, again, launch_again, old, manages, fits, there;
-  logic [31:0] used, limit, available, more, less;
+  logic [31:0] number, used, limit, available, more, less;
+  assign number = reply_q[REPLY_UNIT+:32];
   // In most cycles there is no command to look at.
   always @* begin
     alive        = 1'b0;
@@ -165,11 +141,11 @@ module context_table
       manages      = key_in == 32'h0;
       ours         = manages || key_in == key_q[at_q];
       // With another's key nothing comes again; but no context is created by what is older than the last command.
-      same         = asked_q[at_q] && last_q[at_q][31:0] == unit_q[31:0];
+      same         = asked_q[at_q] && last_q[at_q][REPLY_UNIT+:32] == number;
       again        = listed_q && ours && same;
-      launch_again = listed_q && ours && began_q[at_q] && launch_q[at_q][31:0] == unit_q[31:0];
+      launch_again = listed_q && ours && began_q[at_q] && launch_q[at_q][REPLY_UNIT+:32] == number;
       old          = listed_q && (ours || (compute_q == COMPUTE_CREATE && !alive)) && asked_q[at_q] && !again
-          && (same || unit_q[31:0] - last_q[at_q][31:0] >= 32'h8000_0000);
+          && (same || number - last_q[at_q][REPLY_UNIT+:32] >= 32'h8000_0000);
       used         = used_q[at_q];
       limit        = limit_q[at_q];
       available    = device_memory_i > held_q ? device_memory_i - held_q : 32'h0;
@@ -262,11 +238,7 @@ module context_table
 
   assign refuse_o         = refuse && !frozen_i;
   assign reason_o         = reason;
-  assign refuse_unit_o    = unit_q;
-  assign refuse_home_o    = home_q;
-  assign refuse_card_o    = card_q;
-  assign refuse_attempt_o = attempt_q;
-  assign refuse_from_o    = from_q;
+  assign refuse_reply_o   = reply_q;
   // What is withdrawn isn't begun in the same cycle, either.
   assign withdrawn        = (cancel || destroy) && launched_q[at_q];
   assign launched_o       = launched_q & ~(CONTEXTS'(withdrawn) << at_q);
@@ -283,30 +255,22 @@ module context_table
     answer    = '0;
     of_launch = 1'b0;
     later     = '0;
-    unit_o    = 64'h0;
-    home_o    = 16'h0;
-    card_o    = 8'h0;
-    attempt_o = 16'h0;
+    reply_o   = '0;
     status_o  = 16'h0;
     digest_o  = 64'h0;
     length_o  = 32'h0;
     cycles_o  = 32'h0;
-    from_o    = 2'd0;
     if (untold != '0) begin
       for (int i = 0; i < CONTEXTS; i++) later[i] = untold[i] && WIDTH'(i) > answered_q;
       for (int i = CONTEXTS - 1; i >= 0; i--) begin
         if (later == '0 ? untold[i] : later[i]) answer = WIDTH'(i);
       end
       of_launch = !answers_q[answer];
-      unit_o    = of_launch ? launch_q[answer] : last_q[answer];
-      home_o    = of_launch ? launch_home_q[answer] : last_home_q[answer];
-      card_o    = of_launch ? launch_card_q[answer] : last_card_q[answer];
-      attempt_o = of_launch ? launch_attempt_q[answer] : last_attempt_q[answer];
+      reply_o   = of_launch ? launch_q[answer] : last_q[answer];
       status_o  = of_launch ? launch_status_q[answer] : last_status_q[answer];
       digest_o  = of_launch ? {32'h0, left_q[answer]} : last_digest_q[answer];
       length_o  = of_launch ? launch_length_q[answer] : last_length_q[answer];
       cycles_o  = of_launch ? launch_ran_q[answer] : 32'h0;
-      from_o    = of_launch ? launch_from_q[answer] : last_from_q[answer];
     end
   end
   assign busy_o    = (answers_q != '0 || ends_q != '0 || command_q) && !frozen_i;
@@ -351,20 +315,8 @@ module context_table
         if (launch_again && !launched_q[at_q]) ends_q[at_q] <= 1'b1;
         if (again) answers_q[at_q] <= 1'b1;
         // It is answered to whoever asked last.
-        if (launch_again) begin
-          launch_q[at_q]         <= unit_q;
-          launch_home_q[at_q]    <= home_q;
-          launch_attempt_q[at_q] <= attempt_q;
-          launch_card_q[at_q]    <= card_q;
-          launch_from_q[at_q]    <= from_q;
-        end
-        if (again || decided) begin
-          last_q[at_q]         <= unit_q;
-          last_home_q[at_q]    <= home_q;
-          last_attempt_q[at_q] <= attempt_q;
-          last_card_q[at_q]    <= card_q;
-          last_from_q[at_q]    <= from_q;
-        end
+        if (launch_again) launch_q[at_q] <= reply_q;
+        if (again || decided) last_q[at_q] <= reply_q;
         if (decided) begin
           asked_q[at_q]       <= 1'b1;
           last_status_q[at_q] <= status;
@@ -396,11 +348,7 @@ module context_table
         if (launch) begin
           began_q[at_q]          <= 1'b1;
           launched_q[at_q]       <= 1'b1;
-          launch_q[at_q]         <= unit_q;
-          launch_home_q[at_q]    <= home_q;
-          launch_attempt_q[at_q] <= attempt_q;
-          launch_card_q[at_q]    <= card_q;
-          launch_from_q[at_q]    <= from_q;
+          launch_q[at_q]         <= reply_q;
           launch_length_q[at_q]  <= length_q;
           launch_ran_q[at_q]     <= 32'h0;
           left_q[at_q]           <= amount_in;
@@ -415,7 +363,7 @@ module context_table
   end
 
 `ifndef SYNTHESIS
-  // No context holds more than it may, all together not more than there is: what contexts.sv of the proofs shows.
+  // Turns are those of contexts that have launched something, never of plain work.
   always @(posedge clk_i) begin
     if (!rst_i) begin
       assert (!begun_i || turn_i != '0)

@@ -351,11 +351,11 @@ module gpu_node
   );
 
   logic r_valid, r_ack, r_take, units_done, units_refused, data_bad, compute_waiting, compute_busy;
-  logic [63:0] r_unit, r_digest, compute_wake;
-  logic [15:0] r_home, r_attempt, r_status;
-  logic [7:0] r_card, r_queued;
+  logic [REPLY_BITS-1:0] r_reply;
+  logic [63:0] r_digest, compute_wake;
+  logic [15:0] r_status;
+  logic [7:0] r_queued;
   logic [31:0] r_length, r_cycles;
-  logic [ 1:0] r_from;
   compute_engine #(
       .CONTEXTS(CONTEXTS),
       .METER(METER)
@@ -391,16 +391,12 @@ module gpu_node
       .e_from_i(e_from),
       .r_valid_o(r_valid),
       .r_ack_o(r_ack),
-      .r_unit_o(r_unit),
-      .r_home_o(r_home),
-      .r_card_o(r_card),
-      .r_attempt_o(r_attempt),
+      .r_reply_o(r_reply),
       .r_status_o(r_status),
       .r_queued_o(r_queued),
       .r_digest_o(r_digest),
       .r_length_o(r_length),
       .r_cycles_o(r_cycles),
-      .r_from_o(r_from),
       .r_take_i(r_take),
       .bad_o(data_bad),
       .done_o(units_done),
@@ -424,17 +420,13 @@ module gpu_node
       .ring_size_i,
       .valid_i(r_valid),
       .ack_i(r_ack),
-      .unit_i(r_unit),
-      .home_i(r_home),
-      .home_card_i(r_card),
+      .reply_i(r_reply),
       .crossings_i(control[CONTROL_BOUNDARY] ? crossings : 16'h0),
-      .attempt_i(r_attempt),
       .status_i(r_status),
       .queued_i(r_queued),
       .digest_i(r_digest),
       .length_i(r_length),
       .cycles_i(r_cycles),
-      .from_i(r_from),
       .take_o(r_take),
       .valid_o(t_valid),
       .sof_o(t_sof),

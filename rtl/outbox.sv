@@ -161,4 +161,21 @@ module outbox
       pass_q    <= pass_d;
     end
   end
+
+`ifndef SYNTHESIS
+  // One flit a cycle goes where there is room for it, from firmware or from the babbler, never from a muted GPU that
+  // begins a frame; what is swallowed goes nowhere.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert ((push & ~space) == 4'h0)
+      else $fatal(1, "a flit goes into a full queue");
+      assert ((push & (push - 4'h1)) == 4'h0)
+      else $fatal(1, "a flit goes into two queues");
+      assert (push == 4'h0 || !sof || !muted_o)
+      else $fatal(1, "a muted GPU begins a frame");
+      assert (!writing_q || (!drop_q && !b_open))
+      else $fatal(1, "two frames are written at once");
+    end
+  end
+`endif
 endmodule

@@ -284,4 +284,35 @@ module registers
     assign {run_power_o, idle_power_o, low_power_o, off_power_o, low_after_o, off_after_o} = '0;
     assign {low_wake_o, off_wake_o, metered_o, repowered_o} = '0;
   end
+
+`ifndef SYNTHESIS
+  // Each counter of the map has its place, counts whatever happens and stays at its limit; the meter hears of each
+  // write that concerns it.
+  logic any_event, sets_meter;
+  assign any_event = |counted_i || |rx_bad_i || |marked_i || |ttl_dropped_i || |purged_i || trips_i || mutes_i
+      || |wraps_i || |overflowed_i || data_bad_i || |data_dropped_i || units_done_i || units_refused_i || crossed_i
+      || |stalled_i;
+  always @* begin
+    unique case (addr_i)
+      REG_RUN_POWER, REG_IDLE_POWER, REG_LOW_POWER, REG_OFF_POWER, REG_LOW_AFTER, REG_OFF_AFTER, REG_LOW_WAKE,
+      REG_OFF_WAKE:
+      sets_meter = METER && we_i;
+      default: sets_meter = 1'b0;
+    endcase
+  end
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (at(REG_STALLED) < 5'(COUNTERS))
+      else $fatal(1, "a counter of the map has no place");
+      assert (!any_event || event_seen)
+      else $fatal(1, "an event isn't counted");
+      for (int i = 0; i < COUNTERS; i++) begin
+        assert (count_q[i] < 32'hFFFF_FFF0 + 32'd6)
+        else $fatal(1, "a counter has passed its limit");
+      end
+      assert (repowered_o == sets_meter)
+      else $fatal(1, "the meter isn't told of a setting");
+    end
+  end
+`endif
 endmodule

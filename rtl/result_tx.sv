@@ -7,32 +7,28 @@
 module result_tx
   import ringhil_pkg::*;
 (
-    input  logic        clk_i,
-    input  logic        rst_i,
-    input  logic        bypassed_i,
-    input  logic [ 7:0] card_id_i,
-    input  logic [15:0] node_id_i,
-    input  logic [15:0] ring_size_i,
-    input  logic        valid_i,
-    input  logic        ack_i,
-    input  logic [63:0] unit_i,
-    input  logic [15:0] home_i,
-    input  logic [ 7:0] home_card_i,
-    input  logic [15:0] crossings_i,  // cards that this GPU speaks to
-    input  logic [15:0] attempt_i,
-    input  logic [15:0] status_i,
-    input  logic [ 7:0] queued_i,
-    input  logic [63:0] digest_i,
-    input  logic [31:0] length_i,
-    input  logic [31:0] cycles_i,
-    input  logic [ 1:0] from_i,
-    output logic        take_o,
-    output logic        valid_o,
-    output logic        sof_o,
-    output logic        eof_o,
-    output logic [63:0] data_o,
-    output logic [ 1:0] to_o,
-    input  logic        pop_i
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic                  bypassed_i,
+    input  logic [           7:0] card_id_i,
+    input  logic [          15:0] node_id_i,
+    input  logic [          15:0] ring_size_i,
+    input  logic                  valid_i,
+    input  logic                  ack_i,
+    input  logic [REPLY_BITS-1:0] reply_i,
+    input  logic [          15:0] crossings_i,  // cards that this GPU speaks to
+    input  logic [          15:0] status_i,
+    input  logic [           7:0] queued_i,
+    input  logic [          63:0] digest_i,
+    input  logic [          31:0] length_i,
+    input  logic [          31:0] cycles_i,
+    output logic                  take_o,
+    output logic                  valid_o,
+    output logic                  sof_o,
+    output logic                  eof_o,
+    output logic [          63:0] data_o,
+    output logic [           1:0] to_o,
+    input  logic                  pop_i
 );
   logic active_q, ack_q;
   // The next flit. A refusal has no digest and no cost.
@@ -50,6 +46,12 @@ module result_tx
   logic [15:0] home_q;
   logic [ 7:0] card_q;
   logic [31:0] e2e_q;
+  logic [15:0] attempt;
+  logic [ 7:0] home_card;
+  logic [ 1:0] from;
+  assign attempt   = reply_i[REPLY_ATTEMPT+:REPLY_ATTEMPT_BITS];
+  assign home_card = reply_i[REPLY_CARD+:REPLY_CARD_BITS];
+  assign from      = reply_i[REPLY_FROM+:REPLY_FROM_BITS];
 
   assign take_o  = valid_i && !active_q && !bypassed_i;
   assign valid_o = active_q;
@@ -88,14 +90,14 @@ module result_tx
 
   // Back the way the work came.
   always @* begin
-    if (home_card_i != card_id_i) begin
+    if (home_card != card_id_i) begin
       to_d = 2'(WAY_CW);
-      if (home_card_i[7:4] == 4'h0 && crossings_i[home_card_i[3:0]]) to_d = 2'(WAY_CARD);
+      if (home_card[7:4] == 4'h0 && crossings_i[home_card[3:0]]) to_d = 2'(WAY_CARD);
     end else begin
-      unique case (from_i)
+      unique case (from)
         2'(PORT_P1): to_d = 2'(WAY_CCW);
         2'(PORT_P2): to_d = 2'(WAY_CW);
-        default: to_d = from_i;
+        default: to_d = from;
       endcase
     end
   end
@@ -108,12 +110,12 @@ module result_tx
       active_q <= 1'b1;
       place_q  <= HEADER;
       ack_q    <= ack_i;
-      unit_q   <= unit_i;
-      state_q  <= {node_id_i, attempt_i, status_i, card_id_i, queued_i};
+      unit_q   <= reply_i[REPLY_UNIT+:REPLY_UNIT_BITS];
+      state_q  <= {node_id_i, attempt, status_i, card_id_i, queued_i};
       digest_q <= digest_i;
       cost_q   <= {length_i, cycles_i};
-      home_q   <= home_i;
-      card_q   <= home_card_i;
+      home_q   <= reply_i[REPLY_HOME+:REPLY_HOME_BITS];
+      card_q   <= home_card;
       to_q     <= to_d;
     end else if (pop_i) begin
       active_q <= !eof_o;

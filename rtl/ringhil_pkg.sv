@@ -64,6 +64,19 @@ package ringhil_pkg;
   localparam int COMMAND_BYTES = 16;  // before a command's data
   localparam logic [7:0] NO_CARD = 8'hFF;
 
+  // What a compute engine keeps of a unit to answer it: a field is reply[REPLY_X +: REPLY_X_BITS].
+  localparam int REPLY_UNIT = 0;
+  localparam int REPLY_UNIT_BITS = 64;
+  localparam int REPLY_HOME = 64;
+  localparam int REPLY_HOME_BITS = 16;
+  localparam int REPLY_ATTEMPT = 80;
+  localparam int REPLY_ATTEMPT_BITS = 16;
+  localparam int REPLY_CARD = 96;
+  localparam int REPLY_CARD_BITS = 8;
+  localparam int REPLY_FROM = 104;
+  localparam int REPLY_FROM_BITS = 2;
+  localparam int REPLY_BITS = 106;
+
   localparam int CROSSINGS = 12;  // lowest of the four flags that count
   localparam logic [3:0] MAX_CROSSINGS = 4'hF;
   // Fields of a flit that no hop may change: the end-to-end CRC sees the others as zero.

@@ -199,4 +199,24 @@ module slice_scheduler
       end
     end
   end
+
+`ifndef SYNTHESIS
+  // One has the engine, whose turn it is; who gets the next turn waits for it; nobody works on more than is left.
+  always @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!run_q || !plain_busy_i)
+      else $fatal(1, "a launch and a unit have the engine at once");
+      assert (!choose || (waits[next] && next != '0))
+      else $fatal(1, "the turn goes to somebody who doesn't wait");
+      assert (!plain_starts_i || (plain_go_o && plain_waits_i))
+      else $fatal(1, "a unit starts out of turn");
+      assert (!run_q || (turn_q == last_q && served_q[turn_q]))
+      else $fatal(1, "a turn isn't counted in its round");
+      assert (!switching_q || run_q || plain_busy_i)
+      else $fatal(1, "a switch to nobody");
+      assert (!run_q || first_q || work_q <= left_i)
+      else $fatal(1, "a launch comes forward by more than is left");
+    end
+  end
+`endif
 endmodule

@@ -1,9 +1,13 @@
-// Queue of 2**LOG2 bytes, first in, first out. First word falls through.
+// Queue of 2**LOG2 words, first in, first out. First word falls through; what comes in shows in the next cycle.
 //
-// push_i only while a place is free, or one is freed by pop_i in the same cycle; pop_i only while valid_o is high.
+// - push_i only while a place is free (count_o less than 2**LOG2), or one is freed by pop_i in the same cycle. A full
+//   queue doesn't look: whoever pushes counts.
+// - pop_i takes the word that shows, only while valid_o is high. push_i and pop_i in one cycle are both carried out; the
+//   count stays.
+// - rst_i goes before both. data_o says nothing while valid_o is low.
 module uart_fifo #(
-    parameter int LOG2  = 4,
-    parameter int WIDTH = 8
+    parameter int LOG2  = 4,  // 1 at least
+    parameter int WIDTH = 8   // bits of a word
 ) (
     input  logic             clk_i,
     input  logic             rst_i,
@@ -42,7 +46,7 @@ module uart_fifo #(
       assert (count_o <= DEPTH && (!push_i || count_o != DEPTH || pop_i))
       else $fatal(1, "the queue overruns");
       assert (!pop_i || valid_o)
-      else $fatal(1, "a byte is taken that isn't there");
+      else $fatal(1, "a word is taken that isn't there");
     end
   end
 `endif

@@ -5,60 +5,43 @@
 module work_outcome
   import ringhil_pkg::*;
 (
-    input  logic        clk_i,
-    input  logic        rst_i,
-    input  logic        frozen_i,
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    input  logic                  frozen_i,
     // A result, with the unit that it is of.
-    input  logic        finish_i,
-    input  logic [63:0] unit_i,
-    input  logic [15:0] home_i,
-    input  logic [ 7:0] card_i,
-    input  logic [15:0] attempt_i,
-    input  logic [63:0] digest_i,
-    input  logic [31:0] length_i,
-    input  logic [ 1:0] from_i,
+    input  logic                  finish_i,
+    input  logic [REPLY_BITS-1:0] reply_i,
+    input  logic [          63:0] digest_i,
+    input  logic [          31:0] length_i,
     // A refusal.
-    input  logic        refuse_i,
-    input  logic [15:0] reason_i,
-    input  logic [63:0] refuse_unit_i,
-    input  logic [15:0] refuse_home_i,
-    input  logic [ 7:0] refuse_card_i,
-    input  logic [15:0] refuse_attempt_i,
-    input  logic [ 1:0] refuse_from_i,
+    input  logic                  refuse_i,
+    input  logic [          15:0] reason_i,
+    input  logic [REPLY_BITS-1:0] refuse_reply_i,
     // The outcome.
-    output logic        held_o,            // a result waits
-    output logic        busy_o,
-    output logic        valid_o,
-    output logic        ack_o,             // it is a refusal
-    output logic [63:0] unit_o,
-    output logic [15:0] home_o,
-    output logic [ 7:0] card_o,
-    output logic [15:0] attempt_o,
-    output logic [15:0] status_o,
-    output logic [63:0] digest_o,
-    output logic [31:0] length_o,
-    output logic [ 1:0] from_o,
-    input  logic        take_i
+    output logic                  held_o,          // a result waits
+    output logic                  busy_o,
+    output logic                  valid_o,
+    output logic                  ack_o,           // it is a refusal
+    output logic [REPLY_BITS-1:0] reply_o,
+    output logic [          15:0] status_o,
+    output logic [          63:0] digest_o,
+    output logic [          31:0] length_o,
+    input  logic                  take_i
 );
   logic result_q, refuse_q;
-  logic [63:0] result_unit_q, result_digest_q, refuse_unit_q;
-  logic [15:0] result_home_q, result_attempt_q, refuse_home_q, refuse_attempt_q, refuse_status_q;
-  logic [7:0] result_card_q, refuse_card_q;
+  logic [REPLY_BITS-1:0] result_reply_q, refuse_reply_q;
+  logic [63:0] result_digest_q;
   logic [31:0] result_length_q;
-  logic [1:0] result_from_q, refuse_from_q;
+  logic [15:0] refuse_status_q;
 
-  assign held_o    = result_q;
-  assign busy_o    = (result_q || refuse_q) && !frozen_i;
-  assign valid_o   = busy_o && !rst_i;
-  assign ack_o     = refuse_q;
-  assign unit_o    = refuse_q ? refuse_unit_q : result_unit_q;
-  assign home_o    = refuse_q ? refuse_home_q : result_home_q;
-  assign card_o    = refuse_q ? refuse_card_q : result_card_q;
-  assign attempt_o = refuse_q ? refuse_attempt_q : result_attempt_q;
-  assign status_o  = refuse_q ? refuse_status_q : RESULT_DONE;
-  assign from_o    = refuse_q ? refuse_from_q : result_from_q;
-  assign digest_o  = result_digest_q;
-  assign length_o  = result_length_q;
+  assign held_o   = result_q;
+  assign busy_o   = (result_q || refuse_q) && !frozen_i;
+  assign valid_o  = busy_o && !rst_i;
+  assign ack_o    = refuse_q;
+  assign reply_o  = refuse_q ? refuse_reply_q : result_reply_q;
+  assign status_o = refuse_q ? refuse_status_q : RESULT_DONE;
+  assign digest_o = result_digest_q;
+  assign length_o = result_length_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -66,23 +49,15 @@ module work_outcome
       refuse_q <= 1'b0;
     end else if (!frozen_i) begin
       if (finish_i) begin
-        result_q         <= 1'b1;
-        result_unit_q    <= unit_i;
-        result_home_q    <= home_i;
-        result_card_q    <= card_i;
-        result_attempt_q <= attempt_i;
-        result_digest_q  <= digest_i;
-        result_length_q  <= length_i;
-        result_from_q    <= from_i;
+        result_q        <= 1'b1;
+        result_reply_q  <= reply_i;
+        result_digest_q <= digest_i;
+        result_length_q <= length_i;
       end else if (take_i && !refuse_q) result_q <= 1'b0;
       if (refuse_i && !(refuse_q && !take_i)) begin
-        refuse_q         <= 1'b1;
-        refuse_unit_q    <= refuse_unit_i;
-        refuse_home_q    <= refuse_home_i;
-        refuse_card_q    <= refuse_card_i;
-        refuse_attempt_q <= refuse_attempt_i;
-        refuse_status_q  <= reason_i;
-        refuse_from_q    <= refuse_from_i;
+        refuse_q        <= 1'b1;
+        refuse_reply_q  <= refuse_reply_i;
+        refuse_status_q <= reason_i;
       end else if (take_i) refuse_q <= 1'b0;
     end
   end

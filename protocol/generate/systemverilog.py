@@ -18,6 +18,15 @@ _PLACES = {
     "WAY": ("CW", "CCW", "HOST", "CARD", "GPU"),
 }
 
+# What a compute engine keeps of a unit to answer it, from bit 0 on. Bits.
+_REPLY = {
+    "UNIT": 64,  # epoch 32 | unit 32
+    "HOME": 16,  # the GPU that it came from
+    "ATTEMPT": 16,
+    "CARD": 8,  # of HOME
+    "FROM": (len(wire.Link) - 1).bit_length(),  # the port that it came in by
+}
+
 
 def _const(width: int, name: str, value: int) -> str:
     return f"  localparam logic [{width - 1}:0] {name} = {width}'h{value:X};"
@@ -76,6 +85,12 @@ def render() -> str:
     out.append(f"  localparam int MAX_CONTEXTS = {wire.CONTEXTS};  // of a compute engine")
     out.append(f"  localparam int COMMAND_BYTES = {wire.COMMAND_FLITS * wire.FLIT_BYTES};  // before a command's data")
     out.append(_const(8, "NO_CARD", wire.NO_CARD))
+    out.append("")
+    out.append("  // What a compute engine keeps of a unit to answer it: a field is reply[REPLY_X +: REPLY_X_BITS].")
+    for place, (name, bits) in enumerate(_REPLY.items()):
+        out.append(f"  localparam int REPLY_{name} = {sum(list(_REPLY.values())[:place])};")
+        out.append(f"  localparam int REPLY_{name}_BITS = {bits};")
+    out.append(f"  localparam int REPLY_BITS = {sum(_REPLY.values())};")
     out.append("")
     out.append(f"  localparam int CROSSINGS = {wire.CROSSINGS_SHIFT};  // lowest of the four flags that count")
     out.append(_const(4, "MAX_CROSSINGS", wire.MAX_CROSSINGS))

@@ -5,40 +5,34 @@
 module isolation
   import ringhil_pkg::*;
 (
-    input logic        clk_i,
-    input logic        rst_i,
-    input logic        frozen_i,
-    input logic [31:0] device_memory_i,
-    input logic        command_i,
-    input logic [ 7:0] compute_i,
-    input logic [15:0] context_i,
-    input logic [63:0] head0_i,
-    input logic [63:0] head1_i,
-    input logic [63:0] unit_i,
-    input logic [15:0] home_i,
-    input logic [ 7:0] card_i,
-    input logic [15:0] attempt_i,
-    input logic [31:0] length_i,
-    input logic [ 1:0] from_i,
-    input logic [63:0] digest_i,
-    input logic [ 1:0] turn_i,
-    input logic        begun_i,
-    input logic        over_i,
-    input logic [31:0] ran_i,
-    input logic [31:0] worked_i,
-    input logic        take_i,
-    input logic [ 1:0] which_i,  // any context
-    input logic        watch_i   // the command that is carried out now is watched
+    input logic                  clk_i,
+    input logic                  rst_i,
+    input logic                  frozen_i,
+    input logic [          31:0] device_memory_i,
+    input logic                  command_i,
+    input logic [           7:0] compute_i,
+    input logic [          15:0] context_i,
+    input logic [          63:0] head0_i,
+    input logic [          63:0] head1_i,
+    input logic [REPLY_BITS-1:0] reply_i,
+    input logic [          31:0] length_i,
+    input logic [          63:0] digest_i,
+    input logic [           1:0] turn_i,
+    input logic                  begun_i,
+    input logic                  over_i,
+    input logic [          31:0] ran_i,
+    input logic [          31:0] worked_i,
+    input logic                  take_i,
+    input logic [           1:0] which_i,  // any context
+    input logic                  watch_i   // the command that is carried out now is watched
 );
   localparam int CONTEXTS = 4;
   context_table #(
       .CONTEXTS(CONTEXTS)
   ) dut (
-      .refuse_o(), .reason_o(), .refuse_unit_o(), .refuse_home_o(), .refuse_card_o(), .refuse_attempt_o(),
-      .refuse_from_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0),
-      .launched_o(), .priority_o(), .turn_slice_o(), .turn_state_o(), .turn_left_o(), .stop_o(),
-      .busy_o(), .valid_o(), .unit_o(), .home_o(), .card_o(), .attempt_o(), .status_o(), .digest_o(), .length_o(),
-      .cycles_o(), .from_o(), .held_o(), .*
+      .refuse_o(), .reason_o(), .refuse_reply_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0), .launched_o(),
+      .priority_o(), .turn_slice_o(), .turn_state_o(), .turn_left_o(), .stop_o(), .busy_o(), .valid_o(), .reply_o(),
+      .status_o(), .digest_o(), .length_o(), .cycles_o(), .held_o(), .*
   );
 
   logic started_q = 1'b0;
@@ -62,7 +56,7 @@ module isolation
         compute_q <= compute_i;
         context_q <= context_i;
         key_q     <= head0_i[63:32];
-        number_q  <= unit_i[31:0];
+        number_q  <= reply_i[REPLY_UNIT+:32];
       end
     end
   end
@@ -92,7 +86,7 @@ module isolation
   logic [31:0] watched_number_q, ahead_q, step;
   logic repeated_q;
   assign decided = dut.decided && dut.at_q == which_q && !frozen_i;
-  assign step    = number_q - dut.last_q[which_q][31:0];
+  assign step    = number_q - dut.last_q[which_q][REPLY_UNIT+:32];
   always_ff @(posedge clk_i) begin
     repeated_q <= !rst_i && decided && watched_q && number_q == watched_number_q;
     if (rst_i) watched_q <= 1'b0;
@@ -116,7 +110,7 @@ module isolation
   assign untold = dut.ends_q[which_q] && !(take_i && dut.of_launch && dut.answer == which_q && !frozen_i);
   always_ff @(posedge clk_i) begin
     untold_q <= untold;
-    launch_q <= dut.launch_q[which_q][31:0];
+    launch_q <= dut.launch_q[which_q][REPLY_UNIT+:32];
     status_q <= dut.launch_status_q[which_q];
     ran_q    <= dut.launch_ran_q[which_q];
     left_q   <= dut.left_q[which_q];
@@ -129,7 +123,8 @@ module isolation
       if (!may_q) assert ({has[218], has[216:0]} == {had_q[218], had_q[216:0]});
       assert (!repeated_q);
       if (untold_q) begin
-        assert (dut.ends_q[which_q] && dut.launch_q[which_q][31:0] == launch_q && dut.left_q[which_q] == left_q);
+        assert (dut.ends_q[which_q] && dut.launch_q[which_q][REPLY_UNIT+:32] == launch_q
+            && dut.left_q[which_q] == left_q);
         assert (dut.launch_status_q[which_q] == status_q && dut.launch_ran_q[which_q] == ran_q);
       end
     end
@@ -137,11 +132,11 @@ module isolation
     if (started_q && !rst_i) begin
       if (watched_q) begin
         assert (dut.asked_q[which_q] && ahead_q < 32'h8000_0000);
-        assert (dut.last_q[which_q][31:0] == watched_number_q + ahead_q);
+        assert (dut.last_q[which_q][REPLY_UNIT+:32] == watched_number_q + ahead_q);
       end
       assert (!(dut.ends_q[which_q] && dut.launched_q[which_q]));
       assert (came_q == dut.command_q);
-      if (came_q) assert (compute_q == dut.compute_q && key_q == dut.key_in && number_q == dut.unit_q[31:0]);
+      if (came_q) assert (compute_q == dut.compute_q && key_q == dut.key_in && number_q == dut.reply_q[REPLY_UNIT+:32]);
       if (came_q) assert (dut.listed_q == (context_q < 16'd4) && dut.at_q == context_q[1:0]);
     end
   end

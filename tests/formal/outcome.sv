@@ -3,32 +3,23 @@
 module outcome
   import ringhil_pkg::*;
 (
-    input logic        clk_i,
-    input logic        rst_i,
-    input logic        frozen_i,
-    input logic        finish_i,
-    input logic [63:0] unit_i,
-    input logic [15:0] home_i,
-    input logic [ 7:0] card_i,
-    input logic [15:0] attempt_i,
-    input logic [63:0] digest_i,
-    input logic [31:0] length_i,
-    input logic [ 1:0] from_i,
-    input logic        refuse_i,
-    input logic [15:0] reason_i,
-    input logic [63:0] refuse_unit_i,
-    input logic [15:0] refuse_home_i,
-    input logic [ 7:0] refuse_card_i,
-    input logic [15:0] refuse_attempt_i,
-    input logic [ 1:0] refuse_from_i,
-    input logic        take_i
+    input logic                  clk_i,
+    input logic                  rst_i,
+    input logic                  frozen_i,
+    input logic                  finish_i,
+    input logic [REPLY_BITS-1:0] reply_i,
+    input logic [          63:0] digest_i,
+    input logic [          31:0] length_i,
+    input logic                  refuse_i,
+    input logic [          15:0] reason_i,
+    input logic [REPLY_BITS-1:0] refuse_reply_i,
+    input logic                  take_i
 );
   logic held_o, busy_o, valid_o, ack_o;
-  logic [63:0] unit_o, digest_o;
-  logic [15:0] home_o, attempt_o, status_o;
-  logic [7:0] card_o;
+  logic [REPLY_BITS-1:0] reply_o;
+  logic [63:0] digest_o;
+  logic [15:0] status_o;
   logic [31:0] length_o;
-  logic [1:0] from_o;
   work_outcome dut (.*);
 
   logic started_q = 1'b0;
@@ -36,8 +27,8 @@ module outcome
 
   // What has come and hasn't been taken.
   logic result_q, refusal_q, takes_result, takes_refusal;
-  logic [201:0] result_was_q;
-  logic [121:0] refusal_was_q;
+  logic [REPLY_BITS+95:0] result_was_q;
+  logic [REPLY_BITS+15:0] refusal_was_q;
   assign takes_refusal = take_i && !frozen_i && refusal_q;
   assign takes_result  = take_i && !frozen_i && !refusal_q;
   always_ff @(posedge clk_i) begin
@@ -47,27 +38,21 @@ module outcome
     end else begin
       if (finish_i && !frozen_i) begin
         result_q     <= 1'b1;
-        result_was_q <= {unit_i, home_i, card_i, attempt_i, digest_i, length_i, from_i};
+        result_was_q <= {reply_i, digest_i, length_i};
       end else if (takes_result) result_q <= 1'b0;
       if (refuse_i && !frozen_i && (!refusal_q || takes_refusal)) begin
         refusal_q     <= 1'b1;
-        refusal_was_q <= {refuse_unit_i, refuse_home_i, refuse_card_i, refuse_attempt_i, reason_i, refuse_from_i};
+        refusal_was_q <= {refuse_reply_i, reason_i};
       end else if (takes_refusal) refusal_q <= 1'b0;
     end
   end
 
-  logic [201:0] result, kept_result;
-  logic [121:0] refusal, kept_refusal;
-  assign result  = {unit_o, home_o, card_o, attempt_o, digest_o, length_o, from_o};
-  assign refusal = {unit_o, home_o, card_o, attempt_o, status_o, from_o};
-  assign kept_result = {
-    dut.result_unit_q, dut.result_home_q, dut.result_card_q, dut.result_attempt_q, dut.result_digest_q,
-    dut.result_length_q, dut.result_from_q
-  };
-  assign kept_refusal = {
-    dut.refuse_unit_q, dut.refuse_home_q, dut.refuse_card_q, dut.refuse_attempt_q, dut.refuse_status_q,
-    dut.refuse_from_q
-  };
+  logic [REPLY_BITS+95:0] result, kept_result;
+  logic [REPLY_BITS+15:0] refusal, kept_refusal;
+  assign result  = {reply_o, digest_o, length_o};
+  assign refusal = {reply_o, status_o};
+  assign kept_result  = {dut.result_reply_q, dut.result_digest_q, dut.result_length_q};
+  assign kept_refusal = {dut.refuse_reply_q, dut.refuse_status_q};
   always_comb begin
     assume (started_q || rst_i);
     assume (!take_i || valid_o);

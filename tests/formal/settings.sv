@@ -3,39 +3,33 @@
 module settings
   import ringhil_pkg::*;
 (
-    input logic        clk_i,
-    input logic        rst_i,
-    input logic        frozen_i,
-    input logic [31:0] device_memory_i,
-    input logic        command_i,
-    input logic [ 7:0] compute_i,
-    input logic [15:0] context_i,
-    input logic [63:0] head0_i,
-    input logic [63:0] head1_i,
-    input logic [63:0] unit_i,
-    input logic [15:0] home_i,
-    input logic [ 7:0] card_i,
-    input logic [15:0] attempt_i,
-    input logic [31:0] length_i,
-    input logic [ 1:0] from_i,
-    input logic [63:0] digest_i,
-    input logic [ 1:0] turn_i,
-    input logic        begun_i,
-    input logic        over_i,
-    input logic [31:0] ran_i,
-    input logic [31:0] worked_i,
-    input logic        take_i,
-    input logic [ 1:0] which_i  // any context
+    input logic                  clk_i,
+    input logic                  rst_i,
+    input logic                  frozen_i,
+    input logic [          31:0] device_memory_i,
+    input logic                  command_i,
+    input logic [           7:0] compute_i,
+    input logic [          15:0] context_i,
+    input logic [          63:0] head0_i,
+    input logic [          63:0] head1_i,
+    input logic [REPLY_BITS-1:0] reply_i,
+    input logic [          31:0] length_i,
+    input logic [          63:0] digest_i,
+    input logic [           1:0] turn_i,
+    input logic                  begun_i,
+    input logic                  over_i,
+    input logic [          31:0] ran_i,
+    input logic [          31:0] worked_i,
+    input logic                  take_i,
+    input logic [           1:0] which_i  // any context
 );
   localparam int CONTEXTS = 4;
   context_table #(
       .CONTEXTS(CONTEXTS)
   ) dut (
-      .refuse_o(), .reason_o(), .refuse_unit_o(), .refuse_home_o(), .refuse_card_o(), .refuse_attempt_o(),
-      .refuse_from_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0),
-      .launched_o(), .priority_o(), .turn_slice_o(), .turn_state_o(), .turn_left_o(), .stop_o(),
-      .busy_o(), .valid_o(), .unit_o(), .home_o(), .card_o(), .attempt_o(), .status_o(), .digest_o(), .length_o(),
-      .cycles_o(), .from_o(), .held_o(), .*
+      .refuse_o(), .reason_o(), .refuse_reply_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0), .launched_o(),
+      .priority_o(), .turn_slice_o(), .turn_state_o(), .turn_left_o(), .stop_o(), .busy_o(), .valid_o(), .reply_o(),
+      .status_o(), .digest_o(), .length_o(), .cycles_o(), .held_o(), .*
   );
 
   logic started_q = 1'b0;

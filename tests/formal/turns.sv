@@ -9,33 +9,29 @@
 module turns
   import ringhil_pkg::*;
 (
-    input logic        clk_i,
-    input logic        rst_i,
-    input logic        frozen_i,
-    input logic        slow_i,
-    input logic [63:0] now_i,
-    input logic [31:0] device_memory_i,
-    input logic [31:0] switch_i,
-    input logic [31:0] default_slice_i,
-    input logic [15:0] wake_i,
-    input logic [31:0] setup_i,
-    input logic        command_i,
-    input logic [ 7:0] compute_i,
-    input logic [15:0] context_i,
-    input logic [63:0] head0_i,
-    input logic [63:0] head1_i,
-    input logic [63:0] unit_i,
-    input logic [15:0] home_i,
-    input logic [ 7:0] card_i,
-    input logic [15:0] attempt_i,
-    input logic [31:0] length_i,
-    input logic [ 1:0] from_i,
-    input logic [63:0] digest_i,
-    input logic        take_i,
-    input logic        ready_i,
-    input logic        out_i,            // the last result of plain work is out
-    input logic [ 1:0] which_i,          // any context, 0 is plain work
-    input logic [ 1:0] other_i           // another one
+    input logic                  clk_i,
+    input logic                  rst_i,
+    input logic                  frozen_i,
+    input logic                  slow_i,
+    input logic [          63:0] now_i,
+    input logic [          31:0] device_memory_i,
+    input logic [          31:0] switch_i,
+    input logic [          31:0] default_slice_i,
+    input logic [          15:0] wake_i,
+    input logic [          31:0] setup_i,
+    input logic                  command_i,
+    input logic [           7:0] compute_i,
+    input logic [          15:0] context_i,
+    input logic [          63:0] head0_i,
+    input logic [          63:0] head1_i,
+    input logic [REPLY_BITS-1:0] reply_i,
+    input logic [          31:0] length_i,
+    input logic [          63:0] digest_i,
+    input logic                  take_i,
+    input logic                  ready_i,
+    input logic                  out_i,            // the last result of plain work is out
+    input logic [           1:0] which_i,          // any context, 0 is plain work
+    input logic [           1:0] other_i           // another one
 );
   localparam int CONTEXTS = 3;
   logic [CONTEXTS-1:0] launched;
@@ -47,11 +43,10 @@ module turns
   context_table #(
       .CONTEXTS(CONTEXTS)
   ) dut (
-      .refuse_o(), .reason_o(), .refuse_unit_o(), .refuse_home_o(), .refuse_card_o(), .refuse_attempt_o(),
-      .refuse_from_o(), .launched_o(launched), .priority_o(priorities), .turn_i(turn), .turn_slice_o(slice),
-      .turn_state_o(state), .turn_left_o(left), .begun_i(begun), .over_i(over), .ran_i(ran), .worked_i(worked),
-      .stop_o(stop), .busy_o(), .valid_o(), .unit_o(), .home_o(), .card_o(), .attempt_o(), .status_o(), .digest_o(),
-      .length_o(), .cycles_o(), .from_o(), .held_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0), .*
+      .refuse_o(), .reason_o(), .refuse_reply_o(), .launched_o(launched), .priority_o(priorities), .turn_i(turn),
+      .turn_slice_o(slice), .turn_state_o(state), .turn_left_o(left), .begun_i(begun), .over_i(over), .ran_i(ran),
+      .worked_i(worked), .stop_o(stop), .busy_o(), .valid_o(), .reply_o(), .status_o(), .digest_o(), .length_o(),
+      .cycles_o(), .held_o(), .asks_o(), .energy_i(64'h0), .busy_cycles_i(64'h0), .*
   );
   slice_scheduler #(
       .CONTEXTS(CONTEXTS)

@@ -23,17 +23,21 @@ def test_verilator_finds_nothing_to_complain_about(top: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters",
+    ("top", "parameters"),
     [
-        {"OVERSAMPLE": 4, "DATA_BITS": 5, "STOP_BITS": 2, "LOG2": 1, "SPARE": 1},
-        {"OVERSAMPLE": 15, "PARITY": 1},
-        {"DATA_BITS": 7, "PARITY": 2, "STOP_BITS": 2, "LOG2": 8},
+        ("uart", {"OVERSAMPLE": 4, "DATA_BITS": 5, "STOP_BITS": 2, "LOG2": 1, "SPARE": 1}),
+        ("uart", {"OVERSAMPLE": 15, "PARITY": 1}),
+        ("uart", {"DATA_BITS": 7, "PARITY": 2, "STOP_BITS": 2, "LOG2": 8}),
+        ("uart_fifo", {"LOG2": 1, "WIDTH": 1}),
+        ("frame_queue", {"LOG2": 1, "WIDTH": 8}),
+        ("data_fifo", {"SLOTS": 1, "FLITS": 2, "WIDTH": 1}),
+        ("data_fifo", {"SLOTS": 8, "FLITS": 64, "WIDTH": 128}),
     ],
-    ids=lambda parameters: "-".join(f"{name}{value}" for name, value in parameters.items()),
+    ids=lambda value: value if isinstance(value, str) else "-".join(f"{name}{value[name]}" for name in value),
 )
-def test_a_uart_of_other_parameters_is_as_clean(parameters: dict[str, int]) -> None:
+def test_a_part_of_other_parameters_is_as_clean(top: str, parameters: dict[str, int]) -> None:
     given = [f"-G{name}={value}" for name, value in parameters.items()]
-    assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", "uart", *given]) == ""
+    assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", top, *given]) == ""
 
 
 @pytest.mark.parametrize("parameter", ["CONTEXTS=0", "CONTEXTS=5", "FAULTS=0", "METER=0"])

@@ -361,8 +361,8 @@ BUGS = (
     Bug(
         "the length of a frame that is too long wraps",
         "data_fifo.sv",
-        "if (length_q == LONGEST - 7'h1) long_d = 1'b1;",
-        "long_d = length_q >= LONGEST - 7'h1;",
+        "if (length_q == LONGEST - 1'b1) long_d = 1'b1;",
+        "long_d = length_q >= LONGEST - 1'b1;",
         ("data.long",),
     ),
     Bug(
@@ -461,8 +461,8 @@ BUGS = (
     Bug(
         "what is said of a refused unit gets into one that waits",
         "work_queue.sv",
-        "      if (pop_i) head_q <= head_q + 2'd1;",
-        "      if (pop_i) head_q <= head_q + 2'd1;\n      length_q[tail_q][31:16] <= length_i[31:16];",
+        "      if (pop_i) head_q <= head_q + 1'b1;",
+        "      if (pop_i) head_q <= head_q + 1'b1;\n      length_q[tail_q][31:16] <= length_i[31:16];",
         ("compute.queue",),
     ),
     Bug(
