@@ -12,7 +12,7 @@ from ringhil.emulator.scenario.model_types import MAX_REGISTER
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
 
-from . import kit, rooms
+from . import kit, labels, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -97,6 +97,7 @@ TABLES = (
     Table("hil.md", "emulator/serial/checks/rules/", _promises),
     Table("kit.md", "emulator/testbench/", kit.rows),
     Table("reliability.md", "emulator/scenario/faults.py", _reactions),
+    Table("requirements.md", "labels cited in code and tests", labels.table),
     Table("scenarios.md", "emulator/scenario/faults.py", _faults),
     Table("scenarios.md", "emulator/scenario/line_faults.py", _line_faults),
 )
