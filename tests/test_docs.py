@@ -25,7 +25,7 @@ def banned() -> dict[str, str]:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Each page, and each docstring of Python, with its place."""
-    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")):
+    for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")):
         if page != GLOSSARY:
             yield str(page.relative_to(ROOT)), page.read_text()
     for folder in ("protocol", "firmware", "emulator"):
@@ -48,7 +48,7 @@ def test_files_named_on_pages_exist() -> None:
     """Paths with a folder; they begin in the project, in emulator/ or in emulator/engine/."""
     bases = (ROOT, ROOT / "emulator", ROOT / "emulator" / "engine")
     path = re.compile(r"`((?:\w+/)+\w+\.(?:py|sv|h|cpp))`")
-    named = {(page.name, name) for page in ROOT.glob("docs/*.md") for name in path.findall(page.read_text())}
+    named = {(page.name, name) for page in ROOT.glob("docs/**/*.md") for name in path.findall(page.read_text())}
     assert len(named) > 20
     assert [(page, name) for page, name in named if not any((base / name).is_file() for base in bases)] == []
 
