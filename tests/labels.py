@@ -15,7 +15,7 @@ _KINDS = {".py", ".sv", ".svh", ".h", ".c", ".cpp", ".md", ".yaml", ".json", ".j
 # A label is no attribute (Link.P1), index ([R2]), pin (.S0) or name that is assigned (P1 = ...).
 _LABEL = r"(?<![\w.\[{$])([RPSWV])(\d{1,2})\b(?![\](]|\s*=)"
 _CITED = re.compile(rf"{_LABEL}(?:(?:-|\sto\s|\s?\.\.\s?){_LABEL})?")
-_NO_LABELS = {"docs/monitoring.md", "tests/labels.py"}  # P0, P8 ... are NVML's performance states there
+_NO_LABELS = {"docs/howto/monitoring.md", "tests/labels.py"}  # P0, P8 ... are NVML's performance states there
 # Proofs have no label in their files: those of `ringhil rtl prove` and of tests/formal that show a requirement.
 PROOFS = {
     "R2": ("hops",),

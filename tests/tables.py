@@ -91,15 +91,15 @@ def _promises() -> list[str]:
 
 
 TABLES = (
-    Table("architecture.md", "pyproject.toml", rooms.table),
-    Table("conformance.md", "emulator/conformance/rules/", _rules),
-    Table("hardware.md", "emulator/scenario/faults.py", _fault_port),
-    Table("hil.md", "emulator/serial/checks/rules/", _promises),
-    Table("kit.md", "emulator/testbench/", kit.rows),
-    Table("reliability.md", "emulator/scenario/faults.py", _reactions),
+    Table("explanation/architecture.md", "pyproject.toml", rooms.table),
+    Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
+    Table("reference/hardware.md", "emulator/scenario/faults.py", _fault_port),
+    Table("howto/hil.md", "emulator/serial/checks/rules/", _promises),
+    Table("reference/kit.md", "emulator/testbench/", kit.rows),
+    Table("explanation/reliability.md", "emulator/scenario/faults.py", _reactions),
     Table("requirements.md", "labels cited in code and tests", labels.table),
-    Table("scenarios.md", "emulator/scenario/faults.py", _faults),
-    Table("scenarios.md", "emulator/scenario/line_faults.py", _line_faults),
+    Table("reference/scenarios.md", "emulator/scenario/faults.py", _faults),
+    Table("reference/scenarios.md", "emulator/scenario/line_faults.py", _line_faults),
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pages and docstrings keep to the words of docs/glossary.md, and files named on pages exist.
+"""Pages and docstrings keep to the words of docs/reference/glossary.md, and files named on pages exist.
 
 Links are checked by `make docs`.
 """
@@ -14,7 +14,7 @@ from . import labels
 from .formal.proofs import PROOFS
 
 ROOT = Path(__file__).resolve().parents[1]
-GLOSSARY = ROOT / "docs" / "glossary.md"
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 
 def banned() -> dict[str, str]:

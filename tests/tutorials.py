@@ -33,7 +33,7 @@ def steps(page: str) -> Iterator[Command | tuple[str, str]]:
         if language == "console":
             for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
                 yield Command(*part.partition("\n")[::2])
-        elif name:
+        elif name and not text.startswith("$ "):
             yield name, text
 
 
@@ -57,7 +57,7 @@ def play(page: str, folder: Path) -> list[tuple[Command, str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=1200,
         check=False,
     )
     said = re.split(rf"^{_MARK}\d+\n", done.stdout, flags=re.MULTILINE)[1:]

@@ -1,4 +1,4 @@
-"""What each application asks of its GPU, beside what its file says (docs/sharing.md, S4).
+"""What each application asks of its GPU, beside what its file says (docs/howto/sharing.md, S4).
 
 When it begins, how much memory it takes, and what each of its steps copies and computes: read off its commands, which
 carry its own key, and their answers. In a step it works on the CPU first, so nothing of the step is asked before that

@@ -1,4 +1,4 @@
-"""Whether a GPU stands still without need while requests are there (docs/switching.md).
+"""Whether a GPU stands still without need while requests are there (docs/howto/switching.md).
 
 What a task does next it does in the very cycle in which all is there that it needs: a launch when the one before it is
 over and its part has come; a turn when the one before it is over, the request has come, and its process is there (of

@@ -1,4 +1,4 @@
-"""When commands are asked for again, and which may be given up though few attempts were seen (docs/sharing.md, S3).
+"""When commands are asked for again, and which may be given up after few attempts (docs/howto/sharing.md, S3).
 
 Each attempt waits longer than the one before. One that can't be sent, as the card has no entry GPU, counts like any
 other: the number of the next one tells of it; of those that come last only the time tells.

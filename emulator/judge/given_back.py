@@ -1,5 +1,5 @@
-"""Whether tasks that have ended give everything back: each context that was created is destroyed (docs/sharing.md, S4;
-docs/switching.md, `clean`).
+"""Whether tasks that have ended give everything back: each context that was created is destroyed
+(docs/howto/sharing.md, S4; docs/howto/switching.md, `clean`).
 
 Read off commands and answers. A GPU that wasn't found by a census, or says that it has no such context, has lost it;
 what is created there afterwards must be destroyed like any other. Of a context whose GPU has left many commands

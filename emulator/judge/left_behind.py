@@ -1,5 +1,5 @@
 """Whether contexts that their tasks have lost are destroyed when their GPU is found again, before it is asked for
-anything else; and whether a GPU holds memory that belongs to none of its tasks (docs/sharing.md, S3).
+anything else; and whether a GPU holds memory that belongs to none of its tasks (docs/howto/sharing.md, S3).
 
 What is held is read off the GPU's register, whenever a context is to be created, and at the end; what belongs to tasks,
 and to drivers outside, off commands and answers. A GPU that answers by another one's number may hold what it was asked

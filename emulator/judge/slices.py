@@ -1,4 +1,4 @@
-"""Whether turns on a GPU's engine are as docs/contexts.md says, from what its register `turn` shows (S5).
+"""Whether turns on a GPU's engine are as docs/reference/contexts.md says, from what its register `turn` shows (S5).
 
 Nobody goes on past its slice while another surely waits; in a round each has one turn, in order of priority; a switch
 takes as long as is said, and the engine stands still for nobody who waits. Where the register and the commands leave it

@@ -1,5 +1,5 @@
 """What contexts of applications are given: the least slice and priority of the groups around each, and its part of the
-memory (docs/groups.md, S1).
+memory (docs/howto/sharing.md, S1).
 
 Read off the commands that create and configure them. Which groups there are is what the file says, until somebody
 writes to a group: then what is written there. A limit rises only when those of all others in each group leave room for

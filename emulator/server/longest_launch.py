@@ -1,4 +1,4 @@
-"""How long a launch may take at most that shares its GPU with all other tasks of a file (docs/contexts.md, S5)."""
+"""How long a launch may take at most that shares its GPU with all tasks of a file (docs/reference/contexts.md, S5)."""
 
 from collections.abc import Callable
 
