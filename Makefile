@@ -6,7 +6,7 @@
 # make lint    ruff, mypy and Verilator's lint alone
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
 # make prove   all proofs of the RTL, with their broken twins
-# make fpga    a GPU for an FPGA board (examples/fpga), and what it takes there into docs/hardware.md (long)
+# make fpga    a GPU for an FPGA board (examples/fpga), and what it takes there into docs/reference/hardware.md (long)
 # make mutants the mutation score of the conformance check (long)
 # make mutants-firmware  that of the judges of runs (long)
 # make generate  rewrite the files that are generated: from protocol/, emulator/engine/layout.py, and the tables of docs/
@@ -35,7 +35,7 @@ soak-ledger: $(VENV)/.test
 
 docs: $(VENV)/.docs
 	rm -rf build/pages && mkdir -p build/pages
-	ln -s ../../README.md ../../CHANGELOG.md ../../LICENSE ../../docs ../../examples build/pages/
+	ln -s ../../README.md ../../CHANGELOG.md ../../CONTRIBUTING.md ../../LICENSE ../../docs ../../examples build/pages/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: $(VENV)/.test
@@ -50,7 +50,7 @@ prove: $(VENV)/.test
 fpga: $(VENV)/.run
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[fpga]'
 	$(MAKE) -C examples/fpga
-	$(BIN)/python examples/fpga/report.py examples/fpga/build/report.json --write docs/hardware.md
+	$(BIN)/python examples/fpga/report.py examples/fpga/build/report.json --write docs/reference/hardware.md
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m benchmarks.mutation

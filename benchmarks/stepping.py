@@ -1,4 +1,4 @@
-"""Prints what it costs to record a long run and to walk through it: the figures of docs/stepping.md.
+"""Prints what it costs to record a long run and to walk through it: the figures of docs/howto/stepping.md.
 
     python -m benchmarks.stepping [--cycles N] [--pairs N] [--looks N] [--json]
 

@@ -1,6 +1,6 @@
-"""Overheads of switching over pairs of networks and speeds of the link, as the table of docs/switching.md.
+"""Overheads of switching over pairs of networks and speeds of the link, as the table of docs/howto/switching.md.
 
-    python -m benchmarks.switching [--write docs/switching.md]
+    python -m benchmarks.switching [--write docs/howto/switching.md]
 
 A task trains one network, and inference of another one follows, by every policy, as in the published measurements of
 PipeSwitch (Bai, Zhang, Zhu, Jin, OSDI 2020). `PUBLISHED` are the latencies of the log that is in its repository
@@ -28,7 +28,7 @@ PUBLISHED = {
     "inception": (40.54, 40.59, 6276.42),
     "bert": (39.33, 53.85, 7243.10),
 }
-BEGIN, END = "<!-- Written by `python -m benchmarks.switching --write docs/switching.md`. -->", "<!-- End. -->"
+BEGIN, END = "<!-- Written by `python -m benchmarks.switching --write docs/howto/switching.md`. -->", "<!-- End. -->"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Register map of a GPU node: 32-bit registers, word addresses, read and written by firmware and debuggers.
 
-Generated from here: the constants in `rtl/ringhil_pkg.sv` and the table in docs/protocol.md.
+Generated from here: the constants in `rtl/ringhil_pkg.sv` and the table in docs/reference/protocol.md.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The public names of the testbench kit, from its sources: what docs/kit.md shows."""
+"""The public names of the testbench kit, from its sources: what docs/reference/kit.md shows."""
 
 import ast
 import re

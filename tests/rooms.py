@@ -1,4 +1,4 @@
-"""The table of rooms in docs/architecture.md.
+"""The table of rooms in docs/explanation/architecture.md.
 
 Rows and their order are those of the contracts in pyproject.toml ([tool.importlinter]), top layer first. What a room
 holds is the first paragraph of its package, or of its file.

@@ -87,7 +87,12 @@ PARTS = (
     Part(
         "benches", "what rtl check reaches; cocotb, explore, verify, clusters find the same; noisy lines; fuzzing", 8, 8
     ),
-    Part("recovery", "tables of docs/reliability.md, fewer runs", 5, command=("-m", "benchmarks.recovery", "50", "1")),
+    Part(
+        "recovery",
+        "tables of the page on reliability, fewer runs",
+        5,
+        command=("-m", "benchmarks.recovery", "50", "1"),
+    ),
 )
 NAMES = tuple(part.name for part in PARTS)
 MARKED = tuple(part.name for part in PARTS if not part.command and not part.marks)  # by slow(part=...)

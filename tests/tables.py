@@ -14,7 +14,7 @@ from ringhil.emulator.scenario.file.types import MAX_REGISTER
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
 
-from . import kit, rooms
+from . import kit, labels, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -97,16 +97,17 @@ def _policies(names: type[WorkPolicyName] | type[SwitchPolicyName]) -> list[str]
 
 
 TABLES = (
-    Table("architecture.md", "pyproject.toml", rooms.table),
-    Table("conformance.md", "emulator/conformance/rules/", _rules),
-    Table("hardware.md", "emulator/scenario/file/faults.py", _fault_port),
-    Table("hil.md", "emulator/serial/checks/rules/", _promises),
-    Table("host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
-    Table("kit.md", "emulator/testbench/", kit.rows),
-    Table("reliability.md", "emulator/scenario/file/faults.py", _reactions),
-    Table("switching.md", "emulator/scenario/file/policies.py", partial(_policies, SwitchPolicyName)),
-    Table("scenarios.md", "emulator/scenario/file/faults.py", _faults),
-    Table("scenarios.md", "LINE_FAULTS of emulator/scenario/file/faults.py", _line_faults),
+    Table("explanation/architecture.md", "pyproject.toml", rooms.table),
+    Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
+    Table("reference/hardware.md", "emulator/scenario/file/faults.py", _fault_port),
+    Table("howto/hil.md", "emulator/serial/checks/rules/", _promises),
+    Table("reference/host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
+    Table("reference/kit.md", "emulator/testbench/", kit.rows),
+    Table("explanation/reliability.md", "emulator/scenario/file/faults.py", _reactions),
+    Table("requirements.md", "labels cited in code and tests", labels.table),
+    Table("howto/switching.md", "emulator/scenario/file/policies.py", partial(_policies, SwitchPolicyName)),
+    Table("reference/scenarios.md", "emulator/scenario/file/faults.py", _faults),
+    Table("reference/scenarios.md", "LINE_FAULTS of emulator/scenario/file/faults.py", _line_faults),
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pages and docstrings keep to the words of docs/glossary.md, and files named on pages exist.
+"""Pages and docstrings keep to the words of docs/reference/glossary.md, and files named on pages exist.
 
 Links are checked by `make docs`.
 """
@@ -8,8 +8,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ringhil.emulator.proofs.claims import CLAIMS
+
+from . import labels
+from .formal.proofs import PROOFS
+
 ROOT = Path(__file__).resolve().parents[1]
-GLOSSARY = ROOT / "docs" / "glossary.md"
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 
 def banned() -> dict[str, str]:
@@ -20,7 +25,7 @@ def banned() -> dict[str, str]:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Each page, and each docstring of Python, with its place."""
-    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")):
+    for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")):
         if page != GLOSSARY:
             yield str(page.relative_to(ROOT)), page.read_text()
     for folder in ("protocol", "firmware", "emulator"):
@@ -43,6 +48,23 @@ def test_files_named_on_pages_exist() -> None:
     """Paths with a folder; they begin in the project, in emulator/ or in emulator/engine/."""
     bases = (ROOT, ROOT / "emulator", ROOT / "emulator" / "engine")
     path = re.compile(r"`((?:\w+/)+\w+\.(?:py|sv|h|cpp))`")
-    named = {(page.name, name) for page in ROOT.glob("docs/*.md") for name in path.findall(page.read_text())}
+    named = {(page.name, name) for page in ROOT.glob("docs/**/*.md") for name in path.findall(page.read_text())}
     assert len(named) > 20
     assert [(page, name) for page, name in named if not any((base / name).is_file() for base in bases)] == []
+
+
+def test_each_label_that_is_cited_is_a_requirement() -> None:
+    page = labels.defined()
+    assert len(page) == len(set(page)) == 38
+    assert {(path, label) for path, cited in labels.citing() for label in cited - {*page}} == set()
+
+
+def test_labels_are_told_from_names_that_look_like_them() -> None:
+    text = "R2-R4, W2 to\nW5 and S1; not Link.P1, P2 = 1, [R7], .S0(x), V100 or R6(1)"
+    assert labels.cited(text) == {"R2", "R3", "R4", "W2", "W3", "W4", "W5", "S1"}
+
+
+def test_each_proof_that_is_named_for_a_requirement_exists() -> None:
+    proofs = {proof.name for proof in PROOFS} | {claim.name for claim in CLAIMS}
+    assert {name for names in labels.PROOFS.values() for name in names} <= proofs
+    assert labels.PROOFS.keys() <= {*labels.defined()}

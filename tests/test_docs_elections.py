@@ -1,4 +1,4 @@
-"""The take-over on docs/elections.md is the one that happens: its cycles are read off a recording of the example."""
+"""The take-over on docs/explanation/elections.md happens: its cycles are those of a recording."""
 
 import json
 import re
@@ -16,7 +16,8 @@ from ringhil.protocol.frames import Election
 from ringhil.protocol.wire import Operation
 
 ROOT = Path(__file__).resolve().parents[1]
-SECTION = (ROOT / "docs" / "elections.md").read_text().split("## A take-over, cycle by cycle")[1].split("\n## ")[0]
+PAGE = ROOT / "docs" / "explanation" / "elections.md"
+SECTION = PAGE.read_text().split("## A take-over, cycle by cycle")[1].split("\n## ")[0]
 
 
 class Told:

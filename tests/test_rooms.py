@@ -1,4 +1,4 @@
-"""Packages import each other as the contracts in pyproject.toml say, and docs/architecture.md shows these contracts."""
+"""Packages import each other as the contracts in pyproject.toml say, as docs/explanation/architecture.md shows."""
 
 from pathlib import Path
 

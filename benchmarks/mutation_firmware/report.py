@@ -10,7 +10,7 @@ from benchmarks.mutation_firmware.campaign import FINDERS
 from benchmarks.mutation_firmware.found import Fate
 from benchmarks.mutation_firmware.kept import Kept, reason
 
-# What was reached, with room for other mutants; docs/mutation.md says what is wanted.
+# What was reached, with room for other mutants; docs/explanation/evidence.md says what is wanted.
 LEAST_FOUND = 0.85  # by all finders together, of those that aren't kept
 LEAST_JUDGED = 0.5  # by verify and explore, of those that are visible and aren't kept
 

@@ -16,7 +16,7 @@ from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.evidence import write_evidence
 from ringhil.emulator.conformance.general import GENERAL
-from ringhil.emulator.conformance.report import CheckReport, Finding, RuleVerdict
+from ringhil.emulator.conformance.report import CheckReport, RuleFinding, RuleVerdict
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.conformance.shrink import Effort, shrunk
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
@@ -124,12 +124,14 @@ def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
         verdict.what = warned[0] + (f" (and {len(warned) - 1} more)" if len(warned) > 1 else "")
 
 
-def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]) -> list[Finding]:
+def _play(
+    report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]
+) -> list[RuleFinding]:
     """Run the suite, and put what it wrote down into the report. After a case in which the simulation ended the other
     rules are played in a new one. The first breach of each rule that a simulation came to the end with, to be made
     small."""
     waiting = list(settings.rules)
-    found: dict[str, Finding] = {}
+    found: dict[str, RuleFinding] = {}
     with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
         while waiting:
             lines, ended = _simulated(bench, waiting, settings, Path(scratch))
@@ -143,7 +145,7 @@ def _play(report: CheckReport, bench: Bench, settings: CheckSettings, progress: 
             if report.verdicts[ENDS].state != "broken":
                 stimulus = Stimulus.from_json(last["stimulus"])
                 report.verdicts[ENDS].broken_by(
-                    Finding(Breach(ENDS, 0, ended), last["begin"], last["case"], 0, stimulus, False)
+                    RuleFinding(Breach(ENDS, 0, ended), last["begin"], last["case"], 0, stimulus, False)
                 )
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]
@@ -183,7 +185,7 @@ def _simulated(
     return [json.loads(line) for line in out.read_text().splitlines()], ended
 
 
-def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, Finding]) -> None:
+def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFinding]) -> None:
     """The result of one case; `found` gets the rules that it is the first to break."""
     verdict = report.verdicts[entry["rule"]]
     verdict.cases += 1
@@ -195,5 +197,7 @@ def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, Finding])
     for rule, cycle, what in entry.get("breaches", ()):
         if rule not in found:
             stimulus = Stimulus.from_json(entry["stimulus"])
-            found[rule] = Finding(Breach(rule, cycle, what), entry["rule"], entry["case"], entry["number"], stimulus)
+            found[rule] = RuleFinding(
+                Breach(rule, cycle, what), entry["rule"], entry["case"], entry["number"], stimulus
+            )
             report.verdicts[rule].broken_by(found[rule])

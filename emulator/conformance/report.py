@@ -12,7 +12,7 @@ State = Literal["kept", "broken", "not claimed", "not checked"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleFinding:
     """A breach and what brings it about: `stimulus` in place of that of case `number` of the rule `played`. `ends`: the
     simulation comes to its end with it."""
 
@@ -37,10 +37,10 @@ class RuleVerdict:
     case: str = ""
     cycle: int | None = None
     what: str = ""
-    found: Finding | None = None
+    found: RuleFinding | None = None
     files: dict[str, Path] = field(default_factory=dict)
 
-    def broken_by(self, found: Finding) -> None:
+    def broken_by(self, found: RuleFinding) -> None:
         """The rule is broken, as `found` shows."""
         self.state, self.found = "broken", found
         self.cycle, self.what = found.breach.cycle, found.breach.what

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ringhil.emulator.conformance.causes import symptom
-from ringhil.emulator.conformance.report import Finding
+from ringhil.emulator.conformance.report import RuleFinding
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Hold, Mark, Pause, Peek, Poke, Post, Send
 from ringhil.emulator.trace.waves.viewers import WaveView
 from ringhil.emulator.trace.waves.viewers.signals import Group, link_signals, pins
@@ -15,7 +15,7 @@ _MAIL = ("mtx_valid_i", "mtx_ready_o", "mtx_sof_i", "mtx_eof_i", "mtx_port_i", "
 _REGISTERS = ("reg_we_i", "reg_addr_i", "reg_wdata_i", "reg_rdata_o")
 
 
-def shown(found: Finding) -> WaveView:
+def shown(found: RuleFinding) -> WaveView:
     """What goes into the node in the stimulus, where the breach shows, and what rules of its group look at."""
     breach, actions = found.breach, found.stimulus.actions
     first = max(0, breach.cycle - _BEFORE)
@@ -30,7 +30,7 @@ def _marks(cycle: int, actions: tuple[Action, ...]) -> tuple[tuple[str, int], ..
     return (("breach", cycle), *([("last action", last)] if last is not None else []))
 
 
-def _groups(found: Finding) -> Iterator[Group]:
+def _groups(found: RuleFinding) -> Iterator[Group]:
     actions, wrong = found.stimulus.actions, symptom(found.breach)
     group = found.breach.rule.split(".")[0]
     node = ["now_i", *(["fault_i"] if any(isinstance(a, Fault) for a in actions) else [])]
@@ -53,7 +53,7 @@ def _groups(found: Finding) -> Iterator[Group]:
         yield f"{link} tx", link_signals(link, "tx", _channels(found, link, "tx"))
 
 
-def _channels(found: Finding, link: str, way: str) -> str:
+def _channels(found: RuleFinding, link: str, way: str) -> str:
     """The channels on which frames go there: those that are sent, or those that the message speaks of."""
     sends = [a for a in found.stimulus.actions if isinstance(a, Send)]
     kinds = {a.frame.channel for a in sends if way == "tx" or a.link == link}

@@ -14,7 +14,7 @@ from typing import Any
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, OURS, sources
 from ringhil.emulator.conformance.referee import SOCKET
-from ringhil.emulator.conformance.report import Finding
+from ringhil.emulator.conformance.report import RuleFinding
 from ringhil.emulator.testbench.build import HDL, Bench, build_bench
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.runner import run_bench
@@ -38,8 +38,8 @@ class Effort:
 
 
 def shrunk(
-    bench: Bench, findings: Sequence[Finding], effort: Effort, progress: Callable[[str], None]
-) -> dict[str, Finding]:
+    bench: Bench, findings: Sequence[RuleFinding], effort: Effort, progress: Callable[[str], None]
+) -> dict[str, RuleFinding]:
     """By broken rule, the smallest stimulus that was found for it, and its breach; the same whenever it is asked for.
 
     A rule in whose turn the simulation ends keeps the stimulus that it has.
@@ -74,7 +74,7 @@ def _ours(bench: Bench, progress: Callable[[str], None]) -> Bench | None:
 
 
 def _simulated(
-    bench: Bench, ours: Bench | None, waiting: Sequence[Finding], effort: Effort, scratch: Path, broken: int
+    bench: Bench, ours: Bench | None, waiting: Sequence[RuleFinding], effort: Effort, scratch: Path, broken: int
 ) -> list[dict[str, Any]]:
     """What the simulation of the node under test has written down, whether it came to its end or not."""
     out, breaches = scratch / "small.jsonl", scratch / "breaches.json"
@@ -98,7 +98,7 @@ def _simulated(
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def _asked(finding: Finding) -> dict[str, object]:
+def _asked(finding: RuleFinding) -> dict[str, object]:
     breach = finding.breach
     return {
         "breach": [breach.rule, breach.cycle, breach.what],

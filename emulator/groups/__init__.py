@@ -1,1 +1,1 @@
-"""The group tree of a server at work, for those outside: as files, and in recordings. See docs/groups.md."""
+"""The group tree of a server at work, for those outside: as files, and in recordings. See docs/howto/sharing.md."""

@@ -7,7 +7,7 @@ role last, under the epoch that this GPU was elected with (R10); a result must b
 from collections.abc import Sequence
 
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.judge.findings import Findings, Name, say
+from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.oracle import digest, turned
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.server.observations import TakenIn
@@ -25,8 +25,8 @@ class Acceptance:
         self._fenced = 0
         self.booked_at = 0  # cycle of the last result that counted
         self.digest = 0  # of all units accepted, as it must be
-        self.unheld = Findings()  # what counted though its sender didn't hold the role, and when
-        self.wrong = Findings()  # results that should not have counted
+        self.unheld = FindingList()  # what counted though its sender didn't hold the role, and when
+        self.wrong = FindingList()  # results that should not have counted
 
     def taken_in(self, o: TakenIn) -> None:
         """The CPU has done what follows from a frame."""

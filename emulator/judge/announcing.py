@@ -5,7 +5,7 @@ that it is a candidate, claims one skew later, and not while a better candidate 
 reluctant.
 """
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.seats import Seat
@@ -21,7 +21,7 @@ class Announcing:
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
         self._since: dict[int, int] = {}  # by cell: since when its keepalives say that it is a candidate
-        self.too_soon = Findings()
+        self.too_soon = FindingList()
 
     def sent(self, cell: int, frame: bytes, now: int) -> None:
         """It sends a keepalive round the ring."""

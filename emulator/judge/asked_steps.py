@@ -1,4 +1,4 @@
-"""What each application asks of its GPU, beside what its file says (docs/sharing.md, S4).
+"""What each application asks of its GPU, beside what its file says (docs/howto/sharing.md, S4).
 
 When it begins, how much memory it takes, and what each of its steps copies and computes: read off its commands, which
 carry its own key, and their answers. In a step it works on the CPU first, so nothing of the step is asked before that
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.beginning import TasksBegin
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, Place, SeenCommand
-from ringhil.emulator.judge.findings import Findings, Value, say
+from ringhil.emulator.judge.findings import FindingList, Value, say
 from ringhil.emulator.scenario import Application, Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
@@ -66,7 +66,7 @@ class AskedSteps:
         self._tasks = {places[each.name]: _Task(each) for each in (sharing.applications if sharing else ())}
         self._counted = counted
         self._disturbed = False
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def passed_on(self, place: Place) -> None:
         """A driver outside speaks to this context: what its application does can't be told any more, nor when it

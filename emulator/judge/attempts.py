@@ -1,4 +1,4 @@
-"""When commands are asked for again, and which may be given up though few attempts were seen (docs/sharing.md, S3).
+"""When commands are asked for again, and which may be given up after few attempts (docs/howto/sharing.md, S3).
 
 Each attempt waits longer than the one before. One that can't be sent, as the card has no entry GPU, counts like any
 other: the number of the next one tells of it; of those that come last only the time tells.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, REACHED_NOBODY, Place, SeenCommand
-from ringhil.emulator.judge.findings import Findings, numbered, say
+from ringhil.emulator.judge.findings import FindingList, numbered, say
 from ringhil.emulator.judge.no_entry import NoEntry
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, ResultStatus
@@ -44,7 +44,7 @@ class Attempts:
         self._views, self._no_entry, self._fell_silent = views, no_entry, fell_silent
         self._patience, self._places = patience, set(places)
         self._out: dict[tuple[Place, bool], _Out] = {}  # the last launch of a context, and its last other command
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""

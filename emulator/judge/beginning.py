@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.findings import Findings, Value, say
+from ringhil.emulator.judge.findings import FindingList, Value, say
 
 
 class TasksBegin:
@@ -25,7 +25,7 @@ class Beginning:
     def __init__(self, views: Sequence[CardView], silence: int, *, splits: bool) -> None:
         self._views, self._silence = views, silence
         self._awaited = splits
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def split(self, now: int) -> None:
         """The CPU splits the work."""

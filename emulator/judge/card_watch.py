@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings
+from ringhil.emulator.judge.findings import FindingList
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.firmware.observations import Counted
@@ -16,7 +16,7 @@ class CardWatch:
     name: str
     truth: CardTruth
     role: RoleWatch
-    wrong_counts: Findings = field(default_factory=Findings)  # what, and in which cycle
+    wrong_counts: FindingList = field(default_factory=FindingList)  # what, and in which cycle
     counts: list[tuple[int, Counted]] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
     # Entry GPU and a neighbour: counts of both messages, all the way round, with no work beside them.

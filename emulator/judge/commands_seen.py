@@ -1,6 +1,7 @@
 """Commands to contexts as the judge reads them off the frames that the CPU sends: once, for all its parts that ask.
 
-The fields: docs/contexts.md. Names and numbers come from the protocol, none from the CPU's software, which is judged.
+The fields: docs/reference/contexts.md. Names and numbers come from the protocol, none from the CPU's software,
+which is judged.
 """
 
 import struct

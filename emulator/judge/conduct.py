@@ -10,7 +10,7 @@ from ringhil.emulator.judge.cpu_answers import CpuAnswers
 from ringhil.emulator.judge.elected import Elections
 from ringhil.emulator.judge.exits import Exits
 from ringhil.emulator.judge.fence import Fence
-from ringhil.emulator.judge.findings import Findings, Name
+from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.judge.gossip import Gossip
 from ringhil.emulator.judge.grants import Grants
 from ringhil.emulator.judge.hold_offs import HoldOffs
@@ -94,7 +94,7 @@ class Conduct:
         self._down: set[int] = set()  # cells whose GPU has failed, and has not said anything since
         self._completed = self._fenced = 0
         self._done_at: int | None = None  # when all work was done
-        self._lingered = Findings()
+        self._lingered = FindingList()
         listen = server.observations.listen
         listen(FirmwareSaid, self._said)
         listen(FromFirmware, self._from_firmware)
@@ -362,27 +362,27 @@ class Conduct:
             self.ledger.other(o.cycle)
 
     @property
-    def too_soon(self) -> Findings:
+    def too_soon(self) -> FindingList:
         """What was taken back before its time."""
         parts = (self.switchovers, self.peers, self.holding, self.announcing, self.hold_offs, self.grants, self.ledger)
-        return Findings.in_time(*(part.too_soon for part in parts))
+        return FindingList.in_time(*(part.too_soon for part in parts))
 
     @property
-    def off_terms(self) -> Findings:
+    def off_terms(self) -> FindingList:
         """What is wrong with leases and epochs."""
-        return Findings.in_time(self.grants.wrong, self.holding.wrong)
+        return FindingList.in_time(self.grants.wrong, self.holding.wrong)
 
     @property
-    def mistold(self) -> Findings:
+    def mistold(self) -> FindingList:
         """Messages that don't say what they must."""
         parts = (self.told, self.routes, self.answers, self.rounds, self.exits)
-        return Findings.in_time(*(part.wrong for part in parts), self.peers.mistold)
+        return FindingList.in_time(*(part.wrong for part in parts), self.peers.mistold)
 
     @property
-    def uneven(self) -> Findings:
+    def uneven(self) -> FindingList:
         """What came too soon or too late."""
         groups = (self.holding.uneven, self.gossip.uneven, self.peers.late)
-        return Findings.in_time(*groups, self.pace.wrong, self.beginning.wrong, self._lingered)
+        return FindingList.in_time(*groups, self.pace.wrong, self.beginning.wrong, self._lingered)
 
     def finish(self, horizon: int | None) -> None:
         """The run is over. `horizon`: the cycle up to which it is played even if all work is done; None: it ends when

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import NO_HOLDER, MemberFlag, MemberState, Role
@@ -18,7 +18,7 @@ class CpuAnswers:
         self._asked: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # number and sender, by cell
         self._holders: dict[int, tuple[int, int]] = {}  # rank and epoch of the lease that runs, by card
         self._epochs: dict[int, int] = {}  # of the last lease, by card
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def asked(self, cell: int, frame: bytes) -> None:
         """A keepalive has arrived from a GPU."""

@@ -4,7 +4,7 @@ Judged is what follows from the faults alone: at power-up the first one listed; 
 under way, nobody but who holds the role: it is not taken from a holder that can keep it.
 """
 
-from ringhil.emulator.judge.findings import Findings
+from ringhil.emulator.judge.findings import FindingList
 from ringhil.emulator.judge.watch import Watch
 from ringhil.protocol.wire import Role
 
@@ -15,7 +15,7 @@ class Elections:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._oracle = watch.oracle
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def elected(self, role: Role, number: int, gpu: int, now: int) -> None:
         """A member of a card, or of a link between cards, has taken its role up."""

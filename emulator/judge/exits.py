@@ -6,7 +6,7 @@ looked at when the next census is accepted, and at the end of the run.
 
 from collections.abc import Callable
 
-from ringhil.emulator.judge.findings import Findings, Value, say
+from ringhil.emulator.judge.findings import FindingList, Value, say
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted
 
@@ -17,7 +17,7 @@ class Exits:
     def __init__(self, wiring: Wiring, peek: Callable[[int, str], int]) -> None:
         self._wiring, self._peek = wiring, peek
         self._due: dict[int, tuple[int, int]] = {}  # by cell: what must be there, since when
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def counted(self, cell: int, what: Counted, now: int) -> None:
         """Its firmware has accepted a census."""

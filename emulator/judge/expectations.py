@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.training import TaskReport
-from ringhil.emulator.judge.findings import Finding, Judged, say
+from ringhil.emulator.judge.findings import Finding, FindingKind, say
 from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
@@ -150,7 +150,7 @@ class Expectations:
             for check in item.expectation.checks:
                 if why := check.untold(self._findings):
                     text = say("expected {}: {}", _text(item.expectation, [check]), why)
-                    yield Finding(text, promise=EXPECT, judged=Judged.NOT_JUDGED)
+                    yield Finding(text, promise=EXPECT, kind=FindingKind.NOT_JUDGED)
 
     def _watch(self, item: _Item) -> None:
         """What has to hold at every cycle: if it doesn't at this one, that settles it."""

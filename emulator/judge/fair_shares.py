@@ -1,5 +1,5 @@
-"""What each of a group may have of its memory, as docs/groups.md says: evenly, none more than its limit or less than it
-holds, and what one may not have the others get."""
+"""What each of a group may have of its memory, as docs/howto/sharing.md says: evenly, none more than its limit or less
+than it holds, and what one may not have the others get."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -9,7 +9,7 @@ the end of the run.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings, Name, Value, say
+from ringhil.emulator.judge.findings import FindingList, Name, Value, say
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.registers import ControlBit
@@ -41,7 +41,7 @@ class Fence:
     ) -> None:
         self._wiring, self._peek, self._remind = wiring, peek, remind
         self._lives = {cell: _Life(0) for cell, _ in seats}
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def holds(self, cell: int, role: Role, now: int) -> None:
         """It has been elected, or has granted a lease."""

@@ -1,6 +1,6 @@
 """What the judge finds: values that sort, filter and link by their fields; the text is rendered from them.
 
-    wrong = Findings()
+    wrong = FindingList()
     wrong.tell(now, "{} was refused for {found} cycles, must be {expected}", Name("a.3"), found=70, expected=60)
 
 | part | is |
@@ -143,7 +143,7 @@ def joined(statements: Iterable[str]) -> Statement | None:
     return Statement("; ".join(["{}"] * len(every)), every, {}, _caller(2)) if every else None
 
 
-class Judged(StrEnum):
+class FindingKind(StrEnum):
     """What a finding says of a promise."""
 
     BROKEN = "broken"
@@ -160,7 +160,7 @@ class Finding:
     at: int | None = None
     promise: str = ""
     place: str = ""
-    judged: Judged = Judged.BROKEN
+    kind: FindingKind = FindingKind.BROKEN
 
     def __str__(self) -> str:
         return str(self.text)
@@ -210,7 +210,7 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, int) else str(value)
 
 
-class Findings(list[Finding]):
+class FindingList(list[Finding]):
     """What a part of the judge has found, in the order in which it did."""
 
     def tell(self, at: int | None, text: str, /, *values: Any, **named: Any) -> None:

@@ -1,5 +1,5 @@
 """Whether the memory of a subtask is given back when its last launch is over, and all of it before its context goes
-(docs/switching.md, `pipelined`, W5).
+(docs/howto/switching.md, `pipelined`, W5).
 
 Read off commands and answers: the key of a request's process is its number and one more.
 """

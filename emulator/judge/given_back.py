@@ -1,5 +1,5 @@
-"""Whether tasks that have ended give everything back: each context that was created is destroyed (docs/sharing.md, S4;
-docs/switching.md, `clean`).
+"""Whether tasks that have ended give everything back: each context that was created is destroyed
+(docs/howto/sharing.md, S4; docs/howto/switching.md, `clean`).
 
 Read off commands and answers. A GPU that wasn't found by a census, or says that it has no such context, has lost it;
 what is created there afterwards must be destroyed like any other. Of a context whose GPU has left many commands
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANY_ATTEMPTS, Gpu, Place, SeenCommand
-from ringhil.emulator.judge.findings import Findings, numbered, say
+from ringhil.emulator.judge.findings import FindingList, numbered, say
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -32,7 +32,7 @@ class GivenBack:
         self._silent: set[Place] = set()  # many attempts of the last command were not answered
         self._spoken: set[Place] = set()  # a driver outside has spoken to it: that is told of its task
         self._passed_on: tuple[Place, int] | None = None
-        self.wrong = Findings()
+        self.wrong = FindingList()
         self.doubts: list[str] = []
 
     def sent(self, command: SeenCommand, now: int) -> None:

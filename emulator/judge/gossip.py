@@ -1,6 +1,6 @@
 """Wardens of a link between cards go on telling each other of their leases, and never fall silent."""
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.seats import Seat
 
 
@@ -9,7 +9,7 @@ class Gossip:
 
     def __init__(self) -> None:
         self._last: dict[int, tuple[Seat, int]] = {}
-        self.uneven = Findings()
+        self.uneven = FindingList()
 
     def sent(self, cell: int, seat: Seat, now: int) -> None:
         """It sends a keepalive round the ring."""

@@ -11,7 +11,7 @@ Messages are looked at when they arrive, and count when their receiver reads the
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.mail import Alive, Ask
 from ringhil.emulator.judge.roles import RoleWatch
 from ringhil.emulator.judge.seats import Seat
@@ -58,8 +58,8 @@ class Grants:
         self._books: dict[_Key, _Book] = {}
         self._highest: dict[tuple[Role, int], int] = {}
         self._ended: set[tuple[Role, int]] = set()
-        self.wrong = Findings()
-        self.too_soon = Findings()
+        self.wrong = FindingList()
+        self.too_soon = FindingList()
         for seat in seats:
             if seat.grants and len(seat.members) > 1:
                 self._book(seat).quiet_until = 2 * seat.times.skew

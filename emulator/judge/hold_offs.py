@@ -9,7 +9,7 @@ could ask again: its lease was over, and its grantor answered.
 
 from dataclasses import dataclass
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.peers import Peers
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.reasons import LeaseEnd
@@ -39,7 +39,7 @@ class HoldOffs:
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
         self._members: dict[tuple[int, Role], _Member] = {}
-        self.too_soon = Findings()
+        self.too_soon = FindingList()
 
     def boots(self, cell: int, seat: Seat, now: int) -> None:
         """It speaks for the first time since its GPU has failed."""

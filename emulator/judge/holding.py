@@ -7,7 +7,7 @@ the grantor go out at an even pace.
 
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.mail import Alive, Ask
 from ringhil.emulator.judge.seats import Seat
 from ringhil.firmware.observations import Deposed
@@ -37,9 +37,9 @@ class Holding:
 
     def __init__(self) -> None:
         self._members: dict[tuple[int, Role], _Member] = {}
-        self.wrong = Findings()
-        self.too_soon = Findings()
-        self.uneven = Findings()
+        self.wrong = FindingList()
+        self.too_soon = FindingList()
+        self.uneven = FindingList()
 
     def sent(self, cell: int, seat: Seat, message: Alive | Ask, now: int) -> None:
         """It sends a message to its grantor."""

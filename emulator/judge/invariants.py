@@ -1,9 +1,12 @@
-"""What has to hold in every run: one table, in the order in which broken ones are told (docs/reliability.md)."""
+"""What has to hold in every run: one table, in the order in which broken ones are told.
+
+docs/explanation/reliability.md has them in words.
+"""
 
 from collections.abc import Callable, Iterator
 
 from ringhil.emulator.judge.evidence import RunEvidence
-from ringhil.emulator.judge.findings import MOST, Finding, Findings, say
+from ringhil.emulator.judge.findings import MOST, Finding, FindingList, say
 
 
 def violations(evidence: RunEvidence, judged: frozenset[str]) -> Iterator[Finding]:
@@ -139,7 +142,7 @@ def _slice_kept(evidence: RunEvidence) -> Iterator[Finding]:
 
 def _rightly_switched(evidence: RunEvidence) -> Iterator[Finding]:
     """Tasks follow one another on a GPU as their policy says (W2 to W5)."""
-    wrong = Findings()
+    wrong = FindingList()
     for text in evidence.switching:
         wrong.tell(getattr(text, "cycle", None), text)
     yield from wrong[:MOST]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, TWINS, Gpu, Place, SeenCommand
-from ringhil.emulator.judge.findings import Findings, numbered, say
+from ringhil.emulator.judge.findings import FindingList, numbered, say
 from ringhil.emulator.judge.turn_orders import SLOWER
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
@@ -55,8 +55,8 @@ class Isolation:
         self._changing: dict[Gpu, dict[int, int]] = {}
         self._stirred: dict[Gpu, int] = {}
         self._gone: dict[Gpu, int] = {}  # when all contexts were
-        self.memory = Findings()
-        self.launches = Findings()
+        self.memory = FindingList()
+        self.launches = FindingList()
         self.ended: dict[tuple[Gpu, int], int] = {}  # launches that were done, by GPU and context
         self.ran: dict[tuple[Gpu, int], int] = {}  # cycles that launches had, by GPU and context
         self._slow: set[Gpu] = set()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.findings import Findings, Name, say
+from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.oracle import digest
 from ringhil.emulator.judge.recount import Recount
 from ringhil.emulator.judge.turns import Turns
@@ -85,9 +85,9 @@ class Ledger:
         self._first_sent = 0  # units that have been begun
         self._begun: list[int] = []  # by card: units that were begun since the last split
         self.count = Recount()
-        self.wrong = Findings()
-        self.too_soon = Findings()
-        self.idle = Findings()  # who was left without work, and when
+        self.wrong = FindingList()
+        self.too_soon = FindingList()
+        self.idle = FindingList()  # who was left without work, and when
 
     def sent(self, card: int, gpu: int) -> int:
         """Units that a GPU was sent since the last split, further attempts included."""

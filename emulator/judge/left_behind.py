@@ -1,5 +1,5 @@
 """Whether contexts that their tasks have lost are destroyed when their GPU is found again, before it is asked for
-anything else; and whether a GPU holds memory that belongs to none of its tasks (docs/sharing.md, S3).
+anything else; and whether a GPU holds memory that belongs to none of its tasks (docs/howto/sharing.md, S3).
 
 What is held is read off the GPU's register, whenever a context is to be created, and at the end; what belongs to tasks,
 and to drivers outside, off commands and answers. A GPU that answers by another one's number may hold what it was asked
@@ -20,7 +20,7 @@ from ringhil.emulator.judge.commands_seen import (
     Place,
     SeenCommand,
 )
-from ringhil.emulator.judge.findings import Findings, Value, numbered, say
+from ringhil.emulator.judge.findings import FindingList, Value, numbered, say
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -58,7 +58,7 @@ class LeftBehind:
         self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its tasks
         # What was asked for while something was left: an answer is told after what the CPU does with it.
         self._early: list[tuple[Gpu, str, int]] = []
-        self.wrong = Findings()
+        self.wrong = FindingList()
         self._doubts: dict[Gpu, str] = {}  # the first one of each
 
     def sent(self, command: SeenCommand, now: int) -> None:

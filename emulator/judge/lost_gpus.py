@@ -1,5 +1,5 @@
 """Which GPUs a policy has lost for its requests: the first one of its list, then the next, each from when it was its
-turn (docs/switching.md)."""
+turn (docs/howto/switching.md)."""
 
 from collections.abc import Callable
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.watch import Watch
 from ringhil.emulator.scenario import PartKind
 from ringhil.firmware.links import ROUNDS
@@ -29,7 +29,7 @@ class Names:
         self._paced = [b.times.settings.census_period >= b.times.timeout for b in bounds]
         self._rounds = [(ROUNDS + 1) * b.times.refresh * b.times.settings.census_period for b in bounds]
         self._told: set[tuple[int, str]] = set()
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def suspected(self, card: int, gpus: Sequence[int], now: int) -> None:
         """The census of a card has named these GPUs."""

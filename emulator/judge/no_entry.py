@@ -1,5 +1,5 @@
 """How long cards had no entry GPU: commands to their GPUs wait for one, and are given up after thirty attempts that
-nobody has seen (docs/sharing.md, S3)."""
+nobody has seen (docs/howto/sharing.md, S3)."""
 
 from dataclasses import dataclass, field
 

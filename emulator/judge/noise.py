@@ -4,7 +4,7 @@ until 16 rounds have passed without another change. Read off the records that co
 
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings
+from ringhil.emulator.judge.findings import FindingList
 from ringhil.firmware.observations import Counted
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Report, Statistics
@@ -31,7 +31,7 @@ class NoisyLinks:
 
     def __init__(self) -> None:
         self._censuses: dict[int, _Census] = {}
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def elected(self, cell: int, epoch: int) -> None:
         """A GPU has taken the entry role up, and begins to count anew."""

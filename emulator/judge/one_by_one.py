@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.commands_seen import MANAGER, MANY_ATTEMPTS, REACHED_NOBODY, Gpu, Place, SeenCommand
-from ringhil.emulator.judge.findings import Findings, numbered, say
+from ringhil.emulator.judge.findings import FindingList, numbered, say
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -56,7 +56,7 @@ class OneByOne:
         self._mixed_up: set[Gpu] = set()  # there may be contexts that were meant for another one
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.findings import Findings, Name, say
+from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.server.times import ATTEMPTS
 
 
@@ -38,7 +38,7 @@ class Pace:
         slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
         self.silence = 3 * max(bounds[0].times.settings.census_period, slowest) + ATTEMPTS * slowest
         self._reachable = [False] * len(names)
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def elected(self, card: int, gpu: int, now: int) -> None:
         """A GPU has taken the entry role up."""

@@ -10,7 +10,7 @@ judged.
 from collections import deque
 from dataclasses import dataclass
 
-from ringhil.emulator.judge.findings import Finding, Findings, say
+from ringhil.emulator.judge.findings import Finding, FindingList, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.protocol.frames import Keepalive
@@ -62,13 +62,13 @@ class Peers:
         self._unread: dict[int, deque[_Read]] = {}
         self._speaks: set[int] = set()  # cells whose firmware says whom it takes for up
         self._late: list[tuple[int, str, int]] = []
-        self.too_soon = Findings()
-        self.mistold = Findings()
+        self.too_soon = FindingList()
+        self.mistold = FindingList()
 
     @property
-    def late(self) -> Findings:
+    def late(self) -> FindingList:
         """Who was taken for up later than it had to be, and when."""
-        return Findings(Finding(text, at) for cell, text, at in self._late if cell in self._speaks)
+        return FindingList(Finding(text, at) for cell, text, at in self._late if cell in self._speaks)
 
     # ------------------------------------------------------------------------------------------------- what is seen
 

@@ -1,4 +1,4 @@
-"""Whether tasks that follow one another are planned as their file says (docs/switching.md, W1, W6).
+"""Whether tasks that follow one another are planned as their file says (docs/howto/switching.md, W1, W6).
 
 Sizes in pages and in bytes on the link, times in cycles: all from the numbers of the file, by the judge's own
 arithmetic.

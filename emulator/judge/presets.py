@@ -1,5 +1,5 @@
-"""Whether tasks are prepared and computed beside one another only as the preset values allow (docs/switching.md, W2 to
-W5), from what was seen to be done when.
+"""Whether tasks are prepared and computed beside one another only as the preset values allow (docs/howto/switching.md,
+W2 to W5), from what was seen to be done when.
 
 The next task's first subtask is prepared when few enough of the current task's are left, and none of them asks for more
 than the second preset value. It runs as soon as it is ready where both together stay within that value, else as soon as

@@ -1,4 +1,4 @@
-"""What became of the work, counted a second time: `docs/host.md` says what each number counts."""
+"""What became of the work, counted a second time: `docs/reference/host.md` says what each number counts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

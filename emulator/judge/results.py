@@ -7,7 +7,7 @@ from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.judge.applications import application_outcomes
 from ringhil.emulator.judge.evidence import RunEvidence
-from ringhil.emulator.judge.findings import Finding, Judged, Name, say
+from ringhil.emulator.judge.findings import Finding, FindingKind, Name, say
 from ringhil.emulator.judge.invariants import violations
 from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
@@ -144,7 +144,7 @@ class Results:
             not_judged=(
                 *watch.not_judged(now),
                 *(
-                    Finding(text, promise=promise, judged=Judged.NOT_JUDGED)
+                    Finding(text, promise=promise, kind=FindingKind.NOT_JUDGED)
                     for promise, text in self._unknown(evidence)
                 ),
             ),

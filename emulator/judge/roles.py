@@ -7,7 +7,7 @@ split brain that a grantor was fooled into.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings, Value, say
+from ringhil.emulator.judge.findings import FindingList, Value, say
 
 
 @dataclass
@@ -21,7 +21,7 @@ class RoleWatch:
     last: int | None = None  # the GPU that was elected with it
     changes: int = 0  # elections
     changed_at: int = 0  # taken up or laid down
-    wrong: Findings = field(default_factory=Findings)  # what, and in which cycle
+    wrong: FindingList = field(default_factory=FindingList)  # what, and in which cycle
     # Whether two members have no way to hear of each other: then each part of a card may rightly have its own holder.
     apart: Callable[[int, int], bool] = lambda first, second: False
     # Whether two members don't hear each other say that they are about to ask, while those that grant do: both may be

@@ -6,7 +6,7 @@ cut. A link is called slow after four rounds with records at the earliest. Witho
 
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.firmware.observations import Rejected
 from ringhil.protocol.frames import Report, Statistics
@@ -35,7 +35,7 @@ class Rounds:
     def __init__(self, *, never: bool) -> None:
         self._never = never
         self._censuses: dict[int, _Census] = {}
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def elected(self, cell: int, epoch: int) -> None:
         """A GPU has taken the entry role up, and begins to count anew."""

@@ -6,7 +6,7 @@ Commands to contexts go the same way, but never across; what they ask for is jud
 from collections.abc import Iterator, Sequence
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.findings import Findings, Name, say
+from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.oracle import crosses
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
@@ -21,7 +21,7 @@ class Routes:
         self._wiring, self._views, self._truths, self._across = wiring, views, truths, across
         self._lanes: dict[int, tuple[int, bool, int]] = {}  # by unit on its own card: attempt, lane, cycle
         self._expected: tuple[int, int, int] | None = None  # unit, attempt and segment that must come next
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def frame(self, cell: int, frame: bytes, now: int) -> None:
         """The CPU sends a frame to the GPU of `cell`."""

@@ -1,5 +1,5 @@
-"""Where requests are served, and whether all of a model was brought there (docs/switching.md): the GPUs in the order of
-the file, the next one when those before it are lost; each part is there before it is computed.
+"""Where requests are served, and whether all of a model was brought there (docs/howto/switching.md): the GPUs in the
+order of the file, the next one when those before it are lost; each part is there before it is computed.
 
 Read off commands and answers, but for which request was served where and when a phase of it was: that the CPU says.
 """

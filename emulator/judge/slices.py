@@ -1,4 +1,4 @@
-"""Whether turns on a GPU's engine are as docs/contexts.md says, from what its register `turn` shows (S5).
+"""Whether turns on a GPU's engine are as docs/reference/contexts.md says, from what its register `turn` shows (S5).
 
 Nobody goes on past its slice while another surely waits; in a round each has one turn, in order of priority; a switch
 takes as long as is said, and the engine stands still for nobody who waits. Where the register and the commands leave it
@@ -7,7 +7,7 @@ a pause look like one. After a fault of the GPU nothing is known until its conte
 """
 
 from ringhil.emulator.judge.commands_seen import SeenCommand
-from ringhil.emulator.judge.findings import Findings, say
+from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.emulator.judge.switch_counts import SwitchCounts
 from ringhil.emulator.judge.turn_orders import SHORTEST, Orders, TurnOrders
 from ringhil.protocol.frames import Result
@@ -26,7 +26,7 @@ class Slices:
         self._name, self._switch, self._wake = name, switch, wake
         self._woke = 0  # cycles that this turn may have waited for the engine to wake up
         self.orders, self.counts = TurnOrders(default_slice), SwitchCounts(self._tell)
-        self.wrong = Findings()
+        self.wrong = FindingList()
         self.doubts: list[str] = []
         self._unknown: dict[int, str] = {}  # contexts of which nothing is known any more, and why
         # Who had a turn in this round: for sure, and perhaps. None: nobody knows who had the last turn of all.

@@ -1,4 +1,4 @@
-"""Whether training is stopped for other requests, and goes on, as docs/switching.md says (`interrupt`).
+"""Whether training is stopped for other requests, and goes on, as docs/howto/switching.md says (`interrupt`).
 
 It is stopped at the end of a launch, when the next request of the file that has had no turn has come, and then at once.
 When a turn is over that request has the next one, if it has come; else whoever has waited longest since it was stopped.

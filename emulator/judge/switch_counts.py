@@ -1,4 +1,4 @@
-"""Whether a context's count of switches is that of its turns that came after another one's (docs/contexts.md, S4).
+"""Whether a context's count of switches is that of its turns after another one's (docs/reference/contexts.md, S4).
 
 Seen by the register `turn` of its GPU, since it was created, and compared when its count is asked for while it waits
 for nothing. Of a GPU that stands still nothing is known until a context is created anew; of one that has answered by

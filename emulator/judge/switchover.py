@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.findings import Findings, Name
+from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.judge.open_event import OpenEvent
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part, PartState
 from ringhil.emulator.kernel.observations import RegisterChanged
@@ -55,7 +55,7 @@ class SwitchOvers:
     def __init__(self, server: LiveServer, bounds: Sequence[Bounds]) -> None:
         self._server, self._bounds = server, bounds
         self._awaited: list[_Awaited] = []
-        self.too_soon = Findings()
+        self.too_soon = FindingList()
         server.observations.listen(RegisterChanged, self._changed)
 
     def begin(self, card: int, part: Part, state: PartState, opened: OpenEvent) -> None:

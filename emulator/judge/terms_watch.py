@@ -1,5 +1,5 @@
 """What contexts of applications are given: the least slice and priority of the groups around each, and its part of the
-memory (docs/groups.md, S1).
+memory (docs/howto/sharing.md, S1).
 
 Read off the commands that create and configure them. Which groups there are is what the file says, until somebody
 writes to a group: then what is written there. A limit rises only when those of all others in each group leave room for
@@ -18,7 +18,7 @@ from ringhil.emulator.host.groups.group import ProcessGroup
 from ringhil.emulator.host.groups.tree import GroupTree
 from ringhil.emulator.judge.commands_seen import MANAGER, REACHED_NOBODY, SPOKEN, Gpu, Place, SeenCommand
 from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
-from ringhil.emulator.judge.findings import Findings, Value, numbered, say
+from ringhil.emulator.judge.findings import FindingList, Value, numbered, say
 from ringhil.emulator.scenario import Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -89,8 +89,8 @@ class TermsWatch:
         self._new: list[_Sent] = []
         self._busy = defaultdict[Gpu, bool](bool)  # something has happened since its division was looked at
         self._now = 0
-        self.terms = Findings()
-        self.memory = Findings()
+        self.terms = FindingList()
+        self.memory = FindingList()
         self._spoken: set[Gpu] = set()  # a driver outside has spoken to a context of its applications
         self._doubts: dict[Gpu, str] = {}  # the first one of each
         for application in sharing.applications if sharing else ():
@@ -297,7 +297,7 @@ class TermsWatch:
                     self.memory, gpu, say("{} has a limit of {} pages; its part is {}", context.name, limit, part), now
                 )
 
-    def _tell(self, found: Findings, gpu: Gpu, what: str, now: int) -> None:
+    def _tell(self, found: FindingList, gpu: Gpu, what: str, now: int) -> None:
         if gpu in self._spoken:
             self._doubts.setdefault(gpu, say("{}: {}", what, SPOKEN))
         else:

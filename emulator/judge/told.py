@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import Findings, Name, Value, say
+from ringhil.emulator.judge.findings import FindingList, Name, Value, say
 from ringhil.emulator.judge.mail import cut_short
 from ringhil.emulator.judge.seats import Seat
 from ringhil.emulator.server.wiring import Wiring
@@ -74,7 +74,7 @@ class Told:
         self._rounds: dict[int, _Rounds] = {}  # by cell
         # Leases that have begun or ended: since when, and after which round of keepalives.
         self._news: dict[tuple[int, Role], tuple[int, int]] = {}
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     # ------------------------------------------------------------------------------------------- what it says of itself
 

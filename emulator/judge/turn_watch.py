@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from ringhil.emulator.judge.commands_seen import Gpu, SeenCommand
-from ringhil.emulator.judge.findings import Findings, Name
+from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.judge.slices import Slices
 from ringhil.emulator.judge.switchover import BYPASSED, STATUS_WATCHED
 from ringhil.emulator.kernel.observations import RegisterChanged
@@ -79,9 +79,9 @@ class TurnWatch:
             slices.finish(now)
 
     @property
-    def wrong(self) -> Findings:
+    def wrong(self) -> FindingList:
         """Turns that are not as they must be, and when."""
-        return Findings.in_time(*(slices.wrong for slices in self._gpus.values()))
+        return FindingList.in_time(*(slices.wrong for slices in self._gpus.values()))
 
     @property
     def doubts(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether what is told of turns, of first stages and of cleanups is what was seen (docs/switching.md).
+"""Whether what is told of turns, of first stages and of cleanups is what was seen (docs/howto/switching.md).
 
 A turn begins with its first launch, is over with its last one, and had what its launches had. A process takes as long
 to start, and to clean up, as the file says, in each of its turns; so does a worker of PipeSwitch that is recycled, and

@@ -10,7 +10,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.bounds import Bounds, entry_time, link_time
 from ringhil.emulator.judge.card_watch import CardWatch
 from ringhil.emulator.judge.differences import Differences
-from ringhil.emulator.judge.findings import Finding, Findings, Judged, Name, say
+from ringhil.emulator.judge.findings import Finding, FindingKind, FindingList, Name, say
 from ringhil.emulator.judge.needs import Needs
 from ringhil.emulator.judge.open_event import Needed, OpenEvent
 from ringhil.emulator.judge.oracle import ServerTruth
@@ -46,7 +46,7 @@ class Watch:
             )
             for group, (link, (a, b)) in enumerate(zip(wiring.links, names, strict=True))
         ]
-        self.wrong_shares = Findings()
+        self.wrong_shares = FindingList()
         self._split_by: tuple[int, ...] | None = None  # weights by which the CPU has split the work last
         self._events: list[OpenEvent] = []
         self.busy_until = 0  # work was on the rings: messages of a census wait for it
@@ -294,8 +294,8 @@ class Watch:
         for card, watch in enumerate(self.cards):
             if card not in settled:
                 text = say("card {} at the end: {}", watch.name, self._why_not(card, now))
-                judged = Judged.TOO_EARLY if now <= self._last_event[card] else Judged.NOT_JUDGED
-                yield Finding(text, None, "bounded_recovery", judged=judged)
+                kind = FindingKind.TOO_EARLY if now <= self._last_event[card] else FindingKind.NOT_JUDGED
+                yield Finding(text, None, "bounded_recovery", kind=kind)
 
     def undoable(self) -> str | None:
         """Why the CPU knows of no GPU that could work, where that is right; None: it knows of one, or should."""

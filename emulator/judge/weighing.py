@@ -7,7 +7,7 @@ members, a degraded one counting a quarter. Where a GPU lies or flaps, or a link
 from collections.abc import Sequence
 
 from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.findings import Findings, Name, say
+from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.truth import CardTruth
 from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
 from ringhil.emulator.server.wiring import Wiring
@@ -22,7 +22,7 @@ class Weighing:
         self._changed: dict[tuple[int, int], int] = {}  # when a GPU began or ceased to be slow, by card and number
         self._disturbed, self._lied_at = [False] * len(truths), [-1] * len(truths)
         self._booted: dict[int, int] = {}  # by cell
-        self.wrong = Findings()
+        self.wrong = FindingList()
 
     def struck(self, event: TimelineEvent, now: int) -> None:
         """A fault begins or ends."""

@@ -1,8 +1,9 @@
 """What is promised of a GPU's firmware: each promise a server in which it is put to work and judged, or a case that is
 played against it alone (`alone/`).
 
-The pages that promise it are docs/firmware.md and docs/elections.md. In each scenario the firmware that is checked runs
-on one GPU, or, where it may, on all that have any; all else is ours. The judge of runs says what came of it.
+The pages that promise it are docs/howto/firmware.md and docs/explanation/elections.md. In each scenario the firmware
+that is checked runs on one GPU, or, where it may, on all that have any; all else is ours. The judge of runs says what
+came of it.
 """
 
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""GPUs as monitoring tools see them: NVML's C interface, answered by a running server. See docs/monitoring.md."""
+"""GPUs as monitoring tools see them: NVML's C interface, answered by a running server. See docs/howto/monitoring.md."""

@@ -1,1 +1,1 @@
-"""pytest: scenario files as tests, servers driven from Python tests, and a card on its port. See docs/ci.md."""
+"""pytest: scenario files as tests, servers driven from Python tests, and a card on its port. See docs/howto/ci.md."""

@@ -1,4 +1,4 @@
-"""Server and scenario files: YAML in, frozen and checked objects out. The format: docs/scenarios.md."""
+"""Server and scenario files: YAML in, frozen and checked objects out. The format: docs/reference/scenarios.md."""
 
 from ringhil.emulator.scenario.expect import (
     BoundaryIs,

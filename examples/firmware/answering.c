@@ -1,5 +1,5 @@
 /*
- * A firmware that only answers keepalives, from docs/firmware-loop.md alone.
+ * A firmware that only answers keepalives, from docs/reference/firmware-loop.md alone.
  *
  *     make -C examples/firmware                 # build/libanswering.so, and build/answering, a board on a pty
  *     ringhil run examples/fail-over.yaml --firmware a.1=examples/firmware/build/libanswering.so

@@ -1,4 +1,4 @@
-"""What nextpnr says of the board: `python report.py build/report.json [--write ../../docs/hardware.md]`.
+"""What nextpnr says of the board: `python report.py build/report.json [--write ../../docs/reference/hardware.md]`.
 
 nextpnr fails itself where a clock is too slow, but not where a path from one clock to another is too long. Between the
 board's clock and the two that hil_bridge makes, a path has SETTLE clocks of the board: exit code 1 if one takes longer.

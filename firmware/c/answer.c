@@ -1,4 +1,4 @@
-/* Requests of the firmware loop, each carried out and answered: docs/firmware-loop.md. */
+/* Requests of the firmware loop, each carried out and answered: docs/reference/firmware-loop.md. */
 #include "rhf_state.h"
 #include "ringhil_firmware.h"
 

@@ -1,4 +1,4 @@
-/* Census: the entry GPU counts the ring. docs/firmware.md, "The census". */
+/* Census: the entry GPU counts the ring. docs/howto/firmware.md, "The census". */
 #include "rhf_state.h"
 #include "ringhil_seal.h"
 

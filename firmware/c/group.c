@@ -1,4 +1,4 @@
-/* What the members of a group tell one another, and who of them is heard: docs/elections.md. */
+/* What the members of a group tell one another, and who of them is heard: docs/explanation/elections.md. */
 #include "rhf_state.h"
 
 #define ZLIB 0xEDB88320u /* the CRC-32 of zlib, reflected */

@@ -1,4 +1,4 @@
-/* Health of the ring's links, from the records that come home: docs/firmware.md, "The census". */
+/* Health of the ring's links, from the records that come home: docs/howto/firmware.md, "The census". */
 #include "rhf_state.h"
 
 #define ROUNDS 4u /* late in a row, at least */

@@ -1,4 +1,4 @@
-/* Member: a GPU that can be elected, and asks a grantor for the lease. docs/elections.md. */
+/* Member: a GPU that can be elected, and asks a grantor for the lease. docs/explanation/elections.md. */
 #include "rhf_state.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * The board's end of a serial line: bytes come, requests are answered, bytes go. docs/firmware-loop.md.
+ * The board's end of a serial line: bytes come, requests are answered, bytes go. docs/reference/firmware-loop.md.
  */
 #ifndef RINGHIL_BOARD_H
 #define RINGHIL_BOARD_H

@@ -1,7 +1,7 @@
 /*
- * A GPU's firmware in C: censuses, and the elections in which the GPU asks. Docs: docs/firmware.md, "In C".
+ * A GPU's firmware in C: censuses, and the elections in which the GPU asks. Docs: docs/howto/firmware.md, "In C".
  *
- * It speaks the firmware loop's messages (docs/firmware-loop.md). No allocation, no clock, no I/O; of the C library it
+ * It speaks the firmware loop's messages (docs/reference/firmware-loop.md). No allocation, no clock, no I/O; of the C library it
  * needs what every compiler asks for: memcpy and memset.
  */
 #ifndef RINGHIL_FIRMWARE_H

@@ -1,4 +1,4 @@
-/* Is one statistics message that came home to be believed, and who may have spoiled it? docs/reliability.md. */
+/* Is one statistics message that came home to be believed, and who may have spoiled it? docs/explanation/reliability.md. */
 #include "rhf_state.h"
 #include "ringhil_seal.h"
 

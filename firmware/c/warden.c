@@ -1,5 +1,5 @@
 /* Warden: grants the lease of a boundary link, from its follower side, to the one leader that it hears. It gives one
- * lease at a time, and each epoch once; while one of the wardens grants, the others refuse. docs/elections.md. */
+ * lease at a time, and each epoch once; while one of the wardens grants, the others refuse. docs/explanation/elections.md. */
 #include "rhf_state.h"
 
 #include <string.h>

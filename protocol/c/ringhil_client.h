@@ -1,5 +1,5 @@
 /*
- * A client of a card's management port, and the card's end of one: docs/hil.md, "In C".
+ * A client of a card's management port, and the card's end of one: docs/howto/hil.md, "In C".
  *
  * No allocation, and nothing of the C library but memcpy: the caller has the buffers and the line. A request whose
  * answer doesn't come is asked again under the same id; a device does it once.

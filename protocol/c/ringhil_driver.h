@@ -1,5 +1,5 @@
 /*
- * The host side of contexts (docs/contexts.md) for applications in C: docs/sharing.md, "In C".
+ * The host side of contexts (docs/reference/contexts.md) for applications in C: docs/howto/sharing.md, "In C".
  *
  * Commands go through a card's management port to its entry GPU, as the CPU sends them, and round the ring. Each is
  * carried out once: those of a context go out one after the other, each under a higher number, and what isn't answered in

@@ -1,5 +1,5 @@
 /*
- * Messages and actions of the firmware loop: docs/firmware-loop.md.
+ * Messages and actions of the firmware loop: docs/reference/firmware-loop.md.
  * Generated from protocol/: do not edit; `make generate` rewrites it.
  *
  * rhf_pack_... writes one: its bytes, or 0 when there is no room for them.

@@ -1,5 +1,5 @@
 /*
- * Frames of the ring, without their two CRCs: docs/protocol.md.
+ * Frames of the ring, without their two CRCs: docs/reference/protocol.md.
  * Generated from protocol/: do not edit; `make generate` rewrites it.
  *
  * rhw_pack_... writes one: its bytes, or 0 when there is no room for them.

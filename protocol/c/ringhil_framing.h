@@ -1,5 +1,5 @@
 /*
- * Messages on a stream of bytes that may lose, double or change any of them: docs/management.md, "Framing".
+ * Messages on a stream of bytes that may lose, double or change any of them: docs/reference/management.md, "Framing".
  *
  *     00 | COBS(message, CRC-32/AUTOSAR) | 00
  *

@@ -1,5 +1,5 @@
 /*
- * Messages of a card's management port: docs/management.md.
+ * Messages of a card's management port: docs/reference/management.md.
  * Generated from protocol/: do not edit; `make generate` rewrites it.
  *
  * rh_pack_... writes one: its bytes, or 0 when there is no room for them.
@@ -115,7 +115,7 @@ enum rh_injection {
 #define RH_EVENTS_FAULTS 0x0008u
 #define RH_EVENTS_ANSWERS 0x0010u
 
-/* Registers of a node, by name: docs/protocol.md. */
+/* Registers of a node, by name: docs/reference/protocol.md. */
 enum rh_register {
     RH_REGISTER_CONTROL = 0,
     RH_REGISTER_GPU_TYPE = 1,

@@ -1,5 +1,5 @@
 /*
- * The check sums of frames: docs/protocol.md, "Check sums".
+ * The check sums of frames: docs/reference/protocol.md, "Check sums".
  */
 #ifndef RINGHIL_SEAL_H
 #define RINGHIL_SEAL_H

@@ -35,8 +35,8 @@ def outputs() -> dict[Path, str]:
         ROOT / "emulator" / "engine" / "csrc" / "node_loop.h": node_loop.cpp(),
         ROOT / "emulator" / "trace" / "export" / "ringhil.lua": lua.render(),
         **in_c,
-        ROOT / "docs" / "protocol.md": reference.render(),
-        ROOT / "docs" / "management.md": line_reference.render(),
-        ROOT / "docs" / "firmware-loop.md": line_reference.render_loop(),
-        ROOT / "docs" / "node-loop.md": node_reference.render(),
+        ROOT / "docs" / "reference" / "protocol.md": reference.render(),
+        ROOT / "docs" / "reference" / "management.md": line_reference.render(),
+        ROOT / "docs" / "reference" / "firmware-loop.md": line_reference.render_loop(),
+        ROOT / "docs" / "reference" / "node-loop.md": node_reference.render(),
     }

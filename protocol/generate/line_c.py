@@ -79,7 +79,7 @@ class CFile:
             out += ["", f"/* {_doc(bits)} */"]
             out += [f"#define {self._name(bits)}_{name.upper()} 0x{code:04X}u" for name, code in bits.codes().items()]
         if self.name == "ringhil_messages":
-            out += ["", "/* Registers of a node, by name: docs/protocol.md. */"]
+            out += ["", "/* Registers of a node, by name: docs/reference/protocol.md. */"]
             out += _enum("RH_REGISTER", registers.ADDRESS)
         for each in self.structs:
             out += ["", f"struct {self.prefix}_{each.name} {{"]
@@ -183,7 +183,7 @@ def _enum(name: str, codes: Mapping[str, int]) -> list[str]:
 MESSAGES = CFile(
     name="ringhil_messages",
     prefix="rh",
-    about="Messages of a card's management port: docs/management.md.",
+    about="Messages of a card's management port: docs/reference/management.md.",
     needs=(),
     constants=(
         f"#define RH_MAJOR {management.MAJOR}u",
@@ -200,7 +200,7 @@ MESSAGES = CFile(
 FIRMWARE_MESSAGES = CFile(
     name="ringhil_firmware_messages",
     prefix="rhf",
-    about="Messages and actions of the firmware loop: docs/firmware-loop.md.",
+    about="Messages and actions of the firmware loop: docs/reference/firmware-loop.md.",
     needs=("ringhil_messages.h",),
     constants=(
         f"#define RHF_MAJOR {firmware_loop.MAJOR}u",
@@ -214,7 +214,7 @@ FIRMWARE_MESSAGES = CFile(
 FRAMES = CFile(
     name="ringhil_frames",
     prefix="rhw",
-    about="Frames of the ring, without their two CRCs: docs/protocol.md.",
+    about="Frames of the ring, without their two CRCs: docs/reference/protocol.md.",
     needs=("ringhil_messages.h",),
     constants=(
         f"#define RHW_TRAILER {_TRAILER}u /* bytes of the two CRCs */",

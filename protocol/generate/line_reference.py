@@ -1,4 +1,4 @@
-"""Writes the reference pages of serial lines: `docs/management.md`, `docs/firmware-loop.md`."""
+"""Writes the reference pages of serial lines: `docs/reference/management.md`, `docs/reference/firmware-loop.md`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -86,7 +86,7 @@ _LOOP = f"""# Firmware loop
 <!-- Generated from protocol/line/: do not edit; `make generate` rewrites it. -->
 
 How an emulator runs the firmware of a GPU that is somewhere else: in a library of this process, or on a board at the
-end of a serial line ([how to](firmware.md#your-own-in-a-whole-server)). This is version
+end of a serial line ([how to](../howto/firmware.md#your-own-in-a-whole-server)). This is version
 {firmware_loop.MAJOR}.{firmware_loop.MINOR} of its protocol. On a line messages are framed as those of a
 [management port](management.md#framing); a library takes and gives them as they are.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ringhil.protocol.line import node_loop
 from ringhil.protocol.registers import FaultBit
 
-_HEADER = """// The line to a GPU's hardware outside: docs/hil.md.
+_HEADER = """// The line to a GPU's hardware outside: docs/howto/hil.md.
 // Generated from protocol/line/node_loop.py: do not edit; `make generate` rewrites it.
 #ifndef RINGHIL_NODE_LOOP_H
 #define RINGHIL_NODE_LOOP_H

@@ -1,4 +1,4 @@
-"""Writes `docs/node-loop.md`: the reference page of the line to a GPU's hardware outside."""
+"""Writes `docs/reference/node-loop.md`: the reference page of the line to a GPU's hardware outside."""
 
 from ringhil.protocol.generate.line_reference import messages_of, words_of
 from ringhil.protocol.line import node_loop
@@ -8,8 +8,8 @@ _INTRO = f"""# Node loop
 <!-- Generated from protocol/line/: do not edit; `make generate` rewrites it. -->
 
 How an emulator clocks the hardware of a GPU that is somewhere else: in an FPGA at the end of a serial line
-([how to](hil.md#a-gpus-hardware-outside)). This is version {node_loop.MAJOR}.{node_loop.MINOR} of its protocol.
-Messages are framed as those of a [management port](management.md#framing).
+([how to](../howto/hil.md#a-gpus-hardware-outside)). This is version {node_loop.MAJOR}.{node_loop.MINOR} of its
+protocol. Messages are framed as those of a [management port](management.md#framing).
 
 The emulator asks, the bridge in front of the node answers, one request at a time: by the reply of its type (type +
 0x{node_loop.REPLY:02X}) or by `refused`, under the sequence of the request. All numbers are unsigned, most significant

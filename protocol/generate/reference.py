@@ -1,4 +1,4 @@
-"""Writes `docs/protocol.md`: the reference page of frames and registers."""
+"""Writes `docs/reference/protocol.md`: the reference page of frames and registers."""
 
 from ringhil.protocol import registers, wire
 from ringhil.protocol.fields import fixed_fields, variable_field

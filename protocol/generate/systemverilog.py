@@ -110,7 +110,7 @@ def render() -> str:
             out.append(_const(32, f"RESET_{register.name.upper()}", register.reset))
     out.append("")
     out += [_const(3, f"POWER_{name.upper()}", value) for name, value in registers.PowerState.codes().items()]
-    for prefix, bits in (
+    for prefix, enum in (
         ("CONTROL", registers.ControlBit),
         ("FAULT", registers.FaultBit),
         ("LINK_FAULT", registers.LinkFaultBit),
@@ -118,7 +118,7 @@ def render() -> str:
         ("STATUS", registers.StatusBit),
         ("TURN", registers.TurnBit),
     ):
-        out += [f"  localparam int {prefix}_{name.upper()} = {place};" for name, place in bits.places().items()]
+        out += [f"  localparam int {prefix}_{name.upper()} = {place};" for name, place in enum.places().items()]
     out.append(f"  localparam int FAULT_PORT_WIDTH = {registers.FAULT_PORT_WIDTH};")
     out.append("")
     out.append("  // Places in a node's vectors: ports, lanes, and the ways on which the data channel brings a frame.")

@@ -1,4 +1,4 @@
-"""The table of docs/switching.md is what the hardware does, and the policies are in the order that is published."""
+"""The table of docs/howto/switching.md is what the hardware does, and policies are in the published order."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from benchmarks.switching import LINKS, Pair, measure, published_share, rows
 
 from ringhil.emulator.scenario import SwitchPolicyName
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "switching.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "switching.md"
 
 
 def in_order(pair: Pair) -> None:

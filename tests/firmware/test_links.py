@@ -63,7 +63,7 @@ class Ring:
 
 
 def test_the_numbers_are_those_of_the_docs() -> None:
-    """docs/firmware.md: four rounds in a row, and 16 rounds."""
+    """docs/howto/firmware.md: four rounds in a row, and 16 rounds."""
     assert (ROUNDS, FORGET) == (4, 16)
 
 

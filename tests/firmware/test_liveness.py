@@ -26,7 +26,7 @@ def taken_back_after(peer: Liveness, now: int) -> int:
 
 
 def test_the_numbers_are_those_of_the_docs() -> None:
-    """docs/elections.md: eight times the wait, and 64 times at most."""
+    """docs/explanation/elections.md: eight times the wait, and 64 times at most."""
     assert (FORGIVEN_AFTER, 1 << MOST_DOUBLINGS) == (8, 64)
 
 

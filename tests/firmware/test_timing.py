@@ -1,4 +1,4 @@
-"""How long a census takes, by the figures of docs/timing.md."""
+"""How long a census takes, by the figures of docs/howto/firmware.md."""
 
 import pytest
 

@@ -83,7 +83,7 @@ class Bench(Pins):
 
 @cocotb.test(**PATIENCE)
 async def a_conversation_is_these_bytes(dut: Any) -> None:
-    """As they are written down in docs/node-loop.md: others have made boards of it."""
+    """As they are written down in docs/reference/node-loop.md: others have made boards of it."""
     bench = Bench(dut)
     await bench.start()
     hello = await bench.ask(bytes.fromhex("01 2a"))

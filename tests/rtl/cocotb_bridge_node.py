@@ -169,7 +169,7 @@ async def a_gpu_behind_the_bridge_does_what_one_beside_it_does(dut: Any) -> None
 
 @cocotb.test(**PATIENCE)
 async def a_frame_of_the_firmware_leaves_by_each_port(dut: Any) -> None:
-    """And a register that is written is read back: by name, as docs/protocol.md has it."""
+    """And a register that is written is read back: by name, as docs/reference/protocol.md has it."""
     both = Beside(dut)
     await both.begin(powered_up())
     said = await both.links_are_used()

@@ -109,7 +109,7 @@ def test_a_path_between_clocks_that_is_too_long_is_said(tmp_path: Path, longest:
     """nextpnr itself takes it for a path that nobody cares about."""
     path = {"from": "posedge $glbnet$u_board.u_bridge.clk_q", "to": "posedge $glbnet$u_board.u_bridge.look_q"}
     steps = [{"delay": longest - 1}, {"delay": 1.0}]
-    file, page = tmp_path / "report.json", Path(shutil.copy(ROOT / "docs" / "hardware.md", tmp_path))
+    file, page = tmp_path / "report.json", Path(shutil.copy(ROOT / "docs" / "reference" / "hardware.md", tmp_path))
     file.write_text(json.dumps(REPORT | {"critical_paths": [WITHIN, path | {"path": steps}]}))
     command = [sys.executable, str(FPGA / "report.py"), str(file), "--write", str(page)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

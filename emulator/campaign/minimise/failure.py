@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 from ringhil.emulator.campaign.minimise.search import Fails
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.judge.findings import Finding, Judged
+from ringhil.emulator.judge.findings import Finding, FindingKind
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import INVARIANTS, Expectation, Scenario, When
@@ -80,7 +80,7 @@ def _cut_short(violation: Finding, scenario: Scenario, server: Run, outcome: Out
         return ""
     config, last = server.cpu.config, server.judge.acceptance.booked_at
     working = server.kernel.now - last <= 4 * (config.silence + config.patience)
-    early = any(each.judged is Judged.TOO_EARLY for each in outcome.not_judged)
+    early = any(each.kind is FindingKind.TOO_EARLY for each in outcome.not_judged)
     return CUT_SHORT if early or (working and not server.cpu.finished) else ""
 
 

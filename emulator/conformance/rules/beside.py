@@ -1,4 +1,4 @@
-"""Results and refusals where control frames go first: they leave whole, by every way out (R7)."""
+"""Results and refusals where control frames go first: they leave whole, by every way out (R5)."""
 
 import itertools
 import random
@@ -32,7 +32,7 @@ def _judge(enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     return sorted([*breaches, *in_order(_NAME, stimulus, observed)], key=lambda b: b.cycle)
 
 
-@rule(_NAME, "control frames go first at any flit of a result or refusal, on every way out: it leaves whole", "R7")
+@rule(_NAME, "control frames go first at any flit of a result or refusal, on every way out: it leaves whole", "R5")
 def beside(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, way in itertools.product(range(effort), range(len(WAYS))):
         place = some_place(rng, control=roles("entry", "boundary"))

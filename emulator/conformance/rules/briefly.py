@@ -1,4 +1,4 @@
-"""A GPU that is out of the ring for a moment and works on meanwhile, or stands still for a moment and stays in (R7)."""
+"""A GPU that is out of the ring for a moment and works on meanwhile, or stands still for a moment and stays in (R5)."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ def _moment(rng: random.Random, place: Place, kind: str, at: int) -> list[Action
     return [Fault(at, kind, True), Fault(at + rng.randint(1, _LONGEST), kind, False)]
 
 
-@rule(_NAME, "a GPU that is out of the ring for a moment gives one whole result or none, whatever it was doing", "R7")
+@rule(_NAME, "a GPU that is out of the ring for a moment gives one whole result or none, whatever it was doing", "R5")
 def briefly(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for number, kind in enumerate(("switch_stuck_bypass", "mute", "hang")):

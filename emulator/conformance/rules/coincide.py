@@ -109,7 +109,7 @@ def _beside_result(rng: random.Random, place: Place, kind: str) -> Iterator[Ring
 @rule(
     "compute.coincide",
     "a unit that ends, is refused or is damaged in the very cycle in which another is done or answered is not lost",
-    "R7",
+    "R5",
 )
 def coincide(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):

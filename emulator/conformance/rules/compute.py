@@ -1,4 +1,4 @@
-"""The compute engine: digests, times, refusals, streams, faults of the GPU (R7)."""
+"""The compute engine: digests, times, refusals, streams, faults of the GPU (R5)."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -82,7 +82,7 @@ def _times(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) 
     return sorted(breaches, key=lambda b: b.cycle)
 
 
-@rule("compute.time", "a unit takes compute_setup + flits x compute_per_flit cycles, a result says so", "R7")
+@rule("compute.time", "a unit takes compute_setup + flits x compute_per_flit cycles, a result says so", "R5")
 def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (setup, each) in enumerate([(32, 1), (0, 0), (200, 3), (1, rng.randrange(40))] * effort):
         place = some_place(rng, control=roles("entry"))
@@ -120,7 +120,7 @@ def _reckoned(rng: random.Random, flits: int, cost: int, slow: bool = False) -> 
     return {"compute_setup": base - flits * each & 0xFFFFFFFF, "compute_per_flit": each}
 
 
-@rule("compute.slow", "a slow GPU takes four times as long", "R7")
+@rule("compute.slow", "a slow GPU takes four times as long", "R5")
 def slow(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for way in range(3):
         place = some_place(rng, control=roles("entry"))
@@ -132,7 +132,7 @@ def slow(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield RuleCase(f"by {WAYS[way]}", stimulus, partial(_times, "compute.slow", stimulus.cycles))
 
 
-@rule("compute.corrupt", "a corrupt GPU flips a bit of each digest, behind the CRCs' backs", "R7")
+@rule("compute.corrupt", "a corrupt GPU flips a bit of each digest, behind the CRCs' backs", "R5")
 def corrupt(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = some_place(rng, control=roles("entry"))
     units = [(way, place.unit(rng.randrange(1, 400))) for way in (0, 1, 2) * effort]
@@ -140,7 +140,7 @@ def corrupt(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     yield played("compute.corrupt", "corrupt", actions, place, 900)
 
 
-@rule("compute.queue", "four units find room, and are computed in the order in which they came; more are refused", "R7")
+@rule("compute.queue", "four units find room, and are computed in the order in which they came; more are refused", "R5")
 def queue(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for way in (0, 1, 2):
         for index in range(effort):
@@ -169,7 +169,7 @@ def _claiming(rng: random.Random, unit: RingFrame) -> RingFrame:
 @rule(
     "compute.waiting",
     "however many results and refusals wait for a credit, no result is lost, and nothing leaves twice",
-    "R7",
+    "R5",
 )
 def waiting(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
@@ -203,7 +203,7 @@ def _hung(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -
     return judge_data(rule_name, enough, stimulus, observed)
 
 
-@rule("compute.hang", "a hang that is not noticed costs no unit: each is computed afterwards, and counted once", "R7")
+@rule("compute.hang", "a hang that is not noticed costs no unit: each is computed afterwards, and counted once", "R5")
 def hang(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry"))
@@ -288,7 +288,7 @@ def _is_whole(frames: Sequence[RingFrame]) -> bool:
     return len(frames) == -(-size // wire.SEGMENT_BYTES) and all(f.good for f in frames)
 
 
-@rule("compute.left", "a GPU that fails forgets its work: nothing of it leaves when it is back, and all is free", "R7")
+@rule("compute.left", "a GPU that fails forgets its work: nothing of it leaves when it is back, and all is free", "R5")
 def left(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry"))
@@ -373,7 +373,7 @@ def _sealed(body: bytes) -> RingFrame:
     return RingFrame.of(codec.seal(body))
 
 
-@rule("compute.streams", "units that arrive by different ways, or from different cards, don't mix", "R7, R8")
+@rule("compute.streams", "units that arrive by different ways, or from different cards, don't mix", "R5, R8")
 def streams(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"))
@@ -411,7 +411,7 @@ def streams(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield played("compute.streams", f"all at once {index}", actions, place, 900)
 
 
-@rule("compute.interrupted", "of two units that one stream mixes, the one that was interrupted is refused", "R7")
+@rule("compute.interrupted", "of two units that one stream mixes, the one that was interrupted is refused", "R5")
 def interrupted(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = some_place(rng, control=roles("entry"))
@@ -442,7 +442,7 @@ def _later(frames: Sequence[RingFrame]) -> list[RingFrame]:
     return [_sealed(f.data[:12] + bytes([f.data[12] ^ 0x80]) + f.data[13:-8]) for f in frames]
 
 
-@rule("compute.damaged", "a damaged segment is counted and no more; the unit is then refused", "R3, R7")
+@rule("compute.damaged", "a damaged segment is counted and no more; the unit is then refused", "R3, R5")
 def damaged(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng, control=roles("entry", "boundary"))

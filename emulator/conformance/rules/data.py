@@ -1,4 +1,4 @@
-"""The data channel: ways, credits, turns, damaged frames, dead links (R5, R6, R7)."""
+"""The data channel: ways, credits, turns, damaged frames, dead links (R5, R6)."""
 
 import itertools
 import random

@@ -90,7 +90,7 @@ def _sent(at: int, link: str, frames: Iterable[RingFrame]) -> list[Action]:
 @rule(
     _NAME,
     "a GPU that fails while it receives, computes or answers a unit gives one whole result or none; the next is done",
-    "R7",
+    "R5",
 )
 def bypassed(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):

@@ -119,7 +119,7 @@ def data(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 # ------------------------------------------------------------------------------------------------------------ work
 
 
-@rule("fields.work", "units of many segments; whom they come from, which they are and how long, with all bits", "R7")
+@rule("fields.work", "units of many segments; whom they come from, which they are and how long, with all bits", "R5")
 def work(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (card, node, size) in enumerate(_PLACES[:2] * effort):
         place = Place(rng, card, node, size, {"control": roles("entry")})

@@ -148,7 +148,7 @@ def _one_moment(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[
     return breaches
 
 
-@rule("compute.moment", "what a unit takes follows from settings and `slow` in the one cycle in which it begins", "R7")
+@rule("compute.moment", "what a unit takes follows from settings and `slow` in the one cycle in which it begins", "R5")
 def moment(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for slow in (True, False):

@@ -1,4 +1,7 @@
-"""The meter of the compute engine: power states, energy, waking up (docs/power.md). A node without one keeps them."""
+"""The meter of the compute engine: power states, energy, waking up (docs/reference/contexts.md).
+
+A node without a meter keeps them.
+"""
 
 import random
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-// The line to a GPU's hardware outside: docs/hil.md.
+// The line to a GPU's hardware outside: docs/howto/hil.md.
 // Generated from protocol/line/node_loop.py: do not edit; `make generate` rewrites it.
 #ifndef RINGHIL_NODE_LOOP_H
 #define RINGHIL_NODE_LOOP_H

@@ -1,4 +1,4 @@
-"""What is asked of a context of a GPU, and what comes of it. The fields: docs/contexts.md."""
+"""What is asked of a context of a GPU, and what comes of it. The fields: docs/reference/contexts.md."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Tasks that follow one another on a GPU (W1 to W7), by policies that can be compared. See docs/switching.md."""
+"""Tasks that follow one another on a GPU (W1 to W7), by policies that can be compared. See docs/howto/switching.md."""
 
 from ringhil.emulator.host.switching.pipelined import Pipelined
 from ringhil.emulator.host.switching.pipeswitch import PipeSwitch

@@ -10,7 +10,7 @@ from ringhil.protocol.frames import Result
 
 @dataclass
 class WorkCount:
-    """The CPU's books; `docs/host.md` says what each number counts."""
+    """The CPU's books; `docs/reference/host.md` says what each number counts."""
 
     units: int = 0
     completed: int = 0

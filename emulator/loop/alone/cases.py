@@ -1,4 +1,7 @@
-"""What is promised of a GPU's firmware, played against it alone: docs/firmware.md and docs/elections.md promise it."""
+"""What is promised of a GPU's firmware, played against it alone.
+
+The pages that promise it are docs/howto/firmware.md and docs/explanation/elections.md.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -90,7 +90,7 @@ def _workload(source: Source, written: model.Workload | None, server: Server, fo
         problem = f"found {written.across}; there are no boundary links to cross, so allowed is 0"
         raise source.error(("workload", "across"), problem)
     if written.across and server.settings.records == "never":
-        problem = f"found {written.across}; with `records: never` no boundary GPU is found (R8), so allowed is 0"
+        problem = f"found {written.across}; with `records: never` no boundary GPU is found, so allowed is 0"
         raise source.error(("workload", "across"), problem)
     data = None if written.data is None else folder / written.data
     return Workload(written.units, data, written.size, written.across)

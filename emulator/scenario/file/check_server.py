@@ -118,7 +118,7 @@ def _side(resolver: Resolver, loc: Loc, written: Sequence[str], taken: Mapping[G
     for i, text in enumerate(written):
         gpu = resolver.gpu((*loc, i), text, on=resolver.cards[gpus[0].card] if gpus else None)
         if gpu == resolver.cards[gpu.card].entry_at_power_up:
-            problem = f"{gpu} is the entry GPU at power-up (first host link); allowed are others (R7)"
+            problem = f"{gpu} is the entry GPU at power-up (first host link); allowed are others"
             raise resolver.source.error((*loc, i), problem)
         if gpu in taken:
             problem = f"{gpu} is in boundary_links[{taken[gpu]}] already; a GPU is in one link at most"

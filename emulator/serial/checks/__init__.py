@@ -1,1 +1,1 @@
-"""Checks of anybody's card against the management protocol: what docs/management.md promises, rule by rule."""
+"""Checks of anybody's card against the management protocol: docs/reference/management.md, rule by rule."""

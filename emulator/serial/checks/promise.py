@@ -14,8 +14,8 @@ Trial = Callable[[LineBench], None]
 
 @dataclass(frozen=True)
 class Promise:
-    """`name` is theme.short, `says` a sentence of docs/management.md. `needs`: a rule without which this one says
-    nothing."""
+    """`name` is theme.short, `says` a sentence of docs/reference/management.md. `needs`: a rule without which this
+    one says nothing."""
 
     name: str
     says: str

@@ -43,7 +43,7 @@ class EndCounts:
 
 
 class BitTrueLink:
-    """Two UARTs (docs/uart.md), wired to each other, at rest.
+    """Two UARTs (docs/howto/hil.md), wired to each other, at rest.
 
     `divisor`: 1/256 clocks a tick, 16 ticks a bit; `card_divisor`: that of the card's end if it is another one.
     `flow_control`: each looks at the other's RTS. `room`: bytes in the queue before each transmitter, and in that

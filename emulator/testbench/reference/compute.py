@@ -1,4 +1,4 @@
-"""The compute engine of a node: which answer follows from the work frames that it takes (R7).
+"""The compute engine of a node: which answer follows from the work frames that it takes (R5).
 
 Units come in segments, by several streams at once: those from this card by the way in, those from other cards by
 their card. A damaged segment is counted and no more. The last segment of a unit is answered: with a result, or with

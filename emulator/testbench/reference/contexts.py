@@ -1,4 +1,4 @@
-"""The contexts of a compute engine: what becomes of each command, and what is answered (docs/contexts.md).
+"""The contexts of a compute engine: what becomes of each command, and what is answered (docs/reference/contexts.md).
 
 Time is not here: `carry_out` is what one command does, `turn_over` what the end of a turn does to its context. What is
 to be said waits until it is taken (`waiting`, `take`): the answer of a context's next command takes the place of one

@@ -1,4 +1,4 @@
-"""The data channel of a node: which way a frame goes, what it looks like then, what is counted (R5, R7, R8).
+"""The data channel of a node: which way a frame goes, what it looks like then, what is counted (R5, R8).
 
 Ways in have the numbers of `wire.Link`: port 1 (clockwise), port 2 (counter-clockwise), CPU, other card. A frame ends
 in the compute engine, leaves by a link, or is dropped; which one is settled by its first flit, damaged or not.

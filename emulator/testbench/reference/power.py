@@ -1,4 +1,4 @@
-"""Power states of a compute engine, its energy and the time that it has run (docs/power.md).
+"""Power states of a compute engine, its energy and the time that it has run (docs/reference/contexts.md).
 
 `until` is told of stretches of cycles in which the engine ran or rested, and memory was held or not, all the same; it
 goes through them from one change of state to the next.

@@ -1,6 +1,6 @@
 """A compute engine that plain work and contexts share, cycle by cycle: commands and units in, answers out.
 
-Written from docs/contexts.md. `SharedEngine.cycle` is called for each cycle in which anything may happen
+Written from docs/reference/contexts.md. `SharedEngine.cycle` is called for each cycle in which anything may happen
 (`next_cycle`); what reaches it are whole segments, with the cycle of their last flit. It says which answer leaves. In
 one cycle a command is carried out first, as things stood before it; then a turn may end, then the next one begins.
 """

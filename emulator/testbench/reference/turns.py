@@ -1,4 +1,4 @@
-"""Whose turn it is on a compute engine that contexts share, to the cycle (docs/contexts.md).
+"""Whose turn it is on a compute engine that contexts share, to the cycle (docs/reference/contexts.md).
 
 `Roster` is asked in each cycle that matters: whether the turn is over (`ends`), and who is `next`; a `Turn` looks at
 its context in its first cycle. Nothing moves in cycles in which they aren't asked.

@@ -1,4 +1,4 @@
-"""Recordings of whole runs in one SQLite file: what was run, every message, and why. See docs/recordings.md."""
+"""Recordings of whole runs in one SQLite file: what was run, every message, and why. See docs/howto/recordings.md."""
 
 from ringhil.emulator.trace.recording.reader import RecordedEvent, RecordedMessage, RecordedState, Recording
 from ringhil.emulator.trace.recording.tables import About

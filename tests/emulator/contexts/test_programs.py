@@ -1,5 +1,5 @@
-"""Random programs of commands, as the RTL plays them and as docs/contexts.md has them: every answer, when it leaves,
-and the memory that is held, to the cycle.
+"""Random programs of commands, as the RTL plays them and as docs/reference/contexts.md has them: every answer, when
+it leaves, and the memory that is held, to the cycle.
 """
 
 from collections import Counter

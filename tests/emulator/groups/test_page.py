@@ -1,4 +1,4 @@
-"""docs/groups.md shows what there is, and its examples work."""
+"""docs/howto/sharing.md shows what there is, and its examples work."""
 
 import errno
 import re
@@ -9,7 +9,7 @@ import pytest
 from ringhil.emulator.host.groups.files import FILES
 from ringhil.emulator.scenario.file.sharing import LONGEST_NAME, MOST_DEPTH, MOST_GROUPS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "groups.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "howto" / "sharing.md").read_text().split("## Groups of applications")[1]
 
 
 def test_every_file_stands_there_and_says_whether_it_is_written() -> None:

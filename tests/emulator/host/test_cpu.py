@@ -159,7 +159,7 @@ def test_units_go_out_again_when_their_time_is_up(few: Desk) -> None:
 
 @pytest.mark.parametrize("degraded", [(), (2,)])
 def test_a_time_limit_allows_for_the_link_the_queue_and_a_degraded_gpu(degraded: tuple[int, ...]) -> None:
-    """By the table of docs/host.md."""
+    """By the table of docs/reference/host.md."""
     desk = Desk(units=SIZE)
     desk.claim(B, 0, 1)
     desk.report(B, 0, 1, members=())
@@ -177,7 +177,7 @@ def test_a_time_limit_allows_for_the_link_the_queue_and_a_degraded_gpu(degraded:
 
 
 def test_a_time_limit_grows_with_each_attempt_up_to_the_eighth() -> None:
-    """By the table of docs/host.md: a unit that only takes long comes to its end at last."""
+    """By the table of docs/reference/host.md: a unit that only takes long comes to its end at last."""
     desk = Desk(units=1)
     desk.claim(B, 0, 1)
     desk.report(B, 0, 1, members=())
@@ -464,7 +464,7 @@ def test_a_gpu_that_is_wrong_too_often_gets_no_work_for_a_while(desk: Desk) -> N
 
 
 def test_the_numbers_are_those_of_the_docs() -> None:
-    """docs/host.md: three wrong results in a row, and 20,000 cycles."""
+    """docs/reference/host.md: three wrong results in a row, and 20,000 cycles."""
     assert (STRIKES, BARRED) == (3, 20_000)
 
 

@@ -1,4 +1,4 @@
-"""Bounds allow for what docs/reliability.md says, and for no more."""
+"""Bounds allow for what docs/explanation/reliability.md says, and for no more."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import EventAction, loads
 from ringhil.firmware import timing
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "reliability.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "reliability.md"
 
 
 def test_they_are_those_of_the_page() -> None:

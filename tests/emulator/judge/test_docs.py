@@ -1,4 +1,4 @@
-"""docs/reliability.md and docs/ci.md tell of the invariants that there are: their number, and each of them."""
+"""docs/explanation/reliability.md and docs/howto/ci.md name each invariant; the first says how many there are."""
 
 import re
 from pathlib import Path
@@ -12,11 +12,14 @@ NUMBERS = {12: "Twelve", 13: "Thirteen", 14: "Fourteen", 15: "Fifteen", 16: "Six
 
 
 def test_their_number_is_right() -> None:
-    said = re.findall(r"^(\w+) invariants hold in every run", (DOCS / "reliability.md").read_text(), re.MULTILINE)
+    page = (DOCS / "explanation" / "reliability.md").read_text()
+    said = re.findall(r"^(\w+) invariants hold in every run", page, re.MULTILINE)
     assert said == [NUMBERS[len(ALL)]]
 
 
-@pytest.mark.parametrize(("page", "head"), [("reliability.md", "| invariant | holds"), ("ci.md", "| invariant | is")])
+@pytest.mark.parametrize(
+    ("page", "head"), [("explanation/reliability.md", "| invariant | holds"), ("howto/ci.md", "| invariant | is")]
+)
 def test_each_has_its_row(page: str, head: str) -> None:
     table = (DOCS / page).read_text().split(head)[1].split("\n\n")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(ALL)

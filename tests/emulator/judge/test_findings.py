@@ -6,13 +6,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.judge.findings import Finding, Findings, Name, Value, joined, numbered, say
+from ringhil.emulator.judge.findings import Finding, FindingList, Name, Value, joined, numbered, say
 
 NAMES = st.sampled_from(["a.3", "west-2.17", "b.0"]).map(Name)
 
 
 def _found(gpu: Name, found: int, expected: int, cycle: int) -> Finding:
-    wrong = Findings()
+    wrong = FindingList()
     refused = say("was refused for {found} cycles, must be {expected}", found=found, expected=expected)
     wrong.tell(cycle, "{} at cycle {}: {}", gpu, cycle, refused)
     return wrong[0].of("lease_terms", ("a", "b"))

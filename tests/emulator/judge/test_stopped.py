@@ -1,4 +1,4 @@
-"""Training that is stopped otherwise than docs/switching.md says, or goes on otherwise, is told."""
+"""Training that is stopped otherwise than docs/howto/switching.md says, or goes on otherwise, is told."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Programs of other users, with the library copied to where they can read it (docs/monitoring.md)."""
+"""Programs of other users, with the library copied to where they can read it (docs/howto/monitoring.md)."""
 
 import os
 import shutil

@@ -13,7 +13,7 @@ from tests.emulator.serial.served import Served
 from tests.protocol.c import library as c
 from tests.sampled import sampled
 
-PAGE = (Path(__file__).parents[3] / "docs" / "hil.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "howto" / "hil.md").read_text()
 SECTION = PAGE.split("## Tests that run on both", 1)[1].split("\n## ", 1)[0]
 (EXAMPLE,) = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 FOUR = "server: {cards: {a: {gpus: 4}, b: {gpus: 3}}}\n"

@@ -1,4 +1,4 @@
-"""docs/scenarios.md says what the code does, and the other pages that list faults list all of them."""
+"""docs/reference/scenarios.md says what the code does, and the other pages that list faults list all of them."""
 
 import re
 from dataclasses import asdict
@@ -23,7 +23,7 @@ from ringhil.emulator.scenario.sweep.sweep import MAX_PARAMETERS, MAX_VARIANTS
 from ringhil.protocol.wire import GpuType
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE = (DOCS / "scenarios.md").read_text()
+PAGE = (DOCS / "reference" / "scenarios.md").read_text()
 
 
 def rows(heading: str, page: str = PAGE) -> dict[str, list[str]]:
@@ -53,7 +53,7 @@ def test_every_key_of_power_stands_there_with_the_most_that_it_may_be() -> None:
 
 
 def test_the_page_on_reliability_has_bounds_for_liars_and_for_broken_links() -> None:
-    page = (DOCS / "reliability.md").read_text()
+    page = (DOCS / "explanation" / "reliability.md").read_text()
     bounds = [set(re.findall(r"`(\w+)`", kinds)) for kinds in re.findall(r"^\| (`.+?) \| C \+", page, re.MULTILINE)]
     assert having(Trait.LIES) in bounds
     assert having(Trait.BREAKS) in bounds

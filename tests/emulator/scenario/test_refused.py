@@ -408,7 +408,7 @@ WRONG = [
     (
         "server: {cards: {a: {gpus: 4}, b: {gpus: 4}}, boundary_links: [{from: a.1, to: b.1}],"
         " settings: {records: never}}\nworkload: {units: 5, across: §10}",
-        "workload.across: found 10; with `records: never` no boundary GPU is found (R8), so allowed is 0",
+        "workload.across: found 10; with `records: never` no boundary GPU is found, so allowed is 0",
     ),
     (EVENTS + "  - {at: 1, fault: dead, gpu: [a.1, §a.9]}", "timeline[0].gpu[1]: unknown GPU 'a.9'"),
     (EVENTS + "  - {at: 1, fault: dead, gpu: [a.1, §a.1]}", "timeline[0].gpu[1]: a.1 stands here twice; each may once"),

@@ -30,7 +30,7 @@ Failure = dict[int, str]  # GPU -> "dead" or "hang"
 
 @dataclass
 class Home:
-    """A message that came home, read by hand from its bytes (docs/protocol.md)."""
+    """A message that came home, read by hand from its bytes (docs/reference/protocol.md)."""
 
     port: int
     bad: bool

@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Report:
-    """A report as it reached the CPU at cycle `at`, read by hand (docs/protocol.md)."""
+    """A report as it reached the CPU at cycle `at`, read by hand (docs/reference/protocol.md)."""
 
     at: int
     frame: bytes

@@ -1,4 +1,4 @@
-"""Faults that overlap or come and go do what docs/scenarios.md says of each."""
+"""Faults that overlap or come and go do what docs/reference/scenarios.md says of each."""
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run

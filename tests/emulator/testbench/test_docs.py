@@ -1,11 +1,11 @@
-"""The first bench of docs/hardware.md, as it stands there: it fails, and passes once it is put right."""
+"""The first bench of docs/reference/hardware.md, as it stands there: it fails, and passes once it is put right."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "hardware.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "hardware.md"
 
 
 @pytest.mark.slow(part="benches")

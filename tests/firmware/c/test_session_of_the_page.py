@@ -1,4 +1,4 @@
-"""The first session with a board, as docs/hil.md shows it, is what happens, and how often the board is asked, too."""
+"""The first session with a board, as docs/howto/hil.md shows it, is what happens, and the board is asked as often."""
 
 import json
 import re
@@ -20,7 +20,7 @@ ASKED = re.compile(
 
 
 def test_what_the_page_shows_and_says(program: str, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "hil.md").read_text()
+    page = (ROOT / "docs" / "howto" / "hil.md").read_text()
     section = page.partition("## A GPU's firmware outside")[2]
     found = re.search(r"```console\n\$ ringhil (run \S+ --firmware a\.1=)/dev/pts/3\n(.*?)```", section, re.DOTALL)
     assert found is not None

@@ -56,7 +56,7 @@ def test_the_analyzer_of_the_compiler_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_page_is_built(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "hil.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "howto" / "hil.md").read_text()
     example = tmp_path / "example.c"
     example.write_text(page.split("```c\n")[1].split("```")[0])
     done = c.compile_c(*c.STRICT, f"-I{c.INCLUDE}", "-c", example, "-o", tmp_path / "example.o")
@@ -64,7 +64,7 @@ def test_the_example_of_the_page_is_built(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_driver_is_built(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "sharing.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "howto" / "sharing.md").read_text()
     example = tmp_path / "example.c"
     example.write_text(page.split("```c\n")[1].split("```")[0])
     done = c.compile_c(*c.STRICT, f"-I{c.INCLUDE}", "-c", example, "-o", tmp_path / "example.o")

@@ -1,4 +1,4 @@
-"""Registers of a GPU's node: docs/protocol.md has the map. What is written here is written back."""
+"""Registers of a GPU's node: docs/reference/protocol.md has the map. What is written here is written back."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

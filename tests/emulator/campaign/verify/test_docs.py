@@ -1,4 +1,4 @@
-"""docs/ci.md says what the commands do: pipelines that parse, options that exist, examples that run."""
+"""docs/howto/ci.md says what the commands do: pipelines that parse, options that exist, examples that run."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from ringhil.emulator.front.cli.main import cli
 from .files import GOOD, ringhil
 
 ROOT = Path(__file__).parents[4]
-PAGE = (ROOT / "docs" / "ci.md").read_text()
+PAGE = (ROOT / "docs" / "howto" / "ci.md").read_text()
 PIPELINES: list[Any] = [YAML(typ="safe").load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
 
 

@@ -1,4 +1,4 @@
-"""docs/stepping.md: the firmware, the scenario and the edit of its tutorial do what it says."""
+"""docs/howto/stepping.md: the firmware, the scenario and the edit of its tutorial do what it says."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.command import RINGHIL, ringhil
 
-PAGE = (Path(__file__).parents[4] / "docs" / "stepping.md").read_text().split("## An election bug")[1]
+PAGE = (Path(__file__).parents[4] / "docs" / "howto" / "stepping.md").read_text().split("## An election bug")[1]
 BUG, MENDED = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SERVER = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
 CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)

@@ -1,4 +1,4 @@
-"""GPUs that carry commands out when they are told to, in any order; written from docs/contexts.md."""
+"""GPUs that carry commands out when they are told to, in any order; written from docs/reference/contexts.md."""
 
 from collections import deque
 from collections.abc import Callable

@@ -195,7 +195,7 @@ def cycles(policy: str, faults: str) -> int:
 
 
 def test_shares_by_weight_are_faster_than_turns_when_a_gpu_is_degraded() -> None:
-    """The figures of docs/host.md."""
+    """The figures of docs/reference/host.md."""
     found = {(policy, bool(faults)): cycles(policy, faults) for policy in POLICIES for faults in ("", DEGRADED)}
     assert found["round_robin", False] == found["proportional", False]
     assert 3.5 < found["round_robin", True] / found["proportional", True] < 3.8
