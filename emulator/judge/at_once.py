@@ -3,7 +3,7 @@
 What a task does next it does in the very cycle in which all is there that it needs: a launch when the one before it is
 over and its part has come; a turn when the one before it is over, the request has come, and its process is there (of
 PipeSwitch: the next worker is recycled); a stop when the launch is over, or when whoever it is for has come meanwhile.
-FindingKind from what was seen to be done when; nothing is said of the first turn on a GPU.
+Judged from what was seen to be done when; nothing is said of the first turn on a GPU.
 """
 
 from collections.abc import Iterator, Sequence
