@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import RINGHIL, ringhil
+from tests.command import ringhil, started
 from tests.emulator.trace.waves.played import fst
 from tests.junit_schema import assert_valid
 
@@ -211,9 +211,8 @@ def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) 
 def test_an_interrupted_check_judges_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     junit = tmp_path / "node.xml"
     junit.write_text("<testsuites/>")  # of an earlier check
-    command = [*RINGHIL, "-v", "rtl", "check", "--effort", "100", "--json"]
-    command += ["--junit", str(junit), "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    words = ("-v", "rtl", "check", "--effort", "100", "--json", "--junit", junit, "--out", tmp_path / "out")
+    with started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         assert any(line.endswith("checking: rules\n") for line in iter(process.stderr.readline, ""))
         time.sleep(1)  # the simulation has begun

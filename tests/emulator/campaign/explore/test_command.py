@@ -148,10 +148,8 @@ def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path
 
 def started(ring: Path, store: Path, *options: str) -> subprocess.Popen[str]:
     """A long campaign that has committed some results."""
-    arguments = [*command.RINGHIL, "explore", str(ring), *LONG, "--store", str(store), *options]
-    running = subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    arguments = ("explore", ring, *LONG, "--store", store, *options)
+    running = command.started(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if store.exists() and committed(store):
