@@ -67,9 +67,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.Call
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Generator[None, None, None]:
     """A command that is called in this process writes its log to the standard error of the test that called it: later
-    tests would get its messages, or find it closed."""
-    logger = logging.getLogger("ringhil")
-    before = logger.handlers, logger.propagate, logger.level
+    tests would get its messages, or find it closed. A fixture of a whole file may have called one before its tests."""
+    _no_log()
     yield
-    logger.handlers, logger.propagate = before[:2]
-    logger.setLevel(before[2])
+    _no_log()
+
+
+def _no_log() -> None:
+    logger = logging.getLogger("ringhil")
+    logger.handlers, logger.propagate = [], True
+    logger.setLevel(logging.NOTSET)
