@@ -16,8 +16,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 SERVER ?= examples/real-files.yaml
 DATA ?=
-JOBS ?= 3
+# One more than there are processors: tests wait for the processes that they start.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PART ?=
+# Where bytecode is not written, pytest and each process that it starts compile and rewrite all modules again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test soak soak-ledger docs lint coverage prove fpga mutants mutants-firmware generate bench clean
 
@@ -25,7 +28,7 @@ run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
 
 test: $(VENV)/.test
-	$(BIN)/pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
 soak: $(VENV)/.test
 	$(BIN)/python -m tests.soak --jobs $(JOBS) $(PART)

@@ -2,44 +2,48 @@
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 RINGHIL = [sys.executable, "-m", "ringhil.emulator"]
 ANEW = "RINGHIL_TESTS_START_ANEW"  # in the environment: no process is forked
 _LIMIT = 300.0  # seconds
 # Python reads these when it starts.
 _OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
+_CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+_PLAIN = (None, True, None, None, None, -1, -1)  # preexec_fn, restore_signals, GID, GIDs, UID, umask, process group
 
 
 def ringhil(
-    *arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, timeout: float = _LIMIT
+    *arguments: object,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    timeout: float = _LIMIT,
+    said: str | None = None,
+    **streams: Any,
 ) -> "subprocess.CompletedProcess[str]":
-    """A command that has ended, in the folder `cwd`, with the environment `env` and nothing on standard input.
+    """A command that has ended, in the folder `cwd`, with the environment `env` and `said` on standard input.
 
-    Raises TimeoutExpired after `timeout` seconds.
+    Its output is in the answer, where `streams` names no other place for it, as subprocess.Popen takes them. Raises
+    TimeoutExpired after `timeout` seconds.
     """
-    environment = dict(os.environ if env is None else env)
-    words = [*map(str, arguments)]
-    if ANEW in os.environ or _start(environment) != _start(dict(os.environ)):
-        return subprocess.run(
-            [*RINGHIL, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            cwd=cwd,
-            env=environment,
-        )
-    request = {"arguments": words, "folder": str(Path(cwd or ".").resolve()), "environment": environment}
-    return _forked(request, timeout)
+    taken = {"stdin": subprocess.DEVNULL if said is None else subprocess.PIPE, **_CAPTURED, **streams}
+    with started(*arguments, cwd=cwd, env=env, **taken) as process:
+        try:
+            output, errors = process.communicate(said, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def started(*arguments: object, text: bool = True, **options: Any) -> "subprocess.Popen[str]":
+    """A command that runs; `options` are those of subprocess.Popen."""
+    return _Forked([*RINGHIL, *map(str, arguments)], text=text, **options)
 
 
 def refusal(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
@@ -55,27 +59,54 @@ def _start(environment: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(_OF_THE_INTERPRETER)}
 
 
-def _forked(request: dict[str, object], timeout: float) -> "subprocess.CompletedProcess[str]":
-    server, _ = _server()
-    with Path(os.devnull).open() as nothing, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        streams = [nothing.fileno(), output.fileno(), errors.fileno()]
-        socket.send_fds(server, [json.dumps(request).encode()], streams)
-        process = int(server.recv(100))
-        server.settimeout(timeout)
+class _Forked(subprocess.Popen[str]):
+    """Popen whose process another one forks, unless its user, session or the like can't be had by that."""
+
+    _answers: socket.socket | None = None
+
+    def _execute_child(self, args: list[str], *rest: Any) -> None:
+        pass_fds, cwd, env = rest[3:6]
+        ends, session = rest[9:15], rest[20]
+        environment = dict(os.environ if env is None else env)
+        asked = (rest[1], *rest[15:20], rest[21])
+        if ANEW in os.environ or asked != _PLAIN or _start(environment) != _start(dict(os.environ)):
+            super()._execute_child(args, *rest)
+            return
+        request = {
+            "arguments": args[len(RINGHIL) :],
+            "folder": str(Path(cwd or ".").resolve()),
+            "environment": environment,
+            "session": session,
+            "numbers": [0, 1, 2, *pass_fds],
+        }
+        streams = [own if end == -1 else end for own, end in zip((0, 1, 2), (ends[0], ends[3], ends[5]), strict=True)]
+        self._answers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            status = int(server.recv(100))
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            server.settimeout(None)
-            server.recv(100)
-            raise subprocess.TimeoutExpired([*RINGHIL, *map(str, request["arguments"])], timeout) from None
-        for stream in (output, errors):
-            stream.seek(0)
-        said = [stream.read().decode() for stream in (output, errors)]
-    words = request["arguments"]
-    assert isinstance(words, list)
-    return subprocess.CompletedProcess([*RINGHIL, *words], os.waitstatus_to_exitcode(status), *said)
+            with theirs:
+                given = [*streams, *pass_fds, theirs.fileno()]
+                socket.send_fds(_server()[0], [json.dumps(request).encode()], given)
+            self.pid = int(self._answers.recv(100))
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*ends)
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        if self._answers is None:
+            return super()._try_wait(wait_flags)
+        self._answers.setblocking(not wait_flags & os.WNOHANG)
+        try:
+            return self.pid, int(self._answers.recv(100))
+        except BlockingIOError:
+            return 0, 0
+
+    def _internal_poll(self, *args: Any, **more: Any) -> int | None:
+        if self._answers is None:
+            return super()._internal_poll(*args, **more)
+        if self.returncode is None:
+            process, status = self._try_wait(os.WNOHANG)
+            if process:
+                self._handle_exitstatus(status)
+        return self.returncode
 
 
 @cache

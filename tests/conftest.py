@@ -18,6 +18,7 @@ from .soak import MARKED
 pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
 
 _NO_SKIP = "RINGHIL_NO_SKIP"
+_FIRST = {"test_style.py"}  # mypy: nothing is left to run beside it where it is the last
 
 # The same examples in every run, or a commit could fail for what another has done; `make soak` draws new ones.
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=40)
@@ -45,7 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m leaves any out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A slow test says which part of `make soak` runs it, or no part would."""
+    """A slow test says which part of `make soak` runs it, or no part would. What is one long test begins first."""
+    items.sort(key=lambda item: item.path.name not in _FIRST)
     for item in items:
         parts = [mark.kwargs.get("part") for mark in item.iter_markers("slow")]
         if len({*parts}) > 1 or not {*parts} <= {*MARKED}:
@@ -65,9 +67,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.Call
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Generator[None, None, None]:
     """A command that is called in this process writes its log to the standard error of the test that called it: later
-    tests would get its messages, or find it closed."""
-    logger = logging.getLogger("ringhil")
-    before = logger.handlers, logger.propagate, logger.level
+    tests would get its messages, or find it closed. A fixture of a whole file may have called one before its tests."""
+    _no_log()
     yield
-    logger.handlers, logger.propagate = before[:2]
-    logger.setLevel(before[2])
+    _no_log()
+
+
+def _no_log() -> None:
+    logger = logging.getLogger("ringhil")
+    logger.handlers, logger.propagate = [], True
+    logger.setLevel(logging.NOTSET)

@@ -3,47 +3,75 @@ second, hundreds of times in `make test`.
 
     python -m tests.forked FD
 
-A request on the socket FD is JSON with the command's arguments, folder and environment, and its three streams as file
-descriptors; the answers are its process id and, when it has ended, its wait status. In the forked process `main()` is
-the last statement of this module, as in `python -m ringhil.emulator`: streams, signals, messages and exit codes are
-those of a process that was started anew. What a fork can't show is a module that is imported too late or too early:
-`make soak` starts new processes (`ANEW` in tests/command.py).
+A request on the socket FD is JSON with the command's arguments, folder and environment, whether it leads a session, and
+the numbers of the file descriptors that come with it: its streams and what else it may use. The last one that comes is
+a socket for the answers: its process id and, when it has ended, its wait status. In the forked process `main()` is the
+last statement of this module, as in `python -m ringhil.emulator`: streams, signals, messages and exit codes are those
+of a process that was started anew. What a fork can't show is a module that is imported too late or too early: `make
+soak` starts new processes (`ANEW` in tests/command.py).
 """
 
+import fcntl
 import gc
 import importlib
 import json
 import os
+import select
 import socket
 import sys
+from contextlib import suppress
 
 from ringhil.emulator.front.cli.main import COMMANDS, main
 
 LONGEST = 1 << 20  # bytes of a request
+MOST = 16  # descriptors
+_ABOVE = 200  # of the numbers that are asked for
 
 
 def command(server: socket.socket) -> None:
     """Serve requests. Returns in the forked process of each, ready for `main()`; ends the server with its socket."""
+    running = dict[int, tuple[int, int]]()  # by its descriptor: a process, and the socket for its answers
     while True:
-        request, streams, _, _ = socket.recv_fds(server, LONGEST, 3)
+        ready, _, _ = select.select([server, *running], [], [])
+        for ended in (each for each in ready if each is not server):
+            process, answers = running.pop(ended)
+            _tell(answers, os.waitpid(process, 0)[1])
+            os.close(answers)
+            os.close(ended)
+        if server not in ready:
+            continue
+        request, given, _, _ = socket.recv_fds(server, LONGEST, MOST)
         if not request:
             sys.exit()
+        *streams, answers = given
         process = os.fork()
         if not process:
             break
         for stream in streams:
             os.close(stream)
-        server.send(str(process).encode())
-        server.send(str(os.waitpid(process, 0)[1]).encode())
-    wanted = json.loads(request)
+        _tell(answers, process)
+        running[os.pidfd_open(process)] = process, answers
     server.close()
-    for number, stream in enumerate(streams):
+    for each in (answers, *running, *(others for _, others in running.values())):
+        os.close(each)
+    wanted = json.loads(request)
+    moved = [fcntl.fcntl(stream, fcntl.F_DUPFD, _ABOVE) for stream in streams]
+    for stream in streams:
+        os.close(stream)
+    for stream, number in zip(moved, wanted["numbers"], strict=True):
         os.dup2(stream, number)
         os.close(stream)
+    if wanted["session"]:
+        os.setsid()
     os.chdir(wanted["folder"])
     os.environ.clear()
     os.environ.update(wanted["environment"])
     sys.argv[1:] = wanted["arguments"]
+
+
+def _tell(answers: int, number: int) -> None:
+    with suppress(BrokenPipeError):  # who has asked may be gone
+        os.write(answers, str(number).encode())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
     python -m tests.soak --ledger [--all] [--json]      what was run, when, for how long, with what result
 
 Of a part in slices, a commit plays the one that its hash draws, so that all parts together take an hour or so, and
-many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one.
+many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one. CI plays a slice of `turns`
+with each commit: one case of some of the slow tests, so that none is left behind by a change for long.
 
 A test marked `@pytest.mark.slow(part=NAME)` belongs to part NAME; other parts are commands. Each attempt adds one line
 to the ledger (`LEDGER`, JSON lines, ignored by git). A part that was interrupted or has failed goes on where it was:
@@ -23,6 +24,7 @@ import os
 import signal
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,6 +42,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LEDGER = Path("build/soak.jsonl")
 _LAST_LINES = 15  # of a failed part's log
 _TWO = ("--jobs", "2")
+# Parts of which a single case takes minutes.
+_LONG = " or ".join(f"slow(part='{name}')" for name in ("mutants", "netlist", "proofs"))
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Part:
     slices: int = 1
     command: tuple[str, ...] = ()
     marks: str = ""  # of tests, in place of its own mark
+    one_case: bool = False  # of each test, drawn by the commit
 
     def __post_init__(self) -> None:
         if self.minutes > LONGEST:
@@ -67,6 +72,7 @@ SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
     Part("suite", "all of make test, with new examples and new processes", 6, 4, marks="not slow"),
+    Part("turns", "one case of each slow test", 2, 24, marks=f"slow and not ({_LONG})", one_case=True),
     Part("models", "elections explored with more faults", 5),
     Part("netlist", "the netlist of an FPGA behind its bridge, wire by wire", 9),
     Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 10, 6),
@@ -146,7 +152,7 @@ def play(part: Part, jobs: int, number: int = 1) -> Entry:
         record.unlink(missing_ok=True)
     piece = f"{number}/{part.slices}"
     arguments = [piece if word == SLICE else word for word in part.command]
-    command = [sys.executable, *(arguments or _pytest(part, piece, jobs, record))]
+    command = [sys.executable, *(arguments or _pytest(part, piece, jobs, record, commit))]
     began, result = datetime.now(UTC), "interrupted"
     try:
         with log.open("w") as out:
@@ -175,9 +181,10 @@ def play(part: Part, jobs: int, number: int = 1) -> Entry:
     return entry
 
 
-def _pytest(part: Part, piece: str, jobs: int, record: Path) -> tuple[str, ...]:
+def _pytest(part: Part, piece: str, jobs: int, record: Path, commit: str) -> tuple[str, ...]:
     marks = part.marks or f"slow(part='{part.name}')"
     plugin = ("-p", "tests.soak", f"--record={record.absolute()}", f"--slice={piece}")
+    plugin += (f"--one-case={commit}",) if part.one_case else ()
     options = ("--hypothesis-profile=new", *plugin, "-m", marks)
     return ("-m", "pytest", "-q", "-n", str(jobs), *options)
 
@@ -325,8 +332,8 @@ def outcomes(record: Path) -> dict[str, str]:
 class Record:
     """Leaves out the tests of other slices and those that have passed before, and notes how each one ends."""
 
-    def __init__(self, path: Path, piece: str, *, worker: bool) -> None:
-        self.path, self.worker = path, worker
+    def __init__(self, path: Path, piece: str, draw: str, *, worker: bool) -> None:
+        self.path, self.worker, self.draw = path, worker, draw
         self.number, self.slices = map(int, piece.split("/"))
         # A worker that starts late must find the same tests as the others: they read a copy.
         self.before = path.with_suffix(".before")
@@ -336,9 +343,16 @@ class Record:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         passed = {test for test, outcome in outcomes(self.before).items() if outcome == "passed"}
-        mine = {item.nodeid for item in items[self.number - 1 :: self.slices]} - passed
+        tests = [item.nodeid for item in items]
+        if self.draw:
+            cases = {test.partition("[")[0]: test for test in sorted(tests, key=self._drawn)}
+            tests = sorted(cases.values())
+        mine = {*tests[self.number - 1 :: self.slices]} - passed
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in mine])
         items[:] = [item for item in items if item.nodeid in mine]
+
+    def _drawn(self, test: str) -> int:
+        return zlib.crc32(f"{self.draw} {test}".encode())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Set-up and tear-down count only if they go wrong, or set-up skips.
@@ -348,15 +362,17 @@ class Record:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds --record and --slice."""
+    """Adds --record, --slice and --one-case."""
     parser.addoption("--record", type=Path, help="leave out the tests that have passed by this file; add outcomes")
     parser.addoption("--slice", default="1/1", help="with --record: K/N, each Nth test from the Kth on")
+    parser.addoption("--one-case", default="", metavar="DRAW", help="with --record: a case of each test, by this text")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Adds the plugin proper."""
     if path := config.getoption("--record"):
-        config.pluginmanager.register(Record(path, config.getoption("--slice"), worker=hasattr(config, "workerinput")))
+        chosen = config.getoption("--slice"), config.getoption("--one-case")
+        config.pluginmanager.register(Record(path, *chosen, worker=hasattr(config, "workerinput")))
 
 
 if __name__ == "__main__":

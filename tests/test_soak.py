@@ -237,6 +237,21 @@ def test_slices_are_all_of_a_part_and_share_no_test(project: Path) -> None:
     assert (again.result, again.passed, ran(project)) == ("passed", 2, "4")
 
 
+def test_one_case_of_each_test_is_drawn_by_the_commit(project: Path) -> None:
+    (project / "test_it.py").write_text(SLICED + SLICED[SLICED.index("@pytest") :].replace("test_it", "test_other"))
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x"], check=True)
+    part, played = replace(PART, one_case=True), []
+    for _ in range(3):
+        for _ in range(2):
+            assert soak.play(part, 0).passed == 2
+            played.append(ran(project))
+        assert played[-1] == played[-2]
+        commit()
+    assert len({*played}) > 1
+    halves = [soak.play(replace(part, slices=2), 0, number) for number in (1, 2)]
+    assert [entry.passed for entry in halves] == [1, 1]
+
+
 def test_a_slice_goes_to_a_command(project: Path) -> None:
     told = ("-c", "import sys; open('build/ran', 'w').write(sys.argv[1])", soak.SLICE)
     assert soak.play(Part("command", "", 1, 5, told), 0, 4).result == "passed"

@@ -24,7 +24,7 @@ def _cases(one_in: int = 1) -> list[ParameterSet]:
     ]
 
 
-@pytest.mark.parametrize("proof", _cases())
+@pytest.mark.parametrize("proof", _cases(2))
 def test_the_proof_goes_through(proof: Proof, tmp_path: Path) -> None:
     result = prove.prove(proof, tmp_path)
     assert result.outcome == prove.PROVED, result.log

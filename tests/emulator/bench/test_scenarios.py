@@ -2,14 +2,13 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.command import ringhil
 
 from ringhil.emulator.bench import scenarios, scenarios_peer
 from ringhil.emulator.bench.schedules import KINDS, Schedules, prepare
@@ -73,13 +72,11 @@ def test_a_schedule_that_is_played_otherwise_is_named(schedules: Schedules, tmp_
 
 
 def test_bench_prints_only_what_is_asked_for() -> None:
-    command = [sys.executable, "-m", "ringhil.emulator", "bench", "--only", "scenarios", "--no-peers"]
-    command += ["--schedules", "4", "--seconds", "0.05"]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300, check=True)
-    document = json.loads(done.stdout)
+    words = ("bench", "--only", "scenarios", "--no-peers", "--schedules", "4", "--seconds", "0.05")
+    document = json.loads(ringhil(*words, "--json").stdout)
     assert document["scenarios"]["cocotb"] == {}
     assert 2 <= document["scenarios"]["schedules"] <= 4
     assert not {"census", "kit", "data", "start_up"} & set(document)
-    table = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    table = ringhil(*words).stdout
     for way in ("explore, 1 at a time", "explore, 2 at a time", "verify, 1 at a time"):
         assert way in table

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import RINGHIL, ringhil
+from tests.command import ringhil, started
 from tests.emulator.trace.waves.played import fst
 from tests.junit_schema import assert_valid
 
@@ -29,15 +29,18 @@ THIRD_PARTY = Path(__file__).parents[3] / "examples" / "third-party" / "rtl"
 NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
 
 
-@pytest.mark.parametrize(
-    ("simulator", "node"),
-    [
-        ("verilator", "ours"),
-        pytest.param("verilator", "third party", marks=pytest.mark.slow(part="bugs")),
-        pytest.param("icarus", "ours", marks=pytest.mark.slow(part="bugs")),
-        pytest.param("icarus", "third party", marks=pytest.mark.slow(part="bugs")),
-    ],
-)
+def test_every_other_rule_is_kept(tmp_path: Path) -> None:
+    """The longest test by far plays all of them: below, in `make soak`."""
+    rules = tuple(all_rules())[::2]
+    report = check(*NODES["ours"], CheckSettings(rules=rules, out=tmp_path, waves=False))
+    assert [(v.rule, v.cycle, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
+    assert set(report.verdicts) > set(rules)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow(part="bugs")
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> None:
     if simulator == "icarus" and shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
@@ -211,9 +214,8 @@ def test_the_same_check_gives_the_same_report(broken_rtl: Path, tmp_path: Path) 
 def test_an_interrupted_check_judges_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     junit = tmp_path / "node.xml"
     junit.write_text("<testsuites/>")  # of an earlier check
-    command = [*RINGHIL, "-v", "rtl", "check", "--effort", "100", "--json"]
-    command += ["--junit", str(junit), "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    words = ("-v", "rtl", "check", "--effort", "100", "--json", "--junit", junit, "--out", tmp_path / "out")
+    with started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         assert any(line.endswith("checking: rules\n") for line in iter(process.stderr.readline, ""))
         time.sleep(1)  # the simulation has begun

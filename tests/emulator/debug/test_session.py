@@ -3,7 +3,6 @@
 import json
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.command import RINGHIL, refusal, ringhil
+from tests.command import refusal, ringhil
 from tests.emulator.scenario.samples import unhurried
 
 from ringhil.emulator.debug.commands import NAMES, Commands, in_words
@@ -232,9 +231,8 @@ def test_commands_come_from_standard_input_or_a_script(
 ) -> None:
     asked = f"next Counted\n{end}\nnext Counted\n"
     (tmp_path / "script").write_text(asked)
-    words = [*RINGHIL, "step", str(recorded), *(() if script is None else ("--script", script))]
     given = "" if script == "script" else asked
-    done = subprocess.run(words, input=given, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = ringhil("step", recorded, *(() if script is None else ("--script", script)), said=given, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     assert " a.0 Counted\n" in done.stdout
@@ -244,8 +242,7 @@ def test_a_command_that_cannot_be_done_is_told_with_its_line(recorded: Path, tmp
     """As an editor counts them: a form feed or a separator of Unicode's begins none."""
     asked = "step\r\n\r\n# why\x0cnot\u2028here\r\nnext Counted\nstep 0\n"
     (tmp_path / "script").write_text(asked, newline="")
-    piped = [*RINGHIL, "step", str(recorded)]
-    done = subprocess.run(piped, input=asked, capture_output=True, text=True, timeout=300, check=False)
+    done = ringhil("step", recorded, said=asked)
     of_script = ringhil("step", recorded, "--script", tmp_path / "script")
     for found, where in ((done, "standard input"), (of_script, f"{tmp_path}/script")):
         assert found.returncode == 2

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, refusal, ringhil
+from tests.command import refusal, ringhil, started
 from tests.emulator.engine.test_outside import Liar
 from tests.emulator.loop.bridge_line import BridgeLine
 from tests.emulator.serial.served import Served
@@ -39,8 +39,8 @@ class Bridge:
     """`ringhil rtl bridge` in a process of its own, until the end of `with`."""
 
     def __init__(self, *options: str) -> None:
-        command = [*RINGHIL, "rtl", "bridge", *options, "--json"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = ("rtl", "bridge", *options, "--json")
+        self.process = started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.process.stdout is not None
         self.port = str(json.loads(self.process.stdout.readline() or self.process.communicate()[1])["port"])
 

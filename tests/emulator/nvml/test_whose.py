@@ -148,7 +148,8 @@ except Exception as error:
 
 def test_one_process_has_so_many_connections_and_no_more(monitored: Monitored) -> None:
     clients = [NvmlClient(monitored.socket) for _ in range(MOST_OF_ONE)]
-    with pytest.raises(SocketError, match=r"no server of ours|reset"):
+    # Closed before it has asked, after that, or while it waits for the answer.
+    with pytest.raises(SocketError, match=r"Broken pipe|no server of ours|reset"):
         NvmlClient(monitored.socket)
     for client in clients:
         client.close()

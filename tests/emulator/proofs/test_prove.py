@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.command import started
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import OURS
@@ -123,8 +124,8 @@ def test_out_of_time_is_not_judged(tmp_path: Path) -> None:
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow(part="benches"))],
 )
 def test_an_interrupted_proof_judges_nothing(number: signal.Signals, code: int, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ringhil.emulator", "-v", "rtl", "prove", "--json", "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    words = ("-v", "rtl", "prove", "--json", "--out", tmp_path / "out")
+    with started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         assert any(line.endswith(": model\n") for line in iter(process.stderr.readline, ""))
         time.sleep(1)  # Yosys has begun

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from tests.command import RINGHIL
+from tests.command import started
 
 ONE = "server: {cards: {a: {gpus: 4}}}\n"
 
@@ -17,8 +17,8 @@ class Served:
 
     def __init__(self, folder: Path, text: str, *options: str) -> None:
         (folder / "server.yaml").write_text(text)
-        command = [*RINGHIL, "serve", str(folder / "server.yaml"), *options, "--json"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = ("serve", folder / "server.yaml", *options, "--json")
+        self.process = started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.process.stdout is not None
         document = json.loads(self.process.stdout.readline() or self.process.communicate()[1])
         assert document["ready"] is True

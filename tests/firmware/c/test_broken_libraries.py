@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, refusal, ringhil
+from tests.command import refusal, ringhil, started
 
 from ringhil.emulator.loop import library
 from ringhil.emulator.loop.library import firmware_in
@@ -97,8 +97,8 @@ def trials_of(path: Path) -> list[int]:
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
 def test_who_is_interrupted_meanwhile_leaves_no_process(here: Path, ends: signal.Signals) -> None:
     mine = endless(here)
-    command = [*RINGHIL, "run", "s.yaml", "--firmware", "a.1=./mine.so"]
-    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    words = ("run", "s.yaml", "--firmware", "a.1=./mine.so")
+    with started(*words, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         while not trials_of(mine):
             assert running.poll() is None
             time.sleep(0.02)
@@ -131,8 +131,8 @@ class Slow:
 
 def test_firmware_that_is_asked_when_the_run_is_ended_is_not_to_blame(here: Path) -> None:
     (here / "slow.py").write_text(SLOW)
-    command = [*RINGHIL, "run", "s.yaml", "--firmware", "a.1=slow:Slow"]
-    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    words = ("run", "s.yaml", "--firmware", "a.1=slow:Slow")
+    with started(*words, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         while not (here / "asked").exists():
             assert running.poll() is None
             time.sleep(0.02)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import command
+from tests.command import started
 
 from .files import BAD, GOOD, SWEEP, WRONG, ringhil, write, write_all
 from .strict_junit import check, facts, properties
@@ -238,10 +240,9 @@ def test_gitlab_gets_a_code_quality_report(tmp_path: Path) -> None:
 def test_an_interrupted_run_reports_what_it_has(tmp_path: Path, number: signal.Signals, code: int) -> None:
     long = "server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n"
     write(tmp_path, a=BAD, b=long)
-    command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json", "--junit", "out.xml"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    words = ("verify", ".", "--json", "--junit", "out.xml")
+    pipe = subprocess.PIPE
+    process = started(*words, cwd=tmp_path, stdout=pipe, stderr=pipe, start_new_session=True)
     for _ in range(600):
         if (tmp_path / "ringhil-verify" / "a").exists():
             break
@@ -282,8 +283,8 @@ def test_nohup_keeps_it_going_when_the_terminal_is_closed(tmp_path: Path) -> Non
 def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> None:
     long = "server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n"
     write(tmp_path, a=long, b=GOOD)
-    command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--jobs", "1", "--junit", "out.xml"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = ("verify", ".", "--jobs", "1", "--junit", "out.xml")
+    process = started(*words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while not list(tmp_path.glob(".out.xml.*")):
         assert process.poll() is None
         time.sleep(0.02)
@@ -335,10 +336,9 @@ def test_reports_are_written_when_nobody_reads_standard_output(tmp_path: Path) -
     write(tmp_path, bad=BAD)
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "ringhil.emulator", "verify", ".", "--junit", "out.xml"]
-    done = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=300)
+    done = command.ringhil("verify", ".", "--junit", "out.xml", cwd=tmp_path, stdout=writing)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")
     assert check((tmp_path / "out.xml").read_text()).attrib["failures"] == "1"
 
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, ringhil
+from tests.command import ringhil
 
 RING = "server: {cards: {a: {gpus: 4}}, settings: {census_period: 600}}\nuntil: 4000\n"
 COMMANDS = [
@@ -45,15 +45,8 @@ def test_what_was_there_stays(folder: Path, tmp_path: Path, command: str, name: 
         file.flush()
         number = file.fileno()
         is_stdout = "{}" not in name
-        done = subprocess.run(
-            [*RINGHIL, *command.split(), name.format(number)],
-            cwd=folder,
-            stdout=file if is_stdout else subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=[number],
-            timeout=300,
-            check=False,
-        )
+        stdout = file if is_stdout else subprocess.PIPE
+        done = ringhil(*command.split(), name.format(number), cwd=folder, stdout=stdout, pass_fds=[number])
         assert done.returncode == 0, done.stderr
         os.write(number, b"behind\n")
     content = out.read_bytes()
@@ -61,7 +54,7 @@ def test_what_was_there_stays(folder: Path, tmp_path: Path, command: str, name: 
     assert content.endswith(b"behind\n")
     report = content.removeprefix(b"before\n").removesuffix(b"behind\n")
     assert len(report) > 100 or report.startswith(b"[")
-    assert (b" passed, 0 failed" in done.stderr) == (is_stdout and command.startswith("verify"))
+    assert (" passed, 0 failed" in done.stderr) == (is_stdout and command.startswith("verify"))
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
@@ -86,15 +79,7 @@ def test_a_descriptor_that_takes_nothing_is_refused(folder: Path, tmp_path: Path
     file.touch()
     with file.open("rb") as reading:
         name = f"/dev/fd/{reading.fileno()}"
-        done = subprocess.run(
-            [*RINGHIL, *command.split(), name],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            pass_fds=[reading.fileno()],
-            timeout=300,
-            check=False,
-        )
+        done = ringhil(*command.split(), name, cwd=folder, pass_fds=[reading.fileno()])
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"ringhil: {name}: cannot be written: {why}\n"
 
@@ -104,14 +89,8 @@ def test_a_session_goes_through_a_descriptor(folder: Path, tmp_path: Path) -> No
     with out.open("wb") as file:
         file.write(b"before\n")
         file.flush()
-        done = subprocess.run(
-            [*RINGHIL, "card", "--record", f"/dev/fd/{file.fileno()}", "emulated://good.yaml#a", "info"],
-            cwd=folder,
-            capture_output=True,
-            pass_fds=[file.fileno()],
-            timeout=300,
-            check=False,
-        )
+        words = ("card", "--record", f"/dev/fd/{file.fileno()}", "emulated://good.yaml#a", "info")
+        done = ringhil(*words, cwd=folder, pass_fds=[file.fileno()])
     assert done.returncode == 0, done.stderr
     before, *rows = out.read_text().splitlines()
     assert before == "before"

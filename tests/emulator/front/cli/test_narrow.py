@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, ringhil
+from tests.command import ringhil, started
 from tests.emulator.campaign.explore.servers import RING
 
 from ringhil.emulator.coverage.cross import Cross
@@ -45,9 +45,7 @@ def on_a_terminal(folder: Path, command: str, columns: int) -> str:
     """What it prints on a terminal of this width, without colours."""
     ours, theirs = os.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
-    process = subprocess.Popen(
-        [*RINGHIL, *command.split()], cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL, env=environment
-    )
+    process = started(*command.split(), cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
     os.close(theirs)
     said = b""
     try:

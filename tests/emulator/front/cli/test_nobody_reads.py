@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, ringhil
+from tests import command
+from tests.command import ringhil
 from tests.emulator.campaign.verify.strict_junit import check
 
 RING = "server: {cards: {a: {gpus: 4}}, settings: {census_period: 600}}\nuntil: 4000\n"
@@ -68,10 +69,8 @@ def folder(recording: Path, tmp_path: Path) -> Path:
 
 
 @contextmanager
-def started(command: str, folder: Path, output: int = subprocess.PIPE) -> Iterator["subprocess.Popen[str]"]:
-    process = subprocess.Popen(
-        [*RINGHIL, "-v", *command.split()], cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True
-    )
+def started(words: str, folder: Path, output: int = subprocess.PIPE) -> Iterator["subprocess.Popen[str]"]:
+    process = command.started("-v", *words.split(), cwd=folder, stdout=output, stderr=subprocess.PIPE)
     try:
         yield process
     finally:

@@ -74,15 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed_to(descriptor: int, folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*RINGHIL, *command.split()],
-        cwd=folder,
-        stdout=descriptor,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ringhil(*command.split(), cwd=folder, stdout=descriptor)
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")

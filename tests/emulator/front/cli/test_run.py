@@ -185,8 +185,8 @@ def test_an_interrupted_run_ends_with_130_and_leaves_nothing(tmp_path: Path) -> 
     file, record = tmp_path / "s.yaml", tmp_path / "out" / "r.jsonl"
     record.parent.mkdir()
     file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
-    interrupted = [*command.RINGHIL, "run", str(file), "--record", str(record)]
-    process = subprocess.Popen(interrupted, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = ("run", file, "--record", record)
+    process = command.started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for _ in range(600):
         if any(record.parent.iterdir()):
             break
@@ -217,8 +217,7 @@ def test_a_terminated_run_leaves_nothing_and_says_nothing(tmp_path: Path, number
     out.mkdir()
     file.write_text("server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}\n")
     options = ["--record", str(out / "r.jsonl"), "--waves", str(out / "w.fst")]
-    terminated = [*command.RINGHIL, "run", str(file), *options]
-    process = subprocess.Popen(terminated, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = command.started("run", file, *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for _ in range(600):
         if len(list(out.iterdir())) > 1:
             break

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.command import RINGHIL, ringhil
+from tests.command import ringhil, started
 
 PAGE = (Path(__file__).parents[4] / "docs" / "howto" / "stepping.md").read_text().split("## An election bug")[1]
 BUG, MENDED = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -47,8 +47,8 @@ def test_the_bug_is_found_as_the_page_says(folder: Path) -> None:
 
 def test_it_is_mended_from_there_as_the_page_says(folder: Path) -> None:
     assert ringhil("run", "server.yaml", "--firmware", "a.0=mine:Program", "--record", "r", cwd=folder).returncode == 1
-    words = [*RINGHIL, "step", "r", "--firmware", "a.0=mine:Program"]
-    with subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as step:
+    words = ("step", "r", "--firmware", "a.0=mine:Program")
+    with started(*words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as step:
         assert step.stdin is not None
         assert step.stdout is not None
         step.stdin.write("go 12000\n")

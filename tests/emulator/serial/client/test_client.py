@@ -1,7 +1,6 @@
 """A client against an emulated card: what it reads is what the engine has, and a bad line makes no wrong answer."""
 
 import errno
-import grp
 import os
 import random
 from collections.abc import Iterator
@@ -324,29 +323,33 @@ def test_who_is_there_but_no_card_is_named(tmp_path: Path) -> None:
         CardClient.open(str(tmp_path / "ttyUSB0"))
 
 
-def test_no_permission_says_which_group_may(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def forbidden(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A port that may not be opened, by root either. It is ours: its mode is not whatever the machine gives."""
+
     def refused(*_: object, **__: object) -> None:
-        raise serial.SerialException(errno.EACCES, "could not open port /dev/null: [Errno 13] Permission denied")
-
-    monkeypatch.setattr(serial, "serial_for_url", refused)
-    group = grp.getgrgid(Path("/dev/null").stat().st_gid).gr_name
-    with pytest.raises(CardError, match=f"^/dev/null: cannot be opened: Permission denied; group {group} may, join it"):
-        CardClient.open("/dev/null")
-
-
-def test_no_permission_names_no_group_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise serial.SerialException(errno.EACCES, "could not open port")
+        raise serial.SerialException(errno.EACCES, "could not open port: [Errno 13] Permission denied")
 
     monkeypatch.setattr(serial, "serial_for_url", refused)
     ends = os.openpty()
-    path = Path(os.ttyname(ends[1]))
-    for mode in (0o600, 0o620):  # its group may not read it
-        path.chmod(mode)
-        with pytest.raises(CardError, match=f"^{path}: cannot be opened: Permission denied$"):
-            CardClient.open(str(path))
+    yield Path(os.ttyname(ends[1]))
     for end in ends:
         os.close(end)
+
+
+def test_no_permission_says_which_group_may(forbidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "group", lambda path: f"those of {path.name}")  # not every number has a name everywhere
+    forbidden.chmod(0o660)
+    why = f"^{forbidden}: cannot be opened: Permission denied; group those of {forbidden.name} may, join it"
+    with pytest.raises(CardError, match=why):
+        CardClient.open(str(forbidden))
+
+
+def test_no_permission_names_no_group_that_has_none(forbidden: Path) -> None:
+    for mode in (0o600, 0o620):  # its group may not read it
+        forbidden.chmod(mode)
+        with pytest.raises(CardError, match=f"^{forbidden}: cannot be opened: Permission denied$"):
+            CardClient.open(str(forbidden))
 
 
 def test_what_came_before_hello_is_for_nobody(url: str) -> None:

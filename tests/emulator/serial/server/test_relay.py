@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import serial
-from tests.command import RINGHIL, refusal
+from tests.command import refusal, started
 from tests.emulator.serial.served import ONE, Served
 
 from ringhil.emulator.serial.client import CardClient
@@ -28,8 +28,8 @@ class Recording:
     """A relay that runs; `port`: where a program finds it."""
 
     def __init__(self, url: str, file: Path, *options: str) -> None:
-        command = [*RINGHIL, "card", url, "record", str(file), *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = ("card", url, "record", file, *options)
+        self.process = started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.process.stdout is not None
         self.said = self.process.stdout.readline() or self.process.communicate()[1]
 

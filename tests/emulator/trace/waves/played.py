@@ -1,17 +1,13 @@
 """Random traffic on a link, `ring_view` beside it in a simulator, and what the view must show by the protocol alone."""
 
-import os
 import random
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pylibfst
-import pytest
-from tests.once import built_once
 
-from ringhil.emulator.build.build import cache_dir
-from ringhil.emulator.build.toolchain import find_verilator
+from ringhil.emulator.build.build import BuildRequest, build
 from ringhil.emulator.engine.library import RTL
 from ringhil.protocol import wire
 
@@ -110,6 +106,7 @@ _MAIN = """
 #include "Vview_bench.h"
 #include "verilated.h"
 #include "verilated_vcd_c.h"
+double sc_time_stamp() { return 0; }
 int main(int, char** argv) {
   VerilatedContext context;
   context.traceEverOn(true);
@@ -180,22 +177,22 @@ class VerilatorBench:
     executable: Path
 
     @classmethod
-    def once(cls, factory: pytest.TempPathFactory) -> "VerilatorBench":
-        return cls(built_once(factory, "view_bench", cls._build) / "obj" / "Vview_bench")
-
-    @staticmethod
-    def _build(folder: Path) -> None:
-        verilator = find_verilator(cache_dir() / "versions")
-        # The installed makefile leaves this compiler switch blank; -O0: compiling is all that takes time here.
-        environment = os.environ | {"VERILATOR_ROOT": str(verilator.root), "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        (folder / "main.cpp").write_text(_MAIN)
-        (folder / "view_bench.sv").write_text(_BENCH)
-        options = ["--trace-vcd", "--top-module", "view_bench", "-CFLAGS", "--std=c++20", "--timescale", "1ns/1ns"]
-        sources: list[str | Path] = ["main.cpp", *SOURCES, "view_bench.sv"]
-        command = [verilator.binary, "--cc", "--exe", *options, "-Mdir", "obj", *sources]
-        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
-        make = ["make", "-C", "obj", "-f", "Vview_bench.mk", "OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]
-        subprocess.run(make, cwd=folder, env=environment, check=True, capture_output=True)
+    def built(cls, folder: Path) -> "VerilatorBench":
+        """From the cache, where the same was built before."""
+        main, bench = folder / "main.cpp", folder / "view_bench.sv"
+        main.write_text(_MAIN)
+        bench.write_text(_BENCH)
+        request = BuildRequest(
+            top="view_bench",
+            rtl=(*SOURCES, bench),
+            cpp=(main,),
+            trace="vcd",
+            prefix="Vview_bench",
+            optimise="-O0",  # compiling is all that takes time here
+            program=True,
+            options=("--timescale", "1ns/1ns", "-Wno-fatal"),
+        )
+        return cls(build(request).path)
 
     def play(self, cycles: list[Cycle], folder: Path) -> Path:
         """The VCD of this traffic."""

@@ -151,7 +151,7 @@ def test_a_window_shows_what_the_whole_shows(
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return VerilatorBench.once(tmp_path_factory).play(traffic(3, 500), tmp_path_factory.mktemp("real"))
+    return VerilatorBench.built(tmp_path_factory.mktemp("bench")).play(traffic(3, 500), tmp_path_factory.mktemp("real"))
 
 
 def by_hand(vcd: Path) -> dict[str, list[tuple[int, str]]]:

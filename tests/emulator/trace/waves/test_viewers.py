@@ -30,7 +30,7 @@ CYCLES = 3000
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> VerilatorBench:
-    return VerilatorBench.once(tmp_path_factory)
+    return VerilatorBench.built(tmp_path_factory.mktemp("bench"))
 
 
 # ------------------------------------------------------------------------------------------------- ring_view
