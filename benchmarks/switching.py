@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, SwitchPolicyName, load
 
 ROOT = Path(__file__).resolve().parents[1]

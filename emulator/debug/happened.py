@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from ringhil.emulator.judge.contexts.turn_watch import gpus_with_contexts
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.turn_watch import gpus_with_contexts
 from ringhil.emulator.kernel.observations import FirmwareSaid, RegisterChanged
 from ringhil.emulator.scenario import EventAction
 from ringhil.emulator.scenario.file.faults import PARAMETERS, PartKind

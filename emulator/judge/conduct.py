@@ -1,33 +1,34 @@
-"""How firmware and CPU go about it: leases, claims, keepalives, rounds, units on their way. Reads the stream, and never
-acts on the run."""
+"""Checks how firmware and CPU keep to the protocol: leases, claims, keepalives, rounds, units on their way.
+
+It reads the stream, and never acts on the run.
+"""
 
 from collections.abc import Sequence
 
-from ringhil.emulator.judge.announcing import Announcing
-from ringhil.emulator.judge.beginning import Beginning
-from ringhil.emulator.judge.bounds import Bounds
-from ringhil.emulator.judge.cpu_answers import CpuAnswers
-from ringhil.emulator.judge.elected import Elections
-from ringhil.emulator.judge.exits import Exits
-from ringhil.emulator.judge.fence import Fence
+from ringhil.emulator.judge.census.exits import Exits
+from ringhil.emulator.judge.census.noise import NoisyLinks
+from ringhil.emulator.judge.census.pace import Pace
+from ringhil.emulator.judge.census.rounds import Rounds
+from ringhil.emulator.judge.census.weighing import Weighing
+from ringhil.emulator.judge.contexts.tasks_conduct import TasksConduct
+from ringhil.emulator.judge.elections.announcing import Announcing
+from ringhil.emulator.judge.elections.cpu_answers import CpuAnswers
+from ringhil.emulator.judge.elections.fence import Fence
+from ringhil.emulator.judge.elections.frame_contents import FrameContents
+from ringhil.emulator.judge.elections.grants import Grants
+from ringhil.emulator.judge.elections.hold_offs import HoldOffs
+from ringhil.emulator.judge.elections.holding import Holding
+from ringhil.emulator.judge.elections.messages import Ask, cut_short, read, seats_of
+from ringhil.emulator.judge.elections.peers import Peers
+from ringhil.emulator.judge.elections.warden_keepalives import WardenKeepalives
+from ringhil.emulator.judge.elections.winners import Elections
 from ringhil.emulator.judge.findings import FindingList, Name
-from ringhil.emulator.judge.gossip import Gossip
-from ringhil.emulator.judge.grants import Grants
-from ringhil.emulator.judge.hold_offs import HoldOffs
-from ringhil.emulator.judge.holding import Holding
-from ringhil.emulator.judge.ledger import Ledger
-from ringhil.emulator.judge.mail import Ask, cut_short, read
-from ringhil.emulator.judge.noise import NoisyLinks
-from ringhil.emulator.judge.pace import Pace
-from ringhil.emulator.judge.peers import Peers
-from ringhil.emulator.judge.rounds import Rounds
-from ringhil.emulator.judge.routes import Routes
-from ringhil.emulator.judge.seats import seats_of
-from ringhil.emulator.judge.switchover import SwitchOvers
-from ringhil.emulator.judge.tasks_conduct import TasksConduct
-from ringhil.emulator.judge.told import Told
-from ringhil.emulator.judge.watch import Watch
-from ringhil.emulator.judge.weighing import Weighing
+from ringhil.emulator.judge.recovery.bounds import Bounds
+from ringhil.emulator.judge.recovery.switchover import SwitchOvers
+from ringhil.emulator.judge.recovery.watch import Watch
+from ringhil.emulator.judge.work.beginning import Beginning
+from ringhil.emulator.judge.work.ledger import Ledger
+from ringhil.emulator.judge.work.routes import Routes
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import (
@@ -73,14 +74,14 @@ class Conduct:
         roles |= {(Role.BOUNDARY, number): role for number, role in enumerate(watch.links)}
         self.grants = Grants(list(self._seats.values()), roles)
         self.holding, self.peers, self.switchovers = Holding(), Peers(), switchovers
-        self.gossip, self.noise, self.answers = Gossip(), NoisyLinks(), CpuAnswers()
+        self.warden_keepalives, self.noise, self.answers = WardenKeepalives(), NoisyLinks(), CpuAnswers()
         self.announcing, self.exits = Announcing(self.peers), Exits(server.wiring, server.engine.peek)
         self.hold_offs = HoldOffs(self.peers)
         self.fence = Fence(server.wiring, self._seats, server.engine.peek, server.kernel.remind)
         self.rounds = Rounds(never=settings.records == "never")
         self.elections = Elections(watch)
         self.weighing = Weighing(server.wiring, [card.truth for card in watch.cards], bounds)
-        self.told = Told(server.wiring, self._seats, self._firmware_latency)
+        self.frame_contents = FrameContents(server.wiring, self._seats, self._firmware_latency)
         self.pace = Pace([card.name for card in server.wiring.cards], server.cpu.cards, bounds)
         work = server.cpu.workload
         wake = server.scenario.server.longest_wake
@@ -136,13 +137,13 @@ class Conduct:
             self.weighing.counted(o.cell, what, now)
             return
         if isinstance(what, Rejected):
-            self.told.rejects(o.cell)
+            self.frame_contents.rejects(o.cell)
             self.rounds.rejected(o.cell, Name(str(self._wiring.gpu_of(o.cell))), what, now)
             if what.reason.ends_round:
                 self.pace.failed(*self._wiring.place(o.cell), now)
             return
         if isinstance(what, Suspected):
-            self.told.suspects(o.cell, what.gpus)
+            self.frame_contents.suspects(o.cell, what.gpus)
             return
         if not isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
             return
@@ -152,7 +153,7 @@ class Conduct:
         if isinstance(what, Elected):
             self.holding.elected(o.cell, seat, what.epoch, now)
             self.hold_offs.elected(o.cell, seat, now)
-            self.told.holds(o.cell, what.role, what.epoch, now)
+            self.frame_contents.holds(o.cell, what.role, what.epoch, now)
             self.fence.holds(o.cell, what.role, now)
             self.elections.elected(seat.role, seat.number, gpu, now)
             if what.role is Role.ENTRY:
@@ -162,18 +163,18 @@ class Conduct:
         elif isinstance(what, Deposed):
             self.holding.deposed(o.cell, seat, what, now)
             self.hold_offs.deposed(o.cell, seat, what.why, now)
-            self.told.holds_no_more(o.cell, what.role, now)
+            self.frame_contents.holds_no_more(o.cell, what.role, now)
             self.fence.holds_no_more(o.cell, what.role, now)
             if what.role is Role.ENTRY:
                 self.pace.over(card, gpu, now)
                 self._counts_no_more(o.cell)
         elif isinstance(what, Granted):
             self.grants.granted(seat, what, now, self.peers.granting(o.cell, seat, now))
-            self.told.holds(o.cell, what.role, what.epoch, now)
+            self.frame_contents.holds(o.cell, what.role, what.epoch, now)
             self.fence.holds(o.cell, what.role, now)
         elif isinstance(what, Lapsed):
             self.grants.lapsed(seat, what, now)
-            self.told.holds_no_more(o.cell, what.role, now)
+            self.frame_contents.holds_no_more(o.cell, what.role, now)
             self.fence.holds_no_more(o.cell, what.role, now)
         elif isinstance(what, PeerUp):
             self.peers.up(o.cell, seat, what.gpu, now)
@@ -181,7 +182,7 @@ class Conduct:
             self.peers.down(o.cell, seat, what.gpu, now)
 
     def _from_firmware(self, o: FromFirmware) -> None:
-        self.told.writes(o.cell, o.port, o.frame, o.cycle)
+        self.frame_contents.writes(o.cell, o.port, o.frame, o.cycle)
         self._runs(o.cell, o.cycle)
         if o.frame[0] == Report.KIND:
             card, gpu = self._wiring.place(o.cell)
@@ -236,7 +237,7 @@ class Conduct:
             return
         self.peers.writes(cell, seat, frame, now)
         if seat.grants:
-            self.gossip.sent(cell, seat, now)
+            self.warden_keepalives.sent(cell, seat, now)
         elif seat.role is Role.BOUNDARY:
             self.announcing.sent(cell, frame, now)
 
@@ -251,7 +252,7 @@ class Conduct:
                 self.noise.heard(o.cell, o.frame)
         if o.bad or o.frame[0] not in _ELECTIONS:
             return
-        self.told.reads(o.cell, o.port, o.frame, o.cycle)
+        self.frame_contents.reads(o.cell, o.port, o.frame, o.cycle)
         at = o.cycle + self._firmware_latency
         if o.port not in _UPLINKS:
             role = _ROLES.get(o.frame[_ROLE]) if o.frame[0] == Keepalive.KIND and not cut_short(o.frame) else None
@@ -271,10 +272,10 @@ class Conduct:
 
     def _stopped(self, o: FirmwareStopped) -> None:
         self._down.add(o.cell)
-        self.told.stopped(o.cell)
+        self.frame_contents.stopped(o.cell)
         self.fence.stopped(o.cell)
         self.peers.stopped(o.cell)
-        self.gossip.stopped(o.cell)
+        self.warden_keepalives.stopped(o.cell)
         self.announcing.stopped(o.cell)
         self._counts_no_more(o.cell)
         for role in Role:
@@ -375,13 +376,13 @@ class Conduct:
     @property
     def mistold(self) -> FindingList:
         """Messages that don't say what they must."""
-        parts = (self.told, self.routes, self.answers, self.rounds, self.exits)
+        parts = (self.frame_contents, self.routes, self.answers, self.rounds, self.exits)
         return FindingList.in_time(*(part.wrong for part in parts), self.peers.mistold)
 
     @property
     def uneven(self) -> FindingList:
         """What came too soon or too late."""
-        groups = (self.holding.uneven, self.gossip.uneven, self.peers.late)
+        groups = (self.holding.uneven, self.warden_keepalives.uneven, self.peers.late)
         return FindingList.in_time(*groups, self.pace.wrong, self.beginning.wrong, self._lingered)
 
     def finish(self, horizon: int | None) -> None:
@@ -395,8 +396,8 @@ class Conduct:
         self.holding.finish(self._seats, now)
         self.peers.finish(now)
         self.pace.finish(now)
-        self.told.finish(now)
-        self.gossip.finish(now)
+        self.frame_contents.finish(now)
+        self.warden_keepalives.finish(now)
         self.exits.finish(now)
         self.fence.finish(now)
         self.tasks.finish(now, whole=horizon is not None)

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ringhil.emulator.host.contexts.command import ContextRef
+from ringhil.emulator.host.contexts.command import ContextRef, Gpu
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.host.tasks.training import TaskReport
-from ringhil.emulator.judge.acceptance import Acceptance
-from ringhil.emulator.judge.commands_seen import TWINS, Gpu
+from ringhil.emulator.judge.census.names import Names
+from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
+from ringhil.emulator.judge.contexts.commands_seen import TWINS
+from ringhil.emulator.judge.contexts.tasks_conduct import TasksConduct
 from ringhil.emulator.judge.findings import Name, Statement, Value, say
-from ringhil.emulator.judge.names import Names
-from ringhil.emulator.judge.orphans import Orphans
-from ringhil.emulator.judge.tasks_conduct import TasksConduct
-from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.judge.recovery.watch import Watch
+from ringhil.emulator.judge.work.acceptance import Acceptance
 from ringhil.emulator.server.wiring import Wiring
 
 

@@ -7,10 +7,10 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.findings import Finding, FindingKind, say
-from ringhil.emulator.judge.ledger import Ledger
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
-from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
+from ringhil.emulator.judge.work.ledger import Ledger
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import Check, Expectation, GpuRef, LinkRef, When
 

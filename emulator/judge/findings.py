@@ -78,7 +78,7 @@ class Statement(str):
 
     @property
     def source(self) -> str:
-        """The line of the judge that says it: "judge/grants.py:95"."""
+        """The line of the judge that says it: "judge/elections/grants.py:95"."""
         path = Path(self.line[0])
         return f"{path.relative_to(_ROOM) if path.is_relative_to(_ROOM) else path}:{self.line[1]}"
 

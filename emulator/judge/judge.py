@@ -2,22 +2,21 @@
 
 from dataclasses import replace
 
-from ringhil.emulator.judge.acceptance import Acceptance
-from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.census.names import Names
+from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
+from ringhil.emulator.judge.contexts.turn_log import MemoryWatch
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.expectations import Expectations
-from ringhil.emulator.judge.horizon import horizon
-from ringhil.emulator.judge.memory_watch import MemoryWatch
-from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, OK
-from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import Outcome
-from ringhil.emulator.judge.planned import misplanned
+from ringhil.emulator.judge.recovery.bounds import bounds_of, horizon
+from ringhil.emulator.judge.recovery.switchover import SwitchOvers
+from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.emulator.judge.results import Results
-from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
-from ringhil.emulator.judge.switchover import SwitchOvers
-from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.judge.switching.outcome import SwitchingEvidence, SwitchingOutcome, switching_outcome
+from ringhil.emulator.judge.switching.planned import misplanned
+from ringhil.emulator.judge.work.acceptance import Acceptance
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
 from ringhil.emulator.scenario import PartKind
 from ringhil.emulator.server import LiveServer
@@ -183,8 +182,8 @@ class Judge:
             switching.broken if switching else (),
         )
         found = self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
-        not_judged = (*found.not_judged, *self.expectations.untold())
-        return replace(found, switching=switching, not_judged=not_judged)
+        unjudged = (*found.unjudged, *self.expectations.untold())
+        return replace(found, switching=switching, unjudged=unjudged)
 
     def _switching(self) -> SwitchingOutcome | None:
         switching, service = self._server.scenario.switching, self._server.switching

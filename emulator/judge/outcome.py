@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ringhil.emulator.judge.applications import ApplicationOutcome
+from ringhil.emulator.judge.contexts.applications import ApplicationOutcome, PowerOutcome
 from ringhil.emulator.judge.findings import Finding, Name, say
-from ringhil.emulator.judge.power import PowerOutcome
-from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.scenario import EventAction
 
 
@@ -126,7 +125,7 @@ class Outcome:
     recoveries: tuple[Recovery, ...]
     expect: tuple[Expected, ...]
     violations: tuple[Finding, ...]
-    not_judged: tuple[Finding, ...] = ()  # of the end of the run, and why
+    unjudged: tuple[Finding, ...] = ()  # of the end of the run, and why
     engine: dict[str, Any] = field(default_factory=dict)
     applications: dict[str, ApplicationOutcome] = field(default_factory=dict)
     switching: SwitchingOutcome | None = None
@@ -144,6 +143,11 @@ class Outcome:
         return tuple(found)
 
     @property
+    def not_judged(self) -> tuple[str, ...]:
+        """What can't be told, and why."""
+        return tuple(map(str, self.unjudged))
+
+    @property
     def verdict(self) -> VerdictWord:
         """PASS or FAIL."""
         return VerdictWord.FAIL if self.failures else VerdictWord.PASS
@@ -157,7 +161,7 @@ class Outcome:
             "verdict": self.verdict,
             "failures": list(self.failures),
             "violations": [violation.to_json() for violation in self.violations],
-            "not_judged": [str(each) for each in self.not_judged],
+            "not_judged": list(self.not_judged),
             "cards": {name: _card_json(card) for name, card in self.cards.items()},
             "links": [_link_json(link) for link in self.links],
             "work": self.work,

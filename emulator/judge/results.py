@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.applications import Applications
-from ringhil.emulator.judge.applications import application_outcomes
+from ringhil.emulator.judge.census.orphans import Orphans
+from ringhil.emulator.judge.contexts.applications import application_outcomes, power_outcomes
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.findings import Finding, FindingKind, Name, say
 from ringhil.emulator.judge.invariants import violations
-from ringhil.emulator.judge.orphans import Orphans
 from ringhil.emulator.judge.outcome import CardOutcome, Expected, LinkOutcome, Outcome
-from ringhil.emulator.judge.power import power_outcomes
-from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario
 from ringhil.emulator.server.wiring import Wiring
@@ -141,7 +140,7 @@ class Results:
             recoveries=tuple(sorted(watch.recoveries(now), key=lambda r: (r.at, r.where))),
             expect=expected,
             violations=tuple(violations(evidence, scenario.invariants)),
-            not_judged=(
+            unjudged=(
                 *watch.not_judged(now),
                 *(
                     Finding(text, promise=promise, kind=FindingKind.NOT_JUDGED)

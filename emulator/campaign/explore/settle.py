@@ -11,7 +11,7 @@ from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.work.workload import DataError
-from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.recovery.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice

@@ -80,7 +80,7 @@ def _cut_short(violation: Finding, scenario: Scenario, server: Run, outcome: Out
         return ""
     config, last = server.cpu.config, server.judge.acceptance.booked_at
     working = server.kernel.now - last <= 4 * (config.silence + config.patience)
-    early = any(each.kind is FindingKind.TOO_EARLY for each in outcome.not_judged)
+    early = any(each.kind is FindingKind.TOO_EARLY for each in outcome.unjudged)
     return CUT_SHORT if early or (working and not server.cpu.finished) else ""
 
 

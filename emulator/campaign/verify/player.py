@@ -88,7 +88,7 @@ class Player:
             seconds=round(time.perf_counter() - began, 6),
             failures=found,
             replay=self.replay.command(self.files[file], name),
-            not_judged=outcome.not_judged,
+            unjudged=outcome.unjudged,
         )
         if found and self.evidence is not None:
             verdict = self.evidence.draft(verdict, scenario, self.library, swept=variants > 1)

@@ -57,7 +57,7 @@ class VerifyReport:
         """What no variant of a file could tell of its `expect`, in the order of the files."""
         found: dict[Path, dict[str, None]] = {}
         for verdict in self.results:
-            mine = dict.fromkeys(str(each) for each in verdict.not_judged if each.promise == EXPECT)
+            mine = dict.fromkeys(str(each) for each in verdict.unjudged if each.promise == EXPECT)
             before = found.get(verdict.file, mine)
             found[verdict.file] = {text: None for text in before if text in mine}
         return [(file, text) for file, texts in found.items() for text in texts]

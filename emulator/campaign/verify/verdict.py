@@ -35,7 +35,7 @@ class Failure:
 class Verdict:
     """The verdict of variant `number` of `file`; `variant` is "" for a file without a sweep, else "gpu=a.3,at=2000".
 
-    `state`: PASS, FAIL, or ERROR: it could not be played. `not_judged`: what the run couldn't tell, and why.
+    `state`: PASS, FAIL, or ERROR: it could not be played. `unjudged`: what the run couldn't tell, and why.
     `line`: where the scenario's failing part stands, else its beginning. `seconds` are of the wall clock: the only part
     that differs from run to run. `left`: folder with what is needed to play it again.
     """
@@ -53,7 +53,7 @@ class Verdict:
     replay: str
     left: Path | None = None
     note: str = ""  # what went wrong while leaving it
-    not_judged: tuple[Finding, ...] = ()
+    unjudged: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> str:
@@ -78,7 +78,7 @@ class Verdict:
             "cycles": self.cycles,
             "seconds": self.seconds,
             "failures": [failure.to_json() for failure in self.failures],
-            "not_judged": [str(each) for each in self.not_judged],
+            "not_judged": [str(each) for each in self.unjudged],
             "replay": self.replay,
             "left": None if self.left is None else self.left.as_posix(),
         }

@@ -17,11 +17,10 @@ from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.share_page import SharedGpu, page
 from ringhil.emulator.front.cli.task_tables import application_rows, applications_failed, show_applications
 from ringhil.emulator.front.cli.written import must_be_writable, write_page
-from ringhil.emulator.judge.memory_watch import MemoryWatch
+from ringhil.emulator.judge.contexts.turn_log import MemoryWatch, TurnLog
+from ringhil.emulator.judge.contexts.turn_watch import gpus_with_contexts
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.turn_log import TurnLog
-from ringhil.emulator.judge.turn_watch import gpus_with_contexts
 from ringhil.emulator.scenario import Scenario, ScenarioError, load
 
 _KIB = 1 << 10
@@ -72,7 +71,7 @@ def _document(outcome: Outcome) -> dict[str, Any]:
         "cycles": outcome.cycles,
         "verdict": outcome.verdict,
         "failures": list(outcome.failures),
-        "not_judged": [str(each) for each in outcome.not_judged],
+        "not_judged": list(outcome.not_judged),
         "applications": outcome.applications_json(),
     }
 
@@ -104,7 +103,7 @@ class _Seen:
             for number, gpu in enumerate(self._gpus)
         ]
         what = f"Seed {outcome.seed}, {outcome.cycles:,} cycles. Verdict: {outcome.verdict}."
-        said = [*applications_failed(outcome.applications), *findings(outcome.failures, map(str, outcome.not_judged))]
+        said = [*applications_failed(outcome.applications), *findings(outcome.failures, outcome.not_judged)]
         return page(outcome.name, what, application_rows(outcome.applications), said, shown)
 
 
@@ -112,4 +111,4 @@ def show(outcome: Outcome, console: Console) -> None:
     """A line for each application, and the verdict."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
     show_applications(outcome.applications, console)
-    show_verdict(outcome.verdict, outcome.failures, map(str, outcome.not_judged), console)
+    show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)

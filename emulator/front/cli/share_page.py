@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringhil.emulator.front.cli.task_tables import APPLICATION_COLUMNS
-from ringhil.emulator.judge.turn_log import ShownTurn
+from ringhil.emulator.judge.contexts.turn_log import ShownTurn
 from ringhil.emulator.pages import render
 from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
 

@@ -21,7 +21,7 @@ from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
 from ringhil.emulator.scenario.networks.from_onnx import onnx_layers
 from ringhil.emulator.scenario.networks.table import table_text
@@ -136,7 +136,7 @@ def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyN
 
 def _not_judged(outcomes: dict[str, Outcome]) -> list[str]:
     """What is expected of one policy the others can't tell: that is said where none could."""
-    found = {policy: outcome.not_judged for policy, outcome in outcomes.items()}
+    found = {policy: outcome.unjudged for policy, outcome in outcomes.items()}
     by_policy = [f"{policy}: {each}" for policy, told in found.items() for each in told if each.promise != EXPECT]
     first = next(iter(found.values()))
     by_none = [each for each in first if each.promise == EXPECT and all(each in told for told in found.values())]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ringhil.emulator.front.cli.task_tables import POLICY_COLUMNS, policy_rows
-from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.pages import render
 from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
 

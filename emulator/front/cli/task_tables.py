@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from rich.console import Console
 from rich.markup import escape
 
-from ringhil.emulator.judge.applications import ApplicationOutcome
-from ringhil.emulator.judge.switching import SwitchingOutcome
+from ringhil.emulator.judge.contexts.applications import ApplicationOutcome
+from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.pages.tables import print_table, table
 
 _GIB, _MIB = 1 << 30, 1 << 20

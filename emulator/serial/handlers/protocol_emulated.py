@@ -20,7 +20,7 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.work.workload import DataError
-from ringhil.emulator.judge.bounds import Bounds
+from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import ScenarioError, load
 from ringhil.emulator.serial.handlers import path_in

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from ringhil.emulator.judge.attempts import Attempts
-from ringhil.emulator.judge.commands_seen import SeenCommand
-from ringhil.emulator.judge.no_entry import NoEntry
+from ringhil.emulator.judge.contexts.absent_gpus import NoEntry
+from ringhil.emulator.judge.contexts.attempts import Attempts
+from ringhil.emulator.judge.contexts.commands_seen import SeenCommand
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ringhil.emulator.judge.away import Away
+from ringhil.emulator.judge.contexts.absent_gpus import Away
 
 GPU, OTHER, FAR = (1, 2), (1, 0), (0, 2)
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.judge.bounds import bounds_of
+from ringhil.emulator.judge.recovery.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import EventAction, loads
 from ringhil.firmware import timing

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.judge.commands_seen import SeenCommand, seen_command
+from ringhil.emulator.judge.contexts.commands_seen import SeenCommand, seen_command
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import FIRST_COMMAND, Compute

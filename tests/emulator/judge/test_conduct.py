@@ -1,4 +1,4 @@
-"""How firmware and CPU go about it is judged: each mistake is named, by the invariant that it breaks."""
+"""How firmware and CPU keep to the protocol is judged: each mistake is named, by the invariant that it breaks."""
 
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.cpu import Cpu
-from ringhil.emulator.judge.bounds import bounds_of
-from ringhil.emulator.judge.grants import Grants
-from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.judge.elections.grants import Grants
+from ringhil.emulator.judge.elections.messages import Seat, seats_of
+from ringhil.emulator.judge.elections.roles import RoleWatch
+from ringhil.emulator.judge.recovery.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.seats import Seat, seats_of
 from ringhil.emulator.scenario import dumps, load_variants, loads
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.member import Member

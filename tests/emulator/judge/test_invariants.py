@@ -1,6 +1,6 @@
 """Each invariant is broken by a design or firmware with one mistake, and by nothing else; and can be left out.
 
-What judges how they go about it (test_conduct.py) may see the same mistake.
+What judges how they keep to the protocol (test_conduct.py) may see the same mistake.
 """
 
 import shutil
@@ -309,7 +309,7 @@ def test_each_invariant_of_a_file_has_its_class() -> None:
 def test_the_looks_at_the_wires_change_nothing(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = loads(DEAD)
     with_looks = play(scenario, library).to_json()
-    monkeypatch.setattr("ringhil.emulator.judge.orphans.Orphans.look", lambda self: None)
+    monkeypatch.setattr("ringhil.emulator.judge.census.orphans.Orphans.look", lambda self: None)
     without = play(scenario, library).to_json()
     for document in (with_looks, without):
         del document["engine"]["seconds"], document["engine"]["cycles_per_second"]

@@ -9,8 +9,8 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.contexts.command import Command, Reply, unit_of
 from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.judge.commands_seen import TWINS, seen_command
-from ringhil.emulator.judge.isolation import Isolation
+from ringhil.emulator.judge.contexts.commands_seen import TWINS, seen_command
+from ringhil.emulator.judge.contexts.isolation import Isolation
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.frames import Acknowledgement, Result
@@ -23,7 +23,7 @@ OF_CONTEXT, RUN_TIME, OF_GPU = 0, 1, 4  # what is asked for
 ROUTE = segments.Route(0, 0, 0, GPU, False, 9, 1)
 
 
-class Told:
+class FrameContents:
     """Commands to two contexts of one GPU, and what it is made to answer."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Told:
 
 
 def test_right_answers_are_right() -> None:
-    told = Told()
+    told = FrameContents()
     told.ask(1, Compute.ALLOCATE, 60, (60, 60))
     told.ask(1, Compute.ALLOCATE, 1, (60, 60), ResultStatus.OVER_LIMIT)
     told.ask(2, Compute.ALLOCATE, 41, (0, 60), ResultStatus.NO_MEMORY)
@@ -118,7 +118,7 @@ def test_right_answers_are_right() -> None:
     ],
 )
 def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> None:
-    told = Told()
+    told = FrameContents()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     told.ask(*asked)  # type: ignore[arg-type]
     (text, *_) = told.found
@@ -127,7 +127,7 @@ def test_each_wrong_answer_is_told(asked: tuple[object, ...], words: str) -> Non
 
 
 def test_what_a_gpu_holds_in_all_is_known_while_nothing_changes_it() -> None:
-    told = Told()
+    told = FrameContents()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     told.ask(2, Compute.ALLOCATE, 9, (9, 60))
     told.ask(2, Compute.QUERY, OF_GPU, (59, MEMORY), now=6)  # that may have been before the answers
@@ -149,7 +149,7 @@ def test_what_a_gpu_holds_in_all_is_known_while_nothing_changes_it() -> None:
     ],
 )
 def test_what_a_gpu_holds_in_all_is_not_known_before_what_changes_it_is_answered(compute: Compute, known: bool) -> None:
-    told = Told()
+    told = FrameContents()
 
     def judged() -> bool:
         told.judge.memory.clear()
@@ -166,7 +166,7 @@ def test_what_a_gpu_holds_in_all_is_not_known_before_what_changes_it_is_answered
 
 @pytest.mark.parametrize("way", ["gone", "lost", "twins", "no_context"])
 def test_what_a_gpu_holds_when_something_has_happened(way: str) -> None:
-    told = Told()
+    told = FrameContents()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     if way in ("gone", "no_context"):
         told.send(50, Compute.ALLOCATE, 8, context=2)
@@ -189,7 +189,7 @@ def test_what_a_gpu_holds_when_something_has_happened(way: str) -> None:
 
 def test_memory_that_another_one_has_just_asked_for_may_be_gone() -> None:
     """Nothing has been heard of that yet; when it was refused, too, it wasn't."""
-    told = Told()
+    told = FrameContents()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     body = Command(Compute.ALLOCATE, KEY, 9).payload()
     unit = unit_of(100)
@@ -208,7 +208,7 @@ def test_memory_that_another_one_has_just_asked_for_may_be_gone() -> None:
 
 def test_each_gpu_has_numbers_of_its_own() -> None:
     """Two drivers may give the same number to commands to different GPUs."""
-    told = Told()
+    told = FrameContents()
     body, route = Command(Compute.ALLOCATE, 1, 9).payload(), replace(ROUTE, gpu=GPU + 1)
     command = seen_command(segments.segments(unit_of(2), 1, body, route, Compute.ALLOCATE, 1)[0])
     assert command is not None
@@ -218,7 +218,7 @@ def test_each_gpu_has_numbers_of_its_own() -> None:
 
 
 def test_a_gpu_that_has_left_the_ring_has_no_contexts() -> None:
-    told = Told()
+    told = FrameContents()
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     told.judge.gone((0, GPU), 0)
     told.ask(1, Compute.FREE, 20, (0, 60))  # was said before
@@ -234,7 +234,7 @@ def test_a_gpu_that_has_left_the_ring_has_no_contexts() -> None:
 @pytest.mark.parametrize(("compute", "told"), [(Compute.ALLOCATE, 1), (Compute.QUERY, 1), (Compute.DESTROY, 0)])
 def test_a_context_that_outlives_that_is_told(compute: Compute, told: int) -> None:
     """What is left is destroyed, and may have been created since. Of what was asked before nobody knows when it was."""
-    judged = Told()
+    judged = FrameContents()
     judged.judge.gone((0, GPU), 5)
     judged.ask(1, compute, 0, (0, 60))
     assert judged.found == []
@@ -251,7 +251,7 @@ def test_a_context_that_outlives_that_is_told(compute: Compute, told: int) -> No
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_who_worked_for_whom_is_not_known_where_two_answer_by_one_number(slow: bool) -> None:
-    told = Told()
+    told = FrameContents()
     told.judge.slowed((0, GPU), 0, slow=slow)
     told.judge.doubt((0, GPU))
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=500, now=9)
@@ -261,7 +261,7 @@ def test_who_worked_for_whom_is_not_known_where_two_answer_by_one_number(slow: b
 
 @pytest.mark.parametrize("how", ["gone", "refused", "asked again", "next refused", "destroyed", "lost"])
 def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
-    told = Told()
+    told = FrameContents()
     body = Command(Compute.ALLOCATE, KEY, 50).payload()
     unit = unit_of(100)
     command = seen_command(segments.segments(unit, 1, body, ROUTE, Compute.ALLOCATE, 1)[0])
@@ -284,7 +284,7 @@ def test_pages_that_nobody_gets_any_more_are_free(how: str) -> None:
 
 def test_of_contexts_whose_gpu_answers_by_two_numbers_nothing_is_known() -> None:
     """That is said: of each once, and of a refusal that may be wrong. Of others, and of new ones, all is."""
-    told = Told()
+    told = FrameContents()
     what = f"context 1 of GPU {GPU}, card 0"
     told.ask(1, Compute.ALLOCATE, 51, (51, 60))
     told.judge.doubt((0, GPU))
@@ -303,7 +303,7 @@ def test_of_contexts_whose_gpu_answers_by_two_numbers_nothing_is_known() -> None
 @pytest.mark.parametrize("known", [False, True])
 def test_when_it_has_left_the_ring_all_is_known_again(known: bool) -> None:
     """Unless it goes on to answer by two numbers."""
-    told = Told()
+    told = FrameContents()
     told.judge.doubt((0, GPU))
     told.judge.gone((0, GPU), 0, known=known)
     told.ask(1, Compute.CREATE, 60, (0, 60))
@@ -318,7 +318,7 @@ def test_of_a_gpu_that_was_lost_the_last_answer_says_what_it_likes(
     card: int, members: tuple[int, ...], known: bool
 ) -> None:
     """It may have carried out what was asked last; that nobody has heard. Of a new context all is known."""
-    told = Told()
+    told = FrameContents()
     told.judge.counted(SimpleNamespace(number=card, members=members))  # type: ignore[arg-type]
     told.ask(1, Compute.DESTROY, 0, (0, 30))
     assert told.found == [f"context 1 of GPU {GPU}, card 0 says that it holds 0 of 30 pages; it is 0 of 60"] * known
@@ -330,7 +330,7 @@ def test_of_a_gpu_that_was_lost_the_last_answer_says_what_it_likes(
 
 def test_a_slow_gpu_takes_four_times_as_many_cycles() -> None:
     """One that becomes slow, or is well again, in the course of a launch takes any number in between."""
-    told = Told()
+    told = FrameContents()
     told.judge.slowed((0, GPU), -1, slow=True)
     told.ask(1, Compute.CREATE, 5, (0, 5))
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=2000)
@@ -338,7 +338,7 @@ def test_a_slow_gpu_takes_four_times_as_many_cycles() -> None:
     assert told.found == []
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=500)
     assert told.found == [f"a launch of context 1 of GPU {GPU}, card 0 ended after 500 of 2000 cycles"]
-    told = Told()
+    told = FrameContents()
     told.judge.slowed((0, GPU), 0, slow=True)
     told.ask(1, Compute.LAUNCH, 500, (0, 0), cycles=1200)
     assert told.found == []

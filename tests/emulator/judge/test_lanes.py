@@ -5,8 +5,8 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.judge.routes import Routes
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.judge.work.routes import Routes
 from ringhil.emulator.scenario import PartKind, loads
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement

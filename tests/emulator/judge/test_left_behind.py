@@ -6,8 +6,8 @@ import pytest
 
 from ringhil.emulator.host.contexts.command import Command, unit_of
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.judge.commands_seen import TWINS, SeenCommand, seen_command
-from ringhil.emulator.judge.left_behind import LeftBehind
+from ringhil.emulator.judge.contexts.commands_seen import TWINS, SeenCommand, seen_command
+from ringhil.emulator.judge.contexts.left_behind import LeftBehind
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringhil.emulator.judge.no_entry import NoEntry
+from ringhil.emulator.judge.contexts.absent_gpus import NoEntry
 
 LONG = 700  # a hundred times the patience
 

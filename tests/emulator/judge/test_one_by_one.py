@@ -8,8 +8,8 @@ from ringhil.emulator.host.contexts import driver
 from ringhil.emulator.host.contexts.command import Command, Reply, unit_of
 from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.judge.commands_seen import SeenCommand, seen_command
-from ringhil.emulator.judge.one_by_one import OneByOne
+from ringhil.emulator.judge.contexts.commands_seen import SeenCommand, seen_command
+from ringhil.emulator.judge.contexts.one_by_one import OneByOne
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 

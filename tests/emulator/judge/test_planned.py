@@ -6,7 +6,7 @@ import pytest
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.host.switching.plan import PlannedTask, SwitchPlan
-from ringhil.emulator.judge.planned import misplanned
+from ringhil.emulator.judge.switching.planned import misplanned
 from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server import server as servers

@@ -11,9 +11,9 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.work import handing_out, segments
 from ringhil.emulator.host.work.handing_out import HandingOut
-from ringhil.emulator.judge.bounds import bounds_of
-from ringhil.emulator.judge.seats import Seat, seats_of
-from ringhil.emulator.judge.told import Told, _candidacy, _Life
+from ringhil.emulator.judge.elections.frame_contents import FrameContents, _candidacy, _Life
+from ringhil.emulator.judge.elections.messages import Seat, seats_of
+from ringhil.emulator.judge.recovery.bounds import bounds_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.actions import Action
@@ -233,7 +233,7 @@ def test_an_epoch_must_be_told_of_from_the_cycle_after_it_was_read() -> None:
     for now, epoch, found in ((110, 0, 0), (111, 0, 1), (111, 5, 0), (500, 4, 1)):
         wiring = Wiring(SCENARIO.server)
         seats = seats_of(wiring, bounds_of(SCENARIO.server))
-        told, cell = Told(wiring, seats, firmware_latency=10), wiring.cell(0, 2)
+        told, cell = FrameContents(wiring, seats, firmware_latency=10), wiring.cell(0, 2)
         told.reads(cell, Port.CW.code, said(seats[wiring.cell(0, 3), Role.BOUNDARY], to=2, epoch=5), 100)
         told.writes(cell, Port.CW.code, said(seats[cell, Role.BOUNDARY], to=3, epoch=epoch), now)
         assert len(told.wrong) == found, told.wrong

@@ -1,6 +1,6 @@
 """Two holders of one role at a time, an epoch twice, an epoch that falls: each is seen, and nothing else is."""
 
-from ringhil.emulator.judge.roles import RoleWatch
+from ringhil.emulator.judge.elections.roles import RoleWatch
 
 
 def watch(*held: tuple[int, int]) -> RoleWatch:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import RTL, Library, cells_library
-from ringhil.emulator.judge.commands_seen import SeenCommand
+from ringhil.emulator.judge.contexts.commands_seen import SeenCommand
+from ringhil.emulator.judge.contexts.slices import Slices
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.slices import Slices
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, ResultStatus

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ringhil.emulator.judge.commands_seen import SeenCommand
-from ringhil.emulator.judge.switch_counts import SwitchCounts
+from ringhil.emulator.judge.contexts.commands_seen import SeenCommand
+from ringhil.emulator.judge.contexts.slices import SwitchCounts
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
 

@@ -7,7 +7,7 @@ import pytest
 
 from ringhil.emulator.host.switching.plan import PlannedTask, Subtask, SwitchPlan, WantedTask
 from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, Service, SwitchPhase
-from ringhil.emulator.judge.switching import SwitchingEvidence, SwitchingOutcome, switching_outcome
+from ringhil.emulator.judge.switching.outcome import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.scenario import SwitchPolicyName, loads
 
 TEXT = """

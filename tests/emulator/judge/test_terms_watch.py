@@ -13,7 +13,7 @@ from ringhil.emulator.host.groups import group as division
 from ringhil.emulator.host.groups.governor import Context, Governor
 from ringhil.emulator.host.groups.group import MemoryClaim, ProcessGroup, divided
 from ringhil.emulator.host.tasks.applications import Applications
-from ringhil.emulator.judge.fair_shares import Sharer, fair_shares
+from ringhil.emulator.judge.contexts.terms_watch import Sharer, fair_shares
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads

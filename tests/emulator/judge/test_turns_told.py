@@ -14,7 +14,7 @@ from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, Swi
 from ringhil.emulator.host.switching.service import SwitchService
 from ringhil.emulator.host.switching.strands import Strand
 from ringhil.emulator.host.tasks.process import Busy
-from ringhil.emulator.judge.turns_told import mistold
+from ringhil.emulator.judge.switching.turns_told import mistold
 from ringhil.emulator.scenario import loads
 
 from .playing import play

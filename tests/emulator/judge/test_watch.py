@@ -8,16 +8,16 @@ import pytest
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.applications import Applications
-from ringhil.emulator.judge.acceptance import Acceptance
-from ringhil.emulator.judge.bounds import Bounds, bounds_of
+from ringhil.emulator.judge.census.names import Names
+from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.invariants import violations
-from ringhil.emulator.judge.names import Names
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT
-from ringhil.emulator.judge.orphans import Orphans
-from ringhil.emulator.judge.truth import CardTruth
-from ringhil.emulator.judge.watch import Watch
+from ringhil.emulator.judge.recovery.bounds import Bounds, bounds_of
+from ringhil.emulator.judge.recovery.truth import CardTruth
+from ringhil.emulator.judge.recovery.watch import Watch
+from ringhil.emulator.judge.work.acceptance import Acceptance
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, Trait, having, loads
 from ringhil.emulator.server.times import Times
 from ringhil.emulator.server.wiring import Wiring

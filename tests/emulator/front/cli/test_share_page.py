@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ringhil.emulator.front.cli.share_page import SharedGpu, page
-from ringhil.emulator.judge.turn_log import ShownTurn
+from ringhil.emulator.judge.contexts.turn_log import ShownTurn
 
 from .charts import bars, charts, lanes, place, points, under
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ringhil.emulator.front.cli.switch_page import COLOURS, page
 from ringhil.emulator.front.cli.task_tables import show_requests
-from ringhil.emulator.judge.switching import PhaseOutcome, RequestOutcome, SwitchingOutcome, SwitchOutcome
+from ringhil.emulator.judge.switching.outcome import PhaseOutcome, RequestOutcome, SwitchingOutcome, SwitchOutcome
 
 from .charts import bars, charts, lanes, place, points
 

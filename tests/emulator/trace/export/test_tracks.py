@@ -16,9 +16,8 @@ from tests.command import ringhil
 from tests.emulator.debug.test_questions import recorded
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.judge.memory_watch import MemoryWatch
+from ringhil.emulator.judge.contexts.turn_log import MemoryWatch, ShownTurn, TurnLog
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.judge.turn_log import ShownTurn, TurnLog
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.export import write_tracks
 from ringhil.emulator.trace.export.capture import end_of

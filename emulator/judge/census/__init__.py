@@ -1,0 +1,1 @@
+"""The rounds of a census, and who is named by it."""

@@ -1,0 +1,1 @@
+"""Tasks, their contexts, memory and turns on GPUs."""

@@ -1,0 +1,1 @@
+"""Roles, leases, keepalives, and what firmware and CPU write in them."""

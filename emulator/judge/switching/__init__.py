@@ -1,0 +1,1 @@
+"""Tasks that follow one another on a GPU."""
