@@ -9,10 +9,9 @@ from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.faults import FaultTarget
 from ringhil.emulator.scenario.model_types import MAX_REGISTER
-from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
 
-from . import kit, labels, rooms
+from . import labels, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -69,8 +68,8 @@ def _line_faults() -> list[str]:
 
 
 def _reactions() -> list[str]:
-    lines = ["| fault | what happens | what the hardware or firmware does | what is seen |", "|---|---|---|---|"]
-    return lines + [f"| `{name}` | {f.effect} | {f.reaction} | {f.seen} |" for name, f in FAULTS.items()]
+    lines = ["| fault | what the hardware or firmware does |", "|---|---|"]
+    return lines + [f"| `{name}` | {fault.reaction} |" for name, fault in FAULTS.items()]
 
 
 def _fault_port() -> list[str]:
@@ -86,16 +85,10 @@ def _rules() -> list[str]:
     return lines
 
 
-def _promises() -> list[str]:
-    return ["| rule | the card |", "|---|---|", *(f"| `{p.name}` | {p.says} |" for p in all_promises().values())]
-
-
 TABLES = (
     Table("explanation/architecture.md", "pyproject.toml", rooms.table),
     Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
     Table("reference/hardware.md", "emulator/scenario/faults.py", _fault_port),
-    Table("howto/hil.md", "emulator/serial/checks/rules/", _promises),
-    Table("reference/kit.md", "emulator/testbench/", kit.rows),
     Table("explanation/reliability.md", "emulator/scenario/faults.py", _reactions),
     Table("requirements.md", "labels cited in code and tests", labels.table),
     Table("reference/scenarios.md", "emulator/scenario/faults.py", _faults),
