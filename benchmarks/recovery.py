@@ -1,4 +1,4 @@
-"""Prints the tables of docs/explanation/reliability.md: every fault at random cycles, alone and in pairs.
+"""Plays what docs/explanation/evidence.md sums up: every fault at random cycles, alone and in pairs.
 
     python -m benchmarks.recovery [RUNS [PAIR_RUNS]] [--jobs N]
 

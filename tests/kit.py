@@ -1,4 +1,4 @@
-"""The public names of the testbench kit, from its sources: what docs/reference/kit.md shows."""
+"""The public names of the testbench kit, from its sources, each with its docstring."""
 
 import ast
 import re
@@ -29,27 +29,6 @@ def modules(folder: Path = KIT) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*.py")):
         if path.stem not in INSIDE and any(public(path)):
             yield ".".join(path.relative_to(folder).with_suffix("").parts), path
-
-
-def rows() -> list[str]:
-    """The page: a chapter for each module. Raises ValueError for a public name without a docstring."""
-    lines: list[str] = []
-    for module, path in modules():
-        names = list(public(path))
-        lines += ["", f"## {module}", "", _text(ast.parse(path.read_text()), path, module).split("\n\n")[0]]
-        lines += _table([name for name in names if not name.is_class])
-        for name in (name for name in names if name.is_class):
-            lines += ["", f"### {name.name.partition('(')[0]}", "", f"`{name.name}`", "", name.text]
-            lines += _table(name.members)
-    return lines[1:]
-
-
-def _table(names: list[PublicName] | tuple[PublicName, ...]) -> list[str]:
-    if not names:
-        return []
-    cells = (" ".join(name.text.split("\n\n")[0].split()).replace("|", "\\|") for name in names)
-    listed = (f"| `{name.name}` | {cell} |" for name, cell in zip(names, cells, strict=True))
-    return ["", "| call | |", "|---|---|", *listed]
 
 
 def public(path: Path) -> Iterator[PublicName]:

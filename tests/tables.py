@@ -11,10 +11,9 @@ from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.file.faults import FaultTarget
 from ringhil.emulator.scenario.file.policies import SwitchPolicyName, WorkPolicyName
 from ringhil.emulator.scenario.file.types import MAX_REGISTER
-from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.protocol.registers import FaultBit
 
-from . import kit, labels, rooms
+from . import labels, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -71,8 +70,8 @@ def _line_faults() -> list[str]:
 
 
 def _reactions() -> list[str]:
-    lines = ["| fault | what happens | what the hardware or firmware does | what is seen |", "|---|---|---|---|"]
-    return lines + [f"| `{name}` | {f.effect} | {f.reaction} | {f.seen} |" for name, f in FAULTS.items()]
+    lines = ["| fault | what the hardware or firmware does |", "|---|---|"]
+    return lines + [f"| `{name}` | {fault.reaction} |" for name, fault in FAULTS.items()]
 
 
 def _fault_port() -> list[str]:
@@ -88,10 +87,6 @@ def _rules() -> list[str]:
     return lines
 
 
-def _promises() -> list[str]:
-    return ["| rule | the card |", "|---|---|", *(f"| `{p.name}` | {p.says} |" for p in all_promises().values())]
-
-
 def _policies(names: type[WorkPolicyName] | type[SwitchPolicyName]) -> list[str]:
     return ["| policy | what it does |", "|---|---|", *(f"| `{name}` | {name.doc} |" for name in names)]
 
@@ -100,9 +95,7 @@ TABLES = (
     Table("explanation/architecture.md", "pyproject.toml", rooms.table),
     Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
     Table("reference/hardware.md", "emulator/scenario/file/faults.py", _fault_port),
-    Table("howto/hil.md", "emulator/serial/checks/rules/", _promises),
     Table("reference/host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
-    Table("reference/kit.md", "emulator/testbench/", kit.rows),
     Table("explanation/reliability.md", "emulator/scenario/file/faults.py", _reactions),
     Table("requirements.md", "labels cited in code and tests", labels.table),
     Table("howto/switching.md", "emulator/scenario/file/policies.py", partial(_policies, SwitchPolicyName)),

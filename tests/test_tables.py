@@ -20,8 +20,8 @@ def test_a_page_without_marks_is_refused() -> None:
 
 
 def test_every_attribute_of_the_kit_is_explained() -> None:
-    """Its classes' docstrings, which are on the page, name each public attribute; those of the reference model, which
-    benches only read, needn't."""
+    """Its classes' docstrings, which the API reference shows, name each public attribute; those of the reference model,
+    which benches only read, needn't."""
     unsaid = {
         f"{module}.{name.name.partition('(')[0]}.{attribute}"
         for module, path in modules()

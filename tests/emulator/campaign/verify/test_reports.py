@@ -15,6 +15,8 @@ from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, git
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.front.cli.verify_reports import show
+from ringhil.emulator.judge.expectations import EXPECT
+from ringhil.emulator.judge.findings import Finding, FindingKind
 from ringhil.emulator.judge.outcome import VerdictWord
 
 from .strict_junit import check, facts, properties
@@ -79,11 +81,18 @@ def test_control_characters_are_written_out_and_text_is_kept() -> None:
     assert "replay: again" in (failure.text or "")
 
 
+def untold(text: str) -> Finding:
+    promise = EXPECT if text.startswith("expected") else "bounded_recovery"
+    return Finding(text, promise=promise, kind=FindingKind.NOT_JUDGED)
+
+
 def test_what_no_variant_of_a_file_could_tell_is_said_once() -> None:
     told = {"x.yaml": [("expected a", "expected b"), ("expected b",)], "y.yaml": [("expected a",), ()]}
     told |= {"z.yaml": [("card a at the end", "expected c")]}
     results = tuple(
-        Verdict(Path(file), n, "", (), "x", VerdictWord.PASS, 1, 10, 0.5, (), "again", not_judged=texts)
+        Verdict(
+            Path(file), n, "", (), "x", VerdictWord.PASS, 1, 10, 0.5, (), "again", unjudged=tuple(map(untold, texts))
+        )
         for file, runs in told.items()
         for n, texts in enumerate(runs)
     )
