@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from ringhil.emulator.scenario.yaml.errors import unknown
-from ringhil.protocol.line.management import Capability
-
 if TYPE_CHECKING:
     from ringhil.emulator.pytest_plugin.tested import CardAtHand
     from ringhil.emulator.serial.client import CardClient
@@ -173,6 +170,10 @@ def card(request: pytest.FixtureRequest) -> "Iterator[CardClient]":
 
 def needed(item: pytest.Item) -> list[str]:
     """The capabilities that a test's markers name. Raises ValueError for what is none."""
+    # Imported here: pytest loads this file in every project, also where nothing is about a card.
+    from ringhil.emulator.scenario.yaml.errors import unknown
+    from ringhil.protocol.line.management import Capability
+
     allowed = [bit.word for bit in Capability]
     found = list[str]()
     for mark in item.iter_markers(_MARKER):
