@@ -27,6 +27,7 @@ from ringhil.emulator.campaign.explore.settle import bare, settle
 from ringhil.emulator.campaign.explore.space import Case, Space
 from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.findings import FACTS
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Variants, Workload, load, load_variants
@@ -40,7 +41,6 @@ SLICE = 125  # variants or cases in a task
 WORK = Workload(60, None, 512)  # of explored servers
 _LIMIT = 300.0  # seconds for a case
 _OF_THE_MACHINE = ("rtl", "seconds", "cycles_per_second")
-_OF_A_VIOLATION = ("invariant", "text", "at")  # the rest follows from these, and from where the judge's code stands
 
 Task = tuple[str, int]  # a file, and the first of its variants; or the name of an explored server, and the first case
 Line = tuple[str, str, str]  # what was run, hash of the recording, hash of the result
@@ -112,7 +112,7 @@ def _hashed(server: Run, act: Callable[[], Outcome]) -> tuple[str, str]:
         recording = hashlib.sha256(path.read_bytes()).hexdigest()
     document = outcome.to_json()
     document["engine"] = {key: value for key, value in document["engine"].items() if key not in _OF_THE_MACHINE}
-    document["violations"] = [{key: each[key] for key in _OF_A_VIOLATION} for each in document["violations"]]
+    document["violations"] = [{key: each[key] for key in FACTS} for each in document["violations"]]
     return recording[:16], hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
 
 

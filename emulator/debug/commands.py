@@ -59,6 +59,8 @@ class Commands:
             "card": lambda rest: {"card": session.card(rest)},
             "signal": self._signal,
             "go": lambda rest: self._moved(session.go(_whole(rest, "a cycle", 0))),
+            "failures": lambda rest: {"failures": plain(session.failures)},
+            "failure": self._failure,
             "who": lambda rest: {"hops": [hop._asdict() for hop in session.who(rest)]},
             "why": lambda rest: {"chain": [self._document(item) for item in session.why(rest)]},
             "diff": lambda rest: {"differs": _differs(session.differs(_whole(rest, "the number of a message", 1)))},
@@ -113,6 +115,14 @@ class Commands:
         if found is None:
             return {"moved": False, "same": self._session.recording.last_number}
         return {"moved": True, "differs": _differs(found)}
+
+    def _failure(self, rest: str) -> Document:
+        """Goes to what a failure of the run was found by; without a number, of the first one."""
+        failures = self._session.failures
+        if not failures:
+            raise DebugError("nothing that the run has recorded broke an invariant")
+        found = failures[_whole(rest or "1", "the number of a failure", 1, len(failures)) - 1]
+        return {**self._moved(self._session.failure(found)), "failure": plain(found)}
 
     def _set(self, rest: str) -> Document:
         gpu, register, value = _words(rest, "GPU REGISTER VALUE", 3)
@@ -202,7 +212,11 @@ def in_words(document: Document) -> str:
     found += [f"  does not fit: {text}" for text in document.get("misfits", ())]
     if "branch" in document:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
-    for part in ("registers", "firmware", "card", "changed", "changes"):
+    found += [
+        f"  {number}. {each.get('invariant')}: {each.get('text')}"
+        for number, each in enumerate(document.get("failures", ()), 1)
+    ]
+    for part in ("registers", "firmware", "card", "changed", "changes", "failure"):
         if part in document:
             found += [f"{part}:", *indented(document[part], "  ")]
     signals = document.get("signals", {})

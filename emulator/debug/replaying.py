@@ -13,6 +13,7 @@ from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import hardware, next_state, outcome_document
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.judge.findings import FACTS
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.nvml.usage import UsageSampler
@@ -189,7 +190,7 @@ class RunReplay:
             self._differs(left.number, left.cycle, f"found no more; recorded {where(left, self._gpus)}")
         recorded = self._recording.outcome or {}
         for name in found:
-            if _nowhere(found[name]) != _nowhere(recorded.get(name)):
+            if _facts(found[name]) != _facts(recorded.get(name)):
                 text = f"at the end: {name} is {found[name]}, recorded {recorded.get(name)}"
                 self._differs(self._number, self._run.kernel.now, text)
 
@@ -200,11 +201,18 @@ class RunReplay:
         raise _Over
 
 
-def _nowhere(value: Any) -> Any:
-    """Without the lines of a file in which what failed stood: the recording's own text has it in others."""
-    if isinstance(value, list):
-        return [_LINE.sub("", each) if isinstance(each, str) else each for each in value]
-    return value
+def _facts(value: Any) -> Any:
+    """Without the lines of a file in which what failed stood: the recording's own text has it in others. Of findings
+    without what other versions of the judge say of them, or don't."""
+    if not isinstance(value, list):
+        return value
+    return [_fact(each) for each in value]
+
+
+def _fact(value: Any) -> Any:
+    if isinstance(value, dict) and all(key in value for key in FACTS):
+        return {key: value[key] for key in FACTS}
+    return _LINE.sub("", value) if isinstance(value, str) else value
 
 
 def why_not(recording: Recording, library: Library, firmware: FirmwareChoice) -> str | None:

@@ -331,6 +331,23 @@ class DebugSession:
         self.here = self.recording.at(cycle)
         return self.here is not None
 
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """What has broken an invariant, as the recording has it; of a run that has not ended nothing is known."""
+        found = (self.recording.outcome or {}).get("violations")
+        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    def failure(self, found: Mapping[str, Any]) -> bool:
+        """To what one of `failures` was found by: the last message or event of its cycle, or before, at its GPU, on its
+        card or at an end of its link. False: there is none, and it stays where it is."""
+        cycle, place = found.get("at"), str(found.get("place") or "")
+        begin = self.recording.at(cycle) if isinstance(cycle, int) else None
+        last = self.recording.last_number if begin is None else begin.number
+        cells = {cell for cell, gpu in enumerate(self.recording.gpus) if _is_at(gpu, place)}
+        item = next((item for item in self.recording.all_back(last) if not place or item.cell in cells), None)
+        self.here = item or self.here
+        return item is not None
+
     def go_on(self, cycle: int) -> bool:
         """To the first message or event of a cycle or after; False: there is none, and it stays where it is."""
         before = self.recording.at(cycle - 1)
@@ -404,3 +421,8 @@ class DebugSession:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+
+def _is_at(gpu: str, place: str) -> bool:
+    """Whether a GPU is this place, on this card, or at an end of this link."""
+    return place in (gpu, gpu.rpartition(".")[0]) or place.startswith(f"{gpu}-") or place.endswith(f"-{gpu}")

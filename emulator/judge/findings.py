@@ -21,6 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+FACTS = ("invariant", "text", "at")  # of its document: the rest follows, and tells where the judge's code stands
 MOST = 3  # of one kind are told; more say nothing new
 _ROOM = Path(__file__).parents[1]
 _PARSE = string.Formatter().parse

@@ -1,0 +1,109 @@
+"""From a failed verdict to what it was found by in one step."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from ringhil.emulator.debug.commands import Commands, in_words
+from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.server.firmware_choice import OURS, Chosen, FirmwareChoice
+from ringhil.emulator.trace.recording import RecordedMessage
+from ringhil.firmware.actions import Action
+from ringhil.firmware.commands import Send
+from ringhil.protocol import codec
+from ringhil.protocol.frames import Keepalive
+
+from .test_replaying import Eager, record, replayed
+
+
+class Hasty(Eager):
+    """Its keepalives tell of another interval than the one that they keep."""
+
+    @staticmethod
+    def _changed(action: Action) -> Action:
+        if isinstance(action, Send):
+            message = codec.decode(action.frame, link=False)
+            if isinstance(message, Keepalive):
+                return replace(action, frame=codec.encode(replace(message, interval=99)))
+        return action
+
+
+LIAR = FirmwareChoice(("a.1=x",), {"a.1": Chosen("x", cast(Any, Hasty), "")})
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record(tmp_path_factory.mktemp("failed") / "r", firmware=LIAR)
+
+
+@pytest.fixture
+def commands(failed: Path) -> Iterator[Commands]:
+    with DebugSession(failed, cells_library(), firmware=LIAR) as session:
+        yield Commands(session)
+
+
+def test_it_goes_to_the_message_that_was_not_as_it_must_be(commands: Commands) -> None:
+    first = commands.do("failures")["failures"][0]
+    assert (first["invariant"], first["place"]) == ("rightly_told", "a.1")
+    assert first["source"].startswith("judge/elections/frame_contents.py:")
+    here = commands.do("failure")
+    assert (here["moved"], here["failure"]) == (True, first)
+    assert (here["cycle"], here["message"]["gpu"]) == (first["at"], "a.1")
+    message = here["message"]
+    assert (message["kind"], message["way"], message["interval"]) == ("keepalive", "from_firmware", first["found"])
+    assert first["found"] == 99 != first["expected"]
+    assert first["text"] in in_words(here)
+    assert f"  1. rightly_told: {first['text']}" in in_words(commands.do("failures")).splitlines()
+
+
+def test_a_number_that_there_is_not_is_refused(commands: Commands) -> None:
+    there = len(commands.do("failures")["failures"])
+    for line in ("failure 0", f"failure {there + 1}", "failure x"):
+        with pytest.raises(DebugError, match=f"allowed is the number of a failure from 1 to {there}$"):
+            commands.do(line)
+
+
+def test_of_a_run_that_kept_all_promises_there_is_none(tmp_path: Path) -> None:
+    with DebugSession(record(tmp_path / "r"), cells_library(), firmware=OURS) as session:
+        assert (Commands(session).do("failures")["failures"], session.here) == ([], None)
+        with pytest.raises(DebugError, match="broke an invariant"):
+            Commands(session).do("failure")
+
+
+@pytest.mark.parametrize("place", ["b", "b.2", "a.3-b.1", "nowhere", 7, None])
+def test_a_failure_may_be_at_a_card_a_link_or_nowhere(failed: Path, place: object) -> None:
+    with DebugSession(failed, cells_library(), firmware=LIAR) as session:
+        moved = session.failure({"at": 80000, "place": place})
+        here = session.here
+        assert moved == (place in ("b", "b.2", "a.3-b.1", None)) == (here is not None)
+        if here is not None and place is not None:
+            allowed = {"b": ("b.0", "b.1", "b.2"), "b.2": ("b.2",), "a.3-b.1": ("a.3", "b.1")}[str(place)]
+            assert here.cell is not None
+            assert session.recording.gpus[here.cell] in allowed
+            later = session.recording.all(here.number + 1)
+            assert not [m for m in later if isinstance(m, RecordedMessage) and m.cycle <= 80000 and m.cell == here.cell]
+
+
+def test_what_another_version_of_the_judge_says_of_itself_is_no_difference(failed: Path, tmp_path: Path) -> None:
+    """A recording that names no source of its findings, or another one, replays; another text is a difference."""
+    for change, same in (
+        (lambda each: {key: each[key] for key in ("invariant", "text", "at")}, True),
+        (lambda each: {**each, "source": "judge/old.py:1", "sort": "x", "new": 1}, True),
+        (lambda each: {**each, "text": "something else"}, False),
+        (lambda each: {**each, "at": 5}, False),
+    ):
+        path = tmp_path / "r"
+        path.write_bytes(failed.read_bytes())
+        with closing(sqlite3.connect(path)) as db, db:
+            outcome = json.loads(db.execute("SELECT outcome FROM about").fetchone()[0])
+            outcome["violations"] = [change(each) for each in outcome["violations"]]
+            db.execute("UPDATE about SET outcome = ?", (json.dumps(outcome),))
+        assert (replayed(path, LIAR).difference is None) == same
