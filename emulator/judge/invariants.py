@@ -135,7 +135,7 @@ def _memory_isolated(evidence: RunEvidence) -> Iterator[Finding]:
 
 def _slice_kept(evidence: RunEvidence) -> Iterator[Finding]:
     """Nobody has a GPU's engine past its slice while another waits; rounds, priorities and switches are as they must
-    be (S3)."""
+    be (S3, S5)."""
     yield from evidence.tasks.turns.wrong.first("turns that are not as they must be")
     yield from evidence.tasks.terms.terms.first("slices or priorities that are not those of the groups")
 

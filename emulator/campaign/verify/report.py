@@ -49,7 +49,7 @@ class VerifyReport:
         found: dict[str, list[Verdict]] = {}
         for verdict in self.bad():
             first = verdict.failures[0] if verdict.failures else None
-            sort = verdict.state.value if first is None else first.sort or first.kind
+            sort = verdict.state.value if first is None else first.sort
             found.setdefault(sort, []).append(verdict)
         return sorted(found.items(), key=lambda item: -len(item[1]))
 

@@ -25,10 +25,14 @@ class Failure:
     sort: str = ""
     source: str | None = None
 
+    def __post_init__(self) -> None:
+        if not self.sort:  # nobody knows better than that the same was said
+            object.__setattr__(self, "sort", f"{self.kind}: {self.text}")
+
     def to_json(self) -> dict[str, Any]:
         """The verdict for the document of `ringhil verify --json`."""
         where = {"line": self.line, "column": self.column, "at": self.at}
-        return {"kind": self.kind, "text": self.text, **where, "sort": self.sort or self.kind, "source": self.source}
+        return {"kind": self.kind, "text": self.text, **where, "sort": self.sort, "source": self.source}
 
 
 @dataclass(frozen=True)
