@@ -167,6 +167,11 @@ class Finding:
         return str(self.text)
 
     @property
+    def invariant(self) -> str:
+        """`promise`, by the name that scenario files and documents have for it."""
+        return self.promise
+
+    @property
     def source(self) -> str | None:
         """The line of the judge that found it."""
         return self.text.source if isinstance(self.text, Statement) else None

@@ -148,7 +148,7 @@ _TLS = "distributed.comm.tls"
 def _security(where: str) -> Any:
     """What a Dask client shows to the scheduler at `where`, and asks of it. Raises ClusterError."""
     import dask
-    from distributed._security import Security
+    from distributed.security import Security
 
     given = {key: dask.config.get(f"{_TLS}.{key}", None) for key in _TLS_KEYS}
     named = ", ".join(f"{key}: {value}" for key, value in given.items())

@@ -63,7 +63,7 @@ def late(patch: pytest.MonkeyPatch) -> None:
     def must(self: SwitchPolicy, wanted: WantedTask) -> bool:
         if not stops(self, wanted):
             return False
-        now = self.desk.port.now
+        now = self.serving.port.now
         return asked.setdefault(wanted.number, now) < now
 
     stops = SwitchPolicy.must_stop
@@ -74,7 +74,7 @@ def early(patch: pytest.MonkeyPatch) -> None:
     """For who comes only soon."""
 
     def must(self: SwitchPolicy, wanted: WantedTask) -> bool:
-        return self.may_stop(wanted) and self.queue.has_come(self.desk.port.now + 12_000)
+        return self.may_stop(wanted) and self.queue.has_come(self.serving.port.now + 12_000)
 
     patch.setattr(SwitchPolicy, "must_stop", must)
 

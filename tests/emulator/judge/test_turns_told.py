@@ -37,7 +37,7 @@ def over_too_early(patch: pytest.MonkeyPatch) -> None:
 
     def told(self: SwitchPolicy, request: int) -> None:
         over(self, request)
-        report = self.desk.reports[request]
+        report = self.serving.reports[request]
         assert report.ended is not None
         report.ended -= 100
 
@@ -55,9 +55,9 @@ def keeps_its_beginning(patch: pytest.MonkeyPatch) -> None:
     stopped = SwitchPolicy.stopped
 
     def told(self: SwitchPolicy, wanted: WantedTask) -> None:
-        began = self.desk.reports[wanted.number].began
+        began = self.serving.reports[wanted.number].began
         stopped(self, wanted)
-        self.desk.reports[wanted.number].began = began
+        self.serving.reports[wanted.number].began = began
 
     patch.setattr(SwitchPolicy, "stopped", told)
 
@@ -67,7 +67,7 @@ def counts_turns_before(patch: pytest.MonkeyPatch) -> None:
 
     def told(self: SwitchPolicy, wanted: WantedTask) -> None:
         stopped(self, wanted)
-        report = self.desk.reports[wanted.number]
+        report = self.serving.reports[wanted.number]
         report.stops[-1] = replace(report.stops[-1], ran=report.ran)
 
     patch.setattr(SwitchPolicy, "stopped", told)
@@ -77,7 +77,7 @@ def starts_once(patch: pytest.MonkeyPatch) -> None:
     start = SwitchPolicy.start
 
     def begun(self: SwitchPolicy, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
-        if self.desk.reports[wanted.number].stops:
+        if self.serving.reports[wanted.number].stops:
             wanted = replace(wanted, task=replace(wanted.task, start=0))
         yield from start(self, wanted, slot, limit)
 
@@ -91,7 +91,7 @@ def counts_attempts(by: int) -> Mistake:
         start = SwitchPolicy.start
 
         def begun(self: SwitchPolicy, wanted: WantedTask, slot: Slot, limit: int) -> Strand:
-            self.desk.reports[wanted.number].attempts += by
+            self.serving.reports[wanted.number].attempts += by
             yield from start(self, wanted, slot, limit)
 
         patch.setattr(SwitchPolicy, "start", begun)
@@ -170,14 +170,14 @@ def first_launch_told_late(patch: pytest.MonkeyPatch) -> None:
 
     def told(self: SwitchPolicy, request: int) -> None:
         over(self, request)
-        self.desk.reports[request].first = self.desk.port.now
+        self.serving.reports[request].first = self.serving.port.now
 
     patch.setattr(SwitchPolicy, "over", told)
 
 
 def comes_early(patch: pytest.MonkeyPatch) -> None:
     def wait(self: SwitchPolicy, wanted: WantedTask) -> Strand:
-        left = self.desk.since + wanted.at - self.desk.port.now - 200
+        left = self.serving.since + wanted.at - self.serving.port.now - 200
         if left > 0:
             yield Busy(left)
 
