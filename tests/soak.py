@@ -72,7 +72,7 @@ SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
     Part("suite", "all of make test, with new examples and new processes", 6, 4, marks="not slow"),
-    Part("turns", "one case of each slow test", 2, 24, marks=f"slow and not ({_LONG})", one_case=True),
+    Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG})", one_case=True),
     Part("models", "elections explored with more faults", 5),
     Part("netlist", "the netlist of an FPGA behind its bridge, wire by wire", 9),
     Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 10, 6),

@@ -12,7 +12,7 @@ import pytest
 from tests.emulator.judge.playing import play
 from tests.sampled import sampled
 
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.scenario import (
     FAULTS,
     BoundaryIs,
@@ -49,11 +49,6 @@ ROWS = {**{kind: kind for kind in FAULTS}, **MIXED}
 # invariants (a liar is named, a slow GPU or link reported), or shown by the file beside it in which more of the same
 # does change something.
 UNCHANGED = "Expects no change."
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 @cache

@@ -21,11 +21,6 @@ from ringhil.protocol.frames import Report
 from ringhil.protocol.wire import Port
 
 
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
-
-
 @pytest.fixture
 def kernel(library: Library) -> Kernel:
     return Kernel(Engine(library, Topology((2,))), 32, 64)

@@ -3,7 +3,7 @@
 import pytest
 from tests.emulator.judge.playing import play
 
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.scenario import Scenario, loads
 from ringhil.emulator.server.times import times_of
 
@@ -13,11 +13,6 @@ server:
   cards: {a: {gpus: 10, host_links: [0, 9, 8, 7]}, b: {gpus: 6}}
   boundary_links: [{from: [a.8, a.7, a.6], to: [b.1, b.2, b.3]}]
 """
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 def babbling(period: int, gpu: str) -> Scenario:

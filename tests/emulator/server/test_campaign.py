@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from tests.sampled import sampled
 
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 
 from .campaign import KINDS, case
@@ -17,11 +17,6 @@ SINGLE, PAIR = 500, 50  # runs
 SINGLE_SAMPLE = 4
 PAIRS = [*product(KINDS, KINDS)]
 SAMPLE = 7  # every so many-th pair, once
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 def check(outcome: Outcome, what: str) -> None:

@@ -19,11 +19,6 @@ WORK = "workload: {units: 150, size: 1000, across: 20}\n"
 EVERYBODY = tuple(range(8))
 
 
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
-
-
 def play(library: Library, *events: str, expect: tuple[str, ...] = (), work: str = WORK, until: int = 0) -> Outcome:
     text = CARDS + work + "timeline:\n" + "".join(f"  - {{{event}}}\n" for event in events)
     if expect:

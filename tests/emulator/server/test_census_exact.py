@@ -11,7 +11,7 @@ from itertools import chain, combinations
 import pytest
 
 from ringhil.emulator.engine.engine import Engine, Topology
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.kernel.observations import FirmwareSaid
@@ -155,11 +155,6 @@ def every_set(size: int) -> Iterator[tuple[int, ...]]:
 def mixed(gpus: tuple[int, ...], first: int) -> Failure:
     """By turns dead and hanging."""
     return {gpu: ("dead", "hang")[(n + first) % 2] for n, gpu in enumerate(gpus)}
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 @pytest.mark.parametrize("size", range(2, 11))

@@ -91,11 +91,6 @@ def print_run() -> None:
 
 
 @pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
-
-
-@pytest.fixture(scope="module")
 def reference(library: Library) -> tuple[Outcome, bytes]:
     return play(library)
 

@@ -11,7 +11,7 @@ import pytest
 
 from ringhil.emulator.campaign.explore.warm import Warm
 from ringhil.emulator.campaign.pool.fork import forked
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import TimelineEvent, loads
 
@@ -173,11 +173,6 @@ def check(case: Case, outcome: Outcome, reports: list[Report]) -> None:
     assert reports[-1].counts, case
     assert reports[-1].members == left, case
     assert (reports[-1].number(22, 2) == VERDICT_ARMS) == (struck and case.kind == "link_cut"), case
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.sampled import sampled
 
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, Scenario, TimelineEvent, load, loads
@@ -22,11 +22,6 @@ expect:
   - {by: 9000, count: {a: 5}}
   - {end: true, work: {completed: 120}}
 """
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 def comparable(outcome: Outcome) -> dict[str, Any]:

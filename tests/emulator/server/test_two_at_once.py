@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 
@@ -64,11 +64,6 @@ def trouble(seed: int) -> Trouble:
         return frozenset(place for kind, place in left if kind in kinds)
 
     return Trouble(size, tuple(events), those(*SILENT), those("link_cut"), those(*LIARS))
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 HUNDREDS = [0, *(pytest.param(n, marks=pytest.mark.slow(part="work")) for n in range(1, 50))]

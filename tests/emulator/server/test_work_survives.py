@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 from tests.sampled import sampled
 
-from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.work.workload import Generated
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
@@ -172,11 +172,6 @@ def run(library: Library, seed: int, expected: list[int], skipping: bool = True)
     outcome = server.run()
     server.engine.close()
     return outcome, ledger
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return cells_library()
 
 
 @pytest.fixture(scope="module")
