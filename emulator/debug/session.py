@@ -341,8 +341,10 @@ class DebugSession:
         """To what one of `failures` was found by: the last message or event of its cycle, or before, at its GPU, on its
         card or at an end of its link. False: there is none, and it stays where it is."""
         cycle, place = found.get("at"), str(found.get("place") or "")
-        begin = self.recording.at(cycle) if isinstance(cycle, int) else None
-        last = self.recording.last_number if begin is None else begin.number
+        last = self.recording.last_number
+        if isinstance(cycle, int):
+            there = self.recording.at(cycle)
+            last = 0 if there is None else there.number
         cells = {cell for cell, gpu in enumerate(self.recording.gpus) if _is_at(gpu, place)}
         item = next((item for item in self.recording.all_back(last) if not place or item.cell in cells), None)
         self.here = item or self.here

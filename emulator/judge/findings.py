@@ -227,11 +227,6 @@ class FindingList(list[Finding]):
             text = Statement(text.replace("{", "{{").replace("}", "}}"), (), {}, _caller(2))
         self.append(Finding(text, at))
 
-    @property
-    def texts(self) -> list[str]:
-        """What is told."""
-        return [str(each.text) for each in self]
-
     @classmethod
     def in_time(cls, *parts: Iterable[Finding]) -> Self:
         """Those of several parts in the order of time."""

@@ -15,7 +15,6 @@ from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.server.firmware_choice import OURS, Chosen, FirmwareChoice
-from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import Send
 from ringhil.protocol import codec
@@ -78,18 +77,29 @@ def test_of_a_run_that_kept_all_promises_there_is_none(tmp_path: Path) -> None:
             Commands(session).do("failure")
 
 
-@pytest.mark.parametrize("place", ["b", "b.2", "a.3-b.1", "nowhere", 7, None])
+AT = {"b": ("b.0", "b.1", "b.2"), "b.2": ("b.2",), "a.3-b.1": ("a.3", "b.1"), "b.1-a.3": ("a.3", "b.1"), "nowhere": ()}
+
+
+@pytest.mark.parametrize("place", [*AT, 7, None])
 def test_a_failure_may_be_at_a_card_a_link_or_nowhere(failed: Path, place: object) -> None:
     with DebugSession(failed, cells_library(), firmware=LIAR) as session:
-        moved = session.failure({"at": 80000, "place": place})
-        here = session.here
-        assert moved == (place in ("b", "b.2", "a.3-b.1", None)) == (here is not None)
-        if here is not None and place is not None:
-            allowed = {"b": ("b.0", "b.1", "b.2"), "b.2": ("b.2",), "a.3-b.1": ("a.3", "b.1")}[str(place)]
-            assert here.cell is not None
-            assert session.recording.gpus[here.cell] in allowed
-            later = session.recording.all(here.number + 1)
-            assert not [m for m in later if isinstance(m, RecordedMessage) and m.cycle <= 80000 and m.cell == here.cell]
+        gpus = session.recording.gpus
+        wanted = gpus if place is None else AT.get(str(place), ())
+        there = [item for item in session.recording.all() if item.cycle <= 80000]
+        last = next(
+            (m for m in reversed(there) if place is None or (m.cell is not None and gpus[m.cell] in wanted)), None
+        )
+        assert session.failure({"at": 80000, "place": place}) == (last is not None)
+        assert session.here == last
+
+
+@pytest.mark.parametrize("at", [0, -1, None, "soon", 10**30])
+def test_before_the_first_message_there_is_none_to_go_to(failed: Path, at: object) -> None:
+    """Without a cycle it is the end of the run that counts."""
+    with DebugSession(failed, cells_library(), firmware=LIAR) as session:
+        there = session.recording.at(at) if isinstance(at, int) else next(session.recording.all_back())
+        assert session.failure({"at": at, "place": None}) == (there is not None) == (at != -1)
+        assert session.here == there
 
 
 def test_what_another_version_of_the_judge_says_of_itself_is_no_difference(failed: Path, tmp_path: Path) -> None:
