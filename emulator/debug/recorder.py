@@ -15,7 +15,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, dumps
-from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice, who
 from ringhil.emulator.trace.recording import About, RecordingWriter
 from ringhil.emulator.trace.recording.writer import BATCH, Chain
 from ringhil.protocol.registers import ADDRESS
@@ -53,7 +53,7 @@ def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int |
         rtl=run.engine.library.rtl,
         name=scenario.name,
         scenario=dumps(scenario),
-        firmware=list(firmware),
+        firmware=list(map(who, firmware)),
         nodes=list(nodes),
         clock=clock,
         samples=samples,

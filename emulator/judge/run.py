@@ -75,5 +75,5 @@ class Run:
         return self.judge.results.isolated(card)
 
     def close(self) -> None:
-        """Free the models."""
-        self.engine.close()
+        """Free the models, and what firmware runs in."""
+        self.server.close()

@@ -1,5 +1,6 @@
 """Loads somebody else's firmware, as people write it: `a.3=module:Class`, `a.3=libfirmware.so`, `a.3=/dev/ttyACM0`, any
-other path of a port, or any URL; `*=...` for every GPU that has any.
+other path of a port, or any URL; `*=...` for every GPU that has any. `libfirmware.so,here`: in this process;
+`libfirmware.so,limit=60`: an answer may take so many seconds.
 
 Code is only ever named by whoever starts a run, never by a file that is read. Nothing that plays or judges imports
 this; a worker of a cluster does, for which it must lie there already, in a file of the same content.
@@ -15,16 +16,19 @@ from pathlib import Path
 
 from ringhil.emulator.documents import one_line, shown
 from ringhil.emulator.files import reason_of
+from ringhil.emulator.loop.apart import LIMIT
 from ringhil.emulator.loop.board import Board
 from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.scenario import GpuRef
-from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
+from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice, who
 from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
 from ringhil.emulator.terminated import Terminated
 
 _CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.*|/dev/.+")
-_LIBRARY = ".so"
+_LIBRARY = re.compile(r"(?P<path>.*\.so)(,(?P<how>[^/,]*))?", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_LIMITS = (0.1, 86_400.0)  # seconds
 _SHOWN = 12  # digits of a hash
 _ALLOWED = (
     "GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:Firmware or a.3=/dev/ttyACM0; "
@@ -55,7 +59,7 @@ def firmware_of(given: Sequence[str], sources: Mapping[str, str] | None = None) 
         text = f"{where}={what}"
         try:
             if sources is not None:
-                _check_same(what, sources.get(text, ""))
+                _check_same(what, sources.get(who(text), ""))
             found[where] = _chosen(what)
         except FirmwareError as error:
             raise FirmwareError(f"--firmware {text}: {error}") from error
@@ -71,13 +75,13 @@ def firmware_named(what: str) -> Chosen:
 
 def is_board(what: str) -> bool:
     """Whether this names a board, or did when it was recorded: its port may be gone."""
-    return _URL.fullmatch(what) is not None or (bool(what) and ":" not in what and not what.endswith(_LIBRARY))
+    return _URL.fullmatch(what) is not None or (bool(what) and ":" not in what and not _LIBRARY.fullmatch(what))
 
 
 def _is_firmware(what: str) -> bool:
     if is_board(what):  # a word that is no port either is a class that was not written out
         return "/" in what or Path(what).exists()
-    return what.endswith(_LIBRARY) or _CLASS.fullmatch(what) is not None
+    return _LIBRARY.fullmatch(what) is not None or _CLASS.fullmatch(what) is not None
 
 
 def _chosen(what: str) -> Chosen:
@@ -86,7 +90,20 @@ def _chosen(what: str) -> Chosen:
         return Chosen(what, board.made, board.name, board)
     file = _file_of(what)
     source = "" if file is None else _hash(file)
-    return Chosen(what, firmware_in(Path(what)) if what.endswith(_LIBRARY) else _loaded(what), source)
+    library = _LIBRARY.fullmatch(what)
+    return Chosen(who(what), _loaded(what) if library is None else _in_library(library), source)
+
+
+def _in_library(named: re.Match[str]) -> Maker:
+    how = named["how"]
+    key, _, limit = (how or "").partition("=")
+    if how not in (None, "here") and (key != "limit" or not _NUMBER.fullmatch(limit)):
+        raise FirmwareError(f"{named['path']}: found ,{shown(how)}; allowed are ,here and ,limit=SECONDS")
+    seconds = float(limit or LIMIT)
+    if not _LIMITS[0] <= seconds <= _LIMITS[1]:
+        allowed = f"{_LIMITS[0]:g} to {_LIMITS[1]:,.0f} seconds"
+        raise FirmwareError(f"{named['path']}: limit: found {shown(limit)}; allowed are {allowed}")
+    return firmware_in(Path(named["path"]), limit=seconds, here=how == "here")
 
 
 def _check_same(what: str, source: str) -> None:
@@ -102,8 +119,9 @@ def _check_same(what: str, source: str) -> None:
 
 def _file_of(what: str) -> Path | None:
     """Where code is, which isn't run to find that out; None: nowhere, or in no file."""
-    if what.endswith(_LIBRARY):
-        return Path(what) if Path(what).is_file() else None
+    library = _LIBRARY.fullmatch(what)
+    if library is not None:
+        return Path(library["path"]) if Path(library["path"]).is_file() else None
     _look_here()
     module = what.partition(":")[0]
     folders: Sequence[str] | None = None

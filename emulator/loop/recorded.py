@@ -12,7 +12,7 @@ from ringhil.emulator.loop.far import FarFirmware
 from ringhil.emulator.loop.loading import is_board
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.serial.server.clients import Cycle, Hex, SessionRow
-from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
+from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice, who
 from ringhil.emulator.server.foreign import FirmwareGone
 from ringhil.emulator.server.node_choice import NodeChoice, NodeError, RecalledNode
 from ringhil.firmware.boot import Boot
@@ -116,9 +116,10 @@ def with_recorded(recorded: OutsideRows, given: FirmwareChoice) -> FirmwareChoic
         if is_board(what) and (where := str(GpuRef.parse(where))) not in given.chosen:
             board = RecordedBoard(recorded, where)
             chosen[where] = Chosen(what, board.made, "", board)
-    complete = all(text in given.given or is_board(text.partition("=")[2]) for text in recorded.header.firmware)
-    same = complete and set(given.given) <= set(recorded.header.firmware)
-    return replace(given, given=tuple(recorded.header.firmware) if same else given.given, chosen=chosen)
+    named = tuple(map(who, given.given))
+    complete = all(text in named or is_board(text.partition("=")[2]) for text in recorded.header.firmware)
+    same = complete and set(named) <= set(recorded.header.firmware)
+    return replace(given, given=tuple(recorded.header.firmware) if same else named, chosen=chosen)
 
 
 def recorded_nodes(recorded: OutsideRows) -> NodeChoice:

@@ -1,5 +1,6 @@
 """Whose firmware runs where: somebody else's on some GPUs, or on all; ours on the others."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,6 +10,12 @@ from ringhil.emulator.server.foreign import FirmwareError, Maker
 from ringhil.emulator.server.wiring import Wiring
 
 ALL = "*"
+_HOW = re.compile(r"(?<=\.so),[^/,]*$")
+
+
+def who(given: str) -> str:
+    """What was written, without how a library runs: that changes nothing in a run."""
+    return _HOW.sub("", given)
 
 
 class FarEnd(Protocol):
@@ -28,9 +35,9 @@ class FarEnd(Protocol):
 
 @dataclass(frozen=True)
 class Chosen:
-    """What runs somewhere. `text`: as it was written; `maker` makes it; `source`: a hash of the file that it is in, of
-    a board what it says that it is; `board`: the one that runs it; `forgiven`: if that answers what none may, it is
-    gone and the run goes on."""
+    """What runs somewhere. `text`: as it was written, without how a library runs; `maker` makes it; `source`: a hash of
+    the file that it is in, of a board what it says that it is; `board`: the one that runs it; `forgiven`: if that
+    answers what none may, it is gone and the run goes on."""
 
     text: str
     maker: Maker

@@ -46,6 +46,15 @@ class FirmwareGone(RinghilError):
         self.recorded = recorded
 
 
+class FirmwareCrashed(FirmwareGone):
+    """The program has crashed, or never answers: its GPU has no firmware any more, whenever that was. `seen`: what else
+    was seen of it, which the next run of the same may not see."""
+
+    def __init__(self, why: str, *, seen: str = "") -> None:
+        super().__init__(why)
+        self.seen = seen
+
+
 class ForeignFirmware:
     """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError. Once it is gone it is
     told to `on_gone`, why, and says nothing any more. `board`: it is one, and gone, too, if it answers what none may:
@@ -111,7 +120,8 @@ class ForeignFirmware:
 
     def _has_gone(self, where: str, gone: FirmwareGone) -> None:
         self._gone = True
-        _log.warning("%s: %s: gone, and the GPU hangs from now on: %s", self._name, where, gone)
+        seen = f"; {gone.seen}" if isinstance(gone, FirmwareCrashed) and gone.seen else ""
+        _log.warning("%s: %s: gone, and the GPU hangs from now on: %s%s", self._name, where, str(gone), seen)
         self._on_gone(f"{where}: {gone}")
 
     @contextmanager
@@ -119,7 +129,7 @@ class ForeignFirmware:
         try:
             yield
         except FirmwareGone as gone:
-            if self._forgiven or gone.recorded:
+            if self._forgiven or gone.recorded or isinstance(gone, FirmwareCrashed):
                 raise
             raise FirmwareMissing(f"{self._name}: {where}: {gone}") from None
         except FirmwareError as error:  # there is no place to show

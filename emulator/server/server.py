@@ -246,6 +246,12 @@ class LiveServer:
             if self.scenario.until is None:
                 self._finish_work()
 
+    def close(self) -> None:
+        """Free the models, and firmware: it may have a process."""
+        for firmware in self._firmware.values():
+            firmware.running = None
+        self.engine.close()
+
     def close_work(self) -> None:
         """Close the files that work is read from."""
         if self._workload is not None:

@@ -20,6 +20,7 @@ from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.groups.desk import GroupDesk
 from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.loop.apart import waiting
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.nvml.listener import nvml_listener, samples_every
@@ -32,6 +33,7 @@ from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
+from ringhil.emulator.terminated import Terminated
 from ringhil.emulator.trace import RecordingError
 
 _SAVED = 1.0  # seconds of a session that a crash may cost
@@ -149,6 +151,8 @@ def command(
         def end(number: int, frame: object) -> None:
             nonlocal ended
             ended = True
+            if waiting():  # which may be for long
+                raise Terminated(0)
 
         def over() -> bool:
             nonlocal saved, mount

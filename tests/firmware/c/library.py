@@ -1,15 +1,17 @@
 """The firmware in C, built by the host's compiler."""
 
+import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
-from tests.protocol.c.library import COMPILER, compile_c
+from tests.protocol.c.library import COMPILER, INCLUDE, SOURCES, compile_c
 
 from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import Maker
 
-__all__ = ["at", "built", "compile_c", "everywhere", "made_by_make", "maker"]
+__all__ = ["at", "built", "compile_c", "everywhere", "made_by_make", "maker", "processes_of", "troubled"]
 FOLDER = Path(__file__).resolve().parents[3] / "firmware" / "c"
 STRICT = "-Werror -O2"
 
@@ -27,6 +29,18 @@ def built(folder: Path) -> Path:
     return made_by_make(folder) / "libringhil_gpu.so"
 
 
+def troubled(folder: Path) -> Path:
+    """The library with `trouble.c` around it."""
+    objects = [f"-I{FOLDER}", f"-I{INCLUDE}", "-fPIC", "-O1", "-std=gnu99"]
+    renamed = ["-Drhf_size=whole_size", "-Drhf_answer=whole_answer"]
+    for name, more in (("whole", [*renamed, "-r", "-nostdlib", *sorted(FOLDER.glob("*.c")), *SOURCES]), ("", [])):
+        made = folder / (f"{name}.o" if name else "libtrouble.so")
+        last = [] if name else ["-g", "-w", "-shared", Path(__file__).with_name("trouble.c"), folder / "whole.o"]
+        done = compile_c(*objects, *more, *last, "-o", made)
+        assert done.returncode == 0, done.stderr
+    return folder / "libtrouble.so"
+
+
 def maker(folder: Path) -> Maker:
     return firmware_in(built(folder))
 
@@ -39,3 +53,14 @@ def everywhere(made: Maker) -> FirmwareChoice:
 def at(places: list[str], made: Maker) -> FirmwareChoice:
     """That firmware on these GPUs."""
     return FirmwareChoice(tuple(f"{place}=c" for place in places), {place: Chosen("c", made, "") for place in places})
+
+
+def processes_of(path: Path) -> list[int]:
+    """Those that run this library; one that has ended has no words any more."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"firmware_host") and os.fsencode(path) in words:
+                found.append(int(process.name))
+    return found

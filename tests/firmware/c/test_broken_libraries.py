@@ -1,20 +1,14 @@
 """Libraries that can't be firmware, whatever is the matter with them, are one line: none ends ringhil."""
 
-import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil, started
 
-from ringhil.emulator.loop import library
-from ringhil.emulator.loop.library import firmware_in
-from ringhil.emulator.server.foreign import FirmwareError
-
-from .library import COMPILER, built
+from .library import COMPILER, built, processes_of
 
 SERVER = "server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\nuntil: 3000\n"
 WANTED = "wanted is a whole library with the functions rhf_size and rhf_answer"
@@ -75,23 +69,12 @@ def endless(here: Path) -> Path:
     return here / "mine.so"
 
 
-def test_what_is_never_done_is_given_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "_WORK", 1)
-    mine = endless(here)
-    with pytest.raises(FirmwareError) as said:
-        firmware_in(mine)
-    assert str(said.value) == f"{mine}: takes more than 1 s when rhf_answer is called; {WANTED}"
-
-
-def trials_of(path: Path) -> list[int]:
-    """Processes that try this library."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            if os.fsencode(path) in words and any(word.endswith(b"trial.py") for word in words):
-                found.append(int(process.name))
-    return found
+@pytest.mark.parametrize("how", [",limit=0.3", ",limit=0.5"])
+def test_what_is_never_done_is_given_up(here: Path, how: str) -> None:
+    endless(here)
+    said = refusal("run", "s.yaml", "--firmware", f"a.1=./mine.so{how}", cwd=here)
+    limit = how.partition("=")[2]
+    assert said.endswith(f": mine.so: takes more than {limit} s when rhf_answer is called; {WANTED}")
 
 
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
@@ -99,12 +82,12 @@ def test_who_is_interrupted_meanwhile_leaves_no_process(here: Path, ends: signal
     mine = endless(here)
     words = ("run", "s.yaml", "--firmware", "a.1=./mine.so")
     with started(*words, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        while not trials_of(mine):
+        while not processes_of(mine):
             assert running.poll() is None
             time.sleep(0.02)
         running.send_signal(ends)
         _, said = running.communicate(timeout=60)
-    assert (running.returncode, trials_of(mine)) == (128 + ends, [])
+    assert (running.returncode, processes_of(mine)) == (128 + ends, [])
     assert said.strip() == ("ringhil: interrupted" if ends is signal.SIGINT else "")
 
 

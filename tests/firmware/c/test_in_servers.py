@@ -93,7 +93,7 @@ def test_the_command_line_takes_a_library(tmp_path: Path) -> None:
 WRONG = {
     "int probe;": "has no rhf_size; wanted are rhf_size and rhf_answer",
     "#include <stddef.h>\nsize_t rhf_size(void) { return 0; } size_t rhf_answer(void) { return 0; }": (
-        "rhf_size is 0; allowed are 1 to"
+        "rhf_size is 0 bytes; allowed are 1 to"
     ),
     "#include <stddef.h>\nsize_t rhf_size(void) { return 8; } size_t rhf_answer(void) { return 0; }": (
         "rhf_answer gave 0 bytes; allowed are 1 to"

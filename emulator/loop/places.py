@@ -1,0 +1,37 @@
+"""Where in its source something in a library is, as far as the library and this machine's tools say."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.processes import run
+from ringhil.emulator.build.toolchain import plain_environment
+from ringhil.emulator.documents import one_line
+
+_TOOLS = ("addr2line", "llvm-addr2line")
+_LINE = re.compile(r"(?P<file>[^/\n]+):(?P<line>[1-9][0-9]*)( \(discriminator [0-9]+\))?")
+_UNKNOWN = "??"
+_SHOWN = 200  # letters
+
+
+def place_in(library: Path, places: Sequence[int]) -> str:
+    """The first of these offsets from where it is loaded: its function, and its line where the library was compiled
+    with -g; the bare offset where nothing is known. Empty when there is none."""
+    if not places:
+        return ""
+    bare = f"{library.name}+0x{places[0]:x}"
+    tool = next((found for name in _TOOLS if (found := shutil.which(name)) is not None), None)
+    if tool is None:
+        return bare
+    try:
+        (done,) = run([[tool, "-f", "-s", "-e", str(library), f"0x{places[0]:x}"]], env=plain_environment())
+    except BuildError:
+        return bare
+    function, _, where = done.output.strip().partition("\n")
+    line = _LINE.fullmatch(where.strip())
+    if done.returncode or (function == _UNKNOWN and line is None):
+        return bare
+    found = one_line(function) if line is None else f"{line['file']}:{line['line']}, {one_line(function)}"
+    return found[:_SHOWN]
