@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
@@ -19,14 +20,20 @@ _SHOWN = 200  # letters
 def place_in(library: Path, places: Sequence[int]) -> str:
     """The first of these offsets from where it is loaded: its function, and its line where the library was compiled
     with -g; the bare offset where nothing is known. Empty when there is none."""
-    if not places:
+    try:
+        return _place(library, library.stat().st_mtime_ns, places[0]) if places else ""
+    except OSError:
         return ""
-    bare = f"{library.name}+0x{places[0]:x}"
+
+
+@lru_cache(maxsize=1000)
+def _place(library: Path, changed: int, place: int) -> str:
+    bare = f"{library.name}+0x{place:x}"
     tool = next((found for name in _TOOLS if (found := shutil.which(name)) is not None), None)
     if tool is None:
         return bare
     try:
-        (done,) = run([[tool, "-f", "-s", "-e", str(library), f"0x{places[0]:x}"]], env=plain_environment())
+        (done,) = run([[tool, "-f", "-s", "-e", str(library), f"0x{place:x}"]], env=plain_environment())
     except BuildError:
         return bare
     function, _, where = done.output.strip().partition("\n")

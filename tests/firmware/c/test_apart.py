@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -36,6 +37,7 @@ from .library import processes_of, troubled
 
 HERE = Path(__file__).parent
 SERVER = "server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\nuntil: 30000\n"
+SHORT = "server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\nuntil: 4000\n"
 LINES = {
     line.partition("/* ")[2].partition(" */")[0]: number
     for number, line in enumerate((HERE / "trouble.c").read_text().splitlines(), 1)
@@ -283,3 +285,25 @@ def test_a_check_goes_on_behind_a_promise_that_ends_it(library: Path, tmp_path: 
     assert kept
     assert any("it is gone: " in line for line in broken)
     assert lines[-1].endswith(f": {len(kept)} kept, {len(broken)} broken, 0 not judged")
+
+
+@pytest.mark.slow(part="outside")
+@pytest.mark.parametrize("first", range(0, 10_000, 250))
+def test_ten_thousand_runs_with_random_ends_all_have_verdicts(
+    library: Path, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call in 200 crashes, ends its process or loops, on both GPUs that may be entry GPU."""
+    monkeypatch.setenv("TROUBLE", "any 200")
+    firmware, lost, verdicts = firmware_of([f"*={library},limit=0.2"]), list[FirmwareLost](), Counter[str]()
+    for seed in range(first, first + 250):
+        run = Run(loads(f"seed: {seed}\n{SHORT}"), cells_library(), firmware=firmware)
+        run.observations.listen(FirmwareLost, lost.append)
+        verdicts[run.run().verdict] += 1
+        run.close()
+    firmware.close()
+    ends = Counter(seen.why.partition(": ")[2].split(" at ")[0] for seen in lost)
+    assert verdicts.keys() <= {"pass", "fail"}
+    assert verdicts.total() == 250
+    assert ends.keys() == {why.split(" at ")[0].replace("0.3", "0.2") for why in WAYS.values()}
+    del firmware, run
+    assert gone(library)

@@ -33,7 +33,7 @@ static void ends(const char *how) {
     if (!strcmp(how, "read"))
         nothing = *(volatile int *)(nothing + 8); /* READS */
     if (!strcmp(how, "divide"))
-        nothing = 1 / nothing; /* DIVIDES */
+        nothing = 100 / nothing; /* DIVIDES */
     if (!strcmp(how, "abort"))
         abort(); /* ABORTS */
     if (!strcmp(how, "library"))
@@ -76,7 +76,7 @@ size_t rhf_answer(void *state, const uint8_t *request, size_t length, uint8_t *a
     gpu->calls++;
     if (gpu->calls > 1 && !strcmp(how, "any")) {
         if (at && (gpu->dice >> 33) % (uint64_t)at == 0)
-            ends(ways[(gpu->dice >> 20) % (sizeof ways / sizeof *ways)]);
+            ends(ways[(gpu->dice >> 36) % (sizeof ways / sizeof *ways)]);
     } else if (gpu->calls == (uint64_t)at)
         ends(how);
     return whole_answer(gpu->whole, request, length, answer, room);
