@@ -22,6 +22,7 @@ from typing import Any
 
 import serial
 
+from ringhil.emulator.children import Child
 from ringhil.emulator.serial.client import CardClient, opened_port
 
 _SERVER = "server: {cards: {a: {gpus: 8}}}\n"
@@ -95,7 +96,7 @@ def serving(*where: str, options: tuple[str, ...] = ()) -> Iterator[tuple["subpr
         server.write_text(_SERVER)
         command = [sys.executable, "-m", "ringhil.emulator", "serve", str(server), "--json", *options]
         command += [word for each in where for word in ("--listen", each)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with Child(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             try:
                 yield process, json.loads(process.stdout.readline())["ports"]["a"]
@@ -124,7 +125,7 @@ def _round_trip(port: "serial.SerialBase") -> None:
 
 @contextmanager
 def _echoing(line: int) -> Iterator[None]:
-    with subprocess.Popen([sys.executable, "-c", _ECHO, str(line)], pass_fds=[line]) as process:
+    with Child([sys.executable, "-c", _ECHO, str(line)], pass_fds=[line]) as process:
         try:
             yield
         finally:

@@ -2,13 +2,13 @@
 
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.build.processes import run
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
@@ -43,7 +43,9 @@ def start_up() -> dict[str, float]:
         for _ in range(4):
             began = time.perf_counter()
             arguments = [sys.executable, "-m", "ringhil.emulator", "run", str(server), "--json"]
-            subprocess.run(arguments, env=environment, check=True, capture_output=True)
+            (done,) = run([arguments], env=environment)
+            if done.returncode:
+                raise RuntimeError(f"ringhil run failed: {done.output}")
             times.append(time.perf_counter() - began)
         return {"cold_seconds": times[0], "warm_seconds": min(times[1:])}
 

@@ -1,7 +1,7 @@
 """Runs compilers: a few at a time, bounded output, nothing left running.
 
 Each command gets a process group of its own, so that Ctrl-C at the terminal reaches Python only, and
-Python then kills the whole group (a compiler driver with its passes). No shell is ever involved.
+Python then kills the whole group (a compiler driver with its passes); see `children.py`. No shell is ever involved.
 """
 
 import os
@@ -10,12 +10,13 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.children import Child
 
 OUTPUT_LIMIT = 1 << 20
 """Bytes kept of one command's output; the rest is read and dropped."""
@@ -33,7 +34,7 @@ class Finished:
 @dataclass
 class _Running:
     argv: tuple[str, ...]
-    process: subprocess.Popen[bytes]
+    process: Child
     chunks: list[bytes] = field(default_factory=list)
     size: int = 0
 
@@ -48,9 +49,7 @@ class _Running:
         return Finished(self.argv, self.process.wait(), output)
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.end()
 
 
 def run(
@@ -94,14 +93,8 @@ def run(
 
 def _start(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path | None) -> _Running:
     try:
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            process_group=0,
+        process = Child(
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
     except OSError as error:
         raise BuildError(f"can't run {argv[0]}: {error.strerror}") from error

@@ -31,6 +31,7 @@ from ringhil.emulator.debug.past import MOST_MEMORY, Past
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.replaying import run_again, scenario_of, why_not
 from ringhil.emulator.engine.library import Library, inside_library
+from ringhil.emulator.loop.loading import hash_of, library_of
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.identity import header, same_message
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
@@ -81,7 +82,8 @@ class DebugSession:
         states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
         packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
-        sources = Sources(packages)
+        sources = self._sources = Sources(packages)
+        self._libraries = {file: each.source for each in firmware.chosen.values() if (file := library_of(each.text))}
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
         self._library = library
@@ -302,7 +304,13 @@ class DebugSession:
     def edit(self, path: Path) -> tuple[str, list[str], list[str]]:
         """The same with the firmware's source as it is on disk now: verdict, the modules that have changed, and what of
         them doesn't fit a run that is under way. What firmware has in its memory stays. The recording can be read, not
-        run again. Raises DebugError."""
+        run again. Raises DebugError, also for a library, which can't be exchanged."""
+        for file, was in self._libraries.items():
+            if hash_of(file) != was:
+                raise DebugError(f"{file}: has changed; a library can't be exchanged in a run, so run it again")
+        if self._libraries and not self._sources.changed():
+            files = ", ".join(map(str, self._libraries))
+            raise DebugError(f"{files}: a library can't be exchanged in a run; make it, and run it again")
         return self._branched(path, "edited")
 
     def _branched(self, path: Path, how: str) -> tuple[str, list[str], list[str]]:

@@ -89,7 +89,7 @@ def _chosen(what: str) -> Chosen:
         board = Board(what)
         return Chosen(what, board.made, board.name, board)
     file = _file_of(what)
-    source = "" if file is None else _hash(file)
+    source = "" if file is None else hash_of(file)
     library = _LIBRARY.fullmatch(what)
     return Chosen(who(what), _loaded(what) if library is None else _in_library(library), source)
 
@@ -112,16 +112,16 @@ def _check_same(what: str, source: str) -> None:
     if file is None:
         name = f"module {what.partition(':')[0]}" if _CLASS.fullmatch(what) else what
         raise FirmwareError(f"there is no {name}; looked for from {Path.cwd()} on")
-    found = _hash(file)
+    found = hash_of(file)
     if found != source:
         raise FirmwareError(f"{file} has sha256 {found[:_SHOWN]}; allowed is {source[:_SHOWN]}, as here")
 
 
 def _file_of(what: str) -> Path | None:
     """Where code is, which isn't run to find that out; None: nowhere, or in no file."""
-    library = _LIBRARY.fullmatch(what)
+    library = library_of(what)
     if library is not None:
-        return Path(library["path"]) if Path(library["path"]).is_file() else None
+        return library if library.is_file() else None
     _look_here()
     module = what.partition(":")[0]
     folders: Sequence[str] | None = None
@@ -134,7 +134,14 @@ def _file_of(what: str) -> Path | None:
     return None
 
 
-def _hash(file: Path) -> str:
+def library_of(what: str) -> Path | None:
+    """The file of a library."""
+    found = _LIBRARY.fullmatch(what)
+    return None if found is None else Path(found["path"])
+
+
+def hash_of(file: Path) -> str:
+    """Of its content. Raises FirmwareError."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:

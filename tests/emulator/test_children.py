@@ -1,0 +1,107 @@
+"""Whoever is killed leaves no process: whatever starts one, and whatever that has started."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.children import Child
+
+EMULATOR = Path(__file__).resolve().parents[2] / "emulator"
+TREE = "sleep 9{tag} & sleep 9{tag}; true"
+STARTERS = {
+    "compilers": "from ringhil.emulator.build.processes import run; run([['sh', '-c', {tree!r}]], env={{}})",
+    "tools of proofs": (
+        "from ringhil.emulator.proofs.tools import run_tool; from pathlib import Path\n"
+        "run_tool(['sh', '-c', {tree!r}], Path('.'), 60)"
+    ),
+    "simulators": (
+        "from ringhil.emulator.testbench.build import Bench; from ringhil.emulator.testbench.runner import run_bench\n"
+        "from pathlib import Path\n"
+        "Path('top').write_text('#!/bin/sh\\n' + {tree!r}); Path('top').chmod(0o755)\n"
+        "run_bench(Bench('verilator', 'top', Path('.').absolute(), '', False), ['x'], Path('out').absolute())"
+    ),
+    "a compiler of a command": (
+        "import os; from pathlib import Path; from ringhil.emulator.front.cli import main\n"
+        "Path('cxx').write_text('#!/bin/sh\\n[ \"$1\" = --version ] && echo g++ 1 && exit\\n' + {tree!r})\n"
+        "Path('cxx').chmod(0o755); os.environ['CXX'] = './cxx'; os.environ['RINGHIL_CACHE'] = 'cache'\n"
+        "main(['firmware', 'check', './x.so'])"
+    ),
+}
+OWN_WAY = {
+    "children.py": "it is the one place",
+    "loop/apart.py": "the process watches its line",
+    "campaign/dask/on_worker.py": "the process watches its parent",
+    "groups/mount.py": "a program that unmounts, and has to when we are gone",
+}
+
+
+def running(tag: str) -> list[int]:
+    """Processes that are part of the tree; one that has ended has no words any more."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if words[:2] == [b"sleep", f"9{tag}".encode()]:
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_nothing_of_a_tree_outlives_a_parent_that_is_killed(starter: str, tmp_path: Path) -> None:
+    tag = f"{os.getpid()}"
+    code = STARTERS[starter].format(tree=TREE.format(tag=tag))
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        while len(running(tag)) < 2:
+            assert parent.poll() is None
+            time.sleep(0.02)
+        time.sleep(0.2)  # it has come back from starting it
+    finally:
+        parent.kill()
+        parent.wait()
+    end = time.monotonic() + 2
+    while running(tag) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert running(tag) == []
+
+
+def test_nor_does_anything_outlive_one_that_ends_by_itself(tmp_path: Path) -> None:
+    tag = f"8{os.getpid()}"
+    code = "import sys; from ringhil.emulator.children import Child; Child(['sh', '-c', sys.argv[1]])"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, TREE.format(tag=tag)], check=True)
+    assert running(tag) == []
+
+
+def test_what_a_fork_has_started_ends_with_the_fork(tmp_path: Path) -> None:
+    tag = f"7{os.getpid()}"
+    with Child(["true"]) as before:
+        before.wait()
+    pid = os.fork()
+    if pid == 0:
+        Child(["sh", "-c", TREE.format(tag=tag)])
+        signal.pause()
+    while len(running(tag)) < 2:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    end = time.monotonic() + 2
+    while running(tag) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert running(tag) == []
+
+
+def test_processes_are_started_in_one_place() -> None:
+    """Or by who is named here, for a reason."""
+    starts = re.compile(
+        r"\b(subprocess\.(Popen|run|call|check_call|check_output)|os\.(posix_spawn\w*|spawn\w*|popen|system))\("
+    )
+    texts = {str(file.relative_to(EMULATOR)): file.read_text() for file in EMULATOR.rglob("*.py")}
+    assert {name for name, text in texts.items() if starts.search(text)} == set(OWN_WAY)
