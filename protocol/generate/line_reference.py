@@ -85,8 +85,8 @@ _LOOP = f"""# Firmware loop
 
 <!-- Generated from protocol/line/: do not edit; `make generate` rewrites it. -->
 
-How an emulator runs the firmware of a GPU that is somewhere else: in a library of this process, or on a board at the
-end of a serial line ([how to](../howto/firmware.md#your-own-in-a-whole-server)). This is version
+How an emulator runs the firmware of a GPU that is somewhere else: in a library, or on a board at the end of a
+serial line ([how to](../howto/firmware.md#your-own-in-a-whole-server)). This is version
 {firmware_loop.MAJOR}.{firmware_loop.MINOR} of its protocol. On a line messages are framed as those of a
 [management port](management.md#framing); a library takes and gives them as they are.
 

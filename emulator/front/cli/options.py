@@ -73,8 +73,9 @@ firmware_option = click.option(
     "--firmware",
     multiple=True,
     metavar="GPU=FIRMWARE",
-    help="Run this as the firmware of a GPU (a.3), or of every GPU that has firmware ('*'): MODULE:CLASS, LIBRARY.so, "
-    "or the URL of a board. May be repeated.",
+    help="Run this as the firmware of a GPU (a.3), or of every GPU that has firmware ('*'): MODULE:CLASS, LIBRARY.so "
+    "(in a process of its own; with ,here in this one; with ,limit=SECONDS for an answer), or the URL of a board. May be "
+    "repeated.",
 )
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1, 256), help="Number of processes.  [default: one for each processor]"
