@@ -145,7 +145,7 @@ def _struct(function: str, prefix: str, definition: Any, fields: dict[str, str])
 
 def _field(prefix: str, field: Any, fields: dict[str, str]) -> Iterator[str]:
     name, inner = field.name, field.subcon
-    while isinstance(inner, c.Const | c.Rebuild):
+    while isinstance(inner, c.Const | c.Rebuild | c.Renamed):
         inner = inner.subcon
     variable = f"f.{prefix}_{name}"
     full = f"ringhil.{prefix}.{name}"
