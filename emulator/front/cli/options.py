@@ -74,7 +74,7 @@ firmware_option = click.option(
     multiple=True,
     metavar="GPU=FIRMWARE",
     help="Run this as the firmware of a GPU (a.3), or of every GPU that has firmware ('*'): MODULE:CLASS, LIBRARY.so "
-    "(in a process of its own; with ,here in this one; with ,limit=SECONDS for an answer), or the URL of a board. May be "
+    "(in a process of its own; ,here: in this one; ,limit=SECONDS: for an answer), or the URL of a board. May be "
     "repeated.",
 )
 jobs_option = click.option(

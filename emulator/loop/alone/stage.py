@@ -27,6 +27,10 @@ class NotKept(RinghilError):
         super().__init__(f"cycle {at:,}: {found}; {wanted}")
 
 
+class NotShown(RinghilError):
+    """Why what was played shows nothing of the promise: one line."""
+
+
 @dataclass(frozen=True)
 class FrameOut:
     """A frame that the firmware has sent, and what the register `memory` held by then. `message`: None for what is
@@ -54,7 +58,7 @@ class Stage:
         self._lost = ""
         self._firmware = ForeignFirmware(name, maker, boot, self._is_lost, board=board)
         if self._lost:
-            raise FirmwareMissing(f"{name}: {self._lost}")
+            raise FirmwareMissing(f"{name}: {self._lost}") if board else FirmwareError(f"it is gone: {self._lost}")
 
     def start(self) -> None:
         """Power-up."""

@@ -275,17 +275,21 @@ def test_how_it_runs_is_one_of_two(library: Path, how: str) -> None:
         firmware_of([f"a.0={library},{how}"])
 
 
-def test_a_check_goes_on_behind_a_promise_that_ends_it(library: Path, tmp_path: Path) -> None:
-    env = {**os.environ, "TROUBLE": "any 100"}
-    done = ringhil("firmware", "check", f"{library},limit=0.5", "lease", "warden", "registers", cwd=tmp_path, env=env)
-    lines = done.stdout.splitlines()
-    broken = [line for line in lines if line.startswith("FAIL")]
-    kept = [line for line in lines if line.startswith("ok")]
+@pytest.mark.parametrize("trouble", ["any 100", "read 2", "exit 4", "loop 6"])
+def test_a_check_goes_on_behind_a_promise_that_ends_it(library: Path, tmp_path: Path, trouble: str) -> None:
+    env = {**os.environ, "TROUBLE": trouble}
+    rules = ("lease.from_claim", "lease.renewed", "registers", "election.first", "election.waits")
+    done = ringhil("firmware", "check", f"{library},limit=0.2", *rules, cwd=tmp_path, env=env)
+    *lines, last = done.stdout.splitlines()
+    judged = [line.split()[:2] for line in lines if not line.startswith(" ")]
+    broken = [line for line in lines if line.startswith("FAIL ")]
     assert done.returncode == 1
-    assert broken
-    assert kept
+    assert len(judged) > len(rules)
+    assert last.endswith(f" kept, {len(broken)} broken, 0 not judged")
     assert any("it is gone: " in line for line in broken)
-    assert lines[-1].endswith(f": {len(kept)} kept, {len(broken)} broken, 0 not judged")
+    if trouble != "any 100":
+        assert len(broken) == len(judged)
+        assert all("it is gone: " in line for line in broken)
 
 
 @pytest.mark.slow(part="outside")
