@@ -6,6 +6,7 @@ Parent and child speak over a pair of sockets; what is read was pickled by a pro
 
 import os
 import pickle
+import select
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ from typing import Any, NoReturn, Protocol
 
 from ringhil.emulator.errors import RinghilError
 
+_LOOK = 0.5  # seconds
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -131,6 +133,21 @@ def _fork() -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def end_without(ends: Sequence[socket.socket | Connection]) -> None:
+    """From now on this process ends, whatever it is doing, when nobody is at the other side of any of these. (The death
+    of its parent would tell nothing: who asks is another process than the one that has forked it.)"""
+    looked = select.poll()
+    for end in ends:
+        looked.register(end, 0)
+
+    def look(number: int, frame: object) -> None:
+        if len([1 for _, what in looked.poll(0) if what & select.POLLHUP]) == len(ends):
+            os._exit(0)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
+
+
 def _serve_made(make: Callable[[], Debuggee], end: socket.socket) -> NoReturn:
     try:
         debuggee = make()
@@ -142,6 +159,7 @@ def _serve_made(make: Callable[[], Debuggee], end: socket.socket) -> NoReturn:
 def _serve(debuggee: Debuggee, end: socket.socket) -> NoReturn:
     """Until nobody is there any more."""
     line = Connection(os.dup(end.fileno()))
+    end_without([end])
     try:
         line.send((True, os.getpid()))
         while True:
@@ -165,6 +183,7 @@ def _serve(debuggee: Debuggee, end: socket.socket) -> NoReturn:
 
 def _travel(debuggee: Debuggee, cycles: Sequence[int], ends: list[socket.socket]) -> NoReturn:
     for number, cycle in enumerate(cycles):
+        end_without(ends[number:])
         try:
             debuggee.go(cycle)
         except BaseException as error:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.children import Child
+from ringhil.emulator.debug.processes import beginning
 
 EMULATOR = Path(__file__).resolve().parents[2] / "emulator"
 TREE = "sleep 9{tag} & sleep 9{tag}; true"
@@ -105,3 +107,34 @@ def test_processes_are_started_in_one_place() -> None:
     )
     texts = {str(file.relative_to(EMULATOR)): file.read_text() for file in EMULATOR.rglob("*.py")}
     assert {name for name, text in texts.items() if starts.search(text)} == set(OWN_WAY)
+
+
+class Busy:
+    """A run that never comes to where it is wanted."""
+
+    def go(self, cycle: int) -> None:
+        """Returns for cycle 0 alone."""
+        while cycle:
+            pass
+
+    def ask(self, what: str) -> int:
+        """Its process."""
+        return os.getpid()
+
+
+@pytest.mark.parametrize("how", ["go", "travel"])
+def test_a_moment_that_is_on_its_way_ends_with_who_wanted_it(how: str) -> None:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        moment = beginning(Busy)
+        os.write(writing, b"begun")
+        moment.go(1) if how == "go" else moment.travel([0, 1, 2])
+    os.close(writing)
+    assert os.read(reading, 5) == b"begun"
+    time.sleep(0.2)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert select.select([reading], [], [], 2)[0], "somebody goes on"  # whoever does holds it open
+    assert os.read(reading, 1) == b""
+    os.close(reading)

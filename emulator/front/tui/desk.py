@@ -17,7 +17,7 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.debug.commands import NAMES, Commands, Document, values
 from ringhil.emulator.debug.condition import ConditionError, parse
 from ringhil.emulator.debug.items import RecordedItem
-from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.debug.processes import DebugError, end_without
 from ringhil.emulator.debug.session import DebugSession, FrameOnLink
 from ringhil.emulator.front.tui.words import line
 from ringhil.emulator.trace import RecordingError
@@ -160,6 +160,7 @@ class _Breaks:
 def _serve(open_session: Open, line: Connection, other: Connection, breaks: _Breaks) -> None:
     other.close()  # or it would wait for itself
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_without([line])
     breaks.begin(0)
     try:
         session = open_session()
