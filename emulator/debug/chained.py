@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import hardware, next_state
+from ringhil.emulator.events.hardware import FrameSeen
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.recording.writer import Chain, fields_as_text

@@ -4,13 +4,9 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from ringhil.emulator.judge.contexts.turn_watch import gpus_with_contexts
-from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FirmwareSaid, RegisterChanged
-from ringhil.emulator.scenario import EventAction
-from ringhil.emulator.scenario.file.faults import PARAMETERS, PartKind
-from ringhil.emulator.scenario.writer import event_entry
-from ringhil.emulator.server.observations import (
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import RegisterChanged
+from ringhil.emulator.events.server import (
     CountAsked,
     CpuSaid,
     FirmwareLost,
@@ -21,6 +17,11 @@ from ringhil.emulator.server.observations import (
     SharedOut,
     Struck,
 )
+from ringhil.emulator.judge.contexts.turn_watch import gpus_with_contexts
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.scenario import EventAction
+from ringhil.emulator.scenario.file.faults import PARAMETERS, PartKind
+from ringhil.emulator.scenario.writer import event_entry
 from ringhil.firmware.observations import (
     Counted,
     Deposed,

@@ -16,8 +16,8 @@ from ringhil.emulator.debug.items import gpus_there
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.events.hardware import Advanced, RegisterChanged
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError

@@ -13,9 +13,9 @@ from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import hardware, next_state, outcome_document
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.hardware import FrameSeen
 from ringhil.emulator.judge.findings import FACTS
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.scenario import Scenario, ScenarioError, loads

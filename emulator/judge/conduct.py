@@ -5,6 +5,9 @@ It reads the stream, and never acts on the run.
 
 from collections.abc import Sequence
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromCpu, FromFirmware, ToCpu, ToFirmware
+from ringhil.emulator.events.server import CountAsked, CpuSaid, FirmwareStopped, SharedOut, Struck, TakenIn
 from ringhil.emulator.judge.census.exits import Exits
 from ringhil.emulator.judge.census.noise import NoisyLinks
 from ringhil.emulator.judge.census.pace import Pace
@@ -29,16 +32,7 @@ from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.emulator.judge.work.beginning import Beginning
 from ringhil.emulator.judge.work.ledger import Ledger
 from ringhil.emulator.judge.work.routes import Routes
-from ringhil.emulator.kernel.observations import FirmwareSaid, FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import (
-    CountAsked,
-    CpuSaid,
-    FirmwareStopped,
-    SharedOut,
-    Struck,
-    TakenIn,
-)
 from ringhil.firmware.observations import (
     Counted,
     Deposed,

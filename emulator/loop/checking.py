@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.server import FirmwareLost, FirmwareStopped
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.emulator.loop.alone.cases import LonePromise
 from ringhil.emulator.loop.alone.servers import Stages
 from ringhil.emulator.loop.alone.stage import NotKept
@@ -14,7 +15,6 @@ from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
 from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
-from ringhil.emulator.server.observations import FirmwareLost, FirmwareStopped
 from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
 from ringhil.protocol.registers import ControlBit
 from ringhil.protocol.wire import Role

@@ -8,6 +8,16 @@ from functools import partial
 
 from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.server import (
+    CountAsked,
+    CpuSaid,
+    FirmwareLost,
+    FirmwareStopped,
+    NodeLost,
+    SharedOut,
+    Struck,
+    TakenIn,
+)
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.switching.service import SwitchService
@@ -28,16 +38,6 @@ from ringhil.emulator.server.hosting import (
 )
 from ringhil.emulator.server.injector import Injector
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
-from ringhil.emulator.server.observations import (
-    CountAsked,
-    CpuSaid,
-    FirmwareLost,
-    FirmwareStopped,
-    NodeLost,
-    SharedOut,
-    Struck,
-    TakenIn,
-)
 from ringhil.emulator.server.power_up import BootPlan, configure
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring

@@ -3,6 +3,8 @@
 It reads the stream, and never acts on the run.
 """
 
+from ringhil.emulator.events.hardware import FromCpu
+from ringhil.emulator.events.server import Flapped, PassedOn, Struck
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.contexts.absent_gpus import Away, NoEntry
@@ -18,10 +20,8 @@ from ringhil.emulator.judge.contexts.turn_watch import TurnWatch, gpus_with_cont
 from ringhil.emulator.judge.switching.freed_parts import FreedParts
 from ringhil.emulator.judge.switching.served import LostGpus, Served
 from ringhil.emulator.judge.work.beginning import TasksBegin
-from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import Flapped, PassedOn, Struck
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import CONTEXTS
 

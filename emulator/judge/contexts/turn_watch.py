@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from itertools import chain
 
+from ringhil.emulator.events.hardware import RegisterChanged
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.judge.contexts.commands_seen import SeenCommand
 from ringhil.emulator.judge.contexts.slices import Slices
 from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.judge.recovery.switchover import BYPASSED, STATUS_WATCHED
-from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.scenario import GpuRef, Scenario
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.frames import Result

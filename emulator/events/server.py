@@ -1,4 +1,4 @@
-"""What a server tells of its CPU and of its timeline, beside what the kernel tells. See kernel/observations.py."""
+"""What a server tells of its CPU and of its timeline, beside what the kernel tells. See stream.py."""
 
 from dataclasses import dataclass
 

@@ -14,23 +14,22 @@ Listeners are called at once, in the order in which they came. They look; they n
 | `ToFirmware`, `ToCpu` | engine | when a frame has arrived, before it is delivered |
 | `FromFirmware`, `FromCpu` | firmware, CPU | when a frame is handed to the hardware |
 | `RegisterChanged` | engine | of registers that somebody has the engine watch (`Engine.watch_register`) |
-| `NodeDiffered` (`engine/engine.py`) | engine | of GPUs whose hardware is outside, when it did otherwise than ours |
+| `NodeDiffered` | engine | of GPUs whose hardware is outside, when it did otherwise than ours |
 | `Advanced` | engine | when it has run on, before anything else of that run |
 | `FirmwareSaid` | firmware | what it wants known (`ringhil.firmware.observations`) |
-| the kinds of `server/observations.py` | CPU, timeline | |
+| the kinds of `server.py` | CPU, timeline | |
 """
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
-from ringhil.firmware.observations import Observation
+from ringhil.emulator.events.hardware import FRAMES, FrameSeen
 
 E = TypeVar("E")
 
 
-class Observations:
+class Stream:
     """The stream of one run."""
 
     def __init__(self) -> None:
@@ -40,7 +39,7 @@ class Observations:
         """Have `listener` called with every observation of exactly this kind, from now on."""
         self._listeners[kind].append(listener)
 
-    def listen_to_frames(self, listener: Callable[["FrameSeen"], None]) -> None:
+    def listen_to_frames(self, listener: Callable[[FrameSeen], None]) -> None:
         """Have `listener` called with every frame, whichever way it goes."""
         for kind in FRAMES:
             self.listen(kind, listener)
@@ -53,77 +52,3 @@ class Observations:
         """Something has happened."""
         for listener in self._listeners[type(observation)]:
             listener(observation)
-
-
-@dataclass(frozen=True, slots=True)
-class FrameSeen:
-    """A frame on its way between RTL and Python, at the GPU of `cell`.
-
-    `cycle`: when its last flit was there, or from when on it is to be sent. `port`: of the mailbox; with `ToCpu` the
-    virtual channel (0 control, 1 data), with `FromCpu` always 0. `bad`: it arrived damaged.
-    """
-
-    WAY: ClassVar[str]
-
-    cycle: int
-    cell: int
-    port: int
-    frame: bytes
-    bad: bool = False
-
-
-class ToFirmware(FrameSeen):
-    """It has arrived in a GPU's mailbox."""
-
-    __slots__ = ()
-    WAY = "to_firmware"
-
-
-class FromFirmware(FrameSeen):
-    """A GPU's firmware writes it into the mailbox."""
-
-    __slots__ = ()
-    WAY = "from_firmware"
-
-
-class ToCpu(FrameSeen):
-    """It has arrived at the CPU."""
-
-    __slots__ = ()
-    WAY = "to_cpu"
-
-
-class FromCpu(FrameSeen):
-    """The CPU sends it to a GPU."""
-
-    __slots__ = ()
-    WAY = "from_cpu"
-
-
-FRAMES: tuple[type[FrameSeen], ...] = (ToFirmware, FromFirmware, ToCpu, FromCpu)
-
-
-@dataclass(frozen=True, slots=True)
-class Advanced:
-    """The engine has run on to `cycle`, the one that is simulated next."""
-
-    cycle: int
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterChanged:
-    """A register that is watched reads otherwise from `cycle` on: `value`, of which only the watched bits count."""
-
-    cycle: int
-    cell: int
-    address: int
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class FirmwareSaid:
-    """The firmware of the GPU of `cell` wants something known."""
-
-    cycle: int
-    cell: int
-    what: Observation
