@@ -1,14 +1,18 @@
-"""What the kernel tells of firmware. See stream.py."""
+"""What firmware wants known, as the kernel tells it."""
 
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
+from ringhil.emulator.events.fields import Cell, Cycle
 from ringhil.firmware.observations import Observation
 
 
 @dataclass(frozen=True, slots=True)
 class FirmwareSaid:
-    """The firmware of the GPU of `cell` wants something known."""
+    """The firmware of a GPU wants something known."""
 
-    cycle: int
-    cell: int
-    what: Observation
+    TOLD_BY: ClassVar[str] = "firmware"
+
+    cycle: Cycle
+    cell: Cell
+    what: Annotated[Observation, "one of the observations of firmware"]

@@ -8,6 +8,7 @@ from functools import partial
 
 from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.recorded import Tell, tell_recorded
 from ringhil.emulator.events.server import (
     CountAsked,
     CpuSaid,
@@ -230,6 +231,11 @@ class LiveServer:
         for cell, firmware in self._firmware.items():
             if self.wiring.place(cell)[0] == card:
                 firmware.count_now()
+
+    def tell_recorded(self, tell: Tell) -> None:
+        """Have `tell` called with every event that a recording has, from now on, in order."""
+        cells = {self.wiring.cell_of(gpu) for gpu in self.scenario.gpus_with_contexts}
+        tell_recorded(self.observations, cells, self.engine.watch_register, tell)
 
     def end_at(self, cycle: int) -> None:
         """End there, as if the file had said `until`."""

@@ -25,7 +25,7 @@ from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
-from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
+from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
@@ -120,7 +120,7 @@ def _run(
     """Run it, and write what was asked for; waves and JSON lines appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
     cards = scenario.server.cards
-    gpus = [str(GpuRef(card.name, gpu)) for card in cards for gpu in range(card.gpus)]
+    gpus = server.places.gpus
     with ExitStack() as files:
         commits = []
         if _log.isEnabledFor(logging.DEBUG):

@@ -16,7 +16,7 @@ from ringhil.emulator.judge.contexts.isolation import Isolation
 from ringhil.emulator.judge.contexts.left_behind import LeftBehind
 from ringhil.emulator.judge.contexts.one_by_one import OneByOne
 from ringhil.emulator.judge.contexts.terms_watch import TermsWatch
-from ringhil.emulator.judge.contexts.turn_watch import TurnWatch, gpus_with_contexts
+from ringhil.emulator.judge.contexts.turn_watch import TurnWatch
 from ringhil.emulator.judge.switching.freed_parts import FreedParts
 from ringhil.emulator.judge.switching.served import LostGpus, Served
 from ringhil.emulator.judge.work.beginning import TasksBegin
@@ -233,5 +233,5 @@ def _of_requests(server: LiveServer) -> list[Place]:
     """Contexts that a policy may use for them."""
     if server.scenario.switching is None:
         return []
-    cells = map(server.wiring.cell_of, gpus_with_contexts(server.scenario))
+    cells = map(server.wiring.cell_of, server.scenario.gpus_with_contexts)
     return [(*server.wiring.place(cell), context) for cell in cells for context in range(1, CONTEXTS)]

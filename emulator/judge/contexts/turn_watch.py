@@ -1,7 +1,6 @@
 """Who has the engine of which GPU, at every change, as the hardware's register says; told to whoever judges slices."""
 
 from collections.abc import Callable
-from itertools import chain
 
 from ringhil.emulator.events.hardware import RegisterChanged
 from ringhil.emulator.host.contexts.command import Gpu
@@ -9,18 +8,11 @@ from ringhil.emulator.judge.contexts.commands_seen import SeenCommand
 from ringhil.emulator.judge.contexts.slices import Slices
 from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.judge.recovery.switchover import BYPASSED, STATUS_WATCHED
-from ringhil.emulator.scenario import GpuRef, Scenario
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.frames import Result
 from ringhil.protocol.registers import ADDRESS
 
 _TURN, _STATUS = ADDRESS["turn"], ADDRESS["status"]
-
-
-def gpus_with_contexts(scenario: Scenario) -> tuple[GpuRef, ...]:
-    """Those on which tasks of the file run."""
-    shared = (each.gpu for each in scenario.sharing.applications) if scenario.sharing else ()
-    return tuple(dict.fromkeys(chain(shared, scenario.switching.gpus if scenario.switching else ())))
 
 
 class TurnWatch:
@@ -34,7 +26,7 @@ class TurnWatch:
         self._gpus: dict[Gpu, Slices] = {}
         self._changed: dict[int, Callable[[int, int], None]] = {}  # by cell
         self._slices: dict[int, Slices] = {}
-        for gpu in gpus_with_contexts(server.scenario):
+        for gpu in server.scenario.gpus_with_contexts:
             cell = wiring.cell_of(gpu)
             slices = Slices(Name(str(gpu)), settings.context_switch, settings.default_slice, wake)
             self._gpus[wiring.place(cell)] = self._slices[cell] = slices
