@@ -8,13 +8,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from types import ModuleType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ringhil.emulator.events import firmware, hardware, server
 from ringhil.emulator.events.recorded import IN_RECORDINGS
+from ringhil.emulator.judge.contexts import context_events
+from ringhil.emulator.judge.elections import seat_events
+from ringhil.emulator.judge.work import cpu_events
 from ringhil.firmware import observations
 
 OF_STREAM = (hardware, firmware, server)
+OF_JUDGE = (seat_events, cpu_events, context_events)
 
 
 def types_of(module: ModuleType) -> list[type[Any]]:
@@ -25,8 +29,13 @@ def types_of(module: ModuleType) -> list[type[Any]]:
 
 
 def every_type() -> list[type[Any]]:
-    """All that the stream has."""
+    """All that a run tells."""
     return [kind for module in OF_STREAM for kind in types_of(module)]
+
+
+def derived() -> list[type[Any]]:
+    """All that the judge derives from these."""
+    return [kind for module in OF_JUDGE for kind in types_of(module)]
 
 
 def described(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
@@ -36,7 +45,10 @@ def described(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
         hint = hints[field.name]
         if get_origin(hint) is not Annotated or not isinstance(hint.__metadata__[0], str):
             raise ValueError(f"{kind.__name__}.{field.name} doesn't say what it is: Annotated[TYPE, 'meaning']")
-        yield field.name, _shown(get_args(hint)[0]), hint.__metadata__[0]
+        shown = get_args(hint)[0]
+        if isinstance(shown, TypeVar):  # of a class that says in its base what it is
+            (shown,) = get_args(kind.__orig_bases__[0])
+        yield field.name, _shown(shown), hint.__metadata__[0]
 
 
 def _shown(hint: Any) -> str:
@@ -59,9 +71,17 @@ def _of_stream() -> list[str]:
     return [line for kind, last in told for line in _block(kind, last)]
 
 
+def _of_judge() -> list[str]:
+    return [line for kind in derived() for line in _block(kind, "In a recording: nothing.")]
+
+
 def _of_firmware() -> list[str]:
     kinds = types_of(observations)
     return [line for kind in kinds for line in _block(kind, f"In a recording: `{kind.__name__}`.")]
 
 
-TABLES = (("emulator/events/", _of_stream), ("firmware/observations.py", _of_firmware))
+TABLES = (
+    ("emulator/events/", _of_stream),
+    ("firmware/observations.py", _of_firmware),
+    ("the translators of emulator/judge/", _of_judge),
+)

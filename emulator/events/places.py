@@ -13,13 +13,14 @@ class Places:
         self.gpus = tuple(name for names in self._by_card for name in names)
 
     def of(self, event: object) -> str | None:
-        """The GPU, card or link that an event of the stream is about; None: the whole server."""
+        """The GPU, card or link that an event of the stream is about; None: it names none."""
         if isinstance(event, Struck):
             return event.event.where
-        places = (getattr(event, name, None) for name in ("cell", "card", "gpu"))
-        cell, card, gpu = (number if isinstance(number, int) else None for number in places)
-        if cell is not None:
+        cell, card, gpu = (getattr(event, name, None) for name in ("cell", "card", "gpu"))
+        if isinstance(cell, int):
             return self.gpus[cell]
-        if card is None:
+        if isinstance(gpu, tuple):
+            card, gpu = gpu
+        if not isinstance(card, int):
             return None
-        return self.cards[card] if gpu is None else self._by_card[card][gpu]
+        return self._by_card[card][gpu] if isinstance(gpu, int) else self.cards[card]

@@ -26,18 +26,18 @@ class Stream:
     """The stream of one run."""
 
     def __init__(self) -> None:
-        self._listeners: defaultdict[type[Any], list[Callable[[Any], None]]] = defaultdict(list)
+        self._listeners: defaultdict[type[Any], list[Callable[[Any], object]]] = defaultdict(list)
 
-    def listen(self, kind: type[E], listener: Callable[[E], None]) -> None:
+    def listen(self, kind: type[E], listener: Callable[[E], object]) -> None:
         """Have `listener` called with every event of exactly this type, from now on."""
         self._listeners[kind].append(listener)
 
-    def listen_to_frames(self, listener: Callable[[FrameSeen], None]) -> None:
+    def listen_to_frames(self, listener: Callable[[FrameSeen], object]) -> None:
         """Have `listener` called with every frame, whichever way it goes."""
         for kind in FRAMES:
             self.listen(kind, listener)
 
-    def listeners(self, kind: type[E]) -> list[Callable[[E], None]]:
+    def listeners(self, kind: type[E]) -> list[Callable[[E], object]]:
         """Who listens to a type: a list that stays the same object, empty while nobody does."""
         return self._listeners[kind]
 

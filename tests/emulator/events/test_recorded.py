@@ -13,6 +13,7 @@ from ringhil.emulator.events.places import Places
 from ringhil.emulator.events.recorded import IN_RECORDINGS, KINDS, tell_recorded
 from ringhil.emulator.events.server import CpuSaid, Flapped, Struck, TakenIn
 from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.contexts.context_events import MixedUp
 from ringhil.emulator.scenario import loads
 from ringhil.firmware.observations import Granted
 from ringhil.protocol.registers import ADDRESS
@@ -70,5 +71,5 @@ def test_one_function_has_the_place_of_every_event(cell: int, card: int, gpu: in
     name = f"a.{cell}" if cell < 3 else f"b.{cell - 3}"
     assert [places.gpus[cell], places.of(TakenIn(1, cell, b"", False))] == [name, name]
     assert places.of(CpuSaid(1, card, Granted)) == "ab"[card]
-    assert places.of(Flapped(1, card, gpu, True)) == f"{'ab'[card]}.{gpu}"
+    assert places.of(Flapped(1, card, gpu, True)) == places.of(MixedUp(1, (card, gpu))) == f"{'ab'[card]}.{gpu}"
     assert [places.of(Struck(1, event)) for event in STRIKES] == ["b.2", "a.1-a.0", "a.0"]

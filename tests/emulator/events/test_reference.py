@@ -33,7 +33,12 @@ def test_every_type_says_what_a_recording_has_of_it() -> None:
     assert set(IN_RECORDINGS) == set(events.every_type())
 
 
-@pytest.mark.parametrize("kind", [*events.every_type(), *events.types_of(events.observations)])
+def test_every_module_that_has_types_of_events_is_in_the_reference() -> None:
+    listed = {Path(str(module.__file__)).resolve() for module in (*events.OF_STREAM, *events.OF_JUDGE)}
+    assert {path for path in EMULATOR.rglob("*.py") if "TOLD_BY: ClassVar" in path.read_text()} == listed
+
+
+@pytest.mark.parametrize("kind", [*events.every_type(), *events.derived(), *events.types_of(events.observations)])
 def test_every_type_has_a_cycle_or_is_what_firmware_says_and_each_field_a_meaning(kind: type) -> None:
     names = [name for name, _, meaning in events.described(kind) if meaning]
     assert "cycle" in names or kind.__module__ == events.observations.__name__
