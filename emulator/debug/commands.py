@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
-from ringhil.emulator.debug.happened import KINDS
 from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.documents import printable
+from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.waves.values import SignalValue
