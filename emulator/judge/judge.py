@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware
+from ringhil.emulator.events.server import CpuSaid, FirmwareStopped, Flapped, LossOver, SharedOut, Struck, TakenIn
 from ringhil.emulator.judge.census.names import Names
 from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
@@ -17,18 +20,8 @@ from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switching.outcome import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.judge.switching.planned import misplanned
 from ringhil.emulator.judge.work.acceptance import Acceptance
-from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
 from ringhil.emulator.scenario import PartKind
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import (
-    CpuSaid,
-    FirmwareStopped,
-    Flapped,
-    LossOver,
-    SharedOut,
-    Struck,
-    TakenIn,
-)
 from ringhil.firmware.observations import Counted, Deposed, Elected, Lapsed, Rejected, Suspected
 from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.wire import Role

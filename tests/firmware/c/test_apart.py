@@ -24,13 +24,13 @@ from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.replaying import RunReplay
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.server import FirmwareLost
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.alone.servers import TWO, boot_of
 from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.foreign import FirmwareError, Maker
-from ringhil.emulator.server.observations import FirmwareLost
 from ringhil.emulator.trace.recording import Recording
 from ringhil.firmware.commands import SetTimer
 from ringhil.firmware.program import Firmware
