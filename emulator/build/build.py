@@ -24,6 +24,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import BuildStore, Claim, cache_dir
 from ringhil.emulator.build.diagnostics import Emitted, compiler_complaint, included_files, verilator_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import Finished, run, unwinding_on_termination
 from ringhil.emulator.build.request import BuildRequest, check
@@ -33,7 +34,6 @@ from ringhil.emulator.build.toolchain import (
     cpu_identity,
     find_compiler,
     find_verilator,
-    plain_environment,
 )
 
 __all__ = ["BuildError", "BuildRequest", "Built", "build", "cache_dir", "rtl_hash"]
@@ -163,7 +163,7 @@ class _Job:
 
     def _environment(self, work: Path) -> dict[str, str]:
         # Compilers that get killed leave their temporary files; inside `work` those go with it.
-        return plain_environment() | {"VERILATOR_ROOT": str(self.verilator.root), "TMPDIR": str(work)}
+        return child_environment({"VERILATOR_ROOT": str(self.verilator.root), "TMPDIR": str(work)})
 
     def _verilate(self, work: Path) -> Emitted:
         directory = work / "emitted"

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.build.diagnostics import verilator_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
-from ringhil.emulator.build.toolchain import Verilator, plain_environment
+from ringhil.emulator.build.toolchain import Verilator
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link, Port
 
@@ -65,7 +66,7 @@ QUIESCENCE: tuple[RtlPort, ...] = (RtlPort("quiescent_o", "output", 1), RtlPort(
 
 def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[RtlPort, ...]:
     """The ports of module `top`, as Verilator understands them. Raises BuildError if it doesn't compile."""
-    environment = plain_environment() | {"VERILATOR_ROOT": str(verilator.root)}
+    environment = child_environment({"VERILATOR_ROOT": str(verilator.root)})
     with tempfile.TemporaryDirectory(prefix="ringhil-ports-") as scratch:
         command = [str(verilator.binary), "--json-only", "--quiet", "-Wno-lint", "-Wno-style", "--no-timing"]
         command += ["--prefix", "Vports", "--Mdir", scratch, "--top-module", top]

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import BuildStore, cache_dir
 from ringhil.emulator.build.diagnostics import compiler_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run, unwinding_on_termination
-from ringhil.emulator.build.toolchain import find_compiler, plain_environment
+from ringhil.emulator.build.toolchain import find_compiler
 
 NAME = "libnvidia-ml.so.1"
 CSRC = Path(__file__).resolve().parent / "csrc"
@@ -41,7 +42,7 @@ def library() -> Path:
 
 
 def _compile(command: list[str], work: Path) -> None:
-    (done,) = run([command], env=plain_environment() | {"TMPDIR": str(work)}, cwd=work)
+    (done,) = run([command], env=child_environment({"TMPDIR": str(work)}), cwd=work)
     if done.returncode:
         complaint = compiler_complaint(done.output) or f"the compiler failed (exit {done.returncode})"
         raise BuildError(f"{NAME}: {complaint}", done.output)
