@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
     shard_option,
 )
-from ringhil.emulator.front.cli.verify_reports import Reports, show
+from ringhil.emulator.front.cli.verify_reports import Reports, passed_over, show
 from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
@@ -134,8 +135,9 @@ def command(
     with explained():
         dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
+        passed: list[Path] = []
         if only_list:
-            return _list(discover(paths), selection, as_json)
+            return _list(discover(paths, passed.append), selection, as_json, passed)
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
@@ -152,7 +154,7 @@ def command(
             reports = Reports(opened, junit, name, places=how in ("github", "gitlab"))
             files: list[Path] = []
             try:
-                files = discover(paths)
+                files = discover(paths, passed.append)
                 _log.info("%d scenario files", len(files))
                 outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
@@ -170,6 +172,8 @@ def command(
                 report = VerifyReport((), "", version("ringhil"), 0.0, stopped, left)
             if not report.results and report.stopped is None:
                 raise VerifyError(nothing(selection))
+            unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
+            report = replace(report, passed_over=tuple(passed), unmatched=unmatched)
             try:
                 if as_json:
                     click.echo(json.dumps(report.to_json()))
@@ -184,14 +188,18 @@ def command(
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
+    elif report.unmatched:
+        terminal.say(f"ringhil: {nothing(replace(selection, patterns=report.unmatched))}", err=True)
     return report.exit_code
 
 
-def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:
+def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Sequence[Path]) -> int:
     names = listed(files, selection)
     if not names:
         raise VerifyError(nothing(selection))
     click.echo(json.dumps(names) if as_json else "\n".join(names))
+    if passed:
+        terminal.say(f"ringhil: {passed_over(passed)}", err=True)
     return 0
 
 
