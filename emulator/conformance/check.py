@@ -149,11 +149,19 @@ def _play(
                 )
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]
-    played = any(verdict.cases for verdict in report.verdicts.values())
-    for verdict in report.verdicts.values():
-        if played and verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
-            verdict.state = "kept"
+    _judge_watched(report, whole={*settings.rules} == {*all_rules()})
     return [found[rule] for rule in report.verdicts if rule in found]
+
+
+def _judge_watched(report: CheckReport, *, whole: bool) -> None:
+    """What is watched in every case is kept only when all rules were played: any of them may be the one that shows
+    otherwise."""
+    cases, cycles = (sum(getattr(v, n) for v in report.verdicts.values()) for n in ("cases", "cycles"))
+    for name in (ENDS, *GENERAL):
+        verdict = report.verdicts[name]
+        verdict.cases, verdict.cycles = cases, cycles
+        if cases and verdict.state == "not checked":
+            verdict.state = "kept" if whole else "not judged"
 
 
 def _simulated(

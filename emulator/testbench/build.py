@@ -16,6 +16,7 @@ from ringhil.emulator.build.cache import BuildStore
 from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.node_rtl import NODE, OURS, cell_sources, sources
 from ringhil.emulator.build.processes import run
+from ringhil.emulator.documents import shown
 
 Simulator = Literal["verilator", "icarus"]
 SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")
@@ -64,6 +65,8 @@ def build_bench(
 
     `waves`: the run can write a wave file. `coverage`: the run writes Verilator's line and toggle counts.
     """
+    if simulator not in SIMULATORS:
+        raise BuildError(f"simulator: found {shown(simulator)}; allowed are {', '.join(SIMULATORS)}")
     given = dict(defines or {})
     if simulator == "icarus":
         if coverage:
