@@ -107,8 +107,7 @@ def _text(file: Path) -> str:
     try:
         if file.stat().st_size > MAX_BYTES:
             raise BuildError(f"{file}: larger than {MAX_BYTES} bytes")
-        return _COMMENTS.sub("", file.read_text(encoding="utf-8"))
+        # A byte-order mark, and comments in another encoding: the tools read them, and names are ASCII anyway.
+        return _COMMENTS.sub("", file.read_text(encoding="utf-8-sig", errors="replace"))
     except OSError as error:
         raise BuildError(f"{file}: cannot be read: {reason_of(error)}") from error
-    except UnicodeDecodeError:
-        raise BuildError(f"{file}: no UTF-8 text") from None

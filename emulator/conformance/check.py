@@ -184,13 +184,17 @@ def _simulated(
             patience=settings.patience,
         )
         if run.failed:
-            raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text())
+            raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text(errors="replace"))
     except BuildError as error:
         ended = str(error)
     counts = scratch / "run" / "coverage.dat"
     if settings.coverage is not None and counts.is_file():
         (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(counts.read_bytes())
-    return [json.loads(line) for line in out.read_text().splitlines()], ended
+    try:
+        return [json.loads(line) for line in out.read_text().splitlines()], ended
+    except ValueError as error:  # it ended in the middle of a line
+        why = ended or f"what the simulation wrote breaks off ({error}); is there room on the disk?"
+        raise BuildError(why) from None
 
 
 def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFinding]) -> None:

@@ -73,7 +73,10 @@ def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[Rtl
         (finished,) = run([[*command, *(str(f.absolute()) for f in files)]], env=environment)
         if finished.returncode != 0:
             raise BuildError(verilator_complaint(finished.output) or "Verilator failed", finished.output)
-        tree = json.loads((Path(scratch) / "Vports.tree.json").read_text())
+        try:
+            tree = json.loads((Path(scratch) / "Vports.tree.json").read_text())
+        except ValueError as error:
+            raise BuildError(f"what Verilator wrote breaks off ({error}); is there room in {scratch}?") from None
     types = {t["addr"]: t for table in tree["miscsp"] for t in table.get("typesp", [])}
     module = next(m for m in tree["modulesp"] if m.get("origName", m["name"]) == top or m["name"] == top)
     answer = []

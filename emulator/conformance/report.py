@@ -26,7 +26,8 @@ class RuleFinding:
 
 @dataclass
 class RuleVerdict:
-    """What came of one rule; `not judged`: it is watched in every case, and not all cases were played. `cycle`, `what`, `case`: the first breach, as it is in the files that show it."""
+    """What came of one rule; `not judged`: it is watched in every case, and not all cases were played. `cycle`, `what`,
+    `case`: the first breach, as it is in the files that show it."""
 
     rule: str
     demands: str

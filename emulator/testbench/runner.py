@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.testbench.build import Bench
 
 PATIENCE = 600  # seconds that one simulation may take
@@ -110,7 +111,7 @@ def run_bench(
         text = f"assertion failed: {failed['rule']} ({place})"
         raise BuildError(text, said[-_TAIL:])
     if not xml.is_file():
-        raise BuildError(f"{bench.simulator} ended without results; see {log}", said[-_TAIL:])
+        raise BuildError(f"{bench.simulator} ended without results; {_last_words(log)}", said[-_TAIL:])
     shown = folder / "dump.vcd"
     return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
 
@@ -151,16 +152,26 @@ def _execute(
         try:
             process.wait(patience)
         except subprocess.TimeoutExpired:
-            raise BuildError(f"the simulation took longer than {patience:g} s; see {log}") from None
+            raise BuildError(f"the simulation took longer than {patience:g} s; {_last_words(log)}") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
 
+def _last_words(log: Path) -> str:
+    """Of a simulation: its log may lie in a folder that is gone when somebody reads of it."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return f"it said last: {one_line(lines[-1])}" if lines else "it said nothing"
+
+
 def _results(xml: Path, seed: int) -> tuple[TestResult, ...]:
     results = []
-    for case in ElementTree.parse(xml).getroot().iter("testcase"):
+    try:
+        root = ElementTree.parse(xml).getroot()
+    except ElementTree.ParseError as error:
+        raise BuildError(f"the results of the simulation break off ({error}); is there room on the disk?") from None
+    for case in root.iter("testcase"):
         failure = case.find("failure")
         if failure is None:
             failure = case.find("error")

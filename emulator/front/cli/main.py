@@ -17,6 +17,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -169,10 +170,14 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _environment(error: OSError) -> str | None:
     """What is wrong around us; None: a defect of ours, most likely."""
-    # Files of ours have names, and their own words; without one it is our output that couldn't be written.
+    # Files that were asked for have their own words; what is left is our output, or what is written for ourselves.
     if error.filename is None and error.errno in _NO_ROOM:
-        _forget_output()
-        return f"ringhil: stdout: cannot be written: {error.strerror}"
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_output()
+            return f"ringhil: stdout: cannot be written: {error.strerror}"
+        return f"ringhil: a file in {tempfile.gettempdir()} or a cache cannot be written: {error.strerror}"
     if error.errno == errno.ENOENT and not _somewhere():
         return "ringhil: the current folder is gone; change to one that is there"
     if error.errno in (*_NO_ROOM, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM):

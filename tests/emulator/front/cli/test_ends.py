@@ -76,6 +76,11 @@ def test_what_nobody_foresaw_is_one_line_and_code_2(
     [
         (RinghilError("x: wrong"), 2, "ringhil: x: wrong\n"),
         (OSError(errno.ENOSPC, "No space left on device", "/full/x"), 2, "ringhil: /full/x: No space left on device\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            2,
+            "or a cache cannot be written: No space left on device\n",
+        ),
         (PermissionError(errno.EACCES, "Permission denied", "x"), 2, "ringhil: x: Permission denied\n"),
         (OSError(errno.EMFILE, "Too many open files", "x"), 2, "ringhil: x: Too many open files\n"),
         (KeyboardInterrupt(), 130, "ringhil: interrupted\n"),
@@ -88,7 +93,9 @@ def test_other_ends_keep_their_code(
     error: BaseException, code: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found, said = ended(monkeypatch, capsys, error)
-    assert (found, said.lstrip()) == (code, says)
+    assert found == code
+    assert said.endswith(says)
+    assert len(said.split("\n")) <= 3
 
 
 def alone(*words: str, folder: Path, **env: str) -> tuple[int, bytes, bytes]:
