@@ -4,12 +4,12 @@ Captures have link type 147 (`USER0`); Wireshark reads them by the dissector tha
 definitions.
 """
 
-from construct import Const, Enum, FlagsEnum, Int8ub, Int16ub, Int64ub, Struct
+from construct import Bytes, Const, Enum, FlagsEnum, Int8ub, Int16ub, Int64ub, Struct, this
 
 from ringhil.protocol.enums import Bits, Coded
 
 LINK_TYPE = 147
-VERSION = 1
+VERSION = 2
 NOWHERE = 0xFFFF  # of an event: by the CPU, or of the file's timeline
 
 
@@ -40,4 +40,6 @@ Header = Struct(
     "gpu" / Int16ub,
     "number" / Int64ub,  # of the message or event in the recording
     "cycle" / Int64ub,
+    "names_length" / Int16ub,  # bytes
+    "names" / Bytes(this.names_length),  # of all cards in the order of their numbers, with commas between them
 )

@@ -18,15 +18,17 @@ _NONE = "none"
 
 
 class Coded(StrEnum):
-    """A word with its number on the wire, `code`. No two members of a class share either."""
+    """A word with its number on the wire, `code`, and what it means, `doc`. No two members of a class share word or
+    number."""
 
     code: int
+    doc: str
 
-    def __new__(cls, word: str, code: int) -> Self:
-        """`word`: as files and reports show it; `code`: as the wire does."""
+    def __new__(cls, word: str, code: int, doc: str = "") -> Self:
+        """`word`: as files and reports show it; `code`: as the wire does; `doc`: for reference pages."""
         member = str.__new__(cls, word)
         member._value_ = word
-        member.code = code
+        member.code, member.doc = code, doc
         return member
 
     def __repr__(self) -> str:
@@ -56,7 +58,17 @@ class Coded(StrEnum):
 
 
 class Bits(IntEnum):
-    """Named bits of a field, each one bit of its own; a name in a file or report is in small letters."""
+    """Named bits of a field, each one bit of its own; a name in a file or report is in small letters. `doc`: what it
+    means, for reference pages."""
+
+    doc: str
+
+    def __new__(cls, value: int, doc: str = "") -> Self:
+        """`value`: the bit; `doc`: for reference pages."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.doc = doc
+        return member
 
     @property
     def word(self) -> str:

@@ -4,7 +4,7 @@ A definition is a fixed part, then at most one variable field, then the trailer 
 needs to know that (generators, numpy types) asks here.
 """
 
-from construct import Array, Bytes, Const, Enum, FlagsEnum, FormatField, Rebuild, Renamed
+from construct import Array, Bytes, BytesInteger, Const, Enum, FlagsEnum, FormatField, Rebuild, Renamed
 
 
 def base_field(field: object) -> object:
@@ -24,7 +24,7 @@ def fixed_fields(definition: object) -> list[tuple[str, int]]:
         inner = base_field(sub)
         if isinstance(inner, Array | Bytes):
             break
-        assert isinstance(inner, FormatField), sub
+        assert isinstance(inner, FormatField | BytesInteger), sub
         fields.append((str(sub.name), int(inner.sizeof())))
     return fields
 

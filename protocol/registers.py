@@ -114,44 +114,44 @@ ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
 class ControlBit(Bits):
     """Bits of the register `control`."""
 
-    ENTRY = 1 << 0  # frames between the CPU and the ring pass through this GPU (R5)
-    MONITOR = 1 << 1  # marks circulating statistics frames, purges them at their second time round
-    ENTRY_CAPABLE = 1 << 2  # flag in this GPU's records (R10)
-    BOUNDARY = 1 << 3  # this GPU speaks to another card: its boundary port is open, and its records say so (R8)
-    FROM_ABOVE = 1 << 4  # the card at the boundary port is nearer to the root of the tree of cards, or beside it
+    ENTRY = 1 << 0, "frames between the CPU and the ring pass through this GPU (R5)"
+    MONITOR = 1 << 1, "marks circulating statistics frames, purges them at their second time round"
+    ENTRY_CAPABLE = 1 << 2, "flag in this GPU's records (R10)"
+    BOUNDARY = 1 << 3, "this GPU speaks to another card: its boundary port is open, and its records say so (R8)"
+    FROM_ABOVE = 1 << 4, "the card at the boundary port is nearer to the root of the tree of cards, or beside it"
 
 
 class StatusBit(Bits):
     """Bits of the register `status`."""
 
-    BYPASS_CW = 1 << 0
-    BYPASS_CCW = 1 << 1
-    TRIPPED = 1 << 2
-    MUTED = 1 << 3
-    HEALTHY = 1 << 4
-    WRAP_PORT1 = 1 << 5
-    WRAP_PORT2 = 1 << 6
-    HOST_DOWN = 1 << 7
-    BOUNDARY_DOWN = 1 << 8
-    RESTORING = 1 << 9
-    STUCK = 1 << 10
-    DEGRADED = 1 << 11
+    BYPASS_CW = 1 << 0, "its clockwise lane is bypassed"
+    BYPASS_CCW = 1 << 1, "its counter-clockwise lane is"
+    TRIPPED = 1 << 2, "the watchdog has found it hanging"
+    MUTED = 1 << 3, "the guardian takes no more of its frames in this period"
+    HEALTHY = 1 << 4, "it works"
+    WRAP_PORT1 = 1 << 5, "ring port 1 is down: frames are turned round"
+    WRAP_PORT2 = 1 << 6, "ring port 2 is"
+    HOST_DOWN = 1 << 7, "its link to the CPU is down"
+    BOUNDARY_DOWN = 1 << 8, "its link to another card is"
+    RESTORING = 1 << 9, "well again for less than `gpu_restore`, or not well yet"
+    STUCK = 1 << 10, "the switch does not follow"
+    DEGRADED = 1 << 11, "it computes slowly"
 
 
 class PowerState(Coded):
     """What the register `power_state` says."""
 
-    RUNNING = "running", 1  # work has it, a switch or waking up included
-    IDLE = "idle", 2
-    LOW = "low", 3
-    OFF = "off", 4
+    RUNNING = "running", 1, "work has it, a switch or waking up included"
+    IDLE = "idle", 2, "it rests"
+    LOW = "low", 3, "it rests in low power"
+    OFF = "off", 4, "it is off"
 
 
 class TurnBit(Bits):
     """Bits of the register `turn`; below them, in 8 bits, the context."""
 
-    TAKEN = 1 << 8  # somebody has the engine
-    SWITCHING = 1 << 9  # it has not begun to work for the context yet
+    TAKEN = 1 << 8, "somebody has the engine"
+    SWITCHING = 1 << 9, "it has not begun to work for the context yet"
 
 
 TURN_CONTEXT = 0xFF  # of the register `turn`, while the engine is taken
@@ -160,26 +160,26 @@ TURN_CONTEXT = 0xFF  # of the register `turn`, while the engine is taken
 class FaultBit(Bits):
     """Fault port of a node."""
 
-    DEAD = 1 << 0
-    HANG = 1 << 1
-    CORRUPT = 1 << 2
-    SKIP_COUNT = 1 << 3
-    DOUBLE_COUNT = 1 << 4
-    BABBLE = 1 << 5
-    DUPLICATE_ID = 1 << 6
-    SLOW = 1 << 7
-    SWITCH_STUCK_THROUGH = 1 << 8
-    SWITCH_STUCK_BYPASS = 1 << 9
-    KEEPALIVE_LOSS = 1 << 10
+    DEAD = 1 << 0, "it works no more"
+    HANG = 1 << 1, "it lets no frame out, and does not say so"
+    CORRUPT = 1 << 2, "it damages what it passes on"
+    SKIP_COUNT = 1 << 3, "it does not count itself"
+    DOUBLE_COUNT = 1 << 4, "it counts two more"
+    BABBLE = 1 << 5, "it sends without end"
+    DUPLICATE_ID = 1 << 6, "it uses the number of the GPU before it"
+    SLOW = 1 << 7, "it computes four times as slowly"
+    SWITCH_STUCK_THROUGH = 1 << 8, "its switch never bypasses it"
+    SWITCH_STUCK_BYPASS = 1 << 9, "its switch always does"
+    KEEPALIVE_LOSS = 1 << 10, "its keepalives are lost"
 
 
 class LinkFaultBit(Bits):
     """Fault port of the link channels in front of a node's ports."""
 
-    CUT_PORT1 = 1 << 0
-    CUT_PORT2 = 1 << 1
-    CUT_HOST = 1 << 2
-    CUT_BOUNDARY = 1 << 3
+    CUT_PORT1 = 1 << 0, "ring port 1"
+    CUT_PORT2 = 1 << 1, "ring port 2"
+    CUT_HOST = 1 << 2, "link to the CPU"
+    CUT_BOUNDARY = 1 << 3, "link to another card"
 
 
 MAX_LINK_DELAY = 63  # cycles that a link can be delayed by

@@ -1,15 +1,15 @@
 """Checks how somebody's firmware of a GPU keeps its promises, as `rtl check` does for a node."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FirmwareSaid
+from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
 from ringhil.emulator.loop.alone.cases import LonePromise
-from ringhil.emulator.loop.alone.servers import Stages
-from ringhil.emulator.loop.alone.stage import NotKept
+from ringhil.emulator.loop.alone.servers import FirmwareRole, OtherRole, Stages, named
+from ringhil.emulator.loop.alone.stage import NotKept, NotShown
 from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
 from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
@@ -19,6 +19,7 @@ from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
 from ringhil.protocol.registers import ControlBit
 from ringhil.protocol.wire import Role
 
+SILENT = "the firmware has sent nothing"
 _BITS = {Role.ENTRY: ControlBit.ENTRY, Role.BOUNDARY: ControlBit.BOUNDARY}
 
 
@@ -63,28 +64,30 @@ class FirmwareVerdict(StrEnum):
 @dataclass(frozen=True)
 class FirmwareFinding:
     """`failures`: when, what was found and what should be, or what the judge of runs has against it; or why it could
-    not be judged."""
+    not be judged. `unplayed`: the roles whose part of the promise was left out."""
 
     rule: str
     says: str
     judged: FirmwareVerdict
     failures: tuple[str, ...]
+    unplayed: str = ""
 
 
-def checked(chosen: Chosen, rules: Sequence[str], library: Library) -> Iterator[FirmwareFinding]:
-    """Plays these promises, and returns a finding of each. Raises FirmwareMissing when the board has gone, so that the
-    rest can't be judged."""
+def checked(
+    chosen: Chosen, rules: Sequence[str], library: Library, roles: Set[FirmwareRole] = frozenset(FirmwareRole)
+) -> Iterator[FirmwareFinding]:
+    """Plays these promises, as far as they are about these roles, and returns a finding of each. Raises FirmwareMissing
+    when the board has gone, so that the rest can't be judged."""
     for rule in rules:
         promise = PROMISES[rule]
-        if chosen.board is not None and not isinstance(promise, LonePromise) and promise.where == ALL:
+        if isinstance(promise, LonePromise):
+            yield _alone(rule, promise, chosen, roles)
+        elif chosen.board is not None and promise.where == ALL:
             yield from not_judged([rule], "a board runs the firmware of one GPU")
-            continue
-        failures = tuple(
-            _alone(promise, chosen) if isinstance(promise, LonePromise) else _failures(promise, chosen, library)
-        )
-        yield FirmwareFinding(
-            rule, promise.says, FirmwareVerdict.BROKEN if failures else FirmwareVerdict.KEPT, failures
-        )
+        elif promise.roles - roles:
+            yield from not_judged([rule], f"it is about the role {named(promise.roles - roles)}")
+        else:
+            yield _in_a_server(rule, promise, chosen, library)
 
 
 def not_judged(rules: Sequence[str], why: str) -> list[FirmwareFinding]:
@@ -92,21 +95,49 @@ def not_judged(rules: Sequence[str], why: str) -> list[FirmwareFinding]:
     return [FirmwareFinding(rule, PROMISES[rule].says, FirmwareVerdict.NOT_JUDGED, (why,)) for rule in rules]
 
 
-def _alone(promise: LonePromise, chosen: Chosen) -> list[str]:
+def _alone(rule: str, promise: LonePromise, chosen: Chosen, roles: Set[FirmwareRole]) -> FirmwareFinding:
+    """A firmware that has sent nothing has kept nothing."""
+    left, stages, plays = list[str](), Stages(chosen, roles), (promise.play, *promise.others)
     try:
-        promise.play(Stages(chosen))
+        if promise.counts and FirmwareRole.ENTRY not in roles:
+            raise OtherRole({FirmwareRole.ENTRY})
+        for play in plays:
+            try:
+                play(stages)
+            except OtherRole as other:
+                left.append(str(other))
     except FirmwareMissing:
         raise
+    except OtherRole as other:
+        left = [str(other)] * len(plays)
+    except NotShown as why:
+        return not_judged([rule], str(why))[0]
     except (NotKept, FirmwareError) as broken:
-        return [str(broken)]
-    return []
+        return FirmwareFinding(rule, promise.says, FirmwareVerdict.BROKEN, (str(broken),))
+    unplayed = " and ".join(dict.fromkeys(left))
+    if len(left) == len(plays):
+        return not_judged([rule], f"it is about the role {unplayed}")[0]
+    if stages.silent:
+        return not_judged([rule], SILENT)[0]
+    return FirmwareFinding(rule, promise.says, FirmwareVerdict.KEPT, (), unplayed)
 
 
-def _failures(promise: FirmwarePromise, chosen: Chosen, library: Library) -> list[str]:
+def _in_a_server(rule: str, promise: FirmwarePromise, chosen: Chosen, library: Library) -> FirmwareFinding:
+    failures, silent = _played(promise, chosen, library)
+    if silent and not failures:
+        return not_judged([rule], SILENT)[0]
+    return FirmwareFinding(
+        rule, promise.says, FirmwareVerdict.BROKEN if failures else FirmwareVerdict.KEPT, tuple(failures)
+    )
+
+
+def _played(promise: FirmwarePromise, chosen: Chosen, library: Library) -> tuple[list[str], bool]:
+    """Returns what is wrong, and whether the firmware has sent nothing."""
     firmware = FirmwareChoice((f"{promise.where}={chosen.text}",), {promise.where: chosen})
     run = Run(loads(promise.scenario), library, firmware=firmware)
     registers = RegistersKept(run)
-    lost = list[str]()
+    lost, heard = list[str](), set[int]()
+    run.observations.listen(FromFirmware, lambda seen: heard.add(seen.cell))
     run.observations.listen(FirmwareLost, lambda seen: lost.append(f"it is gone: {seen.why}"))
     try:
         outcome = run.run()
@@ -114,9 +145,11 @@ def _failures(promise: FirmwarePromise, chosen: Chosen, library: Library) -> lis
     except FirmwareMissing:
         raise
     except FirmwareError as error:
-        return [str(error)]
+        return [str(error)], False
     finally:
         run.close()
+    wiring = run.server.wiring
+    silent = promise.where != ALL and wiring.cell_of(GpuRef.parse(promise.where)) not in heard
     if outcome.verdict != "pass" and not outcome.failures:
-        return [f"the run was {outcome.verdict}"]
-    return [*map(str, outcome.failures), *kept]
+        return [f"the run was {outcome.verdict}"], silent
+    return [*map(str, outcome.failures), *kept], silent

@@ -9,6 +9,7 @@ came of it.
 from dataclasses import dataclass
 
 from ringhil.emulator.loop.alone.cases import LONE_PROMISES, LonePromise
+from ringhil.emulator.loop.alone.servers import FirmwareRole
 from ringhil.emulator.server.firmware_choice import ALL
 
 _RING = "server: {cards: {a: {gpus: 8, host_links: [0, 1, 2]}}}\n"
@@ -19,14 +20,21 @@ server:
 """
 _WORK = "workload: {units: 120, size: 256}\n"
 
+_MEMBER, _BOUNDARY, _WARDEN = (
+    frozenset({role}) for role in (FirmwareRole.MEMBER, FirmwareRole.BOUNDARY, FirmwareRole.WARDEN)
+)
+_ENTRY = frozenset({FirmwareRole.MEMBER, FirmwareRole.ENTRY})
+
 
 @dataclass(frozen=True)
 class FirmwarePromise:
-    """`says`: what is promised; `where`: the GPU that runs it, or ALL that have any; `scenario`: a file's text."""
+    """`says`: what is promised; `where`: the GPU that runs it, or ALL that have any; `scenario`: a file's text;
+    `roles`: those that this GPU plays in it."""
 
     says: str
     where: str
     scenario: str
+    roles: frozenset[FirmwareRole]
 
 
 PROMISES: dict[str, FirmwarePromise | LonePromise] = {
@@ -34,11 +42,13 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         "Whoever is first of its group is elected at power-up, and keeps the role.",
         "a.0",
         _RING + "expect: [{by: 6000, entry: {a: a.0}}, {at: 60000, entry: {a: a.0}, epoch: {a: 1}}]\nuntil: 60001\n",
+        _ENTRY,
     ),
     "election.waits": FirmwarePromise(
         "Who is not first asks for nothing while another holds the role.",
         "a.1",
         _RING + "expect: [{by: 6000, entry: {a: a.0}}, {at: 60000, entry: {a: a.0}, epoch: {a: 1}}]\nuntil: 60001\n",
+        _MEMBER,
     ),
     "election.takes_over": FirmwarePromise(
         "The next one takes the role over when its holder dies.",
@@ -46,6 +56,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _RING
         + "timeline: [{at: 20000, fault: dead, gpu: a.0}]\n"
         + "expect: [{by: 40000, entry: {a: a.1}, count: {a: 7}}]\nuntil: 60000\n",
+        _ENTRY,
     ),
     "election.gives_up": FirmwarePromise(
         "A holder that is cut off from the CPU stops before another one is elected.",
@@ -53,6 +64,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _RING
         + "timeline: [{at: 20000, fault: host_link_cut, gpu: a.0}]\n"
         + "expect: [{by: 40000, entry: {a: a.1}, count: {a: 8}}]\nuntil: 60000\n",
+        _ENTRY,
     ),
     "election.comes_back": FirmwarePromise(
         "Who comes back lets the holder be, and the role moves no more.",
@@ -60,6 +72,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _RING
         + "timeline: [{at: 20000, fault: dead, gpu: a.0}, {at: 50000, clear: dead, gpu: a.0}]\n"
         + "expect: [{by: 40000, entry: {a: a.1}}, {at: 120000, entry: {a: a.1}, count: {a: 8}}]\nuntil: 120001\n",
+        _ENTRY,
     ),
     "election.alone": FirmwarePromise(
         "The last one of its group takes the role when all before it are gone.",
@@ -67,6 +80,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _RING
         + "timeline: [{at: 20000, fault: dead, gpu: a.0}, {at: 40000, fault: dead, gpu: a.1}]\n"
         + "expect: [{by: 70000, entry: {a: a.2}, count: {a: 6}}]\nuntil: 90000\n",
+        _ENTRY,
     ),
     "election.cut": FirmwarePromise(
         "A cut of the ring moves no role.",
@@ -74,6 +88,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _RING
         + "timeline: [{at: 20000, fault: link_cut, link: a.0-a.1}]\n"
         + "expect: [{at: 60000, entry: {a: a.0}, epoch: {a: 1}, count: {a: 8}}]\nuntil: 60001\n",
+        _MEMBER,
     ),
     "census.counts": FirmwarePromise(
         "A census counts the GPUs that work, and a dead one no more.",
@@ -82,6 +97,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         + "timeline: [{at: 20000, fault: dead, gpu: a.5}, {at: 50000, clear: dead, gpu: a.5}]\n"
         + "expect: [{by: 10000, count: {a: 8}}, {by: 30000, count: {a: 7}, members: {a: [0, 1, 2, 3, 4, 6, 7]}}, "
         + "{by: 70000, count: {a: 8}}]\nuntil: 80000\n",
+        _ENTRY,
     ),
     "census.cut": FirmwarePromise(
         "A ring that is cut is counted by its two arms, and the cut is located.",
@@ -89,31 +105,37 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _RING
         + "timeline: [{at: 20000, fault: link_cut, link: a.4-a.5}]\n"
         + "expect: [{by: 40000, count: {a: 8}, break: {a: a.4-a.5}}]\nuntil: 60000\n",
+        _ENTRY,
     ),
     "census.liar": FirmwarePromise(
         "Who miscounts is not believed, and named.",
         "a.0",
         _RING + "timeline: [{at: 20000, fault: double_count, gpu: a.5}]\nuntil: 60000\n",
+        _ENTRY,
     ),
     "census.thief": FirmwarePromise(
         "Who counts itself under another's number is not believed, and named.",
         "a.0",
         _RING + "timeline: [{at: 20000, fault: duplicate_id, gpu: a.5}]\nuntil: 60000\n",
+        _ENTRY,
     ),
     "census.damage": FirmwarePromise(
         "Who damages messages is named.",
         "a.0",
         _RING + "timeline: [{at: 20000, fault: corrupt, gpu: a.5}]\nuntil: 60000\n",
+        _ENTRY,
     ),
     "census.slow_link": FirmwarePromise(
         "A link that delays is reported slow.",
         "a.0",
         _RING + "timeline: [{at: 20000, fault: link_delay, link: a.4-a.5, delay: 20}]\nuntil: 80000\n",
+        _ENTRY,
     ),
     "census.degraded": FirmwarePromise(
         "A GPU that computes slowly gets less work.",
         "a.0",
         _RING + _WORK + "timeline: [{at: 2000, fault: slow, gpu: a.5}]\n",
+        _ENTRY,
     ),
     "boundary.asks": FirmwarePromise(
         "The first of the group asks for the lease of a link between cards, and the next one when it dies.",
@@ -122,6 +144,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         + "timeline: [{at: 40000, fault: dead, gpu: a.4}, {at: 90000, clear: dead, gpu: a.4}]\n"
         + "expect: [{by: 20000, boundary: {a: a.3}, reachable: {b: true}}, {at: 120000, boundary: {a: a.3}}]\n"
         + "until: 120001\n",
+        _BOUNDARY,
     ),
     "boundary.takes_over": FirmwarePromise(
         "The next one takes a link between cards over when its holder dies.",
@@ -129,6 +152,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _PAIR
         + "timeline: [{at: 40000, fault: dead, gpu: a.3}]\n"
         + "expect: [{by: 80000, boundary: {a: a.4}, reachable: {b: true}}]\nuntil: 100000\n",
+        _BOUNDARY,
     ),
     "boundary.grants": FirmwarePromise(
         "A warden grants one lease at a time, each epoch once.",
@@ -136,6 +160,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _PAIR
         + "timeline: [{at: 40000, fault: dead, gpu: a.3}, {at: 80000, clear: dead, gpu: a.3}]\n"
         + "expect: [{by: 20000, boundary: {a: a.3}}, {by: 70000, boundary: {a: a.4}}]\nuntil: 140000\n",
+        _WARDEN,
     ),
     "boundary.remembers": FirmwarePromise(
         "A warden that has crashed grants no epoch again.",
@@ -144,6 +169,7 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         + "timeline: [{at: 40000, fault: dead, gpu: b.2}, {at: 40000, fault: dead, gpu: a.3}, "
         + "{at: 60000, clear: dead, gpu: b.2}, {at: 60000, clear: dead, gpu: a.3}]\n"
         + "expect: [{by: 120000, reachable: {b: true}}]\nuntil: 140000\n",
+        _WARDEN,
     ),
     "boundary.refuses": FirmwarePromise(
         "A warden grants nothing while another's lease runs, even to who doesn't hear its holder.",
@@ -151,16 +177,19 @@ PROMISES: dict[str, FirmwarePromise | LonePromise] = {
         _PAIR
         + "timeline: [{at: 40000, fault: link_cut, link: a.3-a.4}, {at: 40000, fault: link_cut, link: a.4-a.5}]\n"
         + "expect: [{at: 80000, boundary: {a: a.3}}]\nuntil: 100000\n",
+        _WARDEN,
     ),
     "together.ring": FirmwarePromise(
         "A ring of nothing but such firmware counts, elects and works.",
         ALL,
         _RING + _WORK + "timeline: [{at: 3000, fault: dead, gpu: a.0}, {at: 9000, fault: link_cut, link: a.4-a.5}]\n",
+        _ENTRY,
     ),
     "together.cards": FirmwarePromise(
         "Cards of nothing but such firmware do, too.",
         ALL,
         _PAIR + _WORK + "timeline: [{at: 6000, fault: dead, gpu: a.3}, {at: 9000, fault: dead, gpu: b.1}]\n",
+        frozenset(FirmwareRole),
     ),
     **LONE_PROMISES,
 }

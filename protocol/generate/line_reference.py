@@ -5,12 +5,10 @@ from typing import Any
 
 from construct import Renamed
 
-from ringhil.protocol.enums import Bits, Coded
+from ringhil.protocol.enums import Coded
 from ringhil.protocol.generate.tables import parts
+from ringhil.protocol.generate.words import FIRMWARE_LOOP, MANAGEMENT, field_docs, words_of
 from ringhil.protocol.line import firmware_loop, framing, management
-from ringhil.protocol.reasons import LeaseEnd, Rejection
-
-Words = tuple[tuple[str, type[Coded] | type[Bits]], ...]
 
 _INTRO = f"""# Management port of a card
 
@@ -71,16 +69,9 @@ that its capabilities leave out with `cannot`. Each GPU of the ring has register
 A later minor version only adds types, kinds of events, and fields at the end of the fixed part of `hello_reply`. A
 later major version keeps `hello`, and the first two bytes behind the id of `hello_reply`, as they are here.
 """
-_TABLES: Words = (
-    ("Capabilities of a card", management.Capability),
-    ("Kinds of events", management.EventKind),
-    ("Why a request is refused", management.Refusal),
-    ("Faults", management.LineFault),
-    ("What becomes of a fault", management.Injection),
-    ("Ways of a frame", management.Way),
-)
 
 
+_LOOP_PAGE = "firmware-loop.md"
 _LOOP = f"""# Firmware loop
 
 <!-- Generated from protocol/line/: do not edit; `make generate` rewrites it. -->
@@ -118,18 +109,12 @@ lost on the way. Whoever doesn't answer at all is a GPU that hangs.
 A later minor version only adds types; a later major one keeps `attach`, and the first two bytes behind the id of
 `attach_reply`.
 """
-_LOOP_TABLES: Words = (
-    ("Options of a boot", firmware_loop.BootOption),
-    ("Why a request is declined", firmware_loop.Declined),
-    ("Why a lease is over", LeaseEnd),
-    ("Why a census is rejected", Rejection),
-)
 
 
-def _message(kind: Coded, definition: Renamed, number: str) -> list[str]:
+def _message(kind: Coded, definition: Renamed, page: str, number: str) -> list[str]:
     out = [f"### {kind} (0x{kind.code:02X})", ""]
     fixed, tail = parts(definition)
-    docs = {str(sub.name): sub.docs or "" for sub in definition.subcons}
+    docs = field_docs(definition, page)
     rows, offset, head = list[str](), 1, "type"
     for name, size in fixed:
         if name == number and offset == 1:
@@ -145,29 +130,20 @@ def _message(kind: Coded, definition: Renamed, number: str) -> list[str]:
     return [*out, "| byte | field | bits | |", "|---:|---|---:|---|", *rows, ""]
 
 
-def messages_of(definitions: Mapping[Any, Renamed], number: str = "id") -> list[str]:
-    """A section for each message: its fields, but for type and `number`, with which all begin."""
-    return [line for kind, definition in definitions.items() for line in _message(kind, definition, number)]
-
-
-def words_of(tables: Words) -> list[str]:
-    """A section for each kind of word: its numbers."""
-    out = list[str]()
-    for heading, words in tables:
-        mask = issubclass(words, Bits)
-        out += [f"## {heading}", "", "| name | value |", "|---|---:|"]
-        out += [f"| {name} | {f'0x{value:04X}' if mask else value} |" for name, value in words.codes().items()]
-        out.append("")
-    return out
+def messages_of(definitions: Mapping[Any, Renamed], page: str, number: str = "id") -> list[str]:
+    """A section of `page` for each message: its fields, but for type and `number`, with which all begin."""
+    return [line for kind, definition in definitions.items() for line in _message(kind, definition, page, number)]
 
 
 def render() -> str:
     """The text of the page about management ports."""
-    return "\n".join([_INTRO, *messages_of(management.MESSAGES), *words_of(_TABLES)]).rstrip() + "\n"
+    return (
+        "\n".join([_INTRO, *messages_of(management.MESSAGES, "management.md"), *words_of(MANAGEMENT)]).rstrip() + "\n"
+    )
 
 
 def render_loop() -> str:
     """The text of the page about the firmware loop."""
-    out = [_LOOP, "## Requests and answers", "", *messages_of(firmware_loop.MESSAGES)]
-    out += ["## Actions", "", *messages_of(firmware_loop.ACTIONS), *words_of(_LOOP_TABLES)]
+    out = [_LOOP, "## Requests and answers", "", *messages_of(firmware_loop.MESSAGES, _LOOP_PAGE)]
+    out += ["## Actions", "", *messages_of(firmware_loop.ACTIONS, _LOOP_PAGE), *words_of(FIRMWARE_LOOP)]
     return "\n".join(out).rstrip() + "\n"

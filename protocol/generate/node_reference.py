@@ -1,6 +1,7 @@
 """Writes `docs/reference/node-loop.md`: the reference page of the line to a GPU's hardware outside."""
 
-from ringhil.protocol.generate.line_reference import messages_of, words_of
+from ringhil.protocol.generate.line_reference import messages_of
+from ringhil.protocol.generate.words import NODE_LOOP, words_of
 from ringhil.protocol.line import node_loop
 
 _INTRO = f"""# Node loop
@@ -70,6 +71,6 @@ def _row(title: str, row: tuple[node_loop.NodePort, ...]) -> list[str]:
 def render() -> str:
     """The page's text."""
     out = [_INTRO, *_row("Inputs", node_loop.INPUTS), *_row("Outputs", node_loop.OUTPUTS)]
-    out += ["## Messages", "", *messages_of(node_loop.MESSAGES, "sequence")]
-    out += words_of((("Why a request is refused", node_loop.Why),))
+    out += ["## Messages", "", *messages_of(node_loop.MESSAGES, "node-loop.md", "sequence")]
+    out += words_of(NODE_LOOP)
     return "\n".join(out).rstrip() + "\n"

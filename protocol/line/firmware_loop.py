@@ -57,21 +57,21 @@ class LoopType(Coded):
 class BootOption(Bits):
     """What a GPU's census is like, and what it may be elected for."""
 
-    RECORDS = 0x0001  # censuses carry records
-    BACK_TO_BACK = 0x0002  # the next round begins as soon as one is over
-    ENTRY = 0x0004  # it has a link to the CPU: a `group` of the role entry follows
-    BOUNDARY = 0x0008  # it has a link to another card: a `group` of the role boundary follows, and a `crossing`
-    ASKS = 0x0010  # in that group it asks for the lease; otherwise it grants it
+    RECORDS = 0x0001, "censuses carry records"
+    BACK_TO_BACK = 0x0002, "the next round begins as soon as one is over"
+    ENTRY = 0x0004, "it has a link to the CPU: a `group` of the role entry follows"
+    BOUNDARY = 0x0008, "it has a link to another card: a `group` of the role boundary follows, and a `crossing`"
+    ASKS = 0x0010, "in that group it asks for the lease; otherwise it grants it"
 
 
 class Declined(Coded):
     """Why a request is declined."""
 
-    UNKNOWN_TYPE = "unknown_type", 1
-    BAD_LENGTH = "bad_length", 2
-    NO_ROOM = "no_room", 3  # for the answer, or for what was told: more members, say
-    NOT_BOOTED = "not_booted", 4
-    CANNOT = "cannot", 5  # this firmware doesn't do that: grant leases, say
+    UNKNOWN_TYPE = "unknown_type", 1, "of request"
+    BAD_LENGTH = "bad_length", 2, "of the request"
+    NO_ROOM = "no_room", 3, "for the answer, or for what was told: more members, say"
+    NOT_BOOTED = "not_booted", 4, "no `boot` has come yet"
+    CANNOT = "cannot", 5, "this firmware doesn't do that: grant leases, say"
 
 
 def _message(kind: LoopType, *fields: object) -> Struct:
@@ -82,20 +82,22 @@ def _action(kind: LoopType, *fields: object) -> Struct:
     return Struct("type" / Const(kind.code, Int8ub), *fields)
 
 
+_MAJOR = "major" / Int8ub * "of the protocol's version"
+_MINOR = "minor" / Int8ub * "of the protocol's version"
 _NOW = "now" / Int64ub * "cycle"
-_ROLE = "role" / Enum(Int8ub, **Role.codes())
-_EPOCH = "epoch" / Int32ub
+_ROLE = "role" / Enum(Int8ub, **Role.codes()) * "which election it is about"
+_EPOCH = "epoch" / Int32ub * "of the lease"
 _RANK = "rank" / Int16ub * "place of the member in its group, from 0"
-_GPU = "gpu" / Int16ub
+_GPU = "gpu" / Int16ub * "number in its ring"
 _PORT = "port" / Enum(Int8ub, **Port.codes()) * "of the mailbox"
-_WHY = "why" / Enum(Int8ub, **LeaseEnd.codes())
+_WHY = "why" / Enum(Int8ub, **LeaseEnd.codes()) * "in one word"
 
 MESSAGES = {
-    LoopType.ATTACH: _message(LoopType.ATTACH, "major" / Int8ub, "minor" / Int8ub),
+    LoopType.ATTACH: _message(LoopType.ATTACH, _MAJOR, _MINOR),
     LoopType.ATTACH_REPLY: _message(
         LoopType.ATTACH_REPLY,
-        "major" / Int8ub,
-        "minor" / Int8ub,
+        _MAJOR,
+        _MINOR,
         "longest" / Int16ub * "bytes of the longest message that it takes and gives",
         "name" / GreedyBytes * "of the firmware, UTF-8, at most 64 bytes",
     ),
@@ -112,24 +114,24 @@ MESSAGES = {
         "refresh" / Int32ub * "rounds; one of so many carries records",
         "attempts" / Int16ub * "rounds, until it gives up for this period",
         "weight" / Int16ub * "in its record",
-        "gpu_type" / Enum(Int8ub, **GpuType.codes()),
-        "options" / FlagsEnum(Int16ub, **BootOption.codes()),
+        "gpu_type" / Enum(Int8ub, **GpuType.codes()) * "in its record",
+        "options" / FlagsEnum(Int16ub, **BootOption.codes()) * "what it does and has",
     ),
     LoopType.GROUP: _message(
         LoopType.GROUP,
         _ROLE,
         _RANK,
         "uplink" / Enum(Int8ub, **Port.codes()) * "by which the grantor is reached, or the one who asks",
-        "uplink_card" / Int8ub,
-        "uplink_home" / Int16ub * "GPU at the other end",
+        "uplink_card" / Int8ub * "card of the GPU at the other end",
+        "uplink_home" / Int16ub * "that GPU",
         "interval" / Int64ub * "between keepalives; this and all below in cycles, but for the multiplier",
         "multiplier" / Int8ub * "intervals",
-        "jitter" / Int64ub,
-        "slack" / Int64ub,
-        "lease" / Int64ub,
-        "skew" / Int64ub,
-        "guard" / Int64ub,
-        "wait_to_restore" / Int64ub,
+        "jitter" / Int64ub * "by which an interval may be shorter",
+        "slack" / Int64ub * "silent for `multiplier` intervals and this long, a GPU is down",
+        "lease" / Int64ub * "for which a lease lasts",
+        "skew" / Int64ub * "for which a member waits for each that goes first",
+        "guard" / Int64ub * "from the end of a lease until another member may have one",
+        "wait_to_restore" / Int64ub * "heard again for this long, a GPU is up",
         "members" / GreedyRange(Int64ub) * "numbers of the GPUs, by rank; 64 at most",
     ),
     LoopType.CROSSING: _message(
@@ -159,7 +161,7 @@ MESSAGES = {
     ),
     LoopType.DECLINED: _message(
         LoopType.DECLINED,
-        "why" / Enum(Int8ub, **Declined.codes()),
+        "why" / Enum(Int8ub, **Declined.codes()) * "in one word",
         "text" / GreedyBytes * "a sentence for people, UTF-8",
     ),
 }
@@ -171,8 +173,10 @@ ACTIONS = {
         "timer" / Int8ub * "its number; one that runs is replaced",
         "delay" / Int64ub * "cycles, from 1",
     ),
-    LoopType.CANCEL_TIMER: _action(LoopType.CANCEL_TIMER, "timer" / Int8ub),
-    LoopType.WRITE: _action(LoopType.WRITE, "address" / Int8ub * "of a register of its node", "value" / Int32ub),
+    LoopType.CANCEL_TIMER: _action(LoopType.CANCEL_TIMER, "timer" / Int8ub * "its number"),
+    LoopType.WRITE: _action(
+        LoopType.WRITE, "address" / Int8ub * "of a register of its node", "value" / Int32ub * "for it"
+    ),
     LoopType.ELECTED: _action(LoopType.ELECTED, _ROLE, _EPOCH),
     LoopType.DEPOSED: _action(LoopType.DEPOSED, _ROLE, _EPOCH, _WHY),
     LoopType.GRANTED: _action(LoopType.GRANTED, _ROLE, _EPOCH, _RANK, "until" / Int64ub * "cycle"),
@@ -181,11 +185,11 @@ ACTIONS = {
     LoopType.PEER_DOWN: _action(LoopType.PEER_DOWN, _ROLE, _GPU),
     LoopType.COUNTED: _action(
         LoopType.COUNTED,
-        "count" / Int16ub,
-        "verdict" / Enum(Int8ub, **CensusVerdict.codes()),
+        "count" / Int16ub * "GPUs that work",
+        "verdict" / Enum(Int8ub, **CensusVerdict.codes()) * "how the count came about",
         "break_after" / Int16ub * f"GPU before a cut; 0x{NOBODY:X}: there is none, or it isn't known",
-        "break_before" / Int16ub,
-        "sequence" / Int32ub,
+        "break_before" / Int16ub * "GPU behind it, in the same way",
+        "sequence" / Int32ub * "number of the round",
         "sent_at" / Int64ub * "cycle in which the round began",
         "weight" / Int32ub * "of all members, in quarters",
         "known" / Int8ub * "1: the members are known",
@@ -194,7 +198,11 @@ ACTIONS = {
         * "a word for each 64 GPUs of the ring: the members; as many: the degraded ones; then a word for each boundary"
         " GPU, its number times 256 and the card that it speaks to",
     ),
-    LoopType.REJECTED: _action(LoopType.REJECTED, "reason" / Enum(Int8ub, **Rejection.codes()), "sequence" / Int32ub),
+    LoopType.REJECTED: _action(
+        LoopType.REJECTED,
+        "reason" / Enum(Int8ub, **Rejection.codes()) * "in one word",
+        "sequence" / Int32ub * "number of the round",
+    ),
     LoopType.SUSPECTED: _action(LoopType.SUSPECTED, "gpus" / GreedyRange(Int64ub) * "their numbers"),
 }
 

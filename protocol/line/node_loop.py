@@ -50,10 +50,10 @@ class NodeMessage(Coded):
 class Why(Coded):
     """Why a request is refused."""
 
-    UNKNOWN_TYPE = "unknown_type", 1
-    OUT_OF_ORDER = "out_of_order", 2  # neither the last request again nor the next one
-    NOT_RESET = "not_reset", 3  # since the bridge was powered up, or since a request of wrong length
-    BAD_LENGTH = "bad_length", 4  # or a group that isn't there
+    UNKNOWN_TYPE = "unknown_type", 1, "it is no request"
+    OUT_OF_ORDER = "out_of_order", 2, "neither the last request again nor the next one"
+    NOT_RESET = "not_reset", 3, "since the bridge was powered up, or since a request of wrong length"
+    BAD_LENGTH = "bad_length", 4, "or a group that isn't there"
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ MESSAGES = {
     NodeMessage.HELLO: _message(NodeMessage.HELLO),
     NodeMessage.HELLO_REPLY: _message(
         NodeMessage.HELLO_REPLY,
-        "major" / Int8ub,
-        "minor" / Int8ub,
+        "major" / Int8ub * "of the protocol's version",
+        "minor" / Int8ub * "of the protocol's version",
         "layout" / Int32ub * f"0x{LAYOUT:08X}: a number for names, sizes and order of both rows",
         "slots" / Int8ub * "frames that the buffer of a data channel holds: credits at its other end",
         "longest" / Int16ub * "flits of the longest control frame",
@@ -164,7 +164,7 @@ MESSAGES = {
     NodeMessage.LOOK: _message(NodeMessage.LOOK, _inputs("not clocked: a register is read")),
     NodeMessage.LOOK_REPLY: _message(NodeMessage.LOOK_REPLY, _OUTPUTS),
     NodeMessage.DAMAGED: Struct("type" / Const(NodeMessage.DAMAGED.code, Int8ub)),
-    NodeMessage.REFUSED: _message(NodeMessage.REFUSED, "why" / Enum(Int8ub, **Why.codes())),
+    NodeMessage.REFUSED: _message(NodeMessage.REFUSED, "why" / Enum(Int8ub, **Why.codes()) * "in one word"),
 }
 
 DAMAGED_FRAME = framing.wrap(bytes([NodeMessage.DAMAGED.code]))

@@ -1,18 +1,22 @@
 """The generated files: up to date, and computing what Python computes."""
 
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import reduce
 from operator import xor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.protocol import registers, wire
+from ringhil.protocol import reasons, registers, wire
+from ringhil.protocol.enums import Bits, Coded
 from ringhil.protocol.generate import c_header, crc_equations, outputs, systemverilog
-from ringhil.protocol.line import node_loop
+from ringhil.protocol.generate.words import FIRMWARE_LOOP, FRAMES, MANAGEMENT, NODE_LOOP, REGISTERS
+from ringhil.protocol.line import firmware_loop, management, node_loop
 
 from .strategies import crc32_autosar, quick
 
@@ -23,6 +27,34 @@ both_widths = pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("path", outputs(), ids=lambda path: path.name)
 def test_the_file_in_the_tree_is_what_the_generator_writes(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == outputs()[path], "run `make generate`"
+
+
+def _definitions() -> Iterator[tuple[str, Any]]:
+    yield from {**wire.FRAMES, "record": wire.Record, "command": wire.Command}.items()
+    for module in (management, firmware_loop, node_loop):
+        yield from ((str(kind), definition) for kind, definition in module.MESSAGES.items())
+    yield from ((str(kind), definition) for kind, definition in firmware_loop.ACTIONS.items())
+
+
+def test_pages_say_what_every_field_and_every_code_means() -> None:
+    heads = {"type", "id", "sequence"}  # of a message: the page's introduction has them
+    assert [
+        f"{name}.{field.name}"
+        for name, definition in _definitions()
+        for field in definition.subcons
+        if not field.docs and field.name not in heads
+    ] == []
+    named = {words for tables in (FRAMES, REGISTERS, MANAGEMENT, FIRMWARE_LOOP, NODE_LOOP) for words in tables.values()}
+    kinds = {management.Type, firmware_loop.LoopType, node_loop.NodeMessage}  # headings have their codes
+    models = {wire.GpuType}
+    defined = {
+        each
+        for module in (wire, registers, reasons, management, firmware_loop, node_loop)
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Coded | Bits) and each not in (Coded, Bits)
+    }
+    assert defined - kinds == named
+    assert [f"{words.__name__}.{word}" for words in named - models for word in words if not word.doc] == []
 
 
 def test_the_page_names_the_ports_that_the_bridge_wires_to_each_place() -> None:

@@ -10,6 +10,7 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option, list_option
 from ringhil.emulator.front.cli.terminal import building, say
+from ringhil.emulator.loop.alone.servers import FirmwareRole
 from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked, not_judged
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
@@ -26,9 +27,16 @@ def command() -> None:
 @command.command("check")
 @click.argument("firmware", required=False)
 @click.argument("rules", nargs=-1, metavar="[RULE]...")
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    type=click.Choice([*map(str, FirmwareRole)]),
+    help="Judge it in this role only; may be repeated. What is about others is not judged.",
+)
 @list_option
 @json_option
-def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json: bool) -> int:
+def check(firmware: str | None, rules: tuple[str, ...], roles: tuple[str, ...], only_list: bool, as_json: bool) -> int:
     """Run FIRMWARE (MODULE:CLASS, LIBRARY.so or the URL of a board) in a server, and judge it by every rule, by each
     RULE that is named, or by a group of them (election).
 
@@ -51,7 +59,9 @@ def check(firmware: str | None, rules: tuple[str, ...], only_list: bool, as_json
             library = cells_library()
         found, ended = list[FirmwareFinding](), None
         try:
-            for finding in checked(given, chosen, library):
+            for finding in checked(
+                given, chosen, library, frozenset(map(FirmwareRole, roles)) or frozenset(FirmwareRole)
+            ):
                 found.append(finding)
                 if not as_json:
                     _say(finding)
@@ -87,6 +97,8 @@ def _say(finding: FirmwareFinding) -> None:
     say(f"{_WORDS[finding.judged]:5}{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
     if finding.judged is FirmwareVerdict.BROKEN:
         say(f"{'':31}promised: {finding.says}")
+    if finding.unplayed:
+        say(f"{'':31}not judged as {finding.unplayed}")
     rest = len(finding.failures) - 1
     if rest > 0:
         click.echo(f"{'':31}and {rest} more")

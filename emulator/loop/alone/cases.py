@@ -19,19 +19,25 @@ from ringhil.emulator.loop.alone import (
 )
 from ringhil.emulator.loop.alone.servers import Stages
 
+Play = Callable[[Stages], None]
+
 
 @dataclass(frozen=True)
 class LonePromise:
-    """`says`: what is promised; `play` raises NotKept, or FirmwareError for what none may do."""
+    """`says`: what is promised; `play` raises NotKept, or FirmwareError for what none may do, and so do `others`: the
+    same promise as other roles keep it. `counts`: only an entry GPU that counts can keep it."""
 
     says: str
-    play: Callable[[Stages], None]
+    play: Play
+    others: tuple[Play, ...] = ()
+    counts: bool = False
 
 
 LONE_PROMISES = {
     "keepalives.rounds": LonePromise(
         "A round each interval, under one number that rises: by both ways round, and up to the grantor.",
         keepalives.go_both_ways_round,
+        (keepalives.go_both_ways_round_of_a_warden,),
     ),
     "keepalives.jitter": LonePromise(
         "Intervals are shorter by a jitter, which comes from seed, GPU and number alone.",
@@ -49,7 +55,9 @@ LONE_PROMISES = {
         keepalives.are_answered,
     ),
     "keepalives.newest": LonePromise(
-        "A keepalive that was overtaken by a newer one changes nothing.", keepalives.are_the_newest
+        "A keepalive that was overtaken by a newer one changes nothing.",
+        keepalives.are_the_newest,
+        (keepalives.are_the_newest_of_a_warden,),
     ),
     "keepalives.latest_answer": LonePromise(
         "An answer that was overtaken by a later one changes nothing.", keepalives.are_the_newest_answers
@@ -58,7 +66,9 @@ LONE_PROMISES = {
         "Answers to what a GPU said before its last boot are no sign of its uplink, and renew nothing.",
         keepalives.are_of_this_boot,
     ),
-    "keepalives.intact": LonePromise("Damaged keepalives and claims are not believed.", keepalives.are_intact),
+    "keepalives.intact": LonePromise(
+        "Damaged keepalives and claims are not believed.", keepalives.are_intact, (keepalives.claims_are_intact,)
+    ),
     "lease.from_claim": LonePromise("A member counts its lease from when its claim left.", leases.counts_from_claim),
     "lease.renewed": LonePromise(
         "An answer renews a lease from when the keepalive left that it names.", leases.renews_from_keepalive
@@ -66,7 +76,11 @@ LONE_PROMISES = {
     "lease.as_holder": LonePromise(
         "Answers to what a member has said as a candidate renew nothing.", leases.renews_as_holder
     ),
-    "lease.fenced": LonePromise("A member gives its lease up as soon as it hears of a higher epoch.", leases.is_fenced),
+    "lease.fenced": LonePromise(
+        "A member gives its lease up as soon as it hears of a higher epoch.",
+        leases.is_fenced,
+        (leases.is_fenced_by_its_warden,),
+    ),
     "lease.own_epochs": LonePromise("The epochs of another link are no business of a lease.", leases.minds_own_epochs),
     "lease.unknown": LonePromise(
         "A member gives a lease back that it doesn't know.", leases.gives_back_what_it_does_not_know
@@ -181,52 +195,71 @@ LONE_PROMISES = {
         "A warden's answers say that its GPU is the entry GPU, while it is.", keepalives.say_who_is_reluctant
     ),
     "rounds.again": LonePromise(
-        "A round that failed is tried again with a new number, three times in all, and told.", rounds.are_tried_again
+        "A round that failed is tried again with a new number, three times in all, and told.",
+        rounds.are_tried_again,
+        counts=True,
     ),
-    "rounds.end": LonePromise("Each round ends in time, whatever came before it.", rounds.always_end),
-    "rounds.one_way": LonePromise("One message that comes home is a count.", rounds.one_way_is_enough),
-    "rounds.believed": LonePromise("What comes home changed is not counted.", believed.what_is_right),
+    "rounds.end": LonePromise("Each round ends in time, whatever came before it.", rounds.always_end, counts=True),
+    "rounds.one_way": LonePromise("One message that comes home is a count.", rounds.one_way_is_enough, counts=True),
+    "rounds.believed": LonePromise("What comes home changed is not counted.", believed.what_is_right, counts=True),
     "rounds.plain": LonePromise(
-        "What comes home changed is not counted, without records either.", believed.what_is_right_without_records
+        "What comes home changed is not counted, without records either.",
+        believed.what_is_right_without_records,
+        counts=True,
     ),
-    "rounds.fit": LonePromise("Two messages that don't fit each other are no count.", believed.what_fits),
-    "rounds.once": LonePromise("A message that comes home once more is rejected, and told.", believed.each_once),
+    "rounds.fit": LonePromise("Two messages that don't fit each other are no count.", believed.what_fits, counts=True),
+    "rounds.once": LonePromise(
+        "A message that comes home once more is rejected, and told.", believed.each_once, counts=True
+    ),
     "rounds.told": LonePromise(
         "A report has the members, those that are degraded, the boundary GPUs and the weight.",
         believed.all_that_is_known,
+        counts=True,
     ),
-    "rounds.names": LonePromise("Only what failed in this period names suspects.", rounds.name_the_latest),
+    "rounds.names": LonePromise("Only what failed in this period names suspects.", rounds.name_the_latest, counts=True),
     "rounds.own_state": LonePromise(
-        "An entry GPU that computes slowly says so in its own record.", rounds.tell_how_it_is
+        "An entry GPU that computes slowly says so in its own record.", rounds.tell_how_it_is, counts=True
     ),
     "rounds.own_record": LonePromise(
-        "An entry GPU's own record has its type, its weight, and that it may be the entry GPU.", rounds.tell_who_it_is
+        "An entry GPU's own record has its type, its weight, and that it may be the entry GPU.",
+        rounds.tell_who_it_is,
+        counts=True,
     ),
     "rounds.changed": LonePromise(
         "A round that only counts, and differs from the last count, is looked into by one with records.",
         rounds.look_when_a_count_changes,
+        counts=True,
     ),
     "links.noisy": LonePromise(
-        "A link is noisy from an error on until 16 rounds have passed without another.", links.noisy_for_some_rounds
+        "A link is noisy from an error on until 16 rounds have passed without another.",
+        links.noisy_for_some_rounds,
+        counts=True,
     ),
     "links.slow": LonePromise(
-        "A link is slow when four rounds in a row are late by as much, and not before.", links.slow_after_some_rounds
+        "A link is slow when four rounds in a row are late by as much, and not before.",
+        links.slow_after_some_rounds,
+        counts=True,
     ),
     "links.first": LonePromise(
-        "So is the link out of the entry GPU, by its own quickest time.", links.slow_at_the_entry_gpu
+        "So is the link out of the entry GPU, by its own quickest time.", links.slow_at_the_entry_gpu, counts=True
     ),
     "links.as_much": LonePromise(
-        "A link is slow when its three quickest late rounds agree, and not before.", links.slow_by_as_much
+        "A link is slow when its three quickest late rounds agree, and not before.", links.slow_by_as_much, counts=True
     ),
-    "links.bypassed": LonePromise("A bypassed GPU makes no link slow.", links.slow_by_a_bypass),
+    "links.bypassed": LonePromise("A bypassed GPU makes no link slow.", links.slow_by_a_bypass, counts=True),
     "registers.boot": LonePromise(
-        "A boot clears control of the roles, crossings and exits.", registers.are_cleared_at_boot
+        "A boot clears control of the roles, crossings and exits.",
+        registers.are_cleared_at_boot,
+        registers.CLEARED_AT_BOOT,
     ),
     "registers.entry": LonePromise(
         "Entry, monitor and exits are set while the entry role is held, and a census runs.",
         registers.follow_the_entry_role,
+        counts=True,
     ),
     "registers.link": LonePromise(
-        "Boundary and crossings are set while the lease of the link runs.", registers.follow_the_link
+        "Boundary and crossings are set while the lease of the link runs.",
+        registers.follow_the_link,
+        registers.FOLLOW_THE_LINK,
     ),
 }

@@ -5,7 +5,7 @@ from itertools import pairwise
 from ringhil.emulator.loop.alone.leader import Leader
 from ringhil.emulator.loop.alone.neighbour import RING, Neighbour
 from ringhil.emulator.loop.alone.servers import BOTH_ROLES, CARDS, THREE, TWO, Stages
-from ringhil.emulator.loop.alone.stage import NotKept, Stage
+from ringhil.emulator.loop.alone.stage import NotKept, NotShown, Stage
 from ringhil.emulator.loop.alone.uplink import Uplink
 from ringhil.firmware.election import STATE_BITS, GroupConfig
 from ringhil.protocol import codec
@@ -14,6 +14,11 @@ from ringhil.protocol.wire import NO_HOLDER, MemberFlag, MemberState, Operation,
 
 _ROUNDS = 16
 _BOOTED = 2  # a later boot
+_DAMAGES = (  # how, whether its receiver's hardware marks it as bad, whether it is whole
+    ("that is whole", False, True),
+    ("marked as damaged", True, False),
+    ("of a wrong end-to-end CRC", False, False),
+)
 
 
 def go_both_ways_round(stages: Stages) -> None:
@@ -22,6 +27,10 @@ def go_both_ways_round(stages: Stages) -> None:
     stage = stages.of(THREE, "a.1")
     uplink, others = _follower(stage)
     _rounds(stage, uplink.group, others, uplink)
+
+
+def go_both_ways_round_of_a_warden(stages: Stages) -> None:
+    """The same of a warden, whose rounds go to the other wardens."""
     stage = stages.of(CARDS, "b.2")
     group = Leader(stage).group
     other = Neighbour(stage, group, 1)
@@ -140,10 +149,12 @@ def say_who_is_reluctant(stages: Stages) -> None:
     _reluctant(stage, leader, False)
 
 
+_OVERTAKEN = (("a keepalive of before", 1, 0), ("a keepalive of a boot before", -5, 1))  # what, late by, of which boot
+
+
 def are_the_newest(stages: Stages) -> None:
-    """What was overtaken on the way, or comes again, changes nothing: of a holder, of a warden that grants, and of who
-    is silent."""
-    for what, late, boots in (("a keepalive of before", 1, 0), ("a keepalive of a boot before", -5, 1)):
+    """What was overtaken on the way, or comes again, changes nothing: of a holder, and of who is silent."""
+    for what, late, boots in _OVERTAKEN:
         stage = stages.of(TWO, "a.0")
         uplink, other = Uplink(stage, stage.boot.entry), Neighbour(stage, stage.boot.entry, 1)
         other.state, other.epoch = MemberState.HOLDER, 2
@@ -158,18 +169,6 @@ def are_the_newest(stages: Stages) -> None:
         if claims := uplink.elections(Operation.CLAIM, since):
             found = f"it claims the role; {what} has come, in which a.1 was no holder yet"
             raise NotKept(claims[0][0], found, "a.1 has said since then that it is")
-        stage = stages.of(CARDS, "b.2")
-        leader, other = Leader(stage), Neighbour(stage, stage.boot.boundary, 1)
-        stage.start()
-        stage.until(leader.group.lease)
-        other.boot()
-        other.say()
-        other.granting, other.epoch = True, 2
-        other.say()
-        other.granting = False
-        other.arrive(late=late, boots=boots)
-        leader.refused(3, f"b.1 has told of a lease; {what}, which comes later, had none yet")
-
     stage = stages.of(TWO, "a.0")
     uplink, other = Uplink(stage, stage.boot.entry), Neighbour(stage, stage.boot.entry, 1)
     stage.start()
@@ -181,6 +180,22 @@ def are_the_newest(stages: Stages) -> None:
     if any(said.members & 2 for _, said in uplink.keepalives()[-1:]):
         found = "it still says that it hears a.1, of which only copies of one keepalive have come for a detection time"
         raise NotKept(stage.now, found, "a copy is no sign of life")
+
+
+def are_the_newest_of_a_warden(stages: Stages) -> None:
+    """What was overtaken on the way changes nothing of a warden that grants."""
+    for what, late, boots in _OVERTAKEN:
+        stage = stages.of(CARDS, "b.2")
+        leader, other = Leader(stage), Neighbour(stage, stage.boot.boundary, 1)
+        stage.start()
+        stage.until(leader.group.lease)
+        other.boot()
+        other.say()
+        other.granting, other.epoch = True, 2
+        other.say()
+        other.granting = False
+        other.arrive(late=late, boots=boots)
+        leader.refused(3, f"b.1 has told of a lease; {what}, which comes later, had none yet")
 
 
 def are_the_newest_answers(stages: Stages) -> None:
@@ -207,24 +222,37 @@ def are_the_newest_answers(stages: Stages) -> None:
 
 
 def are_intact(stages: Stages) -> None:
-    """What is damaged is believed by nobody, whether the hardware has seen it or only the frame's own CRC tells."""
-    for bad in (True, False):
-        how = "marked as damaged" if bad else "of a wrong end-to-end CRC"
+    """A keepalive that is damaged is believed by nobody, whether the hardware has seen it or only the frame's own CRC
+    tells. It is new otherwise: the same one, whole, is believed."""
+    for how, bad, whole in _DAMAGES:
         stage = stages.of(TWO, "a.0")
         uplink, other = Uplink(stage, stage.boot.entry), Neighbour(stage, stage.boot.entry, 1)
         stage.start()
+        other.speak()
         uplink.wait_for_role(2 * uplink.group.interval)
-        other.epoch = 9
-        stage.hear_bytes(_damaged(codec.encode(other.message(Port.CW)), bad), Port.CW, bad=bad)
-        if not uplink.held:
+        other.epoch, other.sequence = 9, other.sequence + 1
+        stage.hear_bytes(_damaged(codec.encode(other.message(Port.CW)), bad=bad, whole=whole), Port.CW, bad=bad)
+        if whole and uplink.held:
+            raise NotShown(
+                "the role is held after a whole keepalive has told of epoch 9, so a damaged one shows nothing"
+            )
+        if not whole and not uplink.held:
             found = f"the role is given up; a keepalive {how} has told of epoch 9"
             raise NotKept(stage.now, found, "it should not be believed")
+
+
+def claims_are_intact(stages: Stages) -> None:
+    """The same of a claim that a warden hears."""
+    for how, bad, whole in _DAMAGES:
         stage = stages.of(CARDS, "b.2")
         leader = Leader(stage)
         stage.start()
         stage.until(leader.group.lease)
-        stage.hear_bytes(_damaged(codec.encode(leader.message(Operation.CLAIM, 1)), bad), Port.BOUNDARY, bad=bad)
-        if leader.granted:
+        claim = codec.encode(leader.message(Operation.CLAIM, 1))
+        stage.hear_bytes(_damaged(claim, bad=bad, whole=whole), Port.BOUNDARY, bad=bad)
+        if whole and not leader.granted:
+            raise NotShown("a whole claim isn't granted, so a damaged one shows nothing")
+        if not whole and leader.granted:
             raise NotKept(stage.now, f"a claim {how} is granted", "it should not be believed")
 
 
@@ -255,9 +283,9 @@ def are_of_this_boot(stages: Stages) -> None:
         raise NotKept(stage.now, found, "they should renew nothing")
 
 
-def _damaged(frame: bytes, bad: bool) -> bytes:
+def _damaged(frame: bytes, *, bad: bool, whole: bool) -> bytes:
     """A frame that its receiver can tell is damaged; what the hardware has marked may be whole."""
-    return frame if bad else bytes([*frame[:30], frame[30] ^ 0x10, *frame[31:]])
+    return frame if bad or whole else bytes([*frame[:30], frame[30] ^ 0x10, *frame[31:]])
 
 
 def _follower(stage: Stage) -> tuple[Uplink, list[Neighbour]]:

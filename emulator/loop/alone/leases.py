@@ -65,7 +65,7 @@ def renews_as_holder(stages: Stages) -> None:
 
 
 def is_fenced(stages: Stages) -> None:
-    """It hears of a higher epoch from a co-member, in an answer, and from its warden."""
+    """It hears of a higher epoch from a co-member, and in an answer."""
     for epoch in (2, 9):  # that of the next member, and one far above
         stage = stages.of(TWO, "a.0")
         uplink = _elected(stage)
@@ -80,6 +80,11 @@ def is_fenced(stages: Stages) -> None:
         while uplink.held and stage.now < begin + uplink.group.interval + 2 * uplink.delay:
             stage.wait(uplink.delay)
         _fenced(uplink, epoch, "an answer")
+
+
+def is_fenced_by_its_warden(stages: Stages) -> None:
+    """It hears of a higher epoch from its warden, in a keepalive that answers nothing."""
+    for epoch in (2, 9):
         stage = stages.of(CARDS, "a.3")
         uplink = _elected(stage, stage.boot.boundary)
         uplink.says(epoch)

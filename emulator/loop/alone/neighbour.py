@@ -12,7 +12,7 @@ RING = (Port.CW, Port.CCW)
 
 class Neighbour:
     """A co-member, or another warden, of this rank. From `speak` on it says each interval, by both ways, what its
-    attributes say by then; `say` does so at once."""
+    attributes say by then; `say` does so at once. `sequence`: of its last round."""
 
     def __init__(self, stage: Stage, group: GroupConfig | None, rank: int) -> None:
         assert group is not None
@@ -20,7 +20,7 @@ class Neighbour:
         self.gpu = group.members[rank]
         self.state, self.uplink, self.reluctant, self.granting = MemberState.FOLLOWER, True, False, False
         self.epoch, self.boots, self.silent = 0, 1, False
-        self._sequence = 0
+        self.sequence = 0
         self.told = list[FrameOut]()
         stage.on_sent.append(self._sent)
 
@@ -32,7 +32,7 @@ class Neighbour:
 
     def say(self) -> None:
         """A round of keepalives."""
-        self._sequence += 1
+        self.sequence += 1
         self.arrive()
 
     def arrive(self, *, late: int = 0, boots: int = 0, bad: bool = False) -> None:
@@ -44,7 +44,7 @@ class Neighbour:
 
     def boot(self) -> None:
         """It has booted anew, and counts from the beginning."""
-        self.boots, self._sequence = self.boots + 1, 0
+        self.boots, self.sequence = self.boots + 1, 0
 
     def message(self, port: Port) -> Keepalive:
         """As it travels by this way."""
@@ -57,7 +57,7 @@ class Neighbour:
             ttl=boot.gpus + 1,
             destination=group.me,
             epoch=self.epoch,
-            sequence=self._sequence,
+            sequence=self.sequence,
             my_discriminator=self.gpu << 16 | self.boots,
             your_discriminator=0,
             role=group.role.code,

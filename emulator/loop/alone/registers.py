@@ -1,5 +1,7 @@
 """What is promised of a node's registers: at a boot, and when a role is taken up or lost."""
 
+from functools import partial
+
 from ringhil.emulator.loop.alone.leader import Leader
 from ringhil.emulator.loop.alone.ring import HOME, Ring, in_turn
 from ringhil.emulator.loop.alone.servers import BOTH_ROLES, CARDS, TWO, Stages
@@ -11,18 +13,23 @@ _BOOTED = 2  # a later boot
 _ROLES = (ControlBit.ENTRY, ControlBit.MONITOR, ControlBit.BOUNDARY)
 
 
-def are_cleared_at_boot(stages: Stages) -> None:
+def are_cleared_at_boot(stages: Stages, server: str = TWO, gpu: str = "a.0") -> None:
     """Whatever the boot before has left in them."""
     left = {"control": sum(_ROLES) | ControlBit.FROM_ABOVE, "crossings": 0xFF, "exits": 0xFF}
-    for server, gpu in ((TWO, "a.0"), (CARDS, "a.3"), (CARDS, "b.2"), (BOTH_ROLES, "a.3")):
-        stage = stages.of(server, gpu, boots=_BOOTED, **left)
-        stage.start()
-        for bit in _ROLES:
-            _bit(stage, bit, False, f"{gpu} has just booted")
-        capable = stage.boot.entry is not None
-        _bit(stage, ControlBit.ENTRY_CAPABLE, capable, f"{gpu} has {'a' if capable else 'no'} link to the CPU")
-        for register in ("crossings", "exits"):
-            _register(stage, register, 0, f"{gpu} has just booted")
+    stage = stages.of(server, gpu, boots=_BOOTED, **left)
+    stage.start()
+    for bit in _ROLES:
+        _bit(stage, bit, False, f"{gpu} has just booted")
+    capable = stage.boot.entry is not None
+    _bit(stage, ControlBit.ENTRY_CAPABLE, capable, f"{gpu} has {'a' if capable else 'no'} link to the CPU")
+    for register in ("crossings", "exits"):
+        _register(stage, register, 0, f"{gpu} has just booted")
+
+
+CLEARED_AT_BOOT = tuple(
+    partial(are_cleared_at_boot, server=server, gpu=gpu)
+    for server, gpu in ((CARDS, "a.3"), (CARDS, "b.2"), (BOTH_ROLES, "a.3"))
+)
 
 
 def follow_the_entry_role(stages: Stages) -> None:
@@ -61,14 +68,9 @@ def _has_and_loses_the_entry_role(stage: Stage, ring: Ring, entry: Uplink) -> No
         raise NotKept(ring.rounds[begin].at, "it counts, and is no entry GPU any more", "its census should be over")
 
 
-def follow_the_link(stages: Stages) -> None:
-    """Of the boundary GPU that asks, and of its warden; also with a further card behind that one."""
-    for server in (CARDS, BOTH_ROLES):
-        _follow_of_who_asks(stages.of(server, "a.3"))
-        _follow_of_the_warden(stages.of(server, "b.2"))
-
-
-def _follow_of_who_asks(stage: Stage) -> None:
+def follow_the_link(stages: Stages, server: str = CARDS) -> None:
+    """Of the boundary GPU that asks, and loses its lease."""
+    stage = stages.of(server, "a.3")
     uplink = Uplink(stage, stage.boot.boundary)
     stage.start()
     uplink.wait_for_role(8 * uplink.group.interval)
@@ -78,7 +80,9 @@ def _follow_of_who_asks(stage: Stage) -> None:
     _link(stage, False, "its lease is over")
 
 
-def _follow_of_the_warden(stage: Stage) -> None:
+def follow_the_link_of_a_warden(stages: Stages, server: str = CARDS) -> None:
+    """Of the warden that has granted the lease."""
+    stage = stages.of(server, "b.2")
     leader = Leader(stage)
     stage.start()
     stage.until(leader.group.lease)
@@ -86,6 +90,14 @@ def _follow_of_the_warden(stage: Stage) -> None:
     _link(stage, True, "it has granted its leader the link")
     stage.wait(leader.group.lease)
     _link(stage, False, "the lease that it has granted is over")
+
+
+# Also with a further card behind that one.
+FOLLOW_THE_LINK = (
+    follow_the_link_of_a_warden,
+    partial(follow_the_link, server=BOTH_ROLES),
+    partial(follow_the_link_of_a_warden, server=BOTH_ROLES),
+)
 
 
 def _link(stage: Stage, on: bool, why: str) -> None:

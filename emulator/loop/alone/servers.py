@@ -1,7 +1,10 @@
 """The GPUs that are put to work alone, as the server in which they stand tells them who they are."""
 
+from collections.abc import Set
+from enum import StrEnum
 from functools import cache
 
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.loop.alone.stage import Stage
 from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.server.firmware_choice import Chosen
@@ -78,16 +81,53 @@ def boot_of(server: str, gpu: str, boots: int = 1, memory: int = 0) -> Boot:
     return groups.boot(wiring.number(ref.card), ref.index, boots, memory)
 
 
-class Stages:
-    """Puts the firmware that was chosen on stages."""
+class FirmwareRole(StrEnum):
+    """A part that a GPU's firmware may play; somebody's may have been written for some of them."""
 
-    def __init__(self, chosen: Chosen) -> None:
-        self._chosen = chosen
+    MEMBER = "member"  # has a link to the CPU, and asks for the entry role
+    ENTRY = "entry"  # is the entry GPU, and counts
+    BOUNDARY = "boundary"  # asks for the lease of a link to another card
+    WARDEN = "warden"  # grants that lease at the far end
+
+
+class OtherRole(RinghilError):
+    """What is to be played is about roles that the firmware isn't checked for: which."""
+
+    def __init__(self, roles: Set[FirmwareRole]) -> None:
+        super().__init__(named(roles))
+
+
+def named(roles: Set[FirmwareRole]) -> str:
+    """In their order: `member and warden`."""
+    return " and ".join(role for role in FirmwareRole if role in roles)
+
+
+def _roles_of(boot: Boot) -> set[FirmwareRole]:
+    roles = {FirmwareRole.MEMBER} if boot.entry is not None else set[FirmwareRole]()
+    if boot.boundary is not None:
+        roles.add(FirmwareRole.BOUNDARY if boot.asks else FirmwareRole.WARDEN)
+    return roles
+
+
+class Stages:
+    """Puts the firmware that was chosen on stages, as a GPU of these `roles` and no others."""
+
+    def __init__(self, chosen: Chosen, roles: Set[FirmwareRole]) -> None:
+        self._chosen, self._roles = chosen, roles
+        self._made = list[Stage]()
+
+    @property
+    def silent(self) -> bool:
+        """Whether the firmware has sent nothing on any of them."""
+        return not any(stage.sent for stage in self._made)
 
     def of(self, server: str, gpu: str, boots: int = 1, memory: int = 0, **registers: int) -> Stage:
         """As this GPU, not yet started. `registers`: those that hold something else than at power-up. Raises
-        FirmwareError."""
+        FirmwareError, and OtherRole."""
         chosen = self._chosen
         board = chosen.board is not None and chosen.forgiven
         boot = boot_of(server, gpu, boots, memory)
-        return Stage(f"firmware of {gpu} ({chosen.text})", chosen.maker, boot, registers, board=board)
+        if not _roles_of(boot) <= self._roles:
+            raise OtherRole(_roles_of(boot) - self._roles)
+        self._made.append(Stage(f"firmware of {gpu} ({chosen.text})", chosen.maker, boot, registers, board=board))
+        return self._made[-1]

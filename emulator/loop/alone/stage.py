@@ -27,6 +27,10 @@ class NotKept(RinghilError):
         super().__init__(f"cycle {at:,}: {found}; {wanted}")
 
 
+class NotShown(RinghilError):
+    """Why what was played shows nothing of the promise: one line."""
+
+
 @dataclass(frozen=True)
 class FrameOut:
     """A frame that the firmware has sent, and what the register `memory` held by then. `message`: None for what is

@@ -100,6 +100,7 @@ def listens_to_its_link_only(stages: Stages) -> None:
         if leader.granted or (answer is not None and answer.operation == Operation.GRANT.code):
             found = f"a claim that came by port {port} is granted"
             raise NotKept(stage.now, found, f"only what comes by port {Port.BOUNDARY} is its leader's")
+        leader.must_be_granted(1, f"the same claim has come by port {Port.BOUNDARY}")
 
 
 def sits_a_boot_out(stages: Stages) -> None:

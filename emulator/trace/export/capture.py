@@ -76,7 +76,7 @@ def _end(options: bytes) -> bytes:
     return options + struct.pack("<HH", 0, 0)
 
 
-HEADER = struct.Struct(">BBBBHHQQ")
+HEADER = struct.Struct(">BBBBHHQQH")  # the names of the cards follow
 DISSECTOR = Path(__file__).with_name("ringhil.lua")
 _COMMENTED = frozenset({"Struck", "Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost", "LossOver"})
 Progress = Callable[[int], None]  # messages and events that are written
@@ -138,6 +138,7 @@ class _Capture:
         self._places = [
             (cards.index(card), int(gpu)) for card, _, gpu in (name.partition(".") for name in recording.gpus)
         ]
+        self._names = ",".join(cards).encode()
         self._interfaces: dict[tuple[int | None, int, int], int] = {}
 
     def write(self, every: Iterable[RecordedMessage | RecordedEvent], on_progress: Progress = lambda done: None) -> int:
@@ -157,16 +158,19 @@ class _Capture:
         except codec.FrameError:
             found |= CaptureFlag.WRONG_CRC
         card, gpu = self._places[told.cell]
-        head = HEADER.pack(VERSION, told.way, told.port, found, card, gpu, told.number, told.cycle)
-        self._writer.packet(self._interface(told.cell, told.way, told.port), told.cycle, head + told.frame)
+        seen = (told.way, told.port, found, card, gpu, told.number, told.cycle)
+        self._writer.packet(self._interface(told.cell, told.way, told.port), told.cycle, self._head(*seen) + told.frame)
 
     def _event(self, told: RecordedEvent) -> None:
         card, gpu = (NOWHERE, NOWHERE) if told.cell is None else self._places[told.cell]
         found = CaptureFlag.REJECTED if told.kind == "Rejected" else 0
-        head = HEADER.pack(VERSION, SeenAs.EVENT.code, 0, found, card, gpu, told.number, told.cycle)
+        head = self._head(SeenAs.EVENT.code, 0, found, card, gpu, told.number, told.cycle)
         text = json.dumps({"kind": told.kind, **self._recording.said(told)}, separators=(",", ":"))
         comment = f"{told.kind}: {told.fields}" if told.kind in _COMMENTED else ""
         self._writer.packet(self._interface(told.cell, SeenAs.EVENT.code, 0), told.cycle, head + text.encode(), comment)
+
+    def _head(self, *seen: int) -> bytes:
+        return HEADER.pack(VERSION, *seen, len(self._names)) + self._names
 
     def _interface(self, cell: int | None, way: int, port: int) -> int:
         key = (cell, way, port)

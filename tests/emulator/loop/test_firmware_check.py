@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,16 @@ from tests.firmware.c.requests import any_frame, small_frame
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.loop.alone.cases import LONE_PROMISES
+from ringhil.emulator.loop.alone.servers import FirmwareRole
 from ringhil.emulator.loop.checking import FirmwareVerdict, checked
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
 from ringhil.emulator.server.firmware_choice import Chosen
+from ringhil.emulator.server.foreign import Maker
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot, our_program
 from ringhil.firmware.commands import Remember, Send, SetTimer, Write
+from ringhil.firmware.program import Firmware
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
 from ringhil.protocol.registers import ControlBit
@@ -260,6 +264,86 @@ def test_what_is_wrong_in_one_way_breaks_a_promise_that_is_about_it(made: type[W
     assert broken(made, NAMED[made]) == [NAMED[made]]
 
 
+class Silent:
+    """It does nothing."""
+
+    def __init__(self, boot: Boot) -> None:
+        self.boot = boot
+
+    def start(self, now: int) -> list[Action]:
+        return []
+
+    def on_timer(self, name: str, now: int) -> list[Action]:
+        return []
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        return []
+
+    def on_status(self, status: int) -> None:
+        """It doesn't look."""
+
+
+def one_role(role: FirmwareRole) -> Maker:
+    """Ours, but only in this role; an entry GPU is a member, too."""
+
+    def made(boot: Boot) -> Firmware:
+        roles = set[FirmwareRole]()
+        if boot.entry is not None:
+            roles |= {FirmwareRole.MEMBER, FirmwareRole.ENTRY}
+        if boot.boundary is not None:
+            roles |= {FirmwareRole.BOUNDARY if boot.asks else FirmwareRole.WARDEN}
+        return our_program(boot) if role in roles else Silent(boot)
+
+    return made
+
+
+class BelievesTheDamaged(Wrong):
+    """It minds no CRC, and drops what is no newer than the last that it has heard of this sender, 0 at first."""
+
+    def __init__(self, boot: Boot) -> None:
+        super().__init__(boot)
+        self.newest = dict[tuple[int, int], int]()
+
+    def on_frame(self, frame: bytes, port: int, bad: bool, now: int) -> list[Action]:
+        message = codec.decode(frame, link=False, check=False)
+        if isinstance(message, Keepalive) and port in (Port.CW.code, Port.CCW.code):
+            way = message.my_discriminator, port
+            if message.sequence <= self.newest.get(way, 0):
+                return []
+            self.newest[way] = message.sequence
+        return super().on_frame(codec.encode(message), port, bad=False, now=now)
+
+
+def judged(made: Maker, names: Sequence[str], roles: Set[FirmwareRole]) -> dict[str, FirmwareVerdict]:
+    found = checked(Chosen("mine", made, ""), names, cells_library(), roles)
+    return {each.rule: each.judged for each in found}
+
+
+QUICK = (*LONE_PROMISES, "election.waits", "election.cut", "census.liar", "boundary.takes_over", "boundary.refuses")
+
+
+def test_firmware_that_does_nothing_keeps_nothing() -> None:
+    assert FirmwareVerdict.KEPT not in judged(Silent, QUICK, {*FirmwareRole}).values()
+
+
+def test_firmware_of_one_role_is_judged_in_that_role_only() -> None:
+    kept = set[str]()
+    for role in FirmwareRole:
+        roles = {role, FirmwareRole.MEMBER} if role is FirmwareRole.ENTRY else {role}
+        found = judged(one_role(role), QUICK, roles)
+        assert [rule for rule, verdict in found.items() if verdict is FirmwareVerdict.BROKEN] == []
+        assert FirmwareVerdict.NOT_JUDGED in found.values()
+        kept |= {rule for rule, verdict in found.items() if verdict is FirmwareVerdict.KEPT}
+    assert {*QUICK} - kept == {  # firmware of several roles is asked for
+        *("lease.own_epochs", "registers.entry", "reluctance.asks", "reluctance.said"),
+    }
+
+
+def test_what_is_damaged_is_refused_for_that_alone() -> None:
+    found = judged(BelievesTheDamaged, ["keepalives.intact"], {FirmwareRole.MEMBER})
+    assert found == {"keepalives.intact": FirmwareVerdict.BROKEN}
+
+
 class AnyFirmware:
     """It says anything, in frames of any kind and registers, whatever it is told."""
 
@@ -317,7 +401,7 @@ def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0].startswith("FAIL election.first")
     assert lines[1].strip().startswith("promised: Whoever is first of its group")
-    assert "ok   election.waits" in lines
+    assert "-    election.waits            the firmware has sent nothing" in lines
     assert lines[-1].startswith("mine:Silent: ")
     crashed = ringhil("firmware", "check", "mine:Crash", "census.cut", "--json", cwd=tmp_path)
     document = json.loads(crashed.stdout)
@@ -326,6 +410,14 @@ def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
     assert "start in cycle 0: RuntimeError: no" in rule["failures"][0]
     kept = ringhil("firmware", "check", "ringhil.firmware.boot:our_program", "census.cut", cwd=tmp_path)
     assert (kept.returncode, kept.stdout.splitlines()[0]) == (0, "ok   census.cut")
+    asked = ("ringhil.firmware.boot:our_program", "keepalives.intact", "warden.boots", "--role", "member")
+    as_member = ringhil("firmware", "check", *asked, cwd=tmp_path)
+    assert as_member.stdout.splitlines() == [
+        "ok   keepalives.intact",
+        f"{'':31}not judged as warden",
+        "-    warden.boots              it is about the role warden",
+        "ringhil.firmware.boot:our_program: 1 kept, 0 broken, 1 not judged",
+    ]
 
 
 def test_the_list_and_wrong_input(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 def found(library: Path, rules: Sequence[str] = ALONE) -> list[FirmwareFinding]:
     """What is broken."""
     findings = checked(firmware_named(str(library)), rules, cells_library())
-    return [each for each in findings if each.judged is not FirmwareVerdict.KEPT]
+    return [each for each in findings if each.judged is FirmwareVerdict.BROKEN]
 
 
 def test_without_a_mistake_nothing_is_found(compiled: Compiled) -> None:

@@ -25,7 +25,7 @@ from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessa
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import capture, codec, wire
 from ringhil.protocol.fields import fixed_fields
-from ringhil.protocol.frames import Work
+from ringhil.protocol.frames import Keepalive, Report, Work
 
 TSHARK = shutil.which("tshark")
 COMMANDS = {str(each) for each in wire.Compute} - {str(wire.Compute.DIGEST)}
@@ -89,7 +89,7 @@ def said(packet: dict[str, Any]) -> dict[str, list[int]]:
     return {
         name: [int(text, 0) for text in values]
         for name, values in texts.items()
-        if name.count(".") == 2 and not name.endswith((".payload", ".event"))
+        if name.count(".") == 2 and not name.endswith((".payload", ".event", ".names"))
     }
 
 
@@ -144,6 +144,7 @@ def test_every_message_of_a_run_is_dissected_as_construct_parses_it(recording: R
         fields = said(packet)
         assert fields.pop("ringhil.seen.version") == [capture.VERSION]
         assert fields.pop("ringhil.seen.number") == [here.number]
+        assert fields.pop("ringhil.seen.names_length") == [len("a,b")]
         assert fields.pop("ringhil.seen.cycle") == [here.cycle]
         frame_of = packet["frame"]
         assert frame_of["frame.time_epoch"] == f"{here.cycle / 10**9:.9f}"
@@ -176,6 +177,49 @@ def test_every_message_of_a_run_is_dissected_as_construct_parses_it(recording: R
     assert "_ws.malformed" not in json.dumps(packets)
 
 
+def columns(file: Path, show: str) -> list[list[str]]:
+    """Source, destination and info of each packet that is shown."""
+    assert TSHARK is not None
+    words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", str(file), "-Y", show, "-T", "tabs"]
+    found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+    rows = (line.split("\t") for line in found.splitlines())
+    return [[row[2].strip(), row[4].strip(), row[7]] for row in rows]
+
+
+@needs_tshark
+def test_lines_name_who_speaks_to_whom_and_what_is_said(recording: Recording, tmp_path: Path) -> None:
+    file = tmp_path / "run.pcapng"
+    write_capture(recording, file)
+    messages = [each for each in recording.all() if isinstance(each, RecordedMessage)]
+    for kind in KINDS:
+        shown = columns(file, f"ringhil.{kind}")
+        frames = []
+        for each in messages:
+            try:
+                frame = codec.decode(each.frame, link=False)
+            except codec.FrameError:
+                continue
+            if wire.Kind.parse(kind).code == frame.KIND:
+                frames.append((each, frame))
+        assert len(shown) == len(frames)
+        for (source, destination, info), (each, frame) in zip(shown, frames, strict=True):
+            assert info.startswith(f"{recording.gpus[each.cell]} {WAYS[each.way]}: ")
+            if WAYS[each.way] == "from_firmware":
+                assert source == recording.gpus[each.cell]
+            if WAYS[each.way] == "to_cpu":
+                assert destination == "CPU"
+            if WAYS[each.way] == "from_cpu":
+                assert source == "CPU"
+            if isinstance(frame, Report):
+                assert source == f"{'ab'[frame.card]}.{frame.source}"
+                assert f"count {frame.count} of {frame.size}" in info
+            elif isinstance(frame, Keepalive):
+                state = wire.MemberState.of(frame.state & 0xF)
+                assert f"keepalive, {wire.Role.of(frame.role)} {state}, epoch {frame.epoch}" in info
+                if source != "CPU" and WAYS[each.way] != "from_firmware" and each.port != wire.Port.BOUNDARY.code:
+                    assert source == f"{'ab'[frame.card]}.{frame.my_discriminator >> 16}"
+
+
 @needs_tshark
 @settings(quick, max_examples=12)
 @given(frames=st.lists(st.sampled_from(KINDS).flatmap(lambda kind: valid(kind).map(lambda v: (kind, v))), min_size=8))
@@ -188,7 +232,7 @@ def test_any_frame_is_dissected_as_construct_parses_it(
         writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
         there = writer.interface("a.0 to_firmware cw", "")
         for cycle, frame in enumerate(whole):
-            head = HEADER.pack(capture.VERSION, 0, 0, 0, 0, 0, cycle + 1, cycle)
+            head = HEADER.pack(capture.VERSION, 0, 0, 0, 0, 0, cycle + 1, cycle, 0)
             writer.packet(there, cycle, head + frame)
     for packet, frame in zip(dissected(file), whole, strict=True):
         fields = {name: values for name, values in said(packet).items() if ".seen." not in name}
@@ -211,7 +255,7 @@ def test_commands_to_contexts_have_their_names_and_fields(tmp_path: Path, comman
     )  # fmt: skip
     with file.open("wb") as out:
         writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
-        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0)
+        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0, 0)
         writer.packet(writer.interface("a.0 from_cpu cw", ""), 0, head + codec.encode(work))
     words = [TSHARK, "-X", f"lua_script:{DISSECTOR}", "-r", str(file), "-O", "ringhil"]
     found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
@@ -228,7 +272,7 @@ def test_further_segments_of_a_command_have_no_fields_of_their_own(tmp_path: Pat
     )  # fmt: skip
     with (tmp_path / "x.pcapng").open("wb") as out:
         writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
-        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0)
+        head = HEADER.pack(capture.VERSION, 3, 0, 0, 0, 0, 1, 0, 0)
         writer.packet(writer.interface("a.0 from_cpu cw", ""), 0, head + codec.encode(work))
     (packet,) = dissected(tmp_path / "x.pcapng")
     fields = said(packet)
@@ -240,7 +284,7 @@ def test_further_segments_of_a_command_have_no_fields_of_their_own(tmp_path: Pat
 @pytest.mark.parametrize("cut", [1, 9, 23, 25, 40, 60])
 def test_a_frame_that_ends_too_early_is_told_and_nothing_breaks(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "short.pcapng"
-    whole = HEADER.pack(capture.VERSION, 0, 0, 0, 0, 0, 1, 0) + bytes([0x11]) + bytes(70)
+    whole = HEADER.pack(capture.VERSION, 0, 0, 0, 0, 0, 1, 0, 0) + bytes([0x11]) + bytes(70)
     with file.open("wb") as out:
         writer = PcapngWriter(out, application="test", comment="", link_type=capture.LINK_TYPE)
         writer.packet(writer.interface("x", ""), 0, whole[:cut])
