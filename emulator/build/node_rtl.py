@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.request import check_names
 from ringhil.emulator.files import reason_of
 
 OURS = Path(__file__).resolve().parents[2] / "rtl"
@@ -38,6 +39,7 @@ def sources(rtl: Path) -> tuple[Path, ...]:
     package = next((f for f in files if f.name == PACKAGE), None)
     if package is None:
         package = OURS / PACKAGE
+    check_names(files)
     return (package, *(f for f in files if f.name != PACKAGE))
 
 

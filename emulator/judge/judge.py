@@ -1,5 +1,6 @@
 """Judges a run while it is played: reads the stream of observations, knows the truth, and never acts on the run."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ringhil.emulator.judge.census.names import Names
@@ -7,7 +8,8 @@ from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.contexts.turn_log import MemoryWatch
 from ringhil.emulator.judge.evidence import RunEvidence
-from ringhil.emulator.judge.expectations import Expectations
+from ringhil.emulator.judge.expectations import EXPECT, Expectations
+from ringhil.emulator.judge.findings import Finding, FindingKind, Name, say
 from ringhil.emulator.judge.oracle import BLOCKED, OK
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.recovery.bounds import bounds_of, horizon
@@ -18,7 +20,7 @@ from ringhil.emulator.judge.switching.outcome import SwitchingEvidence, Switchin
 from ringhil.emulator.judge.switching.planned import misplanned
 from ringhil.emulator.judge.work.acceptance import Acceptance
 from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
-from ringhil.emulator.scenario import PartKind
+from ringhil.emulator.scenario import PartKind, TimelineEvent
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.observations import (
     CpuSaid,
@@ -182,7 +184,7 @@ class Judge:
             switching.broken if switching else (),
         )
         found = self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
-        unjudged = (*found.unjudged, *self.expectations.untold())
+        unjudged = (*found.unjudged, *self.expectations.untold(), *_without_effect(server.scenario.timeline))
         return replace(found, switching=switching, unjudged=unjudged)
 
     def _switching(self) -> SwitchingOutcome | None:
@@ -202,3 +204,13 @@ class Judge:
             *tasks.freed_parts.wrong(now),
         )
         return replace(found, broken=(*found.broken, *wrong))
+
+
+def _without_effect(timeline: Sequence[TimelineEvent]) -> Iterator[Finding]:
+    """Faults of the file that end in the cycle in which they begin: nothing can come of them."""
+    begun = {(event.kind, event.where, event.at) for event in timeline if event.begins}
+    for event in timeline:
+        if not event.begins and (event.kind, event.where, event.at) in begun:
+            where = Name(event.where)
+            text = say("{} at {} begins and ends in cycle {}: it changes nothing", Name(event.kind), where, event.at)
+            yield Finding(text, promise=EXPECT, kind=FindingKind.NOT_JUDGED)

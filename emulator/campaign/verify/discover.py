@@ -35,19 +35,25 @@ class VerifyError(RinghilError, ValueError):
     """What is asked for can't be verified or reported; the message is one line."""
 
 
-def discover(paths: Iterable[Path], passed: Callable[[Path], None] = lambda path: None) -> list[Path]:
-    """The scenario files at and below `paths`, sorted, each once; `passed` is told of others that might be taken for
-    some, and of links to folders, into which nobody looks. Raises VerifyError if there is no scenario file."""
+def discover(paths: Iterable[Path]) -> list[Path]:
+    """The scenario files at and below `paths`, sorted, each once. Raises VerifyError if there is no such file."""
     wanted = list(paths)
-    others: list[Path] = []
-    found = sorted({os.path.normpath(file): None for path in wanted for file in _below(path, others.append)})
-    for other in dict.fromkeys(map(os.path.normpath, others)):
-        if other not in found:
-            passed(Path(other))
+    found = sorted({os.path.normpath(file): None for path in wanted for file in _below(path)})
     if not found:
         where = ", ".join(map(str, wanted)) or "no path"
         raise VerifyError(f"{where}: no scenario found; that is a YAML or JSON file with a top-level key 'server'")
     return [Path(name) for name in found]
+
+
+def passed_over(paths: Iterable[Path], found: Iterable[Path]) -> list[Path]:
+    """What else is below `paths` beside the scenarios `found` and might be taken for one; and links to folders, into
+    which nobody looks. Raises VerifyError."""
+    others: list[Path] = []
+    for path in paths:
+        for _ in _below(path, others.append):
+            pass
+    known = set(found)
+    return [other for other in dict.fromkeys(Path(os.path.normpath(other)) for other in others) if other not in known]
 
 
 def looks_like_scenario(file: Path) -> bool:
@@ -110,7 +116,7 @@ def _head(file: Path) -> bytes:
         return b""
 
 
-def _below(path: Path, passed: Callable[[Path], None]) -> Iterator[Path]:
+def _below(path: Path, passed: Callable[[Path], None] = lambda path: None) -> Iterator[Path]:
     if not path.exists():
         raise VerifyError(f"{path}: there is no such file or folder")
     if not path.is_dir():

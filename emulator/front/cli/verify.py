@@ -13,6 +13,7 @@ import click
 
 from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyReport, discover, run_all
 from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
+from ringhil.emulator.campaign.verify.discover import passed_over
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.junit import place
 from ringhil.emulator.campaign.verify.player import Player, listed
@@ -33,7 +34,7 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
     shard_option,
 )
-from ringhil.emulator.front.cli.verify_reports import Reports, passed_over, show
+from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
@@ -135,9 +136,9 @@ def command(
     with explained():
         dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
-        passed: list[Path] = []
         if only_list:
-            return _list(discover(paths, passed.append), selection, as_json, passed)
+            found = discover(paths)
+            return _list(found, selection, as_json, passed_over(paths, found))
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
@@ -154,7 +155,7 @@ def command(
             reports = Reports(opened, junit, name, places=how in ("github", "gitlab"))
             files: list[Path] = []
             try:
-                files = discover(paths, passed.append)
+                files = discover(paths)
                 _log.info("%d scenario files", len(files))
                 outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
@@ -172,8 +173,9 @@ def command(
                 report = VerifyReport((), "", version("ringhil"), 0.0, stopped, left)
             if not report.results and report.stopped is None:
                 raise VerifyError(nothing(selection))
+            passed = () if report.stopped else tuple(passed_over(paths, files))
             unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
-            report = replace(report, passed_over=tuple(passed), unmatched=unmatched)
+            report = replace(report, passed_over=passed, unmatched=unmatched)
             try:
                 if as_json:
                     click.echo(json.dumps(report.to_json()))
@@ -199,7 +201,7 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Se
         raise VerifyError(nothing(selection))
     click.echo(json.dumps(names) if as_json else "\n".join(names))
     if passed:
-        terminal.say(f"ringhil: {passed_over(passed)}", err=True)
+        terminal.say(f"ringhil: {told_of(passed)}", err=True)
     return 0
 
 

@@ -57,7 +57,7 @@ _NAMED = 5  # files that are passed over
 MOST = 20  # failing variants that are shown
 
 
-def passed_over(paths: Sequence[Path]) -> str:
+def told_of(paths: Sequence[Path]) -> str:
     """One line that counts and names them."""
     names = ", ".join(path.as_posix() for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
     these = "1 file that is" if len(paths) == 1 else f"{len(paths):,} files that are"
@@ -85,6 +85,6 @@ def show(report: VerifyReport, console: Console) -> None:
     if len(never) > MOST:
         console.print(f"... and {len(never) - MOST:,} more; --json has them all")
     if report.passed_over:
-        console.print(passed_over(report.passed_over), markup=False, soft_wrap=True)
+        console.print(told_of(report.passed_over), markup=False, soft_wrap=True)
     colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

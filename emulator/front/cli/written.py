@@ -44,7 +44,7 @@ def write_page(path: Path, text: str) -> None:
         raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
 
 
-_written: set[Path] = set()  # reports of this process
+_written: set[Path] = set()  # reports of this process, or what there was room for of them
 
 
 class Output:
@@ -65,9 +65,9 @@ class Output:
         """All of it."""
         assert self._file.file is not None
         try:
+            _written.add(self._path)
             self._file.file.write(text)
             self._file.commit()
-            _written.add(self._path)
         except BrokenPipeError:
             raise
         except OSError as error:

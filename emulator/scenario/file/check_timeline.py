@@ -136,8 +136,6 @@ def _check_order(source: Source, events: Sequence[tuple[Loc, TimelineEvent]]) ->
             if since is None:
                 problem = f"{event.kind} is not active at {event.where} at cycle {event.at}; set it first"
                 raise source.error((*loc, "clear"), problem)
-            if since.at == event.at:
-                raise source.error((*loc, "at"), _at_once(event, since.line))
             del active[what]
         elif since is not None and (since.count is None or since.at == event.at):
             problem = (
@@ -149,27 +147,18 @@ def _check_order(source: Source, events: Sequence[tuple[Loc, TimelineEvent]]) ->
             active[what] = event  # a counted fault may have ended by itself, so it may be set again
 
 
-def _at_once(event: TimelineEvent | LineEvent, line: int) -> str:
-    where = event.where if isinstance(event, TimelineEvent) else f"card {event.card}"
-    begins = f"{event.kind} begins at {where} in that cycle (line {line})"
-    return f"found {event.at}; {begins} and would end before it strikes: allowed is a later one"
-
-
 def check_lines(source: Source, cards: Sequence[str], written: Sequence[model.Event]) -> tuple[LineEvent, ...]:
     """The events of lines, in order of time. Raises ScenarioError."""
     found = [(n, _event(source, cards, n, event)) for n, event in enumerate(written) if _kind(event) in LINE_FAULTS]
     found.sort(key=lambda placed: placed[1].at)
-    active: dict[tuple[str, str], LineEvent] = {}
+    active = set[tuple[str, str]]()
     for n, event in found:
         place = (event.kind, event.card)
         if event.begins == (place in active):
             state = "is active" if event.begins else "is not active"
             problem = f"{event.kind} {state} at card {event.card} at cycle {event.at}"
             raise source.error(("timeline", n, str(event.action)), problem)
-        if event.begins:
-            active[place] = event
-        elif (since := active.pop(place)).at == event.at:
-            raise source.error(("timeline", n, "at"), _at_once(event, since.line))
+        (active.add if event.begins else active.discard)(place)
     return tuple(event for _, event in found)
 
 

@@ -53,6 +53,7 @@ def test_a_mark_and_comments_in_any_encoding_are_read(before: bytes, tmp_path: P
     ("name", "content", "said"),
     [
         ("a.sv", b"\xff\xfe", "no module 'gpu_node'; there are: none"),
+        ('a"b.sv', b"", "has a quote, backslash or line break in its name; rename it"),
         ("a.sv", b"module other;\nendmodule\n", "no module 'gpu_node'; there are: other"),
     ],
 )

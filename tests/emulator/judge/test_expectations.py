@@ -160,6 +160,11 @@ def test_nothing_is_known_of_a_card_that_has_not_reported(library: Library, chec
     assert after.ok
 
 
+def test_a_fault_that_ends_as_it_begins_is_said_to_change_nothing(library: Library) -> None:
+    outcome = play(library, "end: true, count: {a: 8}", timeline=(DEAD, DEAD.replace("fault", "clear")))
+    assert "dead at a.3 begins and ends in cycle 20000: it changes nothing" in outcome.not_judged
+
+
 def test_of_no_work_nothing_is_as_expected(library: Library, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     text = "server: {cards: {a: {gpus: 3}}}\nworkload: {data: empty}\nexpect:\n"

@@ -458,14 +458,6 @@ WRONG = [
     ),
     # What changes nothing.
     (
-        EVENTS + "  - {at: 5, fault: dead, gpu: a.3}\n  - {at: §5, clear: dead, gpu: a.3}",
-        "found 5; dead begins at a.3 in that cycle (line 7) and would end before it strikes: allowed is a later one",
-    ),
-    (
-        EVENTS + "  - {at: 5, fault: line_cut, card: a}\n  - {at: §5, clear: line_cut, card: a}",
-        "found 5; line_cut begins at card a in that cycle (line 7)",
-    ),
-    (
         EVENTS + "  - {at: 5, fault: keepalive_loss, gpu: a.1, count: 2}\n"
         "  - {at: 5, fault: §keepalive_loss, gpu: a.1, count: 3}",
         "keepalive_loss is active at a.1 since cycle 5",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.campaign.verify.discover import VerifyError, discover, looks_like_scenario
+from ringhil.emulator.campaign.verify.discover import VerifyError, discover, looks_like_scenario, passed_over
 from ringhil.emulator.scenario import ScenarioError, load_variants
 
 from .files import FILES, GOOD, SWEEP, write_all
@@ -86,8 +86,8 @@ def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
     (tmp_path / "more" / "compose.yaml").write_text("services: {server: {image: x}}\n")
     (tmp_path / "link").symlink_to(tmp_path / "more")
     (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
-    told: list[Path] = []
-    found = discover([tmp_path], told.append)
+    found = discover([tmp_path])
+    told = passed_over([tmp_path], found)
     assert [path.relative_to(tmp_path).as_posix() for path in told] == ["link", "ci.yml", "more/compose.yaml"]
     assert tmp_path / "gone.yaml" in found, "it can't be read, and that is its error"
 
